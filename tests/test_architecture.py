@@ -1,0 +1,145 @@
+"""The import directions of the house, held as data (design, section 3)."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "wikisync"
+
+ALLOWED: dict[str, set[str]] = {
+    "model": set(),
+    "errors": set(),
+    "progress": set(),
+    "config": {"model", "errors"},
+    "api": {"model", "errors", "progress", "api"},
+    "folder": {"model", "errors", "progress", "folder"},
+    "sync": {"model", "errors", "progress", "sync"},
+    "markup": {"model", "errors", "progress", "markup"},
+    "site": {"model", "errors", "progress", "folder", "markup", "site"},
+    "service": {
+        "model",
+        "errors",
+        "api.schema",
+        "api.routes",
+        "folder.naming",
+        "markup",
+        "service",
+    },
+    "cli": {
+        "model",
+        "errors",
+        "progress",
+        "config",
+        "api",
+        "folder",
+        "sync",
+        "markup",
+        "site",
+        "service",
+        "cli",
+    },
+}
+"""Package to the packages or modules of ours that it may import."""
+
+PURE = (
+    "model",
+    "progress",
+    "errors",
+    "api.schema",
+    "api.routes",
+    "folder.naming",
+    "sync.plan",
+    "sync.reconcile",
+    "service.access",
+)
+EFFECTS = {
+    "asyncio",
+    "sqlite3",
+    "aiohttp",
+    "os",
+    "time",
+    "random",
+    "logging",
+    "subprocess",
+}
+
+
+def module_name(path: Path) -> str:
+    relative = path.relative_to(PACKAGE).with_suffix("")
+    parts = [part for part in relative.parts if part != "__init__"]
+    return ".".join(parts)
+
+
+def imported_names(path: Path) -> set[str]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            assert node.level == 0, f"{path}: relative import"
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+            names.add(node.module)
+    return names
+
+
+MODULES = sorted(
+    path
+    for path in PACKAGE.rglob("*.py")
+    if path.name not in {"__init__.py", "__main__.py"}
+)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=module_name)
+def test_module_imports_only_what_its_package_may(path: Path) -> None:
+    package = module_name(path).split(".", maxsplit=1)[0]
+    allowed = ALLOWED[package]
+    ours = {
+        name.removeprefix("wikisync.")
+        for name in imported_names(path)
+        if name.startswith("wikisync.")
+    }
+    ours.discard("__version__")
+    forbidden = {
+        name
+        for name in ours
+        if not any(name == ok or name.startswith(ok + ".") for ok in allowed)
+        and not any(ok.startswith(name + ".") for ok in allowed)
+    }
+    assert not forbidden
+
+
+@pytest.mark.parametrize("name", PURE)
+def test_pure_module_imports_no_effects(name: str) -> None:
+    path = PACKAGE / (name.replace(".", "/") + ".py")
+    tops = {imported.split(".")[0] for imported in imported_names(path)}
+    assert not tops & EFFECTS
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    """``import wikisync`` stays under 50 ms because it imports nothing."""
+    script = "import sys, wikisync; print(*sorted(sys.modules))"
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    loaded = set(run.stdout.split())
+    assert not loaded & {"aiohttp", "jinja2", "click", "pygit2", "asyncio", "rich"}
+
+
+def test_help_loads_no_command() -> None:
+    """``wikisync --help`` stays under 200 ms because commands load when called."""
+    script = (
+        "import sys; from wikisync.cli.main import main; main(['--help']);"
+        "print(*sorted(sys.modules), file=sys.stderr)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    loaded = set(run.stderr.split())
+    assert not loaded & {"aiohttp", "jinja2", "pygit2", "rich", "markdown_it", "nh3"}

@@ -1,0 +1,125 @@
+"""Records of the REST API: JSON to typed values and back.
+
+Pure.  The client decodes with these and the service encodes with them, so both
+halves speak of one shape.  Unknown keys are ignored and absent ones survive,
+because servers of different versions send different sets
+(``service-behaviour.md`` 5.5): every field but a record's identity has a default,
+and all records are frozen.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class WikiPageRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A wiki page as listed, read, created or edited."""
+
+    slug: str
+    format: str = "markdown"
+    title: str = ""
+    content: str | None = None
+    """Absent from a list without ``with_content``."""
+    encoding: str | None = None
+    front_matter: dict[str, object] | None = None
+    wiki_page_meta_id: int | None = None
+
+
+class AttachmentLink(msgspec.Struct, frozen=True, kw_only=True):
+    """Where an uploaded file is, and how a page mentions it."""
+
+    url: str
+    markdown: str = ""
+
+
+class AttachmentRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to an upload into a wiki."""
+
+    file_name: str
+    file_path: str
+    branch: str = ""
+    link: AttachmentLink | None = None
+
+
+class VersionRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """``GET /version``."""
+
+    version: str
+    revision: str = ""
+
+
+class UserRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """``GET /user``, and users inside other records."""
+
+    id: int
+    username: str
+    name: str = ""
+    state: str = "active"
+    avatar_url: str | None = None
+    web_url: str = ""
+
+
+class TokenRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """``GET /personal_access_tokens/self``."""
+
+    id: int
+    name: str = ""
+    scopes: tuple[str, ...] = ()
+    user_id: int | None = None
+    active: bool = True
+    revoked: bool = False
+    created_at: str | None = None
+    last_used_at: str | None = None
+    expires_at: str | None = None
+
+
+class NamespaceRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The group or user that a project belongs to."""
+
+    id: int
+    name: str = ""
+    path: str = ""
+    kind: str = "group"
+    full_path: str = ""
+    parent_id: int | None = None
+    avatar_url: str | None = None
+    web_url: str | None = None
+
+
+class ProjectRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A project, as far as wikis need it; every view of the service decodes."""
+
+    id: int
+    path_with_namespace: str
+    name: str = ""
+    name_with_namespace: str = ""
+    path: str = ""
+    description: str | None = None
+    web_url: str = ""
+    visibility: str | None = None
+    """Absent from the simple view of older services."""
+    default_branch: str | None = None
+    wiki_access_level: str | None = None
+    wiki_enabled: bool | None = None
+    archived: bool | None = None
+    empty_repo: bool | None = None
+    created_at: str | None = None
+    last_activity_at: str | None = None
+    http_url_to_repo: str | None = None
+    namespace: NamespaceRecord | None = None
+
+
+class GroupRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A group, as far as wikis need it."""
+
+    id: int
+    full_path: str
+    name: str = ""
+    full_name: str = ""
+    path: str = ""
+    description: str | None = None
+    web_url: str = ""
+    visibility: str | None = None
+    parent_id: int | None = None
+    wiki_access_level: str | None = None
+    created_at: str | None = None

@@ -1,0 +1,84 @@
+"""All output of the command line: data to stdout, everything else to stderr.
+
+No other module prints.  ``NO_COLOR`` and pipes are honoured; meaning never
+hangs on colour alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from wikisync.errors import ConfigError, WikisyncError
+from wikisync.progress import SilentProgress
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from wikisync.model import Problem
+    from wikisync.progress import Progress
+
+RED, YELLOW, BOLD, RESET = "\x1b[31m", "\x1b[33m", "\x1b[1m", "\x1b[0m"
+
+
+class Console:
+    """Where a command prints to; made once per run."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self.quiet = quiet
+
+    def result(self, text: str) -> None:
+        """Data the command was asked for, to stdout."""
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        sys.stdout.flush()
+
+    def note(self, text: str) -> None:
+        """A line for people, to stderr, unless ``--quiet``."""
+        if not self.quiet:
+            sys.stderr.write(text + "\n")
+
+    def warn(self, text: str) -> None:
+        """A line that a person should act on, to stderr."""
+        sys.stderr.write(f"{self._paint('warning', YELLOW)}: {text}\n")
+
+    def error(self, error: WikisyncError) -> None:
+        """An error with all its problems and its hint, to stderr."""
+        sys.stderr.write(f"{self._paint('error', RED)}: {error.message}\n")
+        if isinstance(error, ConfigError):
+            for problem in error.problems:
+                sys.stderr.write(f"  - {problem}\n")
+        if error.hint:
+            sys.stderr.write(f"{self._paint('hint', BOLD)}: {error.hint}\n")
+
+    def problems(self, problems: Iterable[Problem]) -> None:
+        """One line a problem, with its hint where it has one."""
+        for problem in problems:
+            hint = f" ({problem.hint})" if problem.hint else ""
+            self.warn(f"{problem}{hint}")
+
+    @contextlib.contextmanager
+    def progress(self) -> Iterator[Progress]:
+        """A progress bar when stderr is a terminal, else silence."""
+        if self.quiet or not sys.stderr.isatty():
+            yield SilentProgress()
+            return
+        from wikisync.cli.progress import progress_bar
+
+        with progress_bar() as bar:
+            yield bar
+
+    def log_to_stderr(self, *, debug: bool) -> None:
+        """Send the package's log to stderr: what is done, or also why."""
+        handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter("%(levelname)-7s %(name)s: %(message)s"))
+        logger = logging.getLogger("wikisync")
+        logger.addHandler(handler)
+        logger.setLevel(logging.DEBUG if debug else logging.INFO)
+
+    def _paint(self, word: str, colour: str) -> str:
+        if os.environ.get("NO_COLOR") or not sys.stderr.isatty():
+            return word
+        return f"{colour}{word}{RESET}"

@@ -1,0 +1,102 @@
+"""The ``wikisync`` command: a table of commands, loaded when they are called.
+
+``--help`` prints from the table, so that nothing heavy is imported for it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from wikisync import __version__
+from wikisync.cli.console import Console
+from wikisync.errors import ExitCode, WikisyncError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+COMMANDS: dict[str, str] = {
+    "clone": "Copy wikis into a new workspace folder.",
+    "demo": "Show the whole way on an embedded service and the user guide.",
+    "export": "Turn one wiki, or many, into a static website.",
+    "render": "Print a page's HTML without a theme.",
+    "serve": "Run the service itself, embedded, on this machine.",
+}
+"""Command name to the one line of ``--help``; module ``wikisync.cli.<name>``."""
+
+
+class LazyGroup(click.Group):
+    """A click group whose commands are imported on first use."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Every command name, sorted."""
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Import the command's module; its attribute ``command`` is the command."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"wikisync.cli.{cmd_name}")
+        command = module.command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(
+        self,
+        ctx: click.Context,  # noqa: ARG002
+        formatter: click.HelpFormatter,
+    ) -> None:
+        """Write the table of commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(COMMANDS.items()))
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, "-V", "--version", prog_name="wikisync")
+@click.option("-q", "--quiet", is_flag=True, help="Only errors and results.")
+@click.option(
+    "-v", "--verbose", count=True, help="Log what is done (-v) and decided (-vv)."
+)
+@click.pass_context
+def cli(ctx: click.Context, *, quiet: bool, verbose: int) -> None:
+    """Wikis of a GitLab-compatible service as a folder and as a website."""
+    ctx.obj = Console(quiet=quiet)
+    if verbose:
+        ctx.obj.log_to_stderr(debug=verbose > 1)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command line and return its exit code; never a traceback.
+
+    Errors made for people are printed with their hint; an interrupt is 130.
+    """
+    console = Console()
+    try:
+        result = cli.main(
+            args=list(arguments) if arguments is not None else None,
+            prog_name="wikisync",
+            standalone_mode=False,
+        )
+    except WikisyncError as error:
+        console.error(error)
+        return int(error.exit_code)
+    except click.ClickException as error:
+        error.show(sys.stderr)
+        return int(ExitCode.USAGE)
+    except (KeyboardInterrupt, click.Abort):
+        console.note("interrupted; run the same command again to go on")
+        return int(ExitCode.INTERRUPTED)
+    except BrokenPipeError:
+        # the reader of stdout went away (| head); closing it again must not raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return int(ExitCode.FAILED)
+    return int(result) if isinstance(result, int) else int(ExitCode.DONE)
+
+
+def run() -> None:
+    """Entry point of the console script."""
+    sys.exit(main())

@@ -1,0 +1,169 @@
+"""Every error that wikisync raises on purpose, and the exit codes.
+
+::
+
+    WikisyncError
+    ├── UsageError              a command line that cannot be meant
+    ├── ConfigError             wikisync.toml, all problems at once
+    ├── RemoteError             the service, always with the URL asked
+    │   ├── Unavailable         no answer, or the service says "later"
+    │   ├── RateLimited         429; retry_after_s when the service told it
+    │   ├── AuthenticationFailed
+    │   ├── PermissionDenied
+    │   ├── NotFound
+    │   ├── Rejected            the service refused what was sent
+    │   └── ProtocolViolation   an answer that is not this API
+    ├── FolderError             a path in the local folder
+    ├── SyncError
+    │   ├── PreconditionFailed  the other side changed since it was read
+    │   ├── Halted              a brake; a person must say yes
+    │   └── StateError          .wikisync/state.db
+    ├── RenderError             a page that cannot be rendered
+    ├── SiteError               theme or output folder
+    └── ServiceError            the embedded service cannot start or load
+
+A message says what failed with the object named, in lower case, without a full
+stop.  A hint says the next command to run or key to set.  No message holds a
+secret: URLs are given without user information and token parameters.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """What a command returns to the shell."""
+
+    DONE = 0
+    FAILED = 1
+    USAGE = 2
+    HELD = 3
+    """Done, but something is held or a problem remains."""
+    HALTED = 4
+    INTERRUPTED = 130
+
+
+class WikisyncError(Exception):
+    """Base of all errors meant for a person; shown without a traceback."""
+
+    exit_code = ExitCode.FAILED
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(WikisyncError):
+    """The command line names something that cannot be."""
+
+    exit_code = ExitCode.USAGE
+
+
+class ConfigError(WikisyncError):
+    """``wikisync.toml`` is wrong; carries every problem found in it."""
+
+    exit_code = ExitCode.USAGE
+
+    def __init__(
+        self, message: str, *, problems: tuple[str, ...] = (), hint: str | None = None
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.problems = problems
+
+
+class RemoteError(WikisyncError):
+    """The service did not do what was asked."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        url: str = "",
+        status: int | None = None,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.url = url
+        self.status = status
+
+
+class Unavailable(RemoteError):
+    """No connection, a time-out, or a server error that may pass."""
+
+
+class RateLimited(RemoteError):
+    """The service answered 429 and kept doing so."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        url: str = "",
+        status: int | None = 429,
+        retry_after_s: float | None = None,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(message, url=url, status=status, hint=hint)
+        self.retry_after_s = retry_after_s
+
+
+class AuthenticationFailed(RemoteError):
+    """The token is missing, wrong, expired or revoked."""
+
+
+class PermissionDenied(RemoteError):
+    """The token is known but may not do this."""
+
+
+class NotFound(RemoteError):
+    """The object does not exist, or the token may not know that it does."""
+
+
+class Rejected(RemoteError):
+    """The service refused the values sent (400, 409, 413, 422)."""
+
+
+class ProtocolViolation(RemoteError):
+    """An answer that this API never gives: HTML, a cut body, a wrong shape."""
+
+
+class FolderError(WikisyncError):
+    """A path in the local folder cannot be used; carries the path."""
+
+    def __init__(
+        self, message: str, *, path: str = "", hint: str | None = None
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.path = path
+
+
+class SyncError(WikisyncError):
+    """A cycle cannot go on."""
+
+
+class PreconditionFailed(SyncError):
+    """A replica no longer holds what the decision was made on."""
+
+
+class Halted(SyncError):
+    """A brake stopped the cycle before it did harm."""
+
+    exit_code = ExitCode.HALTED
+
+
+class StateError(SyncError):
+    """The workspace's state cannot be read or belongs elsewhere."""
+
+
+class RenderError(WikisyncError):
+    """A page cannot be rendered; the page is shown as source instead."""
+
+
+class SiteError(WikisyncError):
+    """The site cannot be built: theme, option or output folder."""
+
+
+class ServiceError(WikisyncError):
+    """The embedded service cannot start, or cannot load a folder."""

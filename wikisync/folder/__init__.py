@@ -1,0 +1,1 @@
+"""The local folder: names, atomic writes, and the folder seen as a replica."""

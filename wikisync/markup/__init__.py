@@ -1,0 +1,1 @@
+"""Source text of a page to safe HTML; no network, knows no site."""

@@ -1,0 +1,32 @@
+"""What a format's parser may know besides the text.  Pure.
+
+Each format is one function ``to_html(source, context) -> str`` that gives HTML
+which is not yet safe: headings without ids, code as
+``<pre data-canonical-lang="x"><code>``, math as an element with
+``data-math-style="inline"`` or ``"display"``, wiki links with ``data-wikilink``.
+``markup.page`` sanitises it and runs the filters, the same for all formats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from wikisync.model import Slug
+
+Include = Callable[[str], str | None]
+"""A target as the page names it to the text of that page or text attachment of
+the same wiki; None where there is no such thing.  Never a file or a URL."""
+
+
+def include_nothing(_target: str) -> str | None:
+    """The include of a page that stands alone."""
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class PageContext:
+    """The page that is being parsed, and what it may include."""
+
+    slug: Slug
+    include: Include = include_nothing

@@ -1,0 +1,1 @@
+"""The ordered steps of the one pass over a page's sanitised HTML."""

@@ -1,0 +1,186 @@
+"""The words of wikisync as types: page, slug, format, attachment, digest, snapshot.
+
+Pure: no module here opens a file, asks a clock or knows the service.  A value
+that has been made is right; whatever comes from outside is checked where it
+comes in (``api.schema``, ``folder.naming``, ``config``).
+
+Read next: ``sync.replica`` (who holds pages), ``sync.reconcile`` (who decides).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal, NewType
+
+Slug = NewType("Slug", str)
+"""A page's identity inside one wiki, as the service spells it, never computed."""
+
+Digest = NewType("Digest", str)
+"""SHA-256 of some bytes, 64 lower-case hexadecimal digits."""
+
+PagePath = NewType("PagePath", str)
+"""A POSIX path relative to a wiki's folder; only ``folder.naming`` makes one."""
+
+AttachmentPath = NewType("AttachmentPath", str)
+"""Path of an attachment inside its wiki: ``uploads/<hash>/<name>``."""
+
+OwnerKind = Literal["project", "group"]
+
+
+class Format(StrEnum):
+    """The markup of a page, by the service's own names.
+
+    The service accepts only the first four for writing; it lists the others,
+    which get into a wiki through git, and wikisync mirrors them read-only.
+    """
+
+    MARKDOWN = "markdown"
+    RDOC = "rdoc"
+    ASCIIDOC = "asciidoc"
+    ORG = "org"
+    TEXTILE = "textile"
+    CREOLE = "creole"
+    REST = "rest"
+    MEDIAWIKI = "mediawiki"
+    POD = "pod"
+    PLAINTEXT = "plaintext"
+
+    @property
+    def extensions(self) -> tuple[str, ...]:
+        """File extensions with the dot; the first is the one written."""
+        return EXTENSIONS[self]
+
+    @property
+    def is_writable(self) -> bool:
+        """Whether the service takes this format in a create or an edit."""
+        return self in WRITABLE_FORMATS
+
+
+EXTENSIONS: Mapping[Format, tuple[str, ...]] = {
+    Format.MARKDOWN: (".md", ".mkd", ".mkdn", ".mdown", ".markdown"),
+    Format.RDOC: (".rdoc",),
+    Format.ASCIIDOC: (".asciidoc", ".adoc"),
+    Format.ORG: (".org",),
+    Format.TEXTILE: (".textile",),
+    Format.CREOLE: (".creole",),
+    Format.REST: (".rst", ".rest", ".rst.txt", ".rest.txt"),
+    Format.MEDIAWIKI: (".mediawiki", ".wiki"),
+    Format.POD: (".pod",),
+    Format.PLAINTEXT: (".txt",),
+}
+"""Every extension that makes a file of a wiki repository a page."""
+
+WRITABLE_FORMATS = frozenset(
+    {Format.MARKDOWN, Format.RDOC, Format.ASCIIDOC, Format.ORG}
+)
+
+
+def split_extension(name: str) -> tuple[str, Format] | None:
+    """Split a file name into its stem and the format of its extension.
+
+    The comparison ignores case, as the service's does, and the longest
+    extension wins (``notes.rst.txt`` is ``notes``, not ``notes.rst``).
+
+    Returns:
+        None where the name is not a page's: no known extension, or nothing
+        in front of it.
+    """
+    lowered = name.lower()
+    best: tuple[str, Format] | None = None
+    for known, extensions in EXTENSIONS.items():
+        for extension in extensions:
+            stem = name[: -len(extension)]
+            if not lowered.endswith(extension) or not stem or stem.endswith("/"):
+                continue
+            if best is None or len(stem) < len(best[0]):
+                best = (stem, known)
+    return best
+
+
+def digest_of(content: bytes | str) -> Digest:
+    """SHA-256 of a text (as UTF-8) or of bytes."""
+    if isinstance(content, str):
+        content = content.encode("utf-8", "surrogatepass")
+    return Digest(hashlib.sha256(content).hexdigest())
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class WikiOwner:
+    """The project or group that a wiki belongs to."""
+
+    kind: OwnerKind
+    full_path: str
+    """Path with namespace, ``docs/handbook``; no leading or trailing slash."""
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.full_path}"
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One wiki page with its text, exactly as a replica holds it."""
+
+    slug: Slug
+    format: Format
+    content: str
+    title: str = ""
+    """The service's display title: leaf of the slug, hyphens as spaces."""
+
+    @property
+    def digest(self) -> Digest:
+        """Digest of the content alone."""
+        return digest_of(self.content)
+
+
+@dataclass(frozen=True, slots=True)
+class PageState:
+    """What a snapshot knows of a page: enough to decide, without its text."""
+
+    slug: Slug
+    format: Format
+    digest: Digest
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file in a wiki's ``uploads`` folder."""
+
+    path: AttachmentPath
+    digest: Digest
+    size: int
+    """In bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that went wrong with one object while everything else went on.
+
+    A result, not an exception: it is collected, shown and counted.
+    """
+
+    code: str
+    """Stable kebab-case word for programs: ``attachment-missing``."""
+    subject: str
+    """The object, named as its reader knows it: a slug, a path, a URL."""
+    message: str
+    """What is wrong, lower case, no full stop."""
+    hint: str = ""
+    """The next step for a person, or empty."""
+
+    def __str__(self) -> str:
+        return f"{self.subject}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Everything one replica held at one look."""
+
+    pages: Mapping[Slug, PageState]
+    problems: tuple[Problem, ...] = ()
+    is_complete: bool = True
+    """False when something could not be seen: then absence means nothing."""
+    unreadable: frozenset[Slug] = field(default_factory=frozenset)
+    """Slugs that exist but whose text could not be had this time."""

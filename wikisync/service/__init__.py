@@ -1,0 +1,1 @@
+"""The service itself, embedded: the same REST API on git and SQLite."""

@@ -1,0 +1,1 @@
+"""Folders of wikis to one static website."""
