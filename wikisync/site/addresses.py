@@ -1,0 +1,272 @@
+"""Where everything lies in the site, and how one file links to another.  Pure.
+
+Only this module turns a slug into an output path.  Wiki pages lie at
+``<full path>/-/wikis/<slug>.html``, as on the service, or at ``<slug>.html`` in
+a site of one wiki; everything generated lies under ``-/``, which no page and no
+wiki can reach.  Paths are POSIX, relative to the top of the site, in NFC, and
+fit for every common file system; links are relative and percent-encoded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import posixpath
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from wikisync.model import Problem
+
+if TYPE_CHECKING:
+    from wikisync.model import AttachmentPath, Slug, WikiOwner
+
+HOME_SLUG = "home"
+SIDEBAR_SLUG = "_sidebar"
+
+MANIFEST = "-/manifest.json"
+REPORT_PAGE = "-/report.html"
+REPORT_JSON = "-/report.json"
+WANTED_PAGE = "-/wanted.html"
+ORPHANS_PAGE = "-/orphans.html"
+ALL_PAGE = "-/all.html"
+SEARCH_PAGE = "-/search.html"
+SEARCH_FOLDER = "-/search/"
+ASSETS_FOLDER = "-/assets/"
+INDEX_PAGE = "index.html"
+NOT_FOUND_PAGE = "404.html"
+ROBOTS = "robots.txt"
+SITEMAP = "sitemap.xml"
+NO_JEKYLL = ".nojekyll"
+
+COMPONENT_BYTES_MAX = 200
+PATH_BYTES_MAX = 1000
+"""Well below the 4,096 of Linux, so that any output folder has room before it."""
+TWIN_DIGITS = 6
+
+ROOT_FILES = frozenset({INDEX_PAGE, NOT_FOUND_PAGE, ROBOTS, SITEMAP, NO_JEKYLL})
+"""Files at the top of a site that no page may take, nor a folder replace."""
+
+_UNSAFE = re.compile(r'[<>:"|?*\\/\x00-\x1f\x7f-\x9f\ud800-\udfff]')
+_DEVICE = re.compile(r"(?i)(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³])(\..*)?")
+
+
+def safe_component(name: str) -> str:
+    """One path component that every file system takes; not a bijection.
+
+    NFC; what Windows forbids becomes a hyphen, a dot in front too, because
+    hosts leave such files out; device names get a hyphen behind, ``-`` alone
+    is ours; cut at 200 bytes with a hash.
+    """
+    safe = _UNSAFE.sub("-", unicodedata.normalize("NFC", name)).rstrip(". ")
+    if safe.startswith("."):
+        safe = "-" + safe[1:]
+    if safe in {"", "-"}:
+        safe = "--"
+    elif _DEVICE.fullmatch(safe):
+        stem, dot, rest = safe.partition(".")
+        safe = f"{stem}-{dot}{rest}"
+    return _shortened(safe, name, COMPONENT_BYTES_MAX)
+
+
+def safe_folder(path: str) -> str:
+    """Components of a folder path made safe; one never looks like a page."""
+    parts = []
+    for part in path.split("/"):
+        safe = safe_component(part)
+        if safe.lower().endswith(".html"):
+            safe = safe[:-5] + "-html"
+        parts.append(safe)
+    if parts[0].lower() in ROOT_FILES:
+        parts[0] += "-"
+    return "/".join(parts)
+
+
+def wiki_prefix(owner: WikiOwner) -> str:
+    """Folder of a wiki in a site of many wikis, with the slash behind it."""
+    return f"{safe_folder(owner.full_path)}/-/wikis/"
+
+
+def page_path(prefix: str, slug: str) -> str:
+    """Output path of a page where nothing else wants the same one."""
+    folder, _, leaf = slug.rpartition("/")
+    name = _shortened(safe_component(leaf), leaf, COMPONENT_BYTES_MAX - 5) + ".html"
+    path = prefix + (safe_folder(folder) + "/" if folder else "") + name
+    if len(path.encode()) > PATH_BYTES_MAX:
+        path = f"{prefix}long-{_hash(slug, 16)}.html"
+    return path
+
+
+def attachment_output(prefix: str, path: str) -> str:
+    """Output path of an attachment where nothing else wants the same one."""
+    folder, _, leaf = path.rpartition("/")
+    return prefix + (safe_folder(folder) + "/" if folder else "") + safe_component(leaf)
+
+
+@dataclass(frozen=True, slots=True)
+class WikiAddresses:
+    """Output paths of one wiki's pages and attachments."""
+
+    prefix: str
+    home: str
+    """Output path of the wiki's home, whether a page or a generated one."""
+    pages: Mapping[Slug, str]
+    attachments: Mapping[AttachmentPath, str]
+    problems: tuple[Problem, ...] = ()
+
+
+def assign_addresses(
+    prefix: str, slugs: Iterable[Slug], attachments: Iterable[AttachmentPath]
+) -> WikiAddresses:
+    """Give every page and attachment of a wiki a path of its own.
+
+    Two that differ only in case, in Unicode form or in characters that cannot
+    be kept would be one file somewhere: the later one in sorted order gets a
+    short hash and a problem.  Depends on the names alone, so it is stable.
+    """
+    claims = _Claims(prefix)
+    # attachments first: pages move, files are linked from outside by their hash
+    attachment_paths = {
+        path: claims.claim(path, attachment_output(prefix, path))
+        for path in sorted(attachments)
+    }
+    page_paths = {
+        slug: claims.home
+        if slug == HOME_SLUG
+        else claims.claim(slug, page_path(prefix, slug))
+        for slug in sorted(slugs)
+    }
+    return WikiAddresses(
+        prefix, claims.home, page_paths, attachment_paths, tuple(claims.problems)
+    )
+
+
+class _Claims:
+    """The paths of one wiki that are taken, as a careless file system sees them."""
+
+    def __init__(self, prefix: str) -> None:
+        self.home = prefix + INDEX_PAGE
+        self.problems: list[Problem] = []
+        self._prefix = prefix
+        self._files = {_fold(self.home)}
+        self._folders: set[str] = set()
+        if not prefix:
+            self._files |= {_fold(name) for name in ROOT_FILES}
+
+    def claim(self, subject: str, wanted: str) -> str:
+        """The wanted path, or one with a hash of the subject where it is taken."""
+        path, digits = wanted, TWIN_DIGITS
+        while not self._is_free(path):
+            folder, _, name = wanted.rpartition("/")
+            if any(_fold(parent) in self._files for parent in _parents(wanted)):
+                folder = self._prefix.removesuffix("/")
+            stem, extension = posixpath.splitext(name)
+            name = f"{stem}-{_hash(subject, digits)}{extension}"
+            path = f"{folder}/{name}" if folder else name
+            digits += 1
+        if path != wanted:
+            self.problems.append(_twin(subject, path))
+        self._files.add(_fold(path))
+        self._folders.update(_fold(parent) for parent in _parents(path))
+        return path
+
+    def _is_free(self, path: str) -> bool:
+        folded = _fold(path)
+        return not (
+            folded in self._files
+            or folded in self._folders
+            or any(_fold(parent) in self._files for parent in _parents(path))
+        )
+
+
+def _parents(path: str) -> Iterator[str]:
+    """Every folder above a path, the nearest first."""
+    while path := path.rpartition("/")[0]:
+        yield path
+
+
+def relative_url(at: str, to: str, fragment: str = "") -> str:
+    """The link from the file ``at`` to the file ``to``, percent-encoded.
+
+    It always names a file, so that it works from a file system as well.
+    """
+    here, there = _folder_and_name(at)[0], _folder_and_name(to)
+    url = _way(here, there[0]) + there[1]
+    return f"{url}#{quote(fragment, safe='-._~!$&()*+,;=:@/?')}" if fragment else url
+
+
+def root_url(at: str) -> str:
+    """The way from a file up to the top of the site: ``./``, ``../`` ..."""
+    return "../" * at.count("/") or "./"
+
+
+def absolute_url(base: str, to: str) -> str:
+    """Address of a file under the site's own URL; index files by their folder."""
+    if to == INDEX_PAGE or to.endswith("/" + INDEX_PAGE):
+        to = to[: -len(INDEX_PAGE)]
+    return f"{base.rstrip('/')}/{quote(to)}"
+
+
+def wiki_list_path(owner: WikiOwner, *, is_only: bool) -> str:
+    """Output path of the list of one wiki's pages."""
+    return ALL_PAGE if is_only else f"-/all/{safe_folder(owner.full_path)}.html"
+
+
+def numbered(path: str, number: int) -> str:
+    """Path of the n-th part of a long list; the first keeps the plain name."""
+    return path if number == 1 else f"{path.removesuffix('.html')}-{number}.html"
+
+
+def _shortened(safe: str, name: str, limit: int) -> str:
+    raw = safe.encode()
+    if len(raw) <= limit:
+        return safe
+    stem, extension = posixpath.splitext(safe)
+    if len(extension.encode()) > 20:
+        stem, extension = safe, ""
+    room = limit - len(extension.encode()) - 9
+    cut = stem.encode()[:room].decode("utf-8", "ignore").rstrip(". ")
+    return f"{cut}-{_hash(name, 8)}{extension}"
+
+
+def _hash(name: str, digits: int) -> str:
+    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:digits]
+
+
+def _fold(path: str) -> str:
+    return unicodedata.normalize("NFC", path.casefold())
+
+
+def _twin(subject: str, path: str) -> Problem:
+    return Problem(
+        "address-twin",
+        subject,
+        f"shares its file name with another page where case or characters differ; "
+        f"published as {path}",
+        "rename one of the two",
+    )
+
+
+@lru_cache(maxsize=65536)
+def _folder_and_name(path: str) -> tuple[str, str]:
+    """Folder with a slash behind it, or empty, and the quoted file name."""
+    folder, slash, name = path.rpartition("/")
+    return folder + slash, quote(name)
+
+
+@lru_cache(maxsize=65536)
+def _way(here: str, there: str) -> str:
+    """Quoted relative way between two folders, each empty or ending in ``/``."""
+    if here == there:
+        return ""
+    here_parts, there_parts = here.split("/")[:-1], there.split("/")[:-1]
+    shared = 0
+    for one, other in zip(here_parts, there_parts, strict=False):
+        if one != other:
+            break
+        shared += 1
+    down = "".join(quote(part) + "/" for part in there_parts[shared:])
+    return "../" * (len(here_parts) - shared) + down

@@ -1,0 +1,190 @@
+"""The values that templates see; the contract of themes, version ``API``.  Pure.
+
+Names are fixed by the theme documentation: a field may be added, never renamed.
+Every ``url`` is a path from the top of the site, not quoted; the filter ``url``
+makes it a link from the page being rendered.  ``content``, ``sidebar`` and
+nothing else is HTML, already safe; all other text is escaped by the template.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+API = 1
+
+ListingKind = Literal["all", "wanted", "orphans", "broken", "wikis"]
+
+
+@dataclass(frozen=True, slots=True)
+class PageRef:
+    """A page (or wiki, or folder) as others link to it."""
+
+    title: str
+    url: str | None
+    """None for a folder that has no page."""
+    wiki: str = ""
+    """Title of the wiki where it is not the one of the page rendered."""
+
+
+@dataclass(frozen=True, slots=True)
+class NavNode:
+    """One entry of the navigation tree, pruned to the open branch and capped."""
+
+    title: str
+    url: str | None
+    """None for a folder without a page of its own."""
+    active: bool = False
+    """The current page lies in this branch, or is it."""
+    current: bool = False
+    """It is the current page."""
+    open: bool = False
+    """Its children are listed."""
+    children: tuple[NavNode, ...] = ()
+    more: int = 0
+    """Entries directly below it that are not listed: all of them where the
+    branch is closed, those outside the window where it is long."""
+
+
+@dataclass(frozen=True, slots=True)
+class TocNode:
+    """A heading of the page with those below it."""
+
+    level: int
+    id: str
+    text: str
+    children: tuple[TocNode, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WikiContext:
+    """``wiki``: the wiki of the page; also each of ``site.wikis``."""
+
+    title: str
+    kind: str
+    """``group`` or ``project``."""
+    full_path: str
+    url: str
+    """Its home in this site."""
+    web_url: str
+    """Its home on the service, or empty."""
+    visibility: str
+    description: str
+    home: str
+    """Same as ``url``."""
+    page_count: int
+    all_url: str
+    """The list of all its pages."""
+    changed: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WikiRef:
+    """One of ``site.wikis``: nothing in it changes with the pages."""
+
+    title: str
+    kind: str
+    full_path: str
+    url: str
+    visibility: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class SiteContext:
+    """``site``: the same for every page of one build."""
+
+    title: str
+    url: str | None
+    lang: str
+    dir: str
+    """``ltr`` or ``rtl``, by the language."""
+    description: str
+    wikis: tuple[WikiRef, ...]
+    built_from: str
+    """Hash of theme and options: it changes no page when another one changes."""
+    generator: str
+    options: Mapping[str, object]
+    noindex: bool
+    """Search engines are asked to stay away: some wiki is not public."""
+    home_url: str
+    search_url: str
+    all_url: str
+    report_url: str
+    wanted_url: str
+    orphans_url: str
+
+
+@dataclass(frozen=True, slots=True)
+class PageContext:
+    """``page``: what is rendered, a wiki page or a generated one."""
+
+    title: str
+    slug: str
+    format: str
+    url: str
+    web_url: str | None
+    """The page on the service."""
+    edit_url: str | None
+    source_url: str | None
+    canonical_url: str | None
+    summary: str
+    meta: Mapping[str, object]
+    tags: tuple[str, ...]
+    changed: str | None
+    first_seen: str | None
+    is_home: bool
+    is_section: bool
+    """Other pages lie below it."""
+    features: frozenset[str]
+    """``code``, ``math``, ``table``, ``mermaid``: what scripts it may need."""
+    noindex: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ListingItem:
+    """One line of a list page."""
+
+    title: str
+    url: str | None
+    wiki: str = ""
+    """Full path of its wiki in a site of several."""
+    note: str = ""
+    """A link as the page has it, a reason, a visibility."""
+    count: int | None = None
+    sources: tuple[PageRef, ...] = ()
+    """The pages that are concerned: who links to a wanted page."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListingPart:
+    """One part of a list that is cut into several pages."""
+
+    number: int
+    url: str
+    current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """``listing``: what a list page lists."""
+
+    kind: ListingKind
+    title: str
+    items: tuple[ListingItem, ...]
+    count: int
+    """Of all parts together."""
+    pages: tuple[ListingPart, ...] = ()
+    """Empty where the list is whole."""
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GroupContext:
+    """``groups`` of the index page: a group with what is in it."""
+
+    title: str
+    full_path: str
+    wikis: tuple[WikiContext, ...]
+    groups: tuple[GroupContext, ...] = field(default=())

@@ -1,0 +1,81 @@
+"""What goes into a site build and what comes out of it.  Pure.
+
+``build.build_site`` takes wiki sources and options and returns a report; the
+templates see the values of ``context``, never these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from wikisync.model import Problem, Slug, WikiOwner
+
+NAV_LINKS_MAX = 150
+"""Links of the navigation tree on one page, at any size of the wiki."""
+
+
+@dataclass(frozen=True, slots=True)
+class WikiSource:
+    """One wiki to be published: its folder and what is known of its owner."""
+
+    owner: WikiOwner
+    title: str
+    folder: Path
+    web_url: str = ""
+    """Address of the project or group on the service, without ``/-/wikis``;
+    empty when unknown, then pages carry no link back."""
+    visibility: str = "private"
+    """``public``, ``internal`` or ``private``, as the service says."""
+    description: str = ""
+    problems: tuple[Problem, ...] = ()
+    """What went wrong before the build, a missing attachment for one; it is
+    shown in the site's report."""
+
+
+@dataclass(frozen=True, slots=True)
+class SiteOptions:
+    """How a site is made; the same options and folders give the same bytes."""
+
+    title: str
+    url: str | None = None
+    """Address where the site will be, for sitemap and canonical links."""
+    lang: str = "en"
+    description: str = ""
+    theme: str = "default"
+    theme_options: Mapping[str, object] = field(default_factory=dict)
+    templates: Path | None = None
+    """A project's own ``theme`` folder, searched before the named theme."""
+    drop_prefix: bool | None = None
+    """Put a wiki's pages at the top of the site instead of under its path.
+    None: when the site has exactly one wiki."""
+    nav_links_max: int = NAV_LINKS_MAX
+    is_public: bool = False
+    """The site is meant for everybody: wikis that are not public are refused."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class BrokenLink:
+    """A link of a page that leads nowhere inside the exported wikis."""
+
+    wiki: str
+    """Full path of the wiki's owner."""
+    slug: Slug
+    """The page that holds the link."""
+    href: str
+    """The link as the page has it."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class BuildReport:
+    """What one build did; counts are files unless said otherwise."""
+
+    pages: int
+    """Wiki pages in the site."""
+    written: int
+    unchanged: int
+    removed: int
+    problems: tuple[Problem, ...] = ()
+    broken_links: tuple[BrokenLink, ...] = ()
