@@ -1,0 +1,199 @@
+"""``theme.toml``: what a theme says of itself, and its options.  Pure.
+
+A theme declares every option with type, default, choices and help.  What a
+site sets is checked against that before any page is rendered: an unknown name
+or a wrong type is an error that names the option and what would be right.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from wikisync.errors import SiteError
+
+THEME_API = 1
+"""Version of the contract between themes and builds (``docs/themes.md``)."""
+
+OptionValue = str | int | bool | tuple[str, ...]
+
+_KINDS = ("string", "integer", "boolean", "strings")
+_MANIFEST_KEYS = (
+    "name",
+    "version",
+    "api",
+    "extends",
+    "license",
+    "description",
+    "options",
+)
+_OPTION_KEYS = ("type", "default", "choices", "help", "minimum", "maximum")
+
+
+@dataclass(frozen=True, slots=True)
+class ThemeOption:
+    """One knob of a theme."""
+
+    name: str
+    kind: str
+    """``string``, ``integer``, ``boolean`` or ``strings`` (a list)."""
+    default: OptionValue
+    help: str = ""
+    choices: tuple[OptionValue, ...] = ()
+    minimum: int | None = None
+    maximum: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ThemeManifest:
+    """A parsed ``theme.toml``."""
+
+    name: str
+    version: str
+    extends: str | None = None
+    license: str = ""
+    description: str = ""
+    options: Mapping[str, ThemeOption] = field(default_factory=dict)
+
+
+def parse_manifest(text: str, source: str) -> ThemeManifest:
+    """The manifest in a ``theme.toml``; ``source`` names the file in errors."""
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as exc:
+        raise SiteError(
+            f"{source} is not TOML: {exc}", hint="correct the line it names"
+        ) from exc
+    _check_keys(table, _MANIFEST_KEYS, source)
+    if table.get("api") != THEME_API:
+        raise SiteError(
+            f"{source}: api is {table.get('api')!r}, this version knows {THEME_API}",
+            hint=f"write api = {THEME_API}, or use a theme made for this version",
+        )
+    options = table.get("options", {})
+    if not isinstance(options, dict):
+        raise SiteError(f"{source}: options is not a table")
+    return ThemeManifest(
+        name=_text(table, "name", source),
+        version=_text(table, "version", source),
+        extends=_text(table, "extends", source) if "extends" in table else None,
+        license=_text(table, "license", source, ""),
+        description=_text(table, "description", source, ""),
+        options={name: _option(name, options[name], source) for name in options},
+    )
+
+
+def resolve_options(
+    declared: Mapping[str, ThemeOption], given: Mapping[str, object], theme: str
+) -> dict[str, OptionValue]:
+    """Every declared option with the site's value or the default."""
+    for name in given:
+        if name not in declared:
+            raise SiteError(
+                f"theme {theme} has no option {name!r}",
+                hint=did_you_mean(name, declared),
+            )
+    return {
+        name: checked_value(option, given[name]) if name in given else option.default
+        for name, option in declared.items()
+    }
+
+
+def checked_value(option: ThemeOption, value: object) -> OptionValue:
+    """``value`` in the option's type, or a SiteError that says what is wanted."""
+    typed = _typed(option.kind, value)
+    if typed is None:
+        wanted = {"strings": "a list of strings"}.get(option.kind, f"a {option.kind}")
+        raise SiteError(
+            f"theme option {option.name!r} is {value!r}, it must be "
+            + wanted.replace("a i", "an i"),
+            hint=option.help or None,
+        )
+    if option.choices and typed not in option.choices:
+        names = ", ".join(repr(choice) for choice in option.choices)
+        raise SiteError(
+            f"theme option {option.name!r} is {value!r}, it must be one of {names}",
+            hint=did_you_mean(str(value), [str(choice) for choice in option.choices]),
+        )
+    _check_range(option, typed)
+    return typed
+
+
+def did_you_mean(name: str, known: Mapping[str, object] | Sequence[str]) -> str:
+    """A hint: the nearest known name, else all of them."""
+    near = difflib.get_close_matches(name, list(known), n=1)
+    if near:
+        return f"did you mean {near[0]!r}?"
+    return "there is: " + (", ".join(sorted(known)) or "nothing")
+
+
+def _check_range(option: ThemeOption, value: OptionValue) -> None:
+    if not isinstance(value, int):
+        return
+    low, high = option.minimum, option.maximum
+    if (low is not None and value < low) or (high is not None and value > high):
+        raise SiteError(
+            f"theme option {option.name!r} is {value}, it must lie in {low}..{high}",
+            hint=option.help or None,
+        )
+
+
+def _typed(kind: str, value: object) -> OptionValue | None:
+    match kind, value:
+        case "boolean", bool():
+            return value
+        case "integer", int() if not isinstance(value, bool):
+            return value
+        case "string", str():
+            return value
+        case "strings", list() | tuple():
+            texts = tuple(item for item in value if isinstance(item, str))
+            return texts if len(texts) == len(value) else None
+        case _:
+            return None
+
+
+def _option(name: str, table: object, source: str) -> ThemeOption:
+    where = f"{source}: options.{name}"
+    if not isinstance(table, dict):
+        raise SiteError(f"{where} is not a table", hint="write [options.NAME]")
+    _check_keys(table, _OPTION_KEYS, where)
+    kind = table.get("type")
+    if kind not in _KINDS:
+        raise SiteError(
+            f"{where}.type is {kind!r}", hint="it is one of " + ", ".join(_KINDS)
+        )
+    default = _typed(kind, table.get("default"))
+    if default is None:
+        raise SiteError(f"{where}.default is not of type {kind}")
+    choices = tuple(_typed(kind, choice) for choice in table.get("choices", ()))
+    option = ThemeOption(
+        name=name,
+        kind=kind,
+        default=default,
+        help=_text(table, "help", where, ""),
+        choices=tuple(choice for choice in choices if choice is not None),
+        minimum=table.get("minimum"),
+        maximum=table.get("maximum"),
+    )
+    checked_value(option, default)
+    return option
+
+
+def _check_keys(table: Mapping[str, object], known: Sequence[str], source: str) -> None:
+    for key in table:
+        if key not in known:
+            raise SiteError(
+                f"{source}: unknown key {key!r}", hint=did_you_mean(key, known)
+            )
+
+
+def _text(
+    table: Mapping[str, object], key: str, source: str, default: str | None = None
+) -> str:
+    value = table.get(key, default)
+    if not isinstance(value, str):
+        raise SiteError(f"{source}: {key} must be a string, it is {value!r}")
+    return value
