@@ -1,0 +1,51 @@
+# wikisync.  `make demo` and `make test` need Python 3.11, git and make; they set
+# up the rest themselves (a virtual environment in .venv, Debian packages as root).
+
+BIN := .venv/bin
+SETUP := pyproject.toml hatch_build.py package-lock.json tools/setup.sh
+TESTS ?= tests
+LOCKED := pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
+	--no-header --no-emit-index-url --no-emit-trusted-host --no-emit-find-links \
+	--no-emit-options --build-deps-for editable --build-deps-for wheel --extra math
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench wheel lock clean
+
+help: ## Say what can be made
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
+
+demo: .venv/run ## Export the user guide from the embedded service to demo/site
+	@$(BIN)/wikisync demo
+
+test: .venv/dev ## Pass every test, browser tests included
+	@tools/setup.sh chromium
+	@$(BIN)/python -m pytest --numprocesses 2 --dist worksteal $(TESTS)
+
+lint: .venv/dev ## Format, rules, types
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+
+bench: .venv/dev ## Print the tables behind the README's figures
+	@for script in benchmarks/[a-z]*.py; do $(BIN)/python $$script || exit 1; done
+
+wheel: .venv/run ## Build the wheel into dist/
+	@$(BIN)/python -m hatchling build --target wheel
+
+lock: ## Renew requirements/*.txt from pyproject.toml (needs pip-tools)
+	$(LOCKED) --output-file requirements/run.txt pyproject.toml
+	$(LOCKED) --extra dev --constraint requirements/run.txt \
+		--output-file requirements/dev.txt pyproject.toml
+
+clean: ## Remove everything that was made here
+	rm -rf .venv dist demo wikisync/vendor tests/e2e/node_modules \
+		.mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/run: requirements/run.txt $(SETUP)
+	@tools/setup.sh venv requirements/run.txt
+	@touch $@
+
+.venv/dev: requirements/dev.txt $(SETUP)
+	@tools/setup.sh venv requirements/dev.txt
+	@touch $@ .venv/run
