@@ -184,3 +184,7 @@ class Snapshot:
     """False when something could not be seen: then absence means nothing."""
     unreadable: frozenset[Slug] = field(default_factory=frozenset)
     """Slugs that exist but whose text could not be had this time."""
+    texts: Mapping[Slug, Page] = field(default_factory=dict)
+    """Pages whose text came along with the look; often none, never a decision."""
+    tag: str = ""
+    """The replica's own mark of this state, an ETag for one, or empty."""
