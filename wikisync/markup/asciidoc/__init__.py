@@ -1,0 +1,12 @@
+"""AsciiDoc by Asciidoctor itself, in a worker process with limits.
+
+``document`` is the format, ``engine`` the interface and the parent's half of a
+worker, ``worker`` the child's half, ``convert.js`` what runs inside of it, and
+``includes`` what a page may bring in.
+"""
+
+from __future__ import annotations
+
+from wikisync.markup.asciidoc.document import to_html
+
+__all__ = ["to_html"]

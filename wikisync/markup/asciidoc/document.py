@@ -1,0 +1,56 @@
+"""AsciiDoc pages to HTML: what the service sets, around an engine.
+
+The engine is Asciidoctor itself, in a process of its own (``engine``).  Links to
+other pages come out as plain relative hrefs, for the shared link filter.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+from collections.abc import Mapping
+
+from wikisync.markup.asciidoc.engine import Engine, quickjs_engine
+from wikisync.markup.context import PageContext
+
+SERVICE_ATTRIBUTES: Mapping[str, str] = {
+    "showtitle": "",
+    "idprefix": "user-content-",
+    "idseparator": "-",
+    "env": "gitlab",
+    "env-gitlab": "",
+    "source-highlighter": "gitlab-html-pipeline",
+    "icons": "font",
+    "outfilesuffix": ".adoc",
+}
+"""Set by the service for every page; a page cannot change them.
+
+The service sets ``sectanchors`` too; our headings get their anchors from the
+filter that all formats share.
+"""
+
+_engines: dict[int, Engine] = {}
+_engines_lock = threading.Lock()
+
+
+def to_html(source: str, context: PageContext) -> str:
+    """HTML of an AsciiDoc page, not yet safe.
+
+    Raises:
+        RenderError: the page is over a limit or the engine cannot run.
+    """
+    return shared_engine().render(source, SERVICE_ATTRIBUTES, context.include)
+
+
+def shared_engine() -> Engine:
+    """The engine of this process, made with the first AsciiDoc page.
+
+    A forked process gets its own: two readers of one pipe would mix pages.
+    """
+    with _engines_lock:
+        engine = _engines.get(os.getpid())
+        if engine is None:
+            engine = _engines[os.getpid()] = quickjs_engine()
+            atexit.register(engine.close)
+        return engine

@@ -1,0 +1,291 @@
+"""The engines behind AsciiDoc pages: one interface, and a worker that fulfils it.
+
+A worker is a child process that is started with the first page and kept.  The
+page can take its time and its memory, not ours: after ``seconds_max`` of wall
+clock the process is killed, after a breach of a limit it ends itself, and the
+next page gets a new one.  Frames and messages are described in ``worker``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import struct
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Protocol
+
+import msgspec
+
+from wikisync.errors import RenderError
+from wikisync.markup.asciidoc.includes import IncludeRequest, Inclusion
+from wikisync.markup.context import Include, include_nothing
+
+LENGTH = struct.Struct(">I")
+START_SECONDS_MAX = 30
+"""For the start alone, on a machine that is busy with other things."""
+STOP_SECONDS_MAX = 2
+
+
+class Engine(Protocol):
+    """Turns AsciiDoc into HTML that is not yet safe."""
+
+    name: str
+
+    def render(
+        self, source: str, attributes: Mapping[str, str], include: Include
+    ) -> str:
+        """The HTML of one page; blocks until it is there.
+
+        Raises:
+            RenderError: the page is over a limit, or the engine failed on it.
+        """
+        ...
+
+    def close(self) -> None:
+        """End what the engine keeps running; a later render starts it anew."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerLimits:
+    """What one page may take."""
+
+    seconds_max: float = 10.0
+    memory_bytes_max: int = 256 << 20
+    source_bytes_max: int = 1 << 20
+    html_bytes_max: int = 16 << 20
+
+
+class Answer(msgspec.Struct):
+    """Any message of a worker; one of the fields is set."""
+
+    ready: bool = False
+    html: str | None = None
+    error: str | None = None
+    include: IncludeRequest | None = None
+
+
+class WorkerEngine:
+    """An engine in a child process of its own; safe to use from many threads."""
+
+    def __init__(
+        self, name: str, command: Sequence[str], limits: WorkerLimits = WorkerLimits()
+    ) -> None:
+        self.name = name
+        self._command = tuple(command)
+        self._limits = limits
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lock = threading.Lock()
+
+    def render(
+        self, source: str, attributes: Mapping[str, str], include: Include
+    ) -> str:
+        """Have one page rendered; see ``Engine.render``."""
+        source = source.encode("utf-8", "replace").decode("utf-8")
+        if len(source.encode("utf-8")) > self._limits.source_bytes_max:
+            raise RenderError(
+                f"the page is over {self._limits.source_bytes_max} bytes",
+                hint="split the page",
+            )
+        with self._lock:
+            process = self._running()
+            message = {
+                "source": source,
+                "attributes": dict(attributes),
+                "is_alone": include is include_nothing,
+            }
+            with _Deadline(process, self._limits.seconds_max) as deadline:
+                try:
+                    return self._converse(process, message, Inclusion(include))
+                except (_WorkerFailure, OSError) as failure:
+                    self._kill()
+                    raise self._told(failure, deadline) from failure
+                except BaseException:
+                    # Raised by the include: the conversation is half held.
+                    self._kill()
+                    raise
+
+    def close(self) -> None:
+        """End the worker; it gets a moment to go by itself."""
+        with self._lock:
+            process, self._process = self._process, None
+        if process is None:
+            return
+        assert process.stdin is not None
+        with contextlib.suppress(OSError):
+            process.stdin.close()
+        try:
+            process.wait(STOP_SECONDS_MAX)
+        except subprocess.TimeoutExpired:
+            process.kill()
+        _reap(process)
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is not None and self._process.poll() is not None:
+            self._kill()
+        if self._process is None:
+            self._process = self._start()
+        return self._process
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        try:
+            process = subprocess.Popen(  # noqa: S603  our own interpreter and file
+                self._command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=_environment(),
+            )
+        except OSError as error:
+            raise RenderError(
+                f"the asciidoc engine {self.name} does not start: {error.strerror}",
+            ) from error
+        with _Deadline(process, START_SECONDS_MAX):
+            try:
+                answer = self._receive(process)
+            except (_WorkerFailure, OSError):
+                answer = Answer()
+        if not answer.ready:
+            process.kill()
+            _reap(process)
+            raise RenderError(
+                f"the asciidoc engine {self.name} does not start",
+                hint="reinstall wikisync: pip install --force-reinstall wikisync",
+            )
+        return process
+
+    def _converse(
+        self,
+        process: subprocess.Popen[bytes],
+        message: Mapping[str, object],
+        inclusion: Inclusion,
+    ) -> str:
+        _send(process, message)
+        while True:
+            answer = self._receive(process)
+            if answer.include is not None:
+                included = inclusion.resolve(answer.include)
+                _send(process, {"text": included.text, "path": included.path})
+            elif answer.error is not None:
+                raise _WorkerFailure(answer.error)
+            elif answer.html is not None:
+                return answer.html
+            else:
+                raise _WorkerFailure("it gave an empty answer")
+
+    def _receive(self, process: subprocess.Popen[bytes]) -> Answer:
+        assert process.stdout is not None
+        (length,) = LENGTH.unpack(_read_exactly(process.stdout, LENGTH.size))
+        if length > self._limits.html_bytes_max:
+            raise _WorkerFailure(f"its answer is over {self._limits.html_bytes_max} B")
+        try:
+            return msgspec.json.decode(
+                _read_exactly(process.stdout, length), type=Answer
+            )
+        except msgspec.MsgspecError as error:
+            raise _WorkerFailure("its answer cannot be read") from error
+
+    def _kill(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            _reap(process)
+
+    def _told(self, failure: Exception, deadline: _Deadline) -> RenderError:
+        if deadline.is_over:
+            return RenderError(
+                f"the page takes longer than {self._limits.seconds_max:g} s",
+                hint="split the page, or take out what nests deeply",
+            )
+        reason = str(failure) if isinstance(failure, _WorkerFailure) else "it died"
+        return RenderError(f"the asciidoc engine {self.name} failed: {reason}")
+
+
+class _WorkerFailure(Exception):
+    """The worker broke off, or answered nonsense."""
+
+
+class _Deadline:
+    """Kills a process when the time is over, so that reading from it ends.
+
+    A timer works with the pipes of every platform; waiting with a time limit on
+    a pipe does not.
+    """
+
+    def __init__(self, process: subprocess.Popen[bytes], seconds: float) -> None:
+        self.is_over = False
+        self._process = process
+        self._timer = threading.Timer(seconds, self._expire)
+        self._timer.daemon = True
+
+    def __enter__(self) -> _Deadline:
+        self._timer.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+
+    def _expire(self) -> None:
+        self.is_over = True
+        self._process.kill()
+
+
+def _send(process: subprocess.Popen[bytes], message: Mapping[str, object]) -> None:
+    assert process.stdin is not None
+    body = msgspec.json.encode(message)
+    process.stdin.write(LENGTH.pack(len(body)) + body)
+    process.stdin.flush()
+
+
+def _read_exactly(stream: IO[bytes], length: int) -> bytes:
+    body = stream.read(length)
+    if len(body) < length:
+        raise _WorkerFailure("it ended without an answer")
+    return body
+
+
+def _reap(process: subprocess.Popen[bytes]) -> None:
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            with contextlib.suppress(OSError):
+                stream.close()
+    process.wait()
+
+
+def _environment() -> dict[str, str]:
+    """Only where modules are; a worker has no business with a token."""
+    kept = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    if "SYSTEMROOT" in os.environ:  # Windows starts no process without it
+        kept["SYSTEMROOT"] = os.environ["SYSTEMROOT"]
+    return kept
+
+
+def quickjs_engine(limits: WorkerLimits = WorkerLimits()) -> WorkerEngine:
+    """Asciidoctor's JavaScript edition in ``quickjs-ng``, the default.
+
+    Raises:
+        RenderError: the build did not bring the library.
+    """
+    here = Path(__file__).parent
+    library = here.parents[1] / "vendor" / "asciidoctor.js"
+    if not library.is_file():
+        raise RenderError(
+            "Asciidoctor is not part of this installation",
+            hint="install wikisync again: pip install . (or pip install -e .)",
+        )
+    command = (
+        sys.executable,
+        "-P",  # not the package's folder as import path
+        str(here / "worker.py"),
+        str(library),
+        str(here / "convert.js"),
+        # A little later than ours, which can say what happened.
+        str(limits.seconds_max + 1),
+        str(limits.memory_bytes_max),
+    )
+    return WorkerEngine("quickjs", command, limits)
