@@ -1,0 +1,226 @@
+"""Paths for many pages at once, no two the same for the disk.  Pure.
+
+Most pages get the name that ``coding`` gives.  Two things can be in the way:
+names that a disk folds into one, and names that people made themselves.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping
+
+from wikisync.folder.coding import (
+    MARK_DIGITS,
+    PathDigest,
+    decode_parts,
+    decode_slug,
+    encode_component,
+    without_marks,
+)
+from wikisync.folder.ignore import is_ignored_file
+from wikisync.model import EXTENSIONS, Format, PagePath, Slug, split_extension
+
+_IGNORABLE = re.compile(
+    "[\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
+    "\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+"""Unicode's ignorable characters, which some disks skip when they compare."""
+
+
+def assign_paths(
+    pages: Iterable[tuple[Slug, Format]],
+    known: Mapping[Slug, PagePath],
+    *,
+    folds_case: bool,
+    folds_unicode: bool,
+) -> Mapping[Slug, PagePath]:
+    """A path for each page, no two the same for a disk that folds names.
+
+    A page that has a file keeps its name, or at least its stem where only its
+    format changed.  Of two pages whose names the disk takes for one, the later
+    gets the mark; the same holds for folders.  Of two pages with one slug the
+    first counts.
+
+    Args:
+        pages: slugs and formats in the order of precedence.
+        known: path of every page in the folder, whether in ``pages`` or not.
+        folds_case: whether the disk takes ``a`` and ``A`` for one name.
+        folds_unicode: whether it takes canonically equal names for one.
+    """
+    top = _Folder(_key_of(folds_case=folds_case, folds_unicode=folds_unicode))
+    homes = {slug: _keep(path, top) for slug, path in known.items()}
+    assigned: dict[Slug, PagePath] = {}
+    for slug, page_format in pages:
+        if slug in assigned:
+            continue
+        path = None
+        if slug in known:
+            path = _keep_name(known[slug], homes[slug], slug, page_format)
+        assigned[slug] = path or _place(slug, page_format, top)
+    return assigned
+
+
+def _key_of(*, folds_case: bool, folds_unicode: bool) -> Callable[[str], str]:
+    """What two names share when the disk cannot tell them apart."""
+    if folds_case:
+        return _folded
+    return _composed if folds_unicode else str
+
+
+def _folded(name: str) -> str:
+    if name.isascii():
+        return name.lower()
+    name = unicodedata.normalize("NFD", _IGNORABLE.sub("", name)).casefold()
+    return unicodedata.normalize("NFC", name)
+
+
+def _composed(name: str) -> str:
+    return unicodedata.normalize("NFC", _IGNORABLE.sub("", name))
+
+
+class _Folder:
+    """A folder while paths are given out: what is in it and who is where."""
+
+    def __init__(
+        self,
+        key: Callable[[str], str],
+        digest: PathDigest | None = None,
+        *,
+        is_handmade: bool = False,
+    ) -> None:
+        self.key = key
+        self.digest = PathDigest() if digest is None else digest
+        self.is_top = True
+        self.is_handmade = is_handmade
+        """Whether a name on the way here is not the one we would give."""
+        self.names: dict[str, str] = {}
+        """Key to name, of files and folders."""
+        self.parts: dict[str, tuple[str, _Folder]] = {}
+        """Name without mark to the name on disk and the folder."""
+        self.components: dict[str, tuple[tuple[str, ...], _Folder]] = {}
+        """Slug component to names on disk and the innermost folder."""
+
+    def enter(self, part: str, name: str | None = None) -> tuple[str, _Folder]:
+        """The folder for a name without mark; made, with a mark if need be."""
+        if part not in self.parts:
+            digest = self.digest.copy()
+            digest.enter(part)
+            folder = _Folder(self.key, digest, is_handmade=self.is_handmade)
+            folder.is_top = False
+            taken = self.take(part, "") if name is None else self.hold(name)
+            self.parts[part] = taken, folder
+        return self.parts[part]
+
+    def adopt(
+        self, component: str, names: list[str], parts: list[str], inner: _Folder
+    ) -> None:
+        """Remember which folders on the disk a slug's component has."""
+        if component in self.components:
+            return
+        own = encode_component(component, None, self.digest.copy(), is_top=self.is_top)
+        inner.is_handmade |= own != parts
+        self.components[component] = tuple(names), inner
+
+    def has(self, name: str) -> bool:
+        """Whether something is in the way of a new file."""
+        return self.key(name) in self.names
+
+    def hold(self, name: str) -> str:
+        """Reserve a name that is on the disk."""
+        self.names[self.key(name)] = name
+        return name
+
+    def take(self, stem: str, extension: str) -> str:
+        """Reserve a free name: as it is, else with as few digits as it needs."""
+        digits = self.digest.of(stem)
+        marks = (f"~{digits[:count]}" for count in MARK_DIGITS)
+        names = (f"{stem}{mark}{extension}" for mark in ("", *marks))
+        return self.hold(next(n for n in names if not self.has(n)))
+
+
+def _keep(path: PagePath, top: _Folder) -> _Folder:
+    """Reserve the names of a page that has a file, and tell its folder."""
+    *folders, name = path.split("/")
+    stem, page_format = split_extension(name) or (name, Format.MARKDOWN)
+    bare = without_marks([*folders, stem])
+    folder, start = top, 0
+    for component, end in decode_parts(bare, page_format):
+        inner = folder
+        for index in range(start, min(end, len(folders))):
+            inner.hold(folders[index])
+            _, inner = inner.enter(bare[index], folders[index])
+        if end <= len(folders):
+            folder.adopt(component, folders[start:end], bare[start:end], inner)
+        folder, start = inner, end
+    folder.hold(name)
+    return folder
+
+
+def _keep_name(
+    known: PagePath, home: _Folder, slug: Slug, page_format: Format
+) -> PagePath | None:
+    """The path a page has, if only with another extension; None where it cannot."""
+    way, slash, name = known.rpartition("/")
+    split = split_extension(name)
+    if split is None or not _means(known, split[1], slug):
+        return None
+    if split[1] is page_format:
+        return known
+    other = split[0] + EXTENSIONS[page_format][0]
+    path = PagePath(way + slash + other)
+    if home.has(other) or not _means(path, page_format, slug):
+        return None
+    home.hold(other)
+    return path
+
+
+def _place(slug: Slug, page_format: Format, top: _Folder) -> PagePath:
+    """A path for a page that has no file."""
+    path, is_handmade = _way(slug, page_format, top, joins=True)
+    if is_handmade and not _means(path, page_format, slug):
+        path, _ = _way(slug, page_format, top, joins=False)
+    return path
+
+
+def _way(
+    slug: Slug, page_format: Format, top: _Folder, *, joins: bool
+) -> tuple[PagePath, bool]:
+    """A path, and whether a folder on it has a name that people gave it.
+
+    With ``joins`` the page may go into a folder that stands for the same
+    component under a name that is not ours.
+    """
+    *components, leaf = slug.split("/")
+    names: list[str] = []
+    folder = top
+    for component in components:
+        if joins and component in folder.components:
+            known, folder = folder.components[component]
+            names += known
+            continue
+        is_top = not names
+        for part in encode_component(
+            component, None, folder.digest.copy(), is_top=is_top
+        ):
+            name, folder = folder.enter(part)
+            names.append(name)
+    *parts, stem = encode_component(
+        leaf, page_format, folder.digest.copy(), is_top=False
+    )
+    for part in parts:
+        name, folder = folder.enter(part)
+        names.append(name)
+    names.append(folder.take(stem, EXTENSIONS[page_format][0]))
+    return PagePath("/".join(names)), folder.is_handmade
+
+
+def _means(path: str, page_format: Format, slug: Slug) -> bool:
+    """Whether a path will be read as this page."""
+    name = path.rpartition("/")[2]
+    split = split_extension(name)
+    if split is None or split[1] is not page_format or is_ignored_file(name):
+        return False
+    parts = path[: len(path) - len(name) + len(split[0])].split("/")
+    return decode_slug(parts, page_format) == slug

@@ -1,0 +1,42 @@
+"""Which names in a wiki's folder are none of wikisync's business.  Pure.
+
+The rules hold for any depth and are those that every sync tool ends up with:
+hidden things, the by-products of editors and office programs, half-made
+downloads, what desktops leave behind, and our own conflict files.
+"""
+
+from __future__ import annotations
+
+import re
+
+from wikisync.model import EXTENSIONS
+
+CONFLICT_MARK = ".conflict"
+"""What a conflict file has between the page's name and its extension."""
+
+_PAGE_EXTENSIONS = "|".join(
+    re.escape(extension) for known in EXTENSIONS.values() for extension in known
+)
+_FILE = re.compile(
+    rf"""
+      .*~                 # backup of an editor
+    | .*\.sw.             # vim's swap file
+    | 4913                # vim's test whether it may write
+    | \#.*\#              # emacs's auto-save
+    | ~\$.*               # owner file of an office program
+    | .*\.(?:tmp|part)
+    | thumbs\.db | desktop\.ini
+    | .*{re.escape(CONFLICT_MARK)}(?:{_PAGE_EXTENSIONS})
+    """,
+    re.VERBOSE | re.DOTALL | re.IGNORECASE | re.ASCII,
+)
+
+
+def is_ignored_file(name: str) -> bool:
+    """Whether a file of this name is never read, written, moved or removed."""
+    return name.startswith(".") or _FILE.fullmatch(name) is not None
+
+
+def is_ignored_folder(name: str) -> bool:
+    """Whether nothing below a folder of this name is looked at."""
+    return name.startswith(".")

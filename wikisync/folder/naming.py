@@ -1,0 +1,109 @@
+"""Slug <-> path: only this file knows how a page's slug becomes a file name.
+
+Pure.  ``path_of`` gives a name for *every* string that a service can send as a
+slug, and ``parse_path`` reads it back without any record.  The rules:
+
+- A slug's components become folders, the last one a file with its format's
+  extension.  What no common file system takes, what another rule below needs,
+  and what scans ignore is written as ``%`` and two hexadecimal digits per byte.
+- Names are in Unicode's form C: a character that form C would change is coded,
+  so twins in the forms C and D never meet, also where the disk normalises.
+- A component too long for a disk goes on in a folder below: its parts end in
+  ``%+``.  An empty component is ``%-``.  ``%`` itself is always coded, so neither
+  can come from a slug.
+- Where a disk folds case, the later twin gets ``~`` and digits of the SHA-256 of
+  its name.  The mark counts only when the digits are right, and a slug that ends
+  in its own right digits has its ``~`` coded.
+- A name that people made themselves and that the rules would have written in
+  another way (``100% sure.md``) stands for itself.
+
+Nothing returned here leaves the folder: no component is empty, ``.`` or ``..``,
+starts with a dot, holds a separator or NUL, or has more than 255 bytes.
+"""
+
+from __future__ import annotations
+
+import re
+
+from wikisync.folder.clashes import assign_paths
+from wikisync.folder.coding import UPLOADS, decode_slug, encode_slug
+from wikisync.folder.ignore import is_ignored_file, is_ignored_folder
+from wikisync.model import (
+    EXTENSIONS,
+    AttachmentPath,
+    Format,
+    PagePath,
+    Slug,
+    split_extension,
+)
+
+__all__ = [
+    "PATH_BYTES_MAX",
+    "UPLOADS",
+    "assign_paths",
+    "attachment_path",
+    "parse_path",
+    "path_of",
+]
+
+PATH_BYTES_MAX = 3072
+"""Longest path in a folder that is written; a disk takes 4096 with its root."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_UNSAFE_ATTACHMENT = re.compile("[\x00-\x1f\x7f-\x9f\\\\\u2028\u2029\ud800-\udfff]")
+
+
+def path_of(slug: Slug, page_format: Format) -> PagePath:
+    """The one path that wikisync itself gives a page, clashes aside."""
+    extension = EXTENSIONS[page_format][0]
+    return PagePath("/".join(encode_slug(slug, page_format)) + extension)
+
+
+def parse_path(path: str) -> tuple[Slug, Format] | None:
+    """The page that a path stands for.
+
+    Args:
+        path: relative to the wiki's folder, with ``/`` between its parts.
+
+    Returns:
+        None where the path is not a page's: no known extension, ignored, below
+        ``uploads``, not text, or not a plain relative path.
+    """
+    *folders, name = path.split("/")
+    if not all(_is_plain_name(part) for part in (*folders, name)):
+        return None
+    split = split_extension(name)
+    if split is None or is_ignored_file(name) or folders[:1] == [UPLOADS]:
+        return None
+    if any(is_ignored_folder(folder) for folder in folders):
+        return None
+    stem, page_format = split
+    return Slug(decode_slug([*folders, stem], page_format)), page_format
+
+
+def attachment_path(raw: str) -> AttachmentPath | None:
+    """The path of an attachment, if it is one and safe on every disk.
+
+    Args:
+        raw: path inside the wiki with nothing encoded: ``uploads/<hash>/<name>``.
+
+    Returns:
+        None for anything outside ``uploads``, with hidden, empty or ``..`` parts,
+        control characters, backslashes, or longer than a disk takes.
+    """
+    top, *parts = raw.split("/")
+    if top != UPLOADS or not parts or _UNSAFE_ATTACHMENT.search(raw):
+        return None
+    if any(not _is_plain_name(part) or part.startswith(".") for part in parts):
+        return None
+    if any(len(part.encode()) > 255 for part in parts):
+        return None
+    return AttachmentPath(raw) if len(raw.encode()) <= PATH_BYTES_MAX else None
+
+
+def _is_plain_name(part: str) -> bool:
+    return (
+        part not in {"", ".", ".."}
+        and not _SURROGATE.search(part)
+        and ("\x00" not in part)
+    )
