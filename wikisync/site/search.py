@@ -31,6 +31,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import quote
 
 SHARD_BYTES_MAX = 24 * 1024
@@ -52,8 +53,12 @@ _PAIRED = (
 )
 """Scripts without spaces between words, and Hangul with its glued endings."""
 _WORDS = re.compile(rf"[{_PAIRED}]+|(?:(?![{_PAIRED}])[\w\u0900-\u0963\u0966-\u0dff])+")
-_ASCII_WORDS = re.compile(r"\w+")
-_FIRST_PAIRED = "\u0e00"
+_PAIR = re.compile(f"[{_PAIRED}]{{2}}")
+_ASCII_TABLE = "".join(
+    chr(code).lower() if chr(code).isalnum() or chr(code) == "_" else " "
+    for code in range(128)
+)
+"""Each character of ASCII in lower case, what is no part of a word as a space."""
 _LETTERS = {
     ord(letter): plain
     for letter, plain in {
@@ -138,24 +143,29 @@ def fold(text: str) -> str:
 
 def words_of(text: str) -> list[str]:
     """The words to be found; pairs of characters where no space parts words."""
-    folded = fold(text)
-    if folded.isascii():
-        words = _ASCII_WORDS.findall(folded)
-    else:
-        words = []
-        for word in _WORDS.findall(folded):
-            if word[0] >= _FIRST_PAIRED and _is_paired(word[0]) and len(word) > 1:
-                words += [word[i : i + 2] for i in range(len(word) - 1)]
-            else:
-                words.append(word)
-    return [word[:WORD_CHARS_MAX] for word in words]
+    return list(count_words(text).elements())
 
 
-_PAIRED_CHAR = re.compile(f"[{_PAIRED}]")
+def count_words(text: str) -> Counter[str]:
+    """How often each word occurs."""
+    counts = _count_ascii(text) if text.isascii() else _count_folded(fold(text))
+    for word in [word for word in counts if len(word) > WORD_CHARS_MAX]:
+        counts[word[:WORD_CHARS_MAX]] += counts.pop(word)
+    return counts
 
 
-def _is_paired(char: str) -> bool:
-    return _PAIRED_CHAR.match(char) is not None
+def _count_ascii(text: str) -> Counter[str]:
+    """The same as for any text, by a table: four times as fast as by a pattern."""
+    return Counter(text.translate(_ASCII_TABLE).split())
+
+
+def _count_folded(folded: str) -> Counter[str]:
+    counts = Counter(_WORDS.findall(folded))
+    for run in [word for word in counts if len(word) > 1 and _PAIR.match(word)]:
+        times = counts.pop(run)
+        for i in range(len(run) - 1):
+            counts[run[i : i + 2]] += times
+    return counts
 
 
 def _postings(slots: Mapping[int, SearchDocument]) -> dict[str, str]:
@@ -163,31 +173,35 @@ def _postings(slots: Mapping[int, SearchDocument]) -> dict[str, str]:
 
     ``3aF1B`` is: document 118 (3a in base 36) with score F, then 119 with B.
     """
-    step_texts = _base36_table(max(slots, default=0) + 1)
+    steps = _base36_table(max(slots, default=0) + 1)
     scores = _score_table()
-    found: defaultdict[str, list[str]] = defaultdict(list)
-    last: defaultdict[str, int] = defaultdict(int)
+    # Term to the last number and the texts so far: one dictionary, not two,
+    # because this loop is half of the time.
+    found: dict[str, list[Any]] = {}
     for slot, document in slots.items():
         counts = _weighted_words(document)
-        step = min(counts.total() // _WORDS_PER_STEP, _LENGTH_STEPS - 1)
-        score_of = scores[step]
+        score_of = scores[min(counts.total() // _WORDS_PER_STEP, _LENGTH_STEPS - 1)]
         for word, count in counts.items():
-            found[word].append(step_texts[slot - last[word]] + score_of[count])
-            last[word] = slot
-    return {word: "".join(found[word]) for word in sorted(found)}
+            entry = found.get(word)
+            if entry is None:
+                found[word] = [slot, steps[slot] + score_of[count]]
+            else:
+                entry.append(steps[slot - entry[0]] + score_of[count])
+                entry[0] = slot
+    return {word: "".join(entry[1:]) for word, entry in sorted(found.items())}
 
 
 def _weighted_words(document: SearchDocument) -> Counter[str]:
-    headings = " ".join(section.heading for section in document.sections)
-    texts = "\n".join(section.text for section in document.sections)
-    counts = Counter(words_of(texts))
-    for word in words_of(headings):
-        counts[word] += HEADING_WEIGHT
-    for word in words_of(document.title):
-        counts[word] += TITLE_WEIGHT
-    for word, count in counts.items():
-        if count > _COUNT_MAX:
-            counts[word] = _COUNT_MAX
+    """How often each word occurs, at most 255, where headings count more."""
+    sections = document.sections
+    counts = count_words("\n".join([section.text for section in sections]))
+    headings = count_words("\n".join([section.heading for section in sections]))
+    for word, count in headings.items():
+        counts[word] += count * HEADING_WEIGHT
+    for word, count in count_words(document.title).items():
+        counts[word] += count * TITLE_WEIGHT
+    for word in [word for word, count in counts.items() if count > _COUNT_MAX]:
+        counts[word] = _COUNT_MAX
     return counts
 
 
