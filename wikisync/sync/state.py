@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from wikisync.errors import StateError
 from wikisync.model import (
@@ -270,7 +270,7 @@ class WikiState:
             "\n".join(mentioned_attachments(agreed.text)),
         )
 
-    def _rows(self, query: str, *more: object) -> list[tuple[str, ...]]:
+    def _rows(self, query: str, *more: object) -> list[tuple[Any, ...]]:
         with _translated(self._path):
             return self._connection.execute(query, (self._number, *more)).fetchall()
 
@@ -286,14 +286,18 @@ def _connected(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
-        verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-        if verdict != "ok":
-            raise sqlite3.DatabaseError(verdict)
+        _check(connection)
         _migrate(connection, path)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _check(connection: sqlite3.Connection) -> None:
+    verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if verdict != "ok":
+        raise sqlite3.DatabaseError(verdict)
 
 
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:

@@ -1,0 +1,133 @@
+"""A replica in memory: pages and attachments in two dicts, and a log of writes.
+
+It passes the contract suite of replicas, so that tests of ``sync`` may use it on
+either side.  ``before`` runs in front of every operation and may raise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+from wikisync.errors import NotFound, PreconditionFailed
+from wikisync.model import (
+    Attachment,
+    AttachmentPath,
+    Digest,
+    Format,
+    Page,
+    PageState,
+    Problem,
+    Slug,
+    Snapshot,
+    digest_of,
+)
+
+Before = Callable[[str, str], Awaitable[None]]
+"""Called with an operation's name and its object."""
+
+
+async def nothing_before(operation: str, subject: str) -> None:
+    """Let every operation pass."""
+
+
+class MemoryReplica:
+    """One copy of a wiki that lives as long as the test."""
+
+    def __init__(
+        self, pages: dict[str, str] | None = None, *, gives_texts: bool = False
+    ) -> None:
+        self.pages: dict[Slug, Page] = {}
+        self.files: dict[AttachmentPath, bytes] = {}
+        self.unreadable: frozenset[Slug] = frozenset()
+        self.problems: tuple[Problem, ...] = ()
+        self.is_complete = True
+        self.tag = ""
+        self.gives_texts = gives_texts
+        self.log: list[str] = []
+        """Every operation that changed something, or read: ``write home``."""
+        self.before: Before = nothing_before
+        for slug, text in (pages or {}).items():
+            self.put(slug, text)
+
+    @property
+    def name(self) -> str:
+        return "memory"
+
+    @property
+    def changes(self) -> list[str]:
+        """The part of the log that wrote or removed something."""
+        return [entry for entry in self.log if entry.split()[0] in {"write", "delete"}]
+
+    def put(self, slug: str, text: str, page_format: Format = Format.MARKDOWN) -> None:
+        """A person saves a page."""
+        self.pages[Slug(slug)] = Page(Slug(slug), page_format, text)
+
+    def remove(self, slug: str) -> None:
+        """A person deletes a page."""
+        del self.pages[Slug(slug)]
+
+    def texts(self) -> dict[str, str]:
+        """Slug to text, for comparing two replicas."""
+        return {slug: page.content for slug, page in self.pages.items()}
+
+    async def snapshot(self) -> Snapshot:
+        await self._enter("snapshot", "")
+        seen = {s: p for s, p in self.pages.items() if s not in self.unreadable}
+        return Snapshot(
+            pages={s: PageState(s, p.format, p.digest) for s, p in seen.items()},
+            problems=self.problems,
+            is_complete=self.is_complete,
+            unreadable=self.unreadable,
+            texts=seen if self.gives_texts else {},
+            tag=self.tag,
+        )
+
+    async def read(self, slug: Slug) -> Page:
+        await self._enter("read", slug)
+        if slug not in self.pages:
+            raise NotFound(f"no page {slug} in memory")
+        return self.pages[slug]
+
+    async def write(self, page: Page, *, expected: Digest | None) -> Page:
+        await self._enter("write", page.slug)
+        self._require(page.slug, expected)
+        self.pages[page.slug] = page
+        return page
+
+    async def delete(self, slug: Slug, *, expected: Digest) -> None:
+        await self._enter("delete", slug)
+        self._require(slug, expected)
+        del self.pages[slug]
+
+    async def attachment(self, path: AttachmentPath) -> Attachment | None:
+        await self._enter("attachment", path)
+        content = self.files.get(path)
+        if content is None:
+            return None
+        return Attachment(path, digest_of(content), len(content))
+
+    async def read_attachment(self, path: AttachmentPath) -> AsyncIterator[bytes]:
+        await self._enter("read_attachment", path)
+        if path not in self.files:
+            raise NotFound(f"no attachment {path} in memory")
+        content = self.files[path]
+        for start in range(0, len(content), 4096):
+            yield content[start : start + 4096]
+
+    async def write_attachment(
+        self, path: AttachmentPath, chunks: AsyncIterator[bytes]
+    ) -> Attachment:
+        await self._enter("write_attachment", path)
+        content = b"".join([chunk async for chunk in chunks])
+        self.files[path] = content
+        return Attachment(path, digest_of(content), len(content))
+
+    async def _enter(self, operation: str, subject: str) -> None:
+        await self.before(operation, subject)
+        self.log.append(f"{operation} {subject}")
+
+    def _require(self, slug: Slug, expected: Digest | None) -> None:
+        held = self.pages.get(slug)
+        found = held.digest if held else None
+        if found != expected:
+            raise PreconditionFailed(f"page {slug} changed meanwhile")

@@ -1,0 +1,256 @@
+"""Carrying a plan out on the local side, and recording what was really done.
+
+Pages flow from readers (several in flight) through a short queue to one writer,
+which puts them into the folder in batches.  A batch and its record in the base
+are one unit that an interrupt waits for; whatever else is cut short leaves
+complete files, and the next cycle finds them equal and adopts them.
+
+One page that fails becomes a problem and the rest goes on.  A disk that takes
+nothing, a refused token or a service that stays away ends the cycle.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from wikisync.errors import (
+    AuthenticationFailed,
+    FolderError,
+    NotFound,
+    PreconditionFailed,
+    RateLimited,
+    RemoteError,
+    Unavailable,
+)
+from wikisync.model import Digest, Page, Problem, Slug, Snapshot
+from wikisync.progress import Progress
+from wikisync.sync.flow import each, finish, plain_errors
+from wikisync.sync.plan import (
+    Adopt,
+    BasePage,
+    DeleteLocal,
+    DropRecord,
+    Plan,
+    Pull,
+    Write,
+)
+from wikisync.sync.replica import Replica
+from wikisync.sync.state import Agreed, WikiState
+
+log = logging.getLogger(__name__)
+
+BATCH_PAGES = 256
+BATCH_CHARS = 8 * 1024 * 1024
+"""A batch is written when it has this many pages or this much text."""
+UNAVAILABLE_MAX = 5
+"""Reads that may fail in a row before the service counts as gone."""
+
+DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
+"""What no other page will survive either."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What was done so far; counts pages."""
+
+    written: int = 0
+    removed: int = 0
+    problems: list[Problem] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Fetched:
+    """A page on its way from the wiki to the folder."""
+
+    page: Page
+    expected: Digest | None
+
+
+class Apply:
+    """One plan, two replicas and the base they agree in."""
+
+    def __init__(
+        self,
+        remote: Replica,
+        local: Replica,
+        state: WikiState,
+        *,
+        seen: Snapshot,
+        progress: Progress,
+        reads_max: int,
+    ) -> None:
+        """Args: ``seen`` is the look at the remote that the plan was made on."""
+        self._remote = remote
+        self._local = local
+        self._state = state
+        self._seen = seen
+        self._progress = progress
+        self._reads_max = reads_max
+        self._failures_in_row = 0
+        self.outcome = Outcome()
+
+    async def run(self, plan: Plan) -> Outcome:
+        """Write, record, and remove last, and only if nothing else failed.
+
+        Cancelled, it leaves complete files and a base that knows them, but for
+        the batch whose time ran out.
+
+        Raises:
+            FolderError: the disk takes no more.
+            RemoteError: the service is gone, or refuses the token.
+        """
+        await self._write_pages(plan)
+        await self._record_equal_pages(plan)
+        if self.outcome.problems and plan.deletes:
+            self._postpone(plan.deletes)
+        else:
+            await self._remove_pages(plan.deletes)
+        return self.outcome
+
+    # -- pages from the wiki to the folder ---------------------------------------
+
+    async def _write_pages(self, plan: Plan) -> None:
+        if not plan.writes:
+            return
+        self._progress.start("pages", len(plan.writes))
+        queue: asyncio.Queue[_Fetched | None] = asyncio.Queue(self._reads_max)
+        with plain_errors():
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._read_pages(plan.writes, queue))
+                group.create_task(self._write_batches(queue))
+
+    async def _read_pages(
+        self, writes: tuple[Write, ...], queue: asyncio.Queue[_Fetched | None]
+    ) -> None:
+        async def read(action: Write) -> None:
+            page = self._seen.texts.get(action.slug) or await self._read(action.slug)
+            if page is not None:
+                expected = action.local if isinstance(action, Pull) else None
+                await queue.put(_Fetched(page, expected))
+
+        await each(writes, read, in_flight=self._reads_max)
+        await queue.put(None)
+
+    async def _read(self, slug: Slug) -> Page | None:
+        """One page from the wiki, or None and a problem."""
+        try:
+            page = await self._remote.read(slug)
+        except (AuthenticationFailed, RateLimited):
+            raise
+        except Unavailable as error:
+            self._failures_in_row += 1
+            if self._failures_in_row >= UNAVAILABLE_MAX:
+                raise
+            self._fail("page-unavailable", slug, error.message, "run it again")
+            return None
+        except NotFound as error:
+            self._fail("page-missing", slug, error.message, error.hint or "")
+            return None
+        except RemoteError as error:
+            self._fail("page-unreadable", slug, error.message, error.hint or "")
+            return None
+        self._failures_in_row = 0
+        return page
+
+    async def _write_batches(self, queue: asyncio.Queue[_Fetched | None]) -> None:
+        batch: list[_Fetched] = []
+        chars = 0
+        while (fetched := await queue.get()) is not None:
+            batch.append(fetched)
+            chars += len(fetched.page.content)
+            if len(batch) >= BATCH_PAGES or chars >= BATCH_CHARS:
+                await finish(self._write_batch(batch))
+                batch, chars = [], 0
+        await finish(self._write_batch(batch))
+
+    async def _write_batch(self, batch: list[_Fetched]) -> None:
+        """Write pages and record those that are really there."""
+        agreed: list[Agreed] = []
+        try:
+            for fetched in batch:
+                done = await self._write(fetched)
+                if done is not None:
+                    agreed.append(done)
+        finally:
+            self._state.record(agreed)
+            self.outcome.written += len(agreed)
+
+    async def _write(self, fetched: _Fetched) -> Agreed | None:
+        page = fetched.page
+        try:
+            held = await self._local.write(page, expected=fetched.expected)
+        except PreconditionFailed as error:
+            self._fail("page-changed", page.slug, error.message, "run it again")
+            return None
+        except FolderError as error:
+            if is_disk_error(error):
+                raise
+            self._fail("page-unwritable", page.slug, error.message, error.hint or "")
+            return None
+        self._progress.advance()
+        log.info("pulled %s", page.slug)
+        base = BasePage(page.slug, page.format, held.digest, page.digest)
+        return Agreed(base, page.content)
+
+    # -- the base alone ----------------------------------------------------------
+
+    async def _record_equal_pages(self, plan: Plan) -> None:
+        for batch in _batches(plan):
+            adopted = [a for a in batch if isinstance(a, Adopt)]
+            dropped = [a.slug for a in batch if isinstance(a, DropRecord)]
+            agreed = [await self._agreed(action) for action in adopted]
+            self._state.record(agreed, dropped)
+
+    async def _agreed(self, action: Adopt) -> Agreed:
+        page = self._seen.texts.get(action.slug)
+        if page is None:
+            page = await self._local.read(action.slug)
+        base = BasePage(action.slug, action.format, action.local, action.remote)
+        return Agreed(base, page.content)
+
+    # -- removals ----------------------------------------------------------------
+
+    async def _remove_pages(self, deletes: tuple[DeleteLocal, ...]) -> None:
+        for action in deletes:
+            await finish(self._remove(action))
+
+    async def _remove(self, action: DeleteLocal) -> None:
+        try:
+            await self._local.delete(action.slug, expected=action.local)
+        except PreconditionFailed as error:
+            self._fail("page-changed", action.slug, error.message, "run it again")
+            return
+        except FolderError as error:
+            self._fail("page-unwritable", action.slug, error.message, error.hint or "")
+            return
+        log.info("removed %s", action.slug)
+        self._state.record(dropped=[action.slug])
+        self.outcome.removed += 1
+
+    def _postpone(self, deletes: tuple[DeleteLocal, ...]) -> None:
+        self._fail(
+            "removals-postponed",
+            f"{len(deletes)} pages",
+            "gone from the wiki, kept here because other pages failed",
+            "run it again when the other problems are solved",
+        )
+
+    def _fail(self, code: str, subject: str, message: str, hint: str) -> None:
+        log.warning("%s: %s", subject, message)
+        self.outcome.problems.append(Problem(code, subject, message, hint))
+
+
+def is_disk_error(error: FolderError) -> bool:
+    """Whether the disk itself refuses, so that no other page can be written."""
+    cause = error.__cause__
+    return isinstance(cause, OSError) and cause.errno in DISK_ERRORS
+
+
+def _batches(plan: Plan) -> Iterator[list[Adopt | DropRecord]]:
+    actions = [a for a in plan.actions if isinstance(a, Adopt | DropRecord)]
+    for start in range(0, len(actions), BATCH_PAGES):
+        yield actions[start : start + BATCH_PAGES]

@@ -1,0 +1,159 @@
+"""One cycle: look at both sides, decide, brake, carry out, record.
+
+The story of ``sync.md`` 3.2 for a pull.  The only effects are those of the two
+replicas and of the base; deciding is ``reconcile``'s, stopping is ``safety``'s.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+
+from wikisync.errors import Halted
+from wikisync.model import Problem, Snapshot, WikiOwner
+from wikisync.progress import Progress, SilentProgress
+from wikisync.sync.absence import confirm_absences
+from wikisync.sync.apply import Apply
+from wikisync.sync.attachments import AttachmentFetch
+from wikisync.sync.flow import plain_errors
+from wikisync.sync.plan import Hold, Plan, Skip, SkipReason
+from wikisync.sync.reconcile import Policy, reconcile
+from wikisync.sync.replica import Replica
+from wikisync.sync.safety import brake_of
+from wikisync.sync.state import State, WikiState
+
+log = logging.getLogger(__name__)
+
+READS_MAX = 8
+"""Reads in flight for one wiki."""
+
+
+@dataclass(frozen=True, slots=True)
+class CycleResult:
+    """What one cycle found and did."""
+
+    plan: Plan
+    written: int
+    """Pages put into the folder."""
+    removed: int
+    """Pages removed from the folder."""
+    unchanged: int
+    """Pages of the wiki that the folder held already."""
+    attachments: int
+    """Attachments fetched."""
+    problems: tuple[Problem, ...]
+    """Everything that a person may have to look at, what is held included."""
+
+
+async def pull_wiki(
+    remote: Replica,
+    local: Replica,
+    state: State,
+    *,
+    owner: WikiOwner,
+    policy: Policy = Policy.PULL,
+    remote_id: str = "",
+    allow_emptying: bool = False,
+    progress: Progress | None = None,
+    reads_max: int = READS_MAX,
+) -> CycleResult:
+    """Bring the wiki's pages and attachments into the local replica.
+
+    Interrupted, it leaves complete files and a base that knows them; running it
+    again finishes the work.
+
+    ``remote_id`` is the service's id of the project or group; another one than
+    last time is another wiki, and this is its first sync.  ``allow_emptying`` is
+    a person's yes to removing more pages than the brake lets.
+
+    Raises:
+        Halted: more pages would be removed than the brake lets; everything else
+            is done.
+        WikisyncError: the cycle could not go on.
+    """
+    progress = progress or SilentProgress()
+    known = state.wiki(owner)
+    problems: list[Problem] = []
+    if remote_id and not known.is_same_wiki(remote_id):
+        known.start_over(remote_id)
+        problems.append(_replaced(owner))
+    progress.start("list", None)
+    base = known.base()
+    here, there = await _look(local, remote)
+    there = await confirm_absences(remote, there, base, reads_max=reads_max)
+    plan = reconcile(base, here, there, policy)
+    brake = None if allow_emptying else brake_of(plan, base)
+    allowed = plan if brake is None else plan.without_deletes()
+    applied = Apply(
+        remote, local, known, seen=there, progress=progress, reads_max=reads_max
+    )
+    outcome = await applied.run(allowed)
+    fetch = AttachmentFetch(
+        remote, local, known, progress=progress, reads_max=reads_max
+    )
+    await fetch.run()
+    if brake is not None:
+        raise Halted(
+            f"{brake} are gone from the wiki of {owner}; none was removed here",
+            hint="look at the wiki; if they were really deleted, run the same"
+            " command again with --allow-emptying",
+        )
+    problems += (*here.problems, *there.problems, *_waiting(plan), *outcome.problems)
+    if not problems:
+        _remember_tag(known, there)
+    return CycleResult(
+        plan=plan,
+        written=outcome.written,
+        removed=outcome.removed,
+        unchanged=len(there.pages) - len(plan.writes),
+        attachments=fetch.fetched,
+        problems=(*problems, *fetch.problems),
+    )
+
+
+async def _look(local: Replica, remote: Replica) -> tuple[Snapshot, Snapshot]:
+    with plain_errors():
+        async with asyncio.TaskGroup() as group:
+            here = group.create_task(local.snapshot())
+            there = group.create_task(remote.snapshot())
+    return here.result(), there.result()
+
+
+def _remember_tag(known: WikiState, there: Snapshot) -> None:
+    """Note the wiki's mark if the base is exactly what it stands for."""
+    if there.tag == known.remote_tag:
+        return
+    agreed = known.remote_pages()
+    known.remember_remote_tag(there.tag if agreed == there.pages else "")
+
+
+_QUIET = {
+    SkipReason.UNREADABLE_HERE,  # each replica reports its own unreadable pages
+    SkipReason.UNREADABLE_THERE,
+}
+
+
+def _waiting(plan: Plan) -> list[Problem]:
+    """What the plan leaves to a person, as problems."""
+    found: list[Problem] = []
+    for action in plan.actions:
+        log.debug("planned: %s", action)
+        match action:
+            case Hold():
+                hint = "make both texts equal, or keep your copy under another name"
+                found.append(Problem("page-held", action.slug, action.reason, hint))
+            case Skip() if action.reason not in _QUIET:
+                found.append(Problem("page-skipped", action.slug, action.reason))
+            case _:
+                pass
+    return found
+
+
+def _replaced(owner: WikiOwner) -> Problem:
+    return Problem(
+        "wiki-replaced",
+        str(owner),
+        "another wiki than last time has this path; nothing was removed for it",
+        "see whether the files here belong to the new wiki",
+    )

@@ -1,0 +1,82 @@
+"""Doing many things at once, within bounds, and finishing what must be whole.
+
+All concurrency of ``sync`` goes through here: a fixed number of workers under one
+task group, errors as they were raised, and the shield around an effect and its
+record.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
+from typing import TypeVar
+
+from wikisync.errors import WikisyncError
+
+T = TypeVar("T")
+
+FINISH_TIMEOUT_S = 10.0
+"""How long an interrupted batch may take to come to its end."""
+
+
+async def each(
+    items: Iterable[T], work: Callable[[T], Awaitable[None]], *, in_flight: int
+) -> None:
+    """Do the work for every item, that many at a time, in order of start.
+
+    Cancelling it cancels what is in flight; the first error does the same and is
+    raised as it is, not inside a group.
+    """
+    waiting = iter(items)
+
+    async def worker() -> None:
+        for item in waiting:
+            await work(item)
+
+    with plain_errors():
+        async with asyncio.TaskGroup() as group:
+            for _ in range(in_flight):
+                group.create_task(worker())
+
+
+@contextlib.contextmanager
+def plain_errors() -> Iterator[None]:
+    """Take the first of our own errors out of a task group's exception group."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        ours, foreign = group.split(WikisyncError)
+        if ours is None or foreign is not None:
+            raise
+        first = _first_leaf(ours)
+        raise first from first.__cause__
+
+
+def _first_leaf(group: BaseExceptionGroup[WikisyncError]) -> WikisyncError:
+    first = group.exceptions[0]
+    return _first_leaf(first) if isinstance(first, BaseExceptionGroup) else first
+
+
+async def finish(work: Coroutine[None, None, T]) -> T:
+    """Run work that must not stop half way, also when the caller is cancelled.
+
+    The cancellation is raised once the work has ended, or after
+    ``FINISH_TIMEOUT_S``; the work is then left to the next cycle, which finds by
+    comparing what it did.
+    """
+    ended = asyncio.Event()
+
+    async def run() -> T:
+        try:
+            return await work
+        finally:
+            ended.set()
+
+    try:
+        return await asyncio.shield(run())
+    except asyncio.CancelledError:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(FINISH_TIMEOUT_S):
+                await ended.wait()
+        raise
