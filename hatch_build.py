@@ -25,6 +25,7 @@ VENDOR = "wikisync/vendor"
 SHIPPED_FOLDERS = ("themes", "sample-site")
 """Folders of the checkout that a wheel holds inside the package."""
 FETCH_TIMEOUT_S = 300
+NPM_CODES = ("code ", "errno ", "syscall ", "type ")
 
 
 class VendorHook(BuildHookInterface[Any]):
@@ -111,5 +112,5 @@ def fetch_package(root: Path, folder: Path) -> Path:
 def first_reason(stderr: str) -> str:
     """The first line of npm's errors that says more than a code."""
     lines = [line.removeprefix("npm error ") for line in stderr.splitlines()]
-    told = [line for line in lines if line and not line.startswith(("code ", "errno "))]
+    told = [line for line in lines if " " in line and not line.startswith(NPM_CODES)]
     return (told or lines)[0]

@@ -78,6 +78,8 @@ def serve(
             )
         except (quickjs.JSException, quickjs.StackOverflow) as error:
             reason = (str(error).splitlines() or [type(error).__name__])[0]
+            if reason == "null":  # there was no memory left to say so
+                reason = "out of memory"
             write_frame(answers, {"error": reason})
             return
         finally:

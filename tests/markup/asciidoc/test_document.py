@@ -1,0 +1,214 @@
+"""AsciiDoc as the service shows it; the real engine in its real process."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from contextlib import closing
+
+import pytest
+
+from wikisync.errors import RenderError
+from wikisync.markup.asciidoc.document import (
+    SERVICE_ATTRIBUTES,
+    shared_engine,
+    to_html,
+)
+from wikisync.markup.asciidoc.engine import WorkerLimits, quickjs_engine
+from wikisync.markup.context import PageContext, include_nothing
+from wikisync.model import Slug
+
+ALONE = PageContext(Slug("home"))
+
+
+def html_of(source: str) -> str:
+    """HTML with white space between tags taken out."""
+    return re.sub(r">\s+<", "><", to_html(source, ALONE).strip())
+
+
+def html_with(source: str, pages: Mapping[str, str]) -> str:
+    return to_html(source, PageContext(Slug("home"), include=pages.get))
+
+
+@pytest.mark.parametrize(
+    ("source", "html"),
+    [
+        pytest.param("= Title\n\ntext", "<h1>Title</h1>", id="title is shown"),
+        pytest.param(
+            "== One Two", '<h2 id="user-content-one-two">', id="heading has its id"
+        ),
+        pytest.param(
+            "[source,ruby]\n----\nputs 1 < 2\n----",
+            '<pre data-canonical-lang="ruby"><code>puts 1 &lt; 2</code></pre>',
+            id="code tells its language",
+        ),
+        pytest.param(
+            "[source]\n----\nx\n----", "<pre><code>x</code></pre>", id="code of none"
+        ),
+        pytest.param(
+            "[mermaid]\n....\na --> b\n....",
+            '<pre data-canonical-lang="mermaid"><code>a --&gt; b</code></pre>',
+            id="diagram is code with its language",
+        ),
+        pytest.param(
+            "latexmath:[x^2 < y]",
+            '<code data-math-style="inline">x^2 &lt; y</code>',
+            id="TeX in a line",
+        ),
+        pytest.param(
+            "[latexmath]\n++++\nx^2\n++++",
+            '<pre data-math-style="display"><code>x^2</code></pre>',
+            id="TeX as block",
+        ),
+        pytest.param(
+            "= T\n:stem: latexmath\n\nstem:[a]",
+            '<code data-math-style="inline">a</code>',
+            id="stem as TeX",
+        ),
+        pytest.param(
+            "xref:guide/start.adoc#first[Start]",
+            '<a href="guide/start.adoc#first">Start</a>',
+            id="xref to a page is a relative link",
+        ),
+        pytest.param(
+            "link:guide/start[Start]", '<a href="guide/start">Start</a>', id="link"
+        ),
+        pytest.param(
+            "* [x] done\n* [ ] open",
+            '<div class="ulist checklist"><ul class="checklist">',
+            id="checklist keeps its class",
+        ),
+        pytest.param(
+            "WARNING: hot", '<div class="admonitionblock warning">', id="admonition"
+        ),
+        pytest.param(
+            "Text.footnote:[Note.]",
+            '<div class="footnote" id="_footnotedef_1">',
+            id="footnote",
+        ),
+        pytest.param(
+            "include::other.adoc[]", 'href="other.adoc"', id="include of a lone page"
+        ),
+        pytest.param("{env}", "<p>gitlab</p>", id="page can ask where it is"),
+    ],
+)
+def test_page_comes_out_as_the_service_shows_it(source: str, html: str) -> None:
+    assert html in html_of(source)
+
+
+def test_include_brings_in_a_page_of_the_wiki() -> None:
+    html = html_with("include::part.adoc[]", {"part.adoc": "== Part\n\n*strong*"})
+    assert "<strong>strong</strong>" in html
+    assert ">Part</h2>" in html
+
+
+def test_include_that_is_missing_is_told_in_the_page() -> None:
+    html = html_with("include::gone.adoc[]", {"part.adoc": ""})
+    assert (
+        "<strong>[ERROR: include::gone.adoc[] - unresolved directive]</strong>" in html
+    )
+
+
+def test_optional_include_that_is_missing_is_nothing() -> None:
+    html = html_with("a\n\ninclude::gone.adoc[opts=optional]\n\nb", {"part.adoc": ""})
+    assert "ERROR" not in html
+
+
+def test_include_of_itself_ends() -> None:
+    html = html_with("include::me.adoc[]", {"me.adoc": "again\n\ninclude::me.adoc[]"})
+    assert html.count("again") == 3
+    assert html.count("ERROR") == 1
+
+
+def test_include_takes_lines_and_shifts_levels() -> None:
+    pages = {"part.adoc": "dropped\n\n== Deep\n\ntext"}
+    html = html_with("include::part.adoc[lines=3..-1,leveloffset=+1]", pages)
+    assert "<h3" in html
+    assert "dropped" not in html
+
+
+def test_nested_include_is_seen_from_the_page_that_holds_it() -> None:
+    pages = {"sub/a.adoc": "include::b.adoc[]", "sub/b.adoc": "found"}
+    assert "<p>found</p>" in html_with("include::sub/a.adoc[]", pages)
+
+
+def test_error_inside_the_include_reaches_the_caller_and_the_next_page_is_right() -> (
+    None
+):
+    class Lost(Exception):
+        pass
+
+    def include(_target: str) -> str | None:
+        raise Lost
+
+    with pytest.raises(Lost):
+        to_html("include::a.adoc[]", PageContext(Slug("home"), include=include))
+    assert html_of("text") == '<div class="paragraph"><p>text</p></div>'
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "include::/etc/passwd[]",
+        "image::/etc/passwd[opts=inline]",
+        "[source]\n----\ninclude::/etc/passwd[]\n----",
+        "a,b\n\n[format=csv]\n,===\ninclude::/etc/passwd[]\n,===",
+        ":docinfo: shared\n:stylesheet: /etc/passwd\n\nx",
+        "image::/etc/passwd.svg[opts=inline]",
+    ],
+)
+def test_page_reads_no_file(source: str) -> None:
+    html = html_with(source, {})
+    assert "root:" not in html
+
+
+def test_nothing_of_a_page_is_left_for_the_next() -> None:
+    html_of(":mine: secret\n:idprefix: other-\n\n{counter:n} {counter:n} [[spot]]x")
+    html = html_of("{mine} {counter:n} <<spot>>\n\n== Head")
+    assert "{mine} 1" in html
+    assert "[spot]" in html
+    assert 'id="user-content-head"' in html
+
+
+def test_page_cannot_change_what_the_service_sets() -> None:
+    html = html_of(":idprefix: x-\n:showtitle!:\n\n== Head")
+    assert 'id="user-content-head"' in html
+
+
+def nested_blocks(count: int) -> str:
+    return "".join("=" * (4 + depth) + "\n" for depth in range(count)) + "x\n"
+
+
+@pytest.mark.parametrize(
+    ("limits", "source", "reason"),
+    [
+        pytest.param(
+            WorkerLimits(seconds_max=0.5),
+            "*a* _b_ `c` " * 50000,
+            "takes longer than 0.5 s",
+            id="time",
+        ),
+        pytest.param(
+            WorkerLimits(memory_bytes_max=10 << 20),
+            "x\n\n" * 100000,
+            "out of memory",
+            id="memory",
+        ),
+        pytest.param(WorkerLimits(), nested_blocks(200), "call stack", id="stack"),
+        pytest.param(
+            WorkerLimits(source_bytes_max=9), "0123456789", "over 9 bytes", id="size"
+        ),
+    ],
+)
+def test_page_over_a_limit_is_stopped_and_the_next_is_right(
+    limits: WorkerLimits, source: str, reason: str
+) -> None:
+    with closing(quickjs_engine(limits)) as engine:
+        with pytest.raises(RenderError, match=reason):
+            engine.render(source, SERVICE_ATTRIBUTES, include_nothing)
+        html = engine.render("x", SERVICE_ATTRIBUTES, include_nothing)
+    assert "<p>x</p>" in html
+
+
+def test_engine_is_one_for_the_process() -> None:
+    assert shared_engine() is shared_engine()

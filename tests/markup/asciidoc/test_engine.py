@@ -1,0 +1,170 @@
+"""The parent's half of a worker, against a worker that misbehaves on request."""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from wikisync.errors import RenderError
+from wikisync.markup.asciidoc.engine import WorkerEngine, WorkerLimits, quickjs_engine
+from wikisync.markup.context import include_nothing
+
+ROOT = Path(__file__).parents[3]
+ODD_WORKER = ROOT / "tests" / "support" / "odd_worker.py"
+SHORT = WorkerLimits(seconds_max=0.3, source_bytes_max=1000)
+
+
+def engine_of(*arguments: str, limits: WorkerLimits = SHORT) -> WorkerEngine:
+    command = (sys.executable, "-P", str(ODD_WORKER), *arguments)
+    return WorkerEngine("odd", command, limits)
+
+
+@pytest.fixture
+def engine() -> Iterator[WorkerEngine]:
+    engine = engine_of()
+    yield engine
+    engine.close()
+
+
+def ask(engine: WorkerEngine, source: str) -> str:
+    return engine.render(source, {}, include_nothing)
+
+
+def is_alive(pid: int) -> bool:
+    return Path(f"/proc/{pid}").exists()
+
+
+def wait_for_end(pid: int) -> bool:
+    """Whether a process ends within five seconds."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    with os.fdopen(descriptor):
+        return bool(select.select([descriptor], [], [], 5)[0])
+
+
+def test_answer_of_the_worker_is_the_html(engine: WorkerEngine) -> None:
+    assert ask(engine, "a 日本語 page") == "a 日本語 page"
+
+
+def test_worker_is_kept_from_page_to_page(engine: WorkerEngine) -> None:
+    assert ask(engine, "pid") == ask(engine, "pid")
+
+
+def test_page_over_its_time_is_named_and_the_next_one_goes_on(
+    engine: WorkerEngine,
+) -> None:
+    first = ask(engine, "pid")
+    with pytest.raises(RenderError, match=r"takes longer than 0\.3 s"):
+        ask(engine, "sleep")
+    assert ask(engine, "pid") != first
+    assert not is_alive(int(first))
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        ("die", "ended without an answer"),
+        ("half", "ended without an answer"),
+        ("garbage", "cannot be read"),
+        ("huge", "is over"),
+        ("nothing", "empty answer"),
+        ("fail out-of-memory", "out-of-memory"),
+    ],
+)
+def test_failure_of_the_worker_is_an_error_and_the_next_page_gets_a_new_one(
+    engine: WorkerEngine, command: str, reason: str
+) -> None:
+    first = ask(engine, "pid")
+    with pytest.raises(RenderError, match=reason):
+        ask(engine, command)
+    assert ask(engine, "pid") != first
+
+
+def test_worker_that_ended_between_pages_is_replaced(engine: WorkerEngine) -> None:
+    worker = int(ask(engine, "pid"))
+    os.kill(worker, 9)
+    assert wait_for_end(worker)
+    assert ask(engine, "still here") == "still here"
+
+
+def test_page_over_the_size_never_reaches_the_worker(engine: WorkerEngine) -> None:
+    with pytest.raises(RenderError, match="over 1000 bytes"):
+        ask(engine, "x" * 1001)
+
+
+def test_half_characters_do_not_break_the_frame(engine: WorkerEngine) -> None:
+    assert ask(engine, "a \ud800 b") == "a ? b"
+
+
+def test_closing_ends_the_worker_and_a_later_page_starts_one(
+    engine: WorkerEngine,
+) -> None:
+    first = ask(engine, "pid")
+    engine.close()
+    assert not is_alive(int(first))
+    assert ask(engine, "pid") != first
+
+
+def test_worker_that_does_not_start_names_the_engine() -> None:
+    engine = WorkerEngine("odd", ("/nonexistent/program",), SHORT)
+    with pytest.raises(RenderError, match="engine odd does not start"):
+        ask(engine, "x")
+
+
+def test_worker_that_ends_at_start_names_the_next_step() -> None:
+    engine = WorkerEngine("odd", (sys.executable, "-c", ""), SHORT)
+    with pytest.raises(RenderError, match="does not start") as caught:
+        ask(engine, "x")
+    assert "reinstall" in str(caught.value.hint)
+
+
+def test_worker_knows_no_token(
+    engine: WorkerEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WIKISYNC_TOKEN", "glpat-EXAMPLE")
+    assert ask(engine, "token") == "none"
+
+
+def test_threads_get_their_own_answers(engine: WorkerEngine) -> None:
+    pages = [f"page {number}" for number in range(20)]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(lambda page: ask(engine, page), pages)) == pages
+
+
+def test_worker_ends_when_its_parent_is_killed() -> None:
+    script = (
+        "import os\n"
+        "from tests.markup.asciidoc.test_engine import ask, engine_of\n"
+        "print(ask(engine_of(), 'pid'), flush=True)\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", script],
+        check=False,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == -9
+    assert wait_for_end(int(run.stdout))
+
+
+def test_missing_library_names_the_next_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "wikisync" / "markup" / "asciidoc"
+    package.mkdir(parents=True)
+    monkeypatch.setattr(
+        "wikisync.markup.asciidoc.engine.__file__", str(package / "engine.py")
+    )
+    with pytest.raises(RenderError, match="not part of this installation"):
+        quickjs_engine()
