@@ -1,0 +1,130 @@
+"""Where the service is: its base URL, taken apart once and checked.  Pure.
+
+Only this file turns a path into a URL.  Paths come percent-encoded from
+``routes`` and stay so: a URL is built as *already encoded*, because libraries
+that normalise take ``%2F`` and ``..`` apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from yarl import URL
+
+from wikisync.api.routes import API_PREFIX, encode_segment
+from wikisync.errors import UsageError
+from wikisync.model import WikiOwner
+
+EXAMPLE = "https://gitlab.example.com"
+LOOPBACK_HOSTS = ("localhost", "127.", "[::1]")
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceAddress:
+    """The root of a service; holds no user information, query or fragment."""
+
+    root: URL
+    """With the sub-path the service lives under, without a trailing slash."""
+
+    @classmethod
+    def parse(cls, text: str) -> ServiceAddress:
+        """Read a base URL as people write it.
+
+        A trailing slash and a trailing ``/api/v4`` are dropped.
+
+        Raises:
+            UsageError: it cannot be the address of a service, or holds a
+                password; the message never repeats user information.
+        """
+        text = text.strip()
+        if not text:
+            raise UsageError(
+                "the URL of the service is empty", hint=f"give it like {EXAMPLE}"
+            )
+        if "://" not in text:
+            raise UsageError(
+                f"{_shown(text)} has no scheme",
+                hint=f"write {_guessed_scheme(text)}://{_shown(text)}",
+            )
+        url = _parsed(text)
+        _refuse_what_no_service_has(url, text)
+        path = url.raw_path.rstrip("/").removesuffix(API_PREFIX).rstrip("/")
+        return cls(URL(f"{url.scheme}://{url.raw_authority}{path}", encoded=True))
+
+    def url(self, path: str, query: str = "") -> URL:
+        """The URL of an encoded path; ``path`` starts with a slash."""
+        text = f"{self.root}".rstrip("/") + path
+        return URL(f"{text}?{query}" if query else text, encoded=True)
+
+    def wiki_file(self, owner: WikiOwner, path: str) -> URL:
+        """Where the web side serves a file of a wiki: not part of the API."""
+        prefix = "/groups/" if owner.kind == "group" else "/"
+        return self.url(
+            f"{prefix}{encode_path(owner.full_path)}/-/wikis/{encode_path(path)}"
+        )
+
+    def is_same_origin(self, other: URL) -> bool:
+        """Whether a URL leads to this very scheme, host and port."""
+        return other.absolute and other.origin() == self.root.origin()
+
+    def __str__(self) -> str:
+        return str(self.root)
+
+
+def encode_path(path: str) -> str:
+    """Percent-encode each segment of a path and keep its slashes."""
+    return "/".join(encode_segment(segment) for segment in path.split("/"))
+
+
+def without_secrets(url: URL) -> str:
+    """A URL for messages: no user information, no query, no fragment."""
+    shown = url.with_query(None).with_fragment(None)
+    return str(shown.with_user(None) if shown.user or shown.password else shown)
+
+
+def _parsed(text: str) -> URL:
+    try:
+        url = URL(text)
+        host = url.raw_host
+    except ValueError as exc:
+        raise UsageError(
+            f"{_shown(text)} is not a URL", hint=f"give it like {EXAMPLE}"
+        ) from exc
+    if not host or any(character.isspace() for character in text):
+        raise UsageError(
+            f"{_shown(text)} names no host", hint=f"give it like {EXAMPLE}"
+        )
+    return url
+
+
+def _refuse_what_no_service_has(url: URL, text: str) -> None:
+    if url.scheme not in {"http", "https"}:
+        raise UsageError(
+            f"{_shown(text)} is neither http nor https",
+            hint=f"give the service's web address, like {EXAMPLE}",
+        )
+    if url.user is not None or url.password is not None:
+        raise UsageError(
+            f"{_shown(text)} holds a user name or a password, which would leak",
+            hint="leave it out of the URL and set WIKISYNC_TOKEN",
+        )
+    if url.raw_query_string or url.raw_fragment or "/-/" in url.raw_path:
+        raise UsageError(
+            f"{_shown(text)} is the address of a page, not of the service",
+            hint=f"give only the service, like {url.origin()}, "
+            "and name the wiki with --project or --group",
+        )
+
+
+def _shown(text: str) -> str:
+    """The text without its query and without anything up to its last @.
+
+    A password may hold a slash, so an @ further right may still end it.
+    """
+    bare = text.partition("?")[0].partition("#")[0]
+    scheme, separator, rest = bare.rpartition("://")
+    return f"{scheme}{separator}{rest.rpartition('@')[2]}"
+
+
+def _guessed_scheme(text: str) -> str:
+    return "http" if text.startswith(LOOPBACK_HOSTS) else "https"

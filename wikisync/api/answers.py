@@ -1,0 +1,485 @@
+"""Answers of the service: bodies to typed records, statuses to errors.  Pure.
+
+The only place that knows what a status means (``service-behaviour`` section 2).
+Every error says what was attempted, with the object named, what the service
+said in its own words, and what a person can do next.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Literal, TypeVar
+
+import msgspec
+
+from wikisync.errors import (
+    AuthenticationFailed,
+    NotFound,
+    PermissionDenied,
+    ProtocolViolation,
+    RateLimited,
+    Rejected,
+    RemoteError,
+    Unavailable,
+)
+from wikisync.model import OwnerKind
+
+T = TypeVar("T")
+
+About = Literal["service", "project", "group", "wiki", "page", "attachment"]
+
+SAID_CHARACTERS_MAX = 300
+MESSAGE_DEPTH_MAX = 4
+NAMELESS_FIELDS = frozenset({"base", "error"})
+NOT_THE_API_HINT = (
+    "give the service's base URL, like https://gitlab.example.com; "
+    "a sign-in page or a proxy may also stand in front of it"
+)
+HOW_TO_GET_A_TOKEN = (
+    "make a personal access token with the scope read_api (to write: api) "
+    "and set WIKISYNC_TOKEN to it"
+)
+WRITE_ROLE_HINT = (
+    "writing needs the role Developer, deleting Maintainer; "
+    "an archived project takes no change"
+)
+GROUP_WIKI_HINT = (
+    "group wikis need a paid tier of the service, version 13.5 or newer, "
+    "and can be switched off in the group's settings"
+)
+PROXY_HINT = (
+    "a proxy in front of the service may take %2F apart: give the numeric id "
+    "instead of the path, or check the service's URL"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Purpose:
+    """What a request is for, in the words of its errors."""
+
+    action: str
+    """Completes "cannot ...": ``read page home of project docs/handbook``."""
+    about: About = "service"
+    owner_kind: OwnerKind | None = None
+    owner: str = ""
+    """Path or id of the project or group."""
+    is_write: bool = False
+    has_token: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One whole answer of the service."""
+
+    status: int
+    headers: Mapping[str, str]
+    """Looked up in any case."""
+    body: bytes | bytearray
+    url: str
+    """The URL asked, without secrets."""
+
+    @property
+    def content_type(self) -> str:
+        """Media type in lower case without parameters; empty when absent."""
+        return self.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+
+    @property
+    def is_json(self) -> bool:
+        """Whether the service says that the body is JSON."""
+        return self.content_type == "application/json" or self.content_type.endswith(
+            "+json"
+        )
+
+
+class CutAnswer(ProtocolViolation):
+    """The answer ended before its end; asking again may help."""
+
+
+class UnknownRoute(NotFound):
+    """The service knows no such address, rather than no such object."""
+
+
+def decode(answer: Answer, kind: type[T], purpose: Purpose) -> T:
+    """The answer's body as a record.
+
+    Raises:
+        CutAnswer: the JSON ends too early.
+        ProtocolViolation: no JSON, not UTF-8, or another shape.
+    """
+    require_json(answer, purpose)
+    return _decoded(answer.body, kind, answer, purpose)
+
+
+def decode_each(answer: Answer, kind: type[T], purpose: Purpose) -> Iterator[T]:
+    """The records of a list one after the other, each made when it is wanted.
+
+    Takes the memory of the body and one record; the list is looked through
+    before the first record comes.
+
+    Raises:
+        CutAnswer: the JSON ends too early.
+        ProtocolViolation: no JSON, not UTF-8, or another shape.
+    """
+    for part in decode(answer, list[msgspec.Raw], purpose):
+        yield _decoded(part, kind, answer, purpose)
+
+
+def _decoded(
+    body: bytes | bytearray | msgspec.Raw,
+    kind: type[T],
+    answer: Answer,
+    purpose: Purpose,
+) -> T:
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except msgspec.ValidationError as exc:
+        raise _violation(
+            answer, purpose, f"the JSON has another shape: {_lowered(str(exc))}"
+        ) from exc
+    except msgspec.DecodeError as exc:
+        raise _undecodable(answer, purpose, exc) from exc
+    except UnicodeDecodeError as exc:
+        raise _violation(answer, purpose, "the JSON is not UTF-8") from exc
+    except RecursionError as exc:
+        raise _violation(answer, purpose, "the JSON is nested too deep") from exc
+
+
+def decode_written(answer: Answer, kind: type[T], purpose: Purpose) -> T:
+    """The record that a create or an edit answers with.
+
+    The service answers a collision with success and ``null``
+    (``service-behaviour`` 2.3), so whatever is not the record is a refusal.
+
+    Raises:
+        Rejected: valid JSON, but not an object with the record's identity.
+        ProtocolViolation: no JSON at all.
+    """
+    written = decode(answer, object, purpose)
+    try:
+        return msgspec.convert(written, kind)
+    except msgspec.ValidationError as exc:
+        raise Rejected(
+            f"cannot {purpose.action}: the service said it did, but did not "
+            "answer with the page",
+            url=answer.url,
+            status=answer.status,
+            hint="another page may have that title, or the page was changed "
+            "meanwhile; list the pages and try again",
+        ) from exc
+
+
+def require_json(answer: Answer, purpose: Purpose) -> None:
+    """Refuse a success that is not JSON: a sign-in page, a proxy, a wrong URL.
+
+    Raises:
+        ProtocolViolation: the media type is not JSON, or nothing came.
+    """
+    if answer.is_json and answer.body:
+        return
+    if answer.is_json or not answer.body:
+        raise _violation(answer, purpose, "the answer is empty")
+    raise not_the_api(answer, purpose)
+
+
+def not_the_api(answer: Answer, purpose: Purpose) -> ProtocolViolation:
+    """The error for an answer that is a web page or another kind of file."""
+    what = "a web page" if "html" in answer.content_type else "no JSON"
+    return ProtocolViolation(
+        f"cannot {purpose.action}: {answer.url} answers with {what}; "
+        "this is not a GitLab-compatible API",
+        url=answer.url,
+        status=answer.status,
+        hint=NOT_THE_API_HINT,
+    )
+
+
+def error_of(
+    answer: Answer, purpose: Purpose, *, retry_after_s: float | None = None
+) -> RemoteError:
+    """The error that an answer with a status other than success stands for."""
+    status = answer.status
+    if status == HTTPStatus.UNAUTHORIZED:
+        return _unauthorized(answer, purpose)
+    if status == HTTPStatus.FORBIDDEN:
+        return _forbidden(answer, purpose)
+    if status == HTTPStatus.NOT_FOUND:
+        return _not_found(answer, purpose)
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
+        return RateLimited(
+            f"cannot {purpose.action}: too many requests; {_quoted(answer)}",
+            url=answer.url,
+            status=status,
+            retry_after_s=retry_after_s,
+            hint="wait and try again, or let fewer programs use this token",
+        )
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status in _PASSING:
+        return Unavailable(
+            f"cannot {purpose.action}: the service failed with {_named(status)}; "
+            f"{_quoted(answer)}",
+            url=answer.url,
+            status=status,
+            hint=_request_hint(answer),
+        )
+    if status >= HTTPStatus.BAD_REQUEST:
+        return _rejected(answer, purpose)
+    return _violation(answer, purpose, f"unexpected status {_named(status)}")
+
+
+def is_unknown_route(answer: Answer) -> bool:
+    """Whether the service knows no such path, rather than no such object."""
+    return answer.status == HTTPStatus.NOT_FOUND and (
+        _fields(answer).get("error") == "404 Not Found"
+    )
+
+
+def said(answer: Answer) -> str:
+    """What the service said in an error, on one line; empty for web pages."""
+    if not answer.is_json:
+        is_text = answer.content_type == "text/plain"
+        return one_line(_text(answer)) if is_text else ""
+    fields = _fields(answer)
+    described = [fields.get("error_description"), fields.get("message")]
+    for value in (*described, fields.get("error")):
+        if value:
+            return one_line(_flattened(value))
+    return ""
+
+
+_PASSING = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY})
+
+_REFUSALS: Mapping[int, tuple[str, str]] = {
+    HTTPStatus.METHOD_NOT_ALLOWED: (
+        "the service does not allow it at this address",
+        "a moved project is written by its numeric id or its new path",
+    ),
+    HTTPStatus.CONFLICT: (
+        "it collides with another change",
+        "look at the page again and repeat the change",
+    ),
+    HTTPStatus.GONE: (
+        "the service no longer has this API",
+        "wikisync speaks version 4 of the API; ask who runs the service",
+    ),
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: (
+        "it is too large for the service",
+        "make it smaller, or ask who runs the service to raise its limit",
+    ),
+    HTTPStatus.REQUEST_URI_TOO_LONG: (
+        "its address is too long for the service",
+        "give the page a shorter title or fewer directories",
+    ),
+}
+
+
+def _rejected(answer: Answer, purpose: Purpose) -> RemoteError:
+    if "html" in answer.content_type and answer.status == HTTPStatus.BAD_REQUEST:
+        return not_the_api(answer, purpose)
+    reason, hint = _REFUSALS.get(answer.status, ("the service refused it", ""))
+    return Rejected(
+        f"cannot {purpose.action}: {reason}; {_quoted(answer)}",
+        url=answer.url,
+        status=answer.status,
+        hint=hint or None,
+    )
+
+
+def _unauthorized(answer: Answer, purpose: Purpose) -> AuthenticationFailed:
+    text = said(answer).lower()
+    if not purpose.has_token:
+        reason, hint = "the service wants a token", HOW_TO_GET_A_TOKEN
+    elif "expired" in text:
+        reason = "the token has expired"
+        hint = "make a new token and set WIKISYNC_TOKEN to it"
+    elif "revoked" in text:
+        reason = "the token was revoked"
+        hint = "make a new token and set WIKISYNC_TOKEN to it"
+    else:
+        reason = "the service does not know this token"
+        hint = f"check WIKISYNC_TOKEN: it must be a token of this service; {HOW_TO_GET_A_TOKEN}"
+    return AuthenticationFailed(
+        f"cannot {purpose.action}: {reason}; {_quoted(answer)}",
+        url=answer.url,
+        status=answer.status,
+        hint=hint,
+    )
+
+
+def _forbidden(answer: Answer, purpose: Purpose) -> PermissionDenied:
+    reason, hint = _forbidden_because(answer, purpose)
+    return PermissionDenied(
+        f"cannot {purpose.action}: {reason}; {_quoted(answer)}",
+        url=answer.url,
+        status=answer.status,
+        hint=hint,
+    )
+
+
+def _forbidden_because(answer: Answer, purpose: Purpose) -> tuple[str, str]:
+    fields = _fields(answer)
+    if fields.get("error") == "insufficient_scope":
+        least = "api" if purpose.is_write else "read_api"
+        wanted = one_line(str(fields.get("scope") or least))
+        return (
+            f"the token lacks a scope (any of: {wanted})",
+            "make a token with that scope and set WIKISYNC_TOKEN to it",
+        )
+    if "account" in said(answer).lower():
+        return "the account of this token is barred", "ask who runs the service"
+    if purpose.is_write:
+        return (
+            "this token may not change it",
+            WRITE_ROLE_HINT,
+        )
+    if purpose.about in {"wiki", "page"} and purpose.owner_kind == "group":
+        return (
+            f"the wiki of group {purpose.owner} is not available",
+            GROUP_WIKI_HINT,
+        )
+    if purpose.about in {"wiki", "page"}:
+        return (
+            f"the wiki of project {purpose.owner} is disabled or not for this token",
+            "switch the wiki on in the project's settings, or use a member's token",
+        )
+    return "this token may not see it", "use a token of a member"
+
+
+def _not_found(answer: Answer, purpose: Purpose) -> RemoteError:
+    text = said(answer).lower()
+    if not answer.is_json and purpose.about != "attachment":
+        return not_the_api(answer, purpose)
+    reason, hint = _missing(answer, purpose, text)
+    kind = UnknownRoute if is_unknown_route(answer) else NotFound
+    return kind(
+        f"cannot {purpose.action}: {reason}",
+        url=answer.url,
+        status=answer.status,
+        hint=hint,
+    )
+
+
+def _missing(answer: Answer, purpose: Purpose, text: str) -> tuple[str, str]:
+    if is_unknown_route(answer):
+        return _unknown_route(purpose)
+    is_owner_missing = "project" in text or "group" in text
+    if "wiki page" in text or (purpose.about == "page" and not is_owner_missing):
+        return "there is no such page", "list the pages to see their slugs"
+    if purpose.about == "attachment":
+        return "there is no such file", "look for it in the pages that mention it"
+    if purpose.owner:
+        hidden = (
+            "check its path; the token may also not be allowed to see it"
+            if purpose.has_token
+            else "check its path; if it is private, set WIKISYNC_TOKEN"
+        )
+        kind = purpose.owner_kind or "project"
+        return f"{kind} {purpose.owner} does not exist or is hidden", hidden
+    return "the service does not have it", NOT_THE_API_HINT
+
+
+def _unknown_route(purpose: Purpose) -> tuple[str, str]:
+    if purpose.owner_kind == "group" and purpose.about in {"wiki", "page"}:
+        return (
+            "this service has no group wikis",
+            GROUP_WIKI_HINT,
+        )
+    if "/" in purpose.owner:
+        return (
+            "the service knows no such address",
+            PROXY_HINT,
+        )
+    return "the service knows no such address", NOT_THE_API_HINT
+
+
+def _undecodable(
+    answer: Answer, purpose: Purpose, exc: msgspec.DecodeError
+) -> ProtocolViolation:
+    if "truncated" not in str(exc):
+        return _violation(answer, purpose, f"the JSON is wrong: {_lowered(str(exc))}")
+    return CutAnswer(
+        f"cannot {purpose.action}: the answer was cut after {len(answer.body)} bytes",
+        url=answer.url,
+        status=answer.status,
+        hint=cut_hint(purpose),
+    )
+
+
+def cut_hint(purpose: Purpose) -> str:
+    """What to do when an answer did not arrive whole."""
+    if purpose.is_write:
+        return "the change may have been made; look before repeating it"
+    return "a proxy may end long answers early; try again"
+
+
+def _violation(answer: Answer, purpose: Purpose, reason: str) -> ProtocolViolation:
+    return ProtocolViolation(
+        f"cannot {purpose.action}: {reason} ({answer.url})",
+        url=answer.url,
+        status=answer.status,
+        hint=NOT_THE_API_HINT,
+    )
+
+
+def _quoted(answer: Answer) -> str:
+    text = said(answer)
+    return f"it says: {text}" if text else f"status {answer.status}"
+
+
+def _named(status: int) -> str:
+    try:
+        return f"{status} {HTTPStatus(status).phrase}"
+    except ValueError:
+        return str(status)
+
+
+def _request_hint(answer: Answer) -> str:
+    identity = one_line(answer.headers.get("X-Request-Id", ""))
+    suffix = f"; its log has it as request {identity}" if identity else ""
+    return f"try again later{suffix}"
+
+
+def _fields(answer: Answer) -> Mapping[str, object]:
+    if not answer.is_json:
+        return {}
+    try:
+        return msgspec.json.decode(answer.body, type=dict[str, object])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return {}
+
+
+def _flattened(value: object, depth: int = 0) -> str:
+    """A message in any of its shapes as one sentence; ``base`` names no field."""
+    if depth > MESSAGE_DEPTH_MAX:
+        return "…"
+    if isinstance(value, list):
+        return ", ".join(_flattened(part, depth + 1) for part in value)
+    if not isinstance(value, Mapping):
+        return str(value)
+    parts = [(name, _flattened(part, depth + 1)) for name, part in value.items()]
+    return "; ".join(
+        text if name in NAMELESS_FIELDS else f"{name} {text}" for name, text in parts
+    )
+
+
+def _text(answer: Answer) -> str:
+    return bytes(answer.body[: 4 * SAID_CHARACTERS_MAX]).decode("utf-8", "replace")
+
+
+def one_line(text: str) -> str:
+    """Foreign text for a terminal: no control characters, one line, not too long."""
+    text = text[: 4 * SAID_CHARACTERS_MAX]
+    shown = "".join(
+        " " if unicodedata.category(character)[0] in "CZ" else character
+        for character in text
+    )
+    shown = re.sub(r" +", " ", shown).strip()
+    if len(shown) > SAID_CHARACTERS_MAX:
+        shown = shown[: SAID_CHARACTERS_MAX - 1] + "…"
+    return shown
+
+
+def _lowered(text: str) -> str:
+    return text[:1].lower() + text[1:]

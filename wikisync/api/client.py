@@ -1,0 +1,394 @@
+"""Client: everything that is asked of a service, typed.
+
+It checks address and token, repeats what may be repeated (``retry``), pauses
+when the service says so, and follows lists (``paging``); ``session`` makes one
+exchange, ``answers`` names what went wrong.
+
+Read next: ``wikis``, the operations on one wiki.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterator,
+)
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import replace
+from itertools import chain, islice
+from types import TracebackType
+from typing import Self, TypeVar
+
+from yarl import URL
+
+from wikisync.api import routes
+from wikisync.api.address import ServiceAddress, without_secrets
+from wikisync.api.answers import (
+    NOT_THE_API_HINT,
+    Answer,
+    CutAnswer,
+    Purpose,
+    decode,
+    decode_each,
+)
+from wikisync.api.paging import encode_query, next_query
+from wikisync.api.request import Request
+from wikisync.api.retry import Clock, PassingFailure, Random, Sleep, pause_s, retrying
+from wikisync.api.schema import (
+    GroupRecord,
+    ProjectRecord,
+    TokenRecord,
+    UserRecord,
+    VersionRecord,
+)
+from wikisync.api.secret import Secret
+from wikisync.api.session import Session
+from wikisync.api.settings import DEFAULT_SETTINGS, ClientSettings
+from wikisync.errors import ProtocolViolation, RateLimited
+from wikisync.model import OwnerKind
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+Id = int | str
+"""A numeric id, or the full path of a project or group."""
+
+
+class Client:
+    """A session with one service; use it as an async context manager."""
+
+    def __init__(
+        self,
+        base_url: str,
+        token: str | Secret | None = None,
+        *,
+        settings: ClientSettings = DEFAULT_SETTINGS,
+        sleep: Sleep = asyncio.sleep,
+        random: Random = random.random,
+        clock: Clock = time.monotonic,
+    ) -> None:
+        """Check the address and the token; nothing is sent yet.
+
+        Args:
+            base_url: where the service is, with the sub-path it lives under.
+            token: personal, project or group access token; None asks as anybody.
+            settings: limits and pauses.
+            sleep: waits between attempts.
+            random: 0.0 to 1.0, spreads the pauses.
+            clock: seconds since any moment, for the deadline.
+
+        Raises:
+            UsageError: the address or the token cannot be one.
+        """
+        self.address = ServiceAddress.parse(base_url)
+        self.settings = settings
+        secret = Secret.from_text(token) if isinstance(token, str) else token
+        self.has_token = secret is not None
+        self._session = Session(self.address, secret, settings, clock)
+        self._sleep, self._random, self._clock = sleep, random, clock
+        self._write_locks: dict[str, asyncio.Lock] = {}
+        self._quiet_until = clock()
+
+    async def __aenter__(self) -> Self:
+        """Open the connection pool."""
+        await self._session.open()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close the connection pool."""
+        await self._session.close()
+
+    def __repr__(self) -> str:
+        return f"Client({str(self.address)!r})"
+
+    async def version(self) -> VersionRecord:
+        """The service's version; needs a token."""
+        return await self._one(routes.VERSION, VersionRecord, "read the version")
+
+    async def current_user(self) -> UserRecord:
+        """The user that the token belongs to."""
+        action = "read who the token belongs to"
+        return await self._one(routes.CURRENT_USER, UserRecord, action)
+
+    async def current_token(self) -> TokenRecord:
+        """The token itself: scopes and expiry; services before 15.5 lack it."""
+        action = "read what the token may do"
+        return await self._one(routes.CURRENT_TOKEN, TokenRecord, action)
+
+    async def project(self, project: Id) -> ProjectRecord:
+        """One project by numeric id or full path.
+
+        Raises:
+            NotFound: it does not exist, or is hidden from this token.
+        """
+        path = routes.PROJECT.path(id=project)
+        purpose = self.purpose(f"read project {project}", "project", project)
+        return await self.fetch(Request("GET", path, purpose), ProjectRecord)
+
+    async def group(self, group: Id) -> GroupRecord:
+        """One group by numeric id or full path.
+
+        Raises:
+            NotFound: it does not exist, or is hidden from this token.
+        """
+        path = routes.GROUP.path(id=group)
+        # a group can hold thousands of projects, which have a list of their own
+        query = encode_query({"with_projects": False})
+        purpose = self.purpose(f"read group {group}", "group", group)
+        return await self.fetch(Request("GET", path, purpose, query), GroupRecord)
+
+    def projects(
+        self, *, membership: bool = False, search: str | None = None
+    ) -> AsyncIterator[ProjectRecord]:
+        """Every project the token may see, by rising id.
+
+        Keyset paging, because offset paging ends at 50,000 records.
+        """
+        query = encode_query(
+            {
+                "pagination": "keyset",
+                "order_by": "id",
+                "sort": "asc",
+                "per_page": self.settings.per_page,
+                "membership": membership or None,
+                "search": search,
+            }
+        )
+        purpose = self.purpose("list the projects")
+        return self.walk(
+            Request("GET", routes.PROJECTS.path(), purpose, query), ProjectRecord
+        )
+
+    def groups(self, *, search: str | None = None) -> AsyncIterator[GroupRecord]:
+        """Every group the token may see, by name."""
+        query = encode_query({"per_page": self.settings.per_page, "search": search})
+        return self.walk(
+            Request(
+                "GET", routes.GROUPS.path(), self.purpose("list the groups"), query
+            ),
+            GroupRecord,
+        )
+
+    def group_projects(
+        self, group: Id, *, include_subgroups: bool = True
+    ) -> AsyncIterator[ProjectRecord]:
+        """Every project of a group, those of its subgroups included by default.
+
+        Projects that are only shared with the group are not listed.
+        """
+        query = encode_query(
+            {
+                "include_subgroups": include_subgroups,
+                "with_shared": False,
+                "order_by": "id",
+                "sort": "asc",
+                "per_page": self.settings.per_page,
+            }
+        )
+        purpose = self.purpose(f"list the projects of group {group}", "group", group)
+        path = routes.GROUP_PROJECTS.path(id=group)
+        return self.walk(Request("GET", path, purpose, query), ProjectRecord)
+
+    def group_descendants(self, group: Id) -> AsyncIterator[GroupRecord]:
+        """Every group below a group, at any depth."""
+        query = encode_query({"per_page": self.settings.per_page})
+        purpose = self.purpose(f"list the groups below {group}", "group", group)
+        path = routes.GROUP_DESCENDANTS.path(id=group)
+        return self.walk(Request("GET", path, purpose, query), GroupRecord)
+
+    async def _one(self, route: routes.Route, kind: type[T], action: str) -> T:
+        request = Request("GET", route.path(), self.purpose(action))
+        return await self.fetch(request, kind)
+
+    def purpose(
+        self, action: str, kind: OwnerKind | None = None, owner: Id = ""
+    ) -> Purpose:
+        """What a read is for, in the words of its errors."""
+        return Purpose(
+            action=action,
+            about=kind or "service",
+            owner_kind=kind,
+            owner=str(owner),
+            has_token=self.has_token,
+        )
+
+    async def fetch(self, request: Request, kind: type[T]) -> T:
+        """Ask for one JSON value and decode it.
+
+        Raises:
+            RemoteError: in all its kinds.
+        """
+
+        async def attempt() -> T:
+            answer = await self._session.exchange(request)
+            return _decoded(answer, kind, request.purpose)
+
+        return await self._repeated(request.is_write, attempt)
+
+    async def fetch_each(self, request: Request, kind: type[T]) -> AsyncIterator[T]:
+        """Ask for one JSON list and decode its records when they are wanted.
+
+        Raises:
+            RemoteError: in all its kinds.
+        """
+
+        async def attempt() -> tuple[Iterator[T], list[T]]:
+            answer = await self._session.exchange(request)
+            records = decode_each(answer, kind, request.purpose)
+            return records, _first_of(records)
+
+        records, first = await self._repeated(request.is_write, attempt)
+        for record in chain(first, records):
+            yield record
+
+    async def send(self, request: Request) -> Answer:
+        """Ask for a success of any kind.
+
+        Returns:
+            An answer with a status below 300, or 304 where an ETag was given.
+
+        Raises:
+            RemoteError: in all its kinds.
+        """
+
+        async def attempt() -> Answer:
+            return await self._session.exchange(request)
+
+        return await self._repeated(request.is_write, attempt)
+
+    async def walk(self, request: Request, kind: type[T]) -> AsyncIterator[T]:
+        """Every record of a paged list, asking for the next part when needed.
+
+        Raises:
+            ProtocolViolation: the parts lead round in a circle or never end.
+        """
+        asked = {request.query}
+        part: Request | None = request
+        while part is not None:
+            records, following = await self._part(part, kind)
+            for record in records:
+                yield record
+            part = self._following(request, following, asked)
+
+    async def download(self, url: URL, purpose: Purpose) -> AsyncIterator[bytes]:
+        """Bytes of a file on the service's web side, in chunks; no redirects.
+
+        Repeated only until the first byte has come.  Who stops early closes it
+        (``contextlib.aclosing``), so that the connection is given back.
+
+        Raises:
+            NotFound: the service answers with something else than the file.
+            RemoteError: in its other kinds.
+        """
+
+        async def attempt() -> tuple[AsyncGenerator[bytes, None], bytes]:
+            chunks = self._session.read_file(url, purpose)
+            return chunks, await anext(chunks, b"")
+
+        chunks, first = await self._repeated(purpose.is_write, attempt)
+        async with aclosing(chunks):
+            if first:
+                yield first
+            try:
+                async for chunk in chunks:
+                    yield chunk
+            except PassingFailure as failure:
+                raise failure.error from failure.__cause__
+
+    @asynccontextmanager
+    async def writing(self, wiki: str) -> AsyncIterator[None]:
+        """Hold the turn to write to one wiki.
+
+        Two writes at once race on the wiki's branch (``service-behaviour`` 10.2).
+        """
+        async with self._write_locks.setdefault(wiki, asyncio.Lock()):
+            yield
+
+    async def _part(self, part: Request, kind: type[T]) -> tuple[list[T], str | None]:
+        async def attempt() -> tuple[list[T], str | None]:
+            answer = await self._session.exchange(part)
+            records = _decoded(answer, list[kind], part.purpose)  # type: ignore[valid-type]
+            return records, next_query(answer.headers, part.query)
+
+        return await self._repeated(part.is_write, attempt)
+
+    def _following(
+        self, first: Request, query: str | None, asked: set[str]
+    ) -> Request | None:
+        if query is None:
+            return None
+        if query in asked or len(asked) >= self.settings.list_requests_max:
+            raise ProtocolViolation(
+                f"cannot {first.purpose.action}: the list of the service never ends",
+                url=without_secrets(self.address.url(first.path)),
+                hint=NOT_THE_API_HINT,
+            )
+        asked.add(query)
+        return replace(first, query=query)
+
+    async def _repeated(self, is_write: bool, attempt: Callable[[], Awaitable[T]]) -> T:
+        """Make attempts until one succeeds, or no further one is allowed.
+
+        After a 429 the whole client is quiet, not only the request that got it.
+        """
+        loop = retrying(
+            self.settings,
+            is_write=is_write,
+            sleep=self._sleep,
+            random=self._random,
+            clock=self._clock,
+        )
+
+        async def noted() -> T:
+            try:
+                return await attempt()
+            except PassingFailure as failure:
+                self._note(failure)
+                raise
+
+        await self._wait_for_quiet()
+        try:
+            return await loop(noted)
+        except PassingFailure as failure:
+            raise failure.error from failure.__cause__
+
+    def _note(self, failure: PassingFailure) -> None:
+        if isinstance(failure.error, RateLimited):
+            pause = pause_s(failure, 1, self.settings, lambda: 0.0)
+            pause = min(pause, self.settings.rate_limit_pause_max_s)
+            self._quiet_until = max(self._quiet_until, self._clock() + pause)
+
+    async def _wait_for_quiet(self) -> None:
+        pause = self._quiet_until - self._clock()
+        if pause > 0:
+            log.debug("the service asked for a pause: waiting %.1f s", pause)
+            await self._sleep(pause)
+
+
+def _first_of(records: Iterator[T]) -> list[T]:
+    """The first record, if any: an answer that was cut shows itself here."""
+    try:
+        return list(islice(records, 1))
+    except CutAnswer as exc:
+        raise PassingFailure(exc) from exc
+
+
+def _decoded(answer: Answer, kind: type[T], purpose: Purpose) -> T:
+    """Decode, and let a cut answer be asked for again."""
+    try:
+        return decode(answer, kind, purpose)
+    except CutAnswer as exc:
+        raise PassingFailure(exc) from exc

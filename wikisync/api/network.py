@@ -1,0 +1,122 @@
+"""Failures below HTTP: aiohttp's and the system's exceptions to our errors.
+
+The only place that knows aiohttp's exceptions.  What may pass is wrapped as a
+``PassingFailure``; a wrong host name or certificate does not pass.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import aiohttp
+
+from wikisync.api.answers import CutAnswer, Purpose, cut_hint
+from wikisync.api.retry import PassingFailure
+from wikisync.errors import ProtocolViolation, RemoteError, Unavailable
+
+WRITE_HINT = "whether it was carried out is unknown; look before repeating it"
+
+
+@contextmanager
+def translating(purpose: Purpose, url: str, *, is_known_host: bool) -> Iterator[None]:
+    """Turn what the network library raises inside into our errors.
+
+    Args:
+        purpose: what the request is for.
+        url: the URL asked, without secrets.
+        is_known_host: whether this service answered before; until then a
+            connection that cannot be made is a wrong URL, not a passing fault.
+
+    Raises:
+        PassingFailure: it may be over when the request is made again.
+        RemoteError: it will not.
+    """
+    try:
+        yield
+    except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as exc:
+        raise _translated(exc, purpose, url, is_known_host=is_known_host) from exc
+
+
+def _translated(
+    exc: Exception, purpose: Purpose, url: str, *, is_known_host: bool
+) -> RemoteError | PassingFailure:
+    match exc:
+        case aiohttp.ClientConnectorCertificateError() | aiohttp.ClientSSLError():
+            return _untrusted(exc, purpose, url)
+        case aiohttp.ClientConnectorError():
+            error = _unreachable(exc, purpose, url)
+            return PassingFailure(error) if is_known_host else error
+        case aiohttp.ConnectionTimeoutError() if not is_known_host:
+            return _late(purpose, url)
+        case TimeoutError():
+            return PassingFailure(_late(purpose, url))
+        case aiohttp.ClientPayloadError():
+            return PassingFailure(
+                CutAnswer(
+                    f"cannot {purpose.action}: the answer was cut ({url})",
+                    url=url,
+                    hint=cut_hint(purpose),
+                )
+            )
+        case aiohttp.ClientResponseError():
+            return ProtocolViolation(
+                f"cannot {purpose.action}: what answers at {url} does not speak HTTP",
+                url=url,
+                hint="check the port of the URL, and http against https",
+            )
+        case aiohttp.ClientConnectionError() | OSError():
+            return PassingFailure(_broken(purpose, url))
+        case _:
+            return ProtocolViolation(
+                f"cannot {purpose.action}: {url} cannot be asked or read: "
+                f"{type(exc).__name__}",
+                url=url,
+            )
+
+
+def _untrusted(exc: Exception, purpose: Purpose, url: str) -> Unavailable:
+    if isinstance(exc, aiohttp.ClientConnectorCertificateError):
+        return Unavailable(
+            f"cannot {purpose.action}: the certificate of {exc.host} is not trusted",
+            url=url,
+            hint="set SSL_CERT_FILE to a file with the certificate of its authority",
+        )
+    return Unavailable(
+        f"cannot {purpose.action}: no secure connection with {url}",
+        url=url,
+        hint="check the port of the URL, and http against https",
+    )
+
+
+def _unreachable(
+    exc: aiohttp.ClientConnectorError, purpose: Purpose, url: str
+) -> Unavailable:
+    host = f"{exc.host}:{exc.port}"
+    if isinstance(exc, aiohttp.ClientConnectorDNSError):
+        reason = f"the host name {exc.host} is not known"
+        hint = "check the spelling of the URL and the network"
+    elif exc.errno == errno.ECONNREFUSED:
+        reason = f"nothing listens at {host}"
+        hint = "check the port of the URL and that the service runs"
+    else:
+        reason = f"{host} cannot be reached"
+        hint = "check the URL and the network, a proxy or a VPN included"
+    return Unavailable(f"cannot {purpose.action}: {reason}", url=url, hint=hint)
+
+
+def _late(purpose: Purpose, url: str) -> Unavailable:
+    return Unavailable(
+        f"cannot {purpose.action}: no answer in time ({url})",
+        url=url,
+        hint=WRITE_HINT if purpose.is_write else "try again later",
+    )
+
+
+def _broken(purpose: Purpose, url: str) -> Unavailable:
+    return Unavailable(
+        f"cannot {purpose.action}: the connection broke ({url})",
+        url=url,
+        hint=WRITE_HINT if purpose.is_write else "try again later",
+    )

@@ -1,0 +1,39 @@
+"""One request as a value, before it is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from wikisync.api.answers import Purpose
+from wikisync.api.routes import Method
+
+if TYPE_CHECKING:
+    from aiohttp import FormData
+
+OpenForm = Callable[[], "AbstractAsyncContextManager[FormData]"]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to ask and what for."""
+
+    method: Method
+    path: str
+    """Percent-encoded, ``/api/v4`` included, as ``routes`` makes it."""
+    purpose: Purpose
+    query: str = ""
+    """Percent-encoded."""
+    json: bytes | None = None
+    """An encoded JSON body."""
+    form: OpenForm | None = None
+    """A multipart body, opened anew for every attempt."""
+    etag: str | None = None
+    """Answer 304 when the answer is still this one."""
+
+    @property
+    def is_write(self) -> bool:
+        """Whether it changes something."""
+        return self.method != "GET"

@@ -1,0 +1,71 @@
+"""A token that cannot be printed by accident.  Pure.
+
+Only ``client`` reveals it, into the one header that carries it.
+"""
+
+from __future__ import annotations
+
+from wikisync.errors import UsageError
+
+MASK = "***"
+
+
+class Secret:
+    """A token whose ``str``, ``repr`` and formatting show nothing of it."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+
+    @classmethod
+    def from_text(cls, text: str) -> Secret | None:
+        """The token as a person, a file or a command gives it.
+
+        White space around it is dropped, because files end in a newline.
+
+        Returns:
+            None where nothing is left.
+
+        Raises:
+            UsageError: it holds characters that no header can carry.
+        """
+        value = text.strip()
+        if not value:
+            return None
+        if not value.isascii() or not value.isprintable() or " " in value:
+            raise UsageError(
+                "the token holds characters that no token has",
+                hint="copy the token again into WIKISYNC_TOKEN, without quotes "
+                "or line breaks",
+            )
+        return cls(value)
+
+    def reveal(self) -> str:
+        """The token itself; for the request header and nothing else."""
+        return self._value
+
+    def redact(self, text: str) -> str:
+        """The text with every mention of this token masked."""
+        return text.replace(self._value, MASK)
+
+    def redact_bytes(self, body: bytes) -> bytes:
+        """The same for bytes."""
+        return body.replace(self._value.encode(), MASK.encode())
+
+    def __repr__(self) -> str:
+        return f"Secret({MASK!r})"
+
+    __str__ = __repr__
+
+    def __format__(self, spec: str) -> str:
+        return repr(self)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and other._value == self._value
+
+    def __hash__(self) -> int:
+        return hash(self._value)
+
+    def __reduce__(self) -> str:
+        raise TypeError("a secret is not written anywhere")

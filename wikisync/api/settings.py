@@ -1,0 +1,46 @@
+"""The client's limits: one frozen record, every field with its unit.  Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MEBIBYTE = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ClientSettings:
+    """How long, how often and how much the client asks."""
+
+    connect_timeout_s: float = 15.0
+    read_timeout_s: float = 90.0
+    """Longest silence in the middle of an answer; a big list takes its time."""
+    request_timeout_s: float = 300.0
+    """One request from its first to its last byte; not for attachments."""
+    deadline_s: float = 600.0
+    """One operation with all its repetitions and pauses."""
+
+    attempts_max: int = 5
+    retry_delay_s: float = 0.5
+    """Upper end of the first random pause; it doubles with every attempt."""
+    retry_delay_max_s: float = 30.0
+    rate_limit_pause_s: float = 60.0
+    """Pause after a 429 that names none: the window of the service's limiter."""
+    rate_limit_pause_max_s: float = 300.0
+    """A service that asks for more is an error with ``retry_after_s``."""
+
+    reads_max: int = 8
+    """Requests in flight; writes to one wiki are serial besides."""
+    redirects_max: int = 5
+    list_requests_max: int = 10_000
+    per_page: int = 100
+
+    answer_bytes_max: int = 256 * MEBIBYTE
+    """Largest JSON answer, decompressed."""
+    attachment_bytes_max: int = 512 * MEBIBYTE
+    chunk_bytes: int = 64 * 1024
+
+    proxies_from_environment: bool = False
+    """Whether ``HTTPS_PROXY`` and its like are honoured."""
+
+
+DEFAULT_SETTINGS = ClientSettings()

@@ -1,0 +1,395 @@
+"""Wiki: the operations on one wiki, one method per endpoint (API 4.1, 4.2).
+
+Slugs are percent-encoded once, whole, so that ``dir/page`` is one segment.
+Where a proxy takes ``%2F`` apart the service does not know the address; the
+slug is then sent once more with real slashes (``service-behaviour`` 10.19).
+Writes to one wiki are serial, whoever makes them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
+from io import BytesIO
+from pathlib import Path
+from typing import BinaryIO, TypeVar
+
+import msgspec
+from aiohttp import FormData
+
+from wikisync.api import routes
+from wikisync.api.address import encode_path
+from wikisync.api.answers import (
+    About,
+    Purpose,
+    UnknownRoute,
+    decode,
+    decode_written,
+    not_the_api,
+    one_line,
+)
+from wikisync.api.client import Client, Id
+from wikisync.api.paging import encode_query
+from wikisync.api.request import OpenForm, Request
+from wikisync.api.routes import Method
+from wikisync.api.schema import AttachmentRecord, WikiPageRecord
+from wikisync.errors import FolderError, Rejected
+from wikisync.model import WRITABLE_FORMATS, AttachmentPath, Format, WikiOwner
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class PageList:
+    """A list of pages, and the mark to ask with whether it is still so."""
+
+    pages: tuple[WikiPageRecord, ...]
+    etag: str | None
+    """None where the service gives no mark."""
+
+
+class Wiki:
+    """One wiki behind a client."""
+
+    def __init__(
+        self,
+        client: Client,
+        owner: WikiOwner,
+        id: Id | None = None,  # noqa: A002 - the API's word
+    ) -> None:
+        """Name a wiki; nothing is sent.
+
+        Args:
+            client: the open session.
+            owner: the project or group.
+            id: its numeric id, which survives a move; the full path otherwise.
+        """
+        self.client = client
+        self.owner = owner
+        self.id: Id = owner.full_path if id is None else id
+        self._has_raw_slashes = False
+
+    @property
+    def web_url(self) -> str:
+        """Address of the wiki for people."""
+        return str(self.client.address.wiki_file(self.owner, "")).rstrip("/")
+
+    def __str__(self) -> str:
+        return f"wiki of {self.owner}"
+
+    def __repr__(self) -> str:
+        return f"Wiki({self.client!r}, {self.owner!r}, {self.id!r})"
+
+    async def list_pages(
+        self, *, with_content: bool = False
+    ) -> tuple[WikiPageRecord, ...]:
+        """Every page, in one request; the service does not page this list.
+
+        Raises:
+            NotFound: the project or group does not exist, or is hidden.
+            PermissionDenied: its wiki is disabled or not available.
+        """
+        request = self._list_request(with_content=with_content)
+        return await self.client.fetch(request, tuple[WikiPageRecord, ...])
+
+    def iterate_pages(
+        self, *, with_content: bool = False
+    ) -> AsyncIterator[WikiPageRecord]:
+        """Every page as ``list_pages`` gives it, but one record at a time.
+
+        For big wikis: it holds the answer's bytes and a single record.
+        """
+        request = self._list_request(with_content=with_content)
+        return self.client.fetch_each(request, WikiPageRecord)
+
+    async def poll_pages(
+        self, etag: str | None = None, *, with_content: bool = False
+    ) -> PageList | None:
+        """Every page, unless nothing changed since the list with this ETag.
+
+        Returns:
+            None when the service says that the list is still the same.
+        """
+        request = self._list_request(with_content=with_content, etag=etag)
+        answer = await self.client.send(request)
+        if answer.status == HTTPStatus.NOT_MODIFIED:
+            return None
+        pages = decode(answer, tuple[WikiPageRecord, ...], request.purpose)
+        return PageList(pages, answer.headers.get("ETag"))
+
+    async def get_page(
+        self, slug: str, *, render_html: bool = False, version: str | None = None
+    ) -> WikiPageRecord:
+        """One page with its content; its ``slug`` is the real one.
+
+        The service looks a slug up without regard to case, so the answer's slug
+        may differ from the one asked.
+
+        Args:
+            slug: as listed.
+            render_html: the content as the service's own HTML.
+            version: the page as of this commit.
+
+        Raises:
+            NotFound: there is no such page, or no such wiki.
+        """
+        query = encode_query({"render_html": render_html or None, "version": version})
+        purpose = self._purpose(f"read page {one_line(slug)}", "page")
+
+        async def ask(path: str) -> WikiPageRecord:
+            request = Request("GET", path, purpose, query)
+            return await self.client.fetch(request, WikiPageRecord)
+
+        return await self._with_slug(slug, purpose, ask)
+
+    async def create_page(
+        self,
+        title: str,
+        content: str,
+        format: Format = Format.MARKDOWN,  # noqa: A002 - the API's word
+    ) -> WikiPageRecord:
+        """Create a page; the service makes its slug from the title.
+
+        Args:
+            title: full path, ``dir/page``; spaces become hyphens.
+            content: the whole text.
+            format: one that the service takes for writing.
+
+        Returns:
+            The page as created: adopt its slug.
+
+        Raises:
+            Rejected: the title is taken, too long or blank; the content is too
+                long; the format cannot be written.
+        """
+        purpose = self._purpose(f"create page {one_line(title)}", "page", is_write=True)
+        body = _page_body(purpose, title=title, content=content, format=format)
+        path = routes.WIKI_CREATE.path(owner=self._plural, id=self.id)
+        return await self._write_page("POST", path, purpose, body)
+
+    async def edit_page(
+        self,
+        slug: str,
+        *,
+        title: str | None = None,
+        content: str | None = None,
+        format: Format | None = None,  # noqa: A002 - the API's word
+    ) -> WikiPageRecord:
+        """Edit a page.  Give all three, or the service may change what is left out.
+
+        Without a title it may move the page to the root of the wiki, and without
+        a format it may turn the page into markdown (``service-behaviour`` 5.6).
+
+        Args:
+            slug: as listed.
+            title: full path; another one renames the page and what is below it.
+            content: the whole text.
+            format: another one renames the file; the text is not converted.
+
+        Returns:
+            The page as it is now: adopt its slug.
+
+        Raises:
+            NotFound: there is no such page.
+            Rejected: the service refused it, a page of that title exists, or
+                nothing to change was given.
+        """
+        purpose = self._purpose(f"edit page {one_line(slug)}", "page", is_write=True)
+        body = _page_body(purpose, title=title, content=content, format=format)
+
+        async def ask(path: str) -> WikiPageRecord:
+            return await self._write_page("PUT", path, purpose, body)
+
+        return await self._with_slug(slug, purpose, ask)
+
+    async def delete_page(self, slug: str) -> None:
+        """Delete a page; pages below it stay.
+
+        Raises:
+            NotFound: there is no such page.
+            PermissionDenied: the service wants the role Maintainer for this.
+        """
+        purpose = self._purpose(f"delete page {one_line(slug)}", "page", is_write=True)
+
+        async def ask(path: str) -> None:
+            async with self.client.writing(str(self.owner)):
+                answer = await self.client.send(Request("DELETE", path, purpose))
+            if answer.body and not answer.is_json:
+                raise not_the_api(answer, purpose)
+
+        await self._with_slug(slug, purpose, ask)
+
+    async def upload_attachment(
+        self, file: Path | bytes, name: str, *, branch: str | None = None
+    ) -> AttachmentRecord:
+        """Put a file into the wiki's uploads, streamed from disk.
+
+        Every upload makes a new copy under a random folder.
+
+        Args:
+            file: a path, or the bytes themselves.
+            name: file name; the service replaces what it does not like in it.
+            branch: of the wiki's repository; its default branch otherwise.
+
+        Returns:
+            Where the file is now.
+
+        Raises:
+            FolderError: the file cannot be read.
+            Rejected: the name or the size is refused.
+        """
+        action = f"upload {one_line(name) or 'a file without a name'}"
+        purpose = self._purpose(action, "wiki", is_write=True)
+        if not name or not name.isprintable():
+            raise Rejected(
+                f"cannot {purpose.action}: no attachment can have this name",
+                hint="give the file a name without line breaks or control characters",
+            )
+        path = routes.WIKI_UPLOAD.path(owner=self._plural, id=self.id)
+        form = _upload_form(file, name, branch)
+        async with self.client.writing(str(self.owner)):
+            answer = await self.client.send(Request("POST", path, purpose, form=form))
+        return decode(answer, AttachmentRecord, purpose)
+
+    def read_attachment(self, path: AttachmentPath) -> AsyncIterator[bytes]:
+        """An attachment's bytes, from the web side's file route.
+
+        The API itself has no way to read one, and the service may keep this
+        route to browsers (``service-behaviour`` 6.2).
+
+        Raises:
+            NotFound: no such file, or it is not handed out to tokens.
+        """
+        purpose = self._purpose(f"read attachment {one_line(path)}", "attachment")
+        url = self.client.address.wiki_file(self.owner, path)
+        return self.client.download(url, purpose)
+
+    @property
+    def _plural(self) -> str:
+        return f"{self.owner.kind}s"
+
+    def _list_request(self, *, with_content: bool, etag: str | None = None) -> Request:
+        path = routes.WIKI_LIST.path(owner=self._plural, id=self.id)
+        query = encode_query({"with_content": with_content or None})
+        purpose = self._purpose("list the pages", "wiki")
+        return Request("GET", path, purpose, query, etag=etag)
+
+    def _purpose(self, action: str, about: About, *, is_write: bool = False) -> Purpose:
+        return Purpose(
+            action=f"{action} of {self.owner}",
+            about=about,
+            owner_kind=self.owner.kind,
+            owner=self.owner.full_path,
+            is_write=is_write,
+            has_token=self.client.has_token,
+        )
+
+    async def _with_slug(
+        self, slug: str, purpose: Purpose, ask: Callable[[str], Awaitable[T]]
+    ) -> T:
+        """Ask by the slug's path, once more with raw slashes if that is unknown.
+
+        A write that the service has no address for was not carried out, so
+        asking twice is safe for writes too.
+        """
+        paths = self._slug_paths(slug, purpose)
+        try:
+            return await ask(paths[0])
+        except UnknownRoute:
+            if len(paths) == 1:
+                raise
+        self._has_raw_slashes = not self._has_raw_slashes
+        return await ask(paths[1])
+
+    def _slug_paths(self, slug: str, purpose: Purpose) -> tuple[str, ...]:
+        if not slug or not _is_unicode(slug):
+            raise Rejected(
+                f"cannot {purpose.action}: no page can have this slug",
+                hint="list the pages to see their slugs",
+            )
+        pages = routes.WIKI_LIST.path(owner=self._plural, id=self.id)
+        whole = routes.WIKI_GET.path(owner=self._plural, id=self.id, slug=slug)
+        if "/" not in slug:
+            return (whole,)
+        raw = f"{pages}/{encode_path(slug)}"
+        return (raw, whole) if self._has_raw_slashes else (whole, raw)
+
+    async def _write_page(
+        self, method: Method, path: str, purpose: Purpose, body: bytes
+    ) -> WikiPageRecord:
+        async with self.client.writing(str(self.owner)):
+            answer = await self.client.send(Request(method, path, purpose, json=body))
+        return decode_written(answer, WikiPageRecord, purpose)
+
+
+def _page_body(
+    purpose: Purpose,
+    *,
+    title: str | None,
+    content: str | None,
+    format: Format | None,  # noqa: A002 - the API's word
+) -> bytes:
+    values = {"title": title, "content": content, "format": format}
+    given = {name: value for name, value in values.items() if value is not None}
+    if not given:
+        raise Rejected(
+            f"cannot {purpose.action}: nothing to change was given",
+            hint="give a content, a title or a format",
+        )
+    if format is not None and not format.is_writable:
+        names = ", ".join(sorted(WRITABLE_FORMATS))
+        raise Rejected(
+            f"cannot {purpose.action}: the service takes no {format} pages",
+            hint=f"formats for writing: {names}",
+        )
+    if not all(_is_unicode(value) for value in given.values()):
+        raise Rejected(
+            f"cannot {purpose.action}: the text holds half a character, "
+            "which is not Unicode",
+            hint="remove the lone surrogate; it often shows as a question mark",
+        )
+    return msgspec.json.encode(given)
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether UTF-8 can carry the text: it holds no lone surrogate."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _upload_form(file: Path | bytes, name: str, branch: str | None) -> OpenForm:
+    """The multipart body of an upload; opens the file anew for every attempt."""
+
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[FormData]:
+        stream = await asyncio.to_thread(_open, file)
+        try:
+            # names go as they are: the service would take %C3 for three characters
+            form = FormData(quote_fields=False)
+            form.add_field("file", stream, filename=name)
+            if branch is not None:
+                form.add_field("branch", branch)
+            yield form
+        finally:
+            await asyncio.to_thread(stream.close)
+
+    return opened
+
+
+def _open(file: Path | bytes) -> BinaryIO:
+    if isinstance(file, bytes):
+        return BytesIO(file)
+    try:
+        return file.open("rb")
+    except OSError as exc:
+        raise FolderError(
+            f"cannot read {file}: {exc.strerror or exc}",
+            path=str(file),
+            hint="check that the file exists and may be read",
+        ) from exc
