@@ -128,6 +128,8 @@ def assign_addresses(
     short hash and a problem.  Depends on the names alone, so it is stable.
     """
     claims = _Claims(prefix)
+    slugs = sorted(slugs)
+    home = home_slug(slugs)
     # attachments first: pages move, files are linked from outside by their hash
     attachment_paths = {
         path: claims.claim(path, attachment_output(prefix, path))
@@ -135,13 +137,19 @@ def assign_addresses(
     }
     page_paths = {
         slug: claims.home
-        if slug == HOME_SLUG
+        if slug == home
         else claims.claim(slug, page_path(prefix, slug))
-        for slug in sorted(slugs)
+        for slug in slugs
     }
     return WikiAddresses(
         prefix, claims.home, page_paths, attachment_paths, tuple(claims.problems)
     )
+
+
+def home_slug(slugs: Iterable[Slug]) -> Slug | None:
+    """The page that is the wiki's home: ``home``, else one in another case."""
+    homes = sorted(slug for slug in slugs if slug.lower() == HOME_SLUG)
+    return homes[-1] if homes else None
 
 
 class _Claims:

@@ -1,0 +1,197 @@
+"""The tree from slugs: merged, sorted, pruned and capped at any size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wikisync.model import Slug
+from wikisync.site.context import NavNode
+from wikisync.site.navigation import (
+    Tree,
+    folder_title,
+    natural_key,
+    neighbours,
+    reading_order,
+    shared_out,
+)
+
+
+def tree_of(*slugs: str, titles: dict[str, str] | None = None) -> Tree:
+    named = {Slug(slug): (titles or {}).get(slug, folder_title(slug)) for slug in slugs}
+    return Tree("Wiki", named, {slug: f"{slug}.html" for slug in named})
+
+
+def drawn(node: NavNode, depth: int = 0) -> str:
+    """The tree as text: open branches indented, ``*`` current, ``+n`` left out."""
+    mark = "*" if node.current else ""
+    more = f" +{node.more}" if node.more else ""
+    lines = [f"{'  ' * depth}{node.title}{mark}{more}"]
+    return "\n".join(lines + [drawn(child, depth + 1) for child in node.children])
+
+
+def nodes(node: NavNode) -> Iterator[NavNode]:
+    yield node
+    for child in node.children:
+        yield from nodes(child)
+
+
+def test_only_the_branch_of_the_page_is_open() -> None:
+    tree = tree_of("home", "a", "a/one", "a/two", "a/two/x", "b/deep")
+    assert drawn(tree.navigation(Slug("a/two"), 150)) == (
+        "Wiki\n  home\n  a\n    one\n    two*\n      x\n  b +1"
+    )
+
+
+def test_page_and_folder_of_one_slug_are_one_entry() -> None:
+    root = tree_of("dir", "dir/page").navigation(Slug("dir"), 150)
+    assert [(child.title, child.url) for child in root.children] == [
+        ("dir", "dir.html")
+    ]
+
+
+def test_folder_without_page_has_a_title_and_no_address() -> None:
+    root = tree_of("how-to/start").navigation(Slug("how-to/start"), 150)
+    assert (root.children[0].title, root.children[0].url) == ("how to", None)
+
+
+def test_sidebar_is_no_page_of_the_tree() -> None:
+    tree = tree_of("_sidebar", "a")
+    assert tree.order == ("a",)
+    assert drawn(tree.navigation(Slug("_sidebar"), 150)) == "Wiki\n  a"
+
+
+def test_order_is_natural_with_home_first_and_parents_before_children() -> None:
+    tree = tree_of("Page-10", "page-9", "home", "b/c", "b", "Alpha")
+    assert tree.order == ("home", "Alpha", "b", "b/c", "page-9", "Page-10")
+
+
+def test_title_decides_the_order_not_the_slug() -> None:
+    tree = tree_of("a", "b", titles={"a": "Zebra", "b": "Apple"})
+    assert tree.order == ("b", "a")
+
+
+def test_long_flat_level_shows_a_window_around_the_page() -> None:
+    tree = tree_of(*(f"page-{number:04}" for number in range(2000)))
+    root = tree.navigation(Slug("page-1000"), 150)
+    shown = [child.title for child in root.children]
+    assert len(shown) == 150
+    assert shown[75] == "page 1000"
+    assert root.more == 1850
+
+
+@pytest.mark.parametrize("slug", ["page-0000", "page-1999"])
+def test_window_at_an_end_is_full(slug: str) -> None:
+    tree = tree_of(*(f"page-{number:04}" for number in range(2000)))
+    root = tree.navigation(Slug(slug), 150)
+    assert len(root.children) == 150
+    assert any(child.current for child in root.children)
+
+
+@given(
+    st.lists(
+        st.lists(st.sampled_from("abcdef"), min_size=1, max_size=6).map("/".join),
+        min_size=1,
+        max_size=60,
+        unique=True,
+    ),
+    st.integers(8, 40),
+)
+def test_every_page_finds_itself_within_the_limit(slugs: list[str], limit: int) -> None:
+    tree = tree_of(*slugs)
+    shown = [list(nodes(tree.navigation(Slug(slug), limit))) for slug in slugs]
+    assert all(sum(node.current for node in page) == 1 for page in shown)
+    assert max(len(page) - 1 for page in shown) <= limit
+
+
+def test_very_deep_page_shows_its_nearest_levels() -> None:
+    tree = tree_of("/".join("abc" for _ in range(1500)))
+    root = tree.navigation(tree.order[0], 150)
+    assert len(list(nodes(root))) <= 25
+    assert len(tree.ancestors(tree.order[0])) <= 20
+
+
+def test_ancestors_are_the_folders_without_the_wiki() -> None:
+    tree = tree_of("a", "a/b/c")
+    assert [(one.title, one.url) for one in tree.ancestors(Slug("a/b/c"))] == [
+        ("a", "a.html"),
+        ("b", None),
+    ]
+
+
+def test_children_are_the_entries_directly_below() -> None:
+    tree = tree_of("a", "a/b", "a/c/d")
+    assert [one.title for one in tree.children(Slug("a"), 10)] == ["b", "c"]
+    assert [one.title for one in tree.children(Slug("a"), 1)] == ["b"]
+    assert (tree.is_section(Slug("a")), tree.is_section(Slug("a/b"))) == (True, False)
+
+
+def test_branch_key_changes_only_where_the_tree_looks_different() -> None:
+    before = tree_of("a", "a/x", "a/y", "b", "b/z")
+    after = tree_of("a", "a/x", "a/y", "b", "b/z", titles={"a/y": "New"})
+    changed = [
+        slug
+        for slug in before.order
+        if before.branch_key(slug) != after.branch_key(slug)
+    ]
+    assert changed == ["a", "a/x", "a/y"]
+
+
+@given(
+    st.dictionaries(
+        st.lists(st.sampled_from("abc"), min_size=1, max_size=3).map("/".join),
+        st.sampled_from("xyz"),
+        min_size=2,
+        max_size=15,
+    ),
+    st.data(),
+)
+def test_equal_branch_keys_mean_equal_navigation(
+    titles: dict[str, str], data: st.DataObject
+) -> None:
+    """What the cache rests on: a page with an unchanged key shows the same tree."""
+    kept = data.draw(st.sets(st.sampled_from(sorted(titles)), min_size=1))
+    before = tree_of(*titles, titles=titles)
+    after = tree_of(*kept, titles={slug: titles[slug] for slug in kept})
+    same = [
+        slug
+        for slug in after.order
+        if before.branch_key(slug) == after.branch_key(slug)
+    ]
+    assert [before.navigation(slug, 12) for slug in same] == [
+        after.navigation(slug, 12) for slug in same
+    ]
+
+
+def test_neighbours_follow_the_order() -> None:
+    around = neighbours([Slug("a"), Slug("b"), Slug("c")])
+    assert around == {"a": (None, "b"), "b": ("a", "c"), "c": ("b", None)}
+    assert neighbours([]) == {}
+
+
+def test_reading_order_of_a_sidebar_takes_known_pages_once() -> None:
+    linked = [Slug("b"), Slug("a"), Slug("b"), Slug("gone")]
+    assert reading_order(linked, [Slug("a"), Slug("b")]) == ("b", "a")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "limit", "shares"),
+    [
+        ([3, 4], 150, [3, 4]),
+        ([1000, 10], 50, [40, 10]),
+        ([1000, 1000], 50, [25, 25]),
+        ([5, 0, 100], 20, [5, 0, 15]),
+        ([9, 9, 9], 2, [1, 1, 1]),
+    ],
+)
+def test_short_levels_are_whole_and_long_ones_share_the_rest(
+    sizes: list[int], limit: int, shares: list[int]
+) -> None:
+    assert shared_out(sizes, limit) == shares
+
+
+def test_natural_key_counts_as_people_do() -> None:
+    assert sorted(["v10", "v9", "V1", "é"], key=natural_key) == ["V1", "v9", "v10", "é"]

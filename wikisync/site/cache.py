@@ -1,0 +1,176 @@
+"""What a build remembers for the next one: one SQLite file, safe to delete.
+
+Two kinds of things lie in it.  Rendered pages are addressed by a hash of all
+that they were made from, so a row is right or it is not found.  State (what the
+last build saw in a folder, what it left in an output) is one row a folder.  A
+file that is damaged, or written by another version, is thrown away.
+
+One build at a time holds the cache: it stays in a write transaction, which the
+system ends when the process dies.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Literal
+
+from wikisync.errors import SiteError
+
+CACHE_NAME = "site.db"
+CACHE_VERSION = 1
+WAIT_S = 10
+"""How long a build waits for another one with the same cache."""
+ROWS_PER_COMMIT = 500
+"""An interrupted first build loses at most this many rendered pages."""
+SPARE_ROWS = 200
+"""Rows of earlier texts that are kept before the cache is swept."""
+
+Stage = Literal["parsed", "finished"]
+
+_SCHEMA = """
+CREATE TABLE state (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE parsed (key BLOB PRIMARY KEY, facts BLOB NOT NULL, body BLOB NOT NULL);
+CREATE TABLE finished (key BLOB PRIMARY KEY, facts BLOB NOT NULL, body BLOB NOT NULL);
+"""
+
+
+@contextlib.contextmanager
+def open_cache(folder: Path) -> Iterator[Cache]:
+    """The cache in a folder, for one build; what was stored is kept on errors.
+
+    Raises:
+        SiteError: The folder cannot be written, or another build holds it.
+    """
+    connection = _connect(folder)
+    try:
+        yield Cache(connection)
+        connection.execute("COMMIT")
+    except sqlite3.Error as exc:
+        raise _failed(folder, exc) from exc
+    except BaseException:
+        # rows are addressed by content: what is done is worth keeping
+        with contextlib.suppress(sqlite3.Error):
+            connection.execute("COMMIT")
+        raise
+    finally:
+        connection.close()
+
+
+class Cache:
+    """Rows of one cache file, inside one transaction."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._uncommitted = 0
+
+    def state(self, key: bytes) -> bytes | None:
+        """What the last build noted under this key."""
+        row = self._connection.execute(
+            "SELECT value FROM state WHERE key = ?", (key,)
+        ).fetchone()
+        return row[0] if row else None
+
+    def note(self, key: bytes, value: bytes) -> None:
+        """Note something for the next build."""
+        self._connection.execute("REPLACE INTO state VALUES (?, ?)", (key, value))
+
+    def facts(self, stage: Stage, key: bytes) -> bytes | None:
+        """The small half of a row; None where there is none."""
+        return self._column(stage, "facts", key)
+
+    def body(self, stage: Stage, key: bytes) -> bytes | None:
+        """The large half of a row; None where there is none."""
+        return self._column(stage, "body", key)
+
+    def store(self, stage: Stage, key: bytes, facts: bytes, body: bytes) -> None:
+        """Keep a rendered page."""
+        self._connection.execute(
+            f"REPLACE INTO {stage} VALUES (?, ?, ?)",  # noqa: S608 - a literal
+            (key, facts, body),
+        )
+        self._uncommitted += 1
+        if self._uncommitted >= ROWS_PER_COMMIT:
+            self._connection.execute("COMMIT")
+            self._connection.execute("BEGIN IMMEDIATE")
+            self._uncommitted = 0
+
+    def sweep(self, stage: Stage, live: Iterable[bytes]) -> None:
+        """Remove rows that the build did not use, once they have become many."""
+        keys = set(live)
+        count = self._connection.execute(
+            f"SELECT count(*) FROM {stage}"  # noqa: S608 - a literal
+        ).fetchone()[0]
+        if count <= 2 * len(keys) + SPARE_ROWS:
+            return
+        stored = self._connection.execute(f"SELECT key FROM {stage}")  # noqa: S608
+        gone = [row for row in stored.fetchall() if row[0] not in keys]
+        self._connection.executemany(f"DELETE FROM {stage} WHERE key = ?", gone)  # noqa: S608
+
+    def _column(self, stage: Stage, column: str, key: bytes) -> bytes | None:
+        row = self._connection.execute(
+            f"SELECT {column} FROM {stage} WHERE key = ?",  # noqa: S608 - literals
+            (key,),
+        ).fetchone()
+        return row[0] if row else None
+
+
+def _connect(folder: Path) -> sqlite3.Connection:
+    """Open, check and lock the file; start afresh where it cannot be used."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as exc:
+        raise SiteError(
+            f"cannot make the cache folder {folder}: {exc.strerror}",
+            hint="choose a folder that you may write to",
+        ) from exc
+    path = folder / CACHE_NAME
+    try:
+        return _opened(path)
+    except sqlite3.OperationalError as exc:
+        raise _failed(folder, exc) from exc
+    except sqlite3.DatabaseError:
+        # not a database, or a torn one: nothing in it cannot be made again
+        for name in (CACHE_NAME, f"{CACHE_NAME}-wal", f"{CACHE_NAME}-shm"):
+            (folder / name).unlink(missing_ok=True)
+    try:
+        return _opened(path)
+    except sqlite3.Error as exc:
+        raise _failed(folder, exc) from exc
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=WAIT_S, isolation_level=None)
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("BEGIN IMMEDIATE")
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if version != CACHE_VERSION:
+            _start_afresh(connection)
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def _start_afresh(connection: sqlite3.Connection) -> None:
+    for name in ("state", "parsed", "finished"):
+        connection.execute(f"DROP TABLE IF EXISTS {name}")
+    for statement in _SCHEMA.strip().split("\n"):
+        connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {CACHE_VERSION}")
+
+
+def _failed(folder: Path, exc: sqlite3.Error) -> SiteError:
+    if "locked" in str(exc):
+        return SiteError(
+            f"another build holds the cache {folder}",
+            hint="wait until it is done, then run the same command again",
+        )
+    return SiteError(
+        f"cannot use the cache {folder}: {exc}",
+        hint="free some space, or remove the folder; it is only a cache",
+    )

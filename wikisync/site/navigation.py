@@ -1,0 +1,243 @@
+"""The tree of a wiki's pages, and the part of it that one page shows.  Pure.
+
+A slug's folders are the tree; a page that is also a folder is one node.  No page
+ever gets the whole tree: only the open branch, and of long levels a window
+around the way, so that the cost of all pages together grows with their number
+and not with its square.
+
+Invariant: ``branch_key`` covers all that ``navigation`` can show of a page.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from wikisync.site.addresses import HOME_SLUG, SIDEBAR_SLUG
+from wikisync.site.context import NavNode, PageRef
+
+if TYPE_CHECKING:
+    from wikisync.model import Slug
+
+DEPTH_MAX = 20
+"""Levels shown above a page; a deeper one shows the nearest."""
+
+_DIGITS = re.compile(r"(\d+)")
+
+
+class Node:
+    """One level of a slug: a page, a folder, or both."""
+
+    __slots__ = (
+        "_closed",
+        "_key",
+        "children",
+        "index",
+        "parent",
+        "slug",
+        "title",
+        "url",
+    )
+
+    def __init__(self, parent: Node | None, title: str) -> None:
+        self.parent = parent
+        self.title = title
+        self.url: str | None = None
+        self.slug: Slug | None = None
+        self.children: list[Node] = []
+        self.index = 0
+        """Position among the parent's children."""
+        self._closed: NavNode | None = None
+        self._key: bytes | None = None
+
+    @property
+    def closed(self) -> NavNode:
+        """The node with its branch closed; one value shared by all pages."""
+        if self._closed is None:
+            self._closed = NavNode(self.title, self.url, more=len(self.children))
+        return self._closed
+
+    @property
+    def key(self) -> bytes:
+        """Hash of the list of children as a page can show it."""
+        if self._key is None:
+            text = "\0".join(
+                f"{child.title}\1{child.url}\1{len(child.children)}"
+                for child in self.children
+            )
+            self._key = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+        return self._key
+
+    @property
+    def reference(self) -> PageRef:
+        """The node as breadcrumbs and neighbours link to it."""
+        return PageRef(self.title, self.url)
+
+
+class Tree:
+    """All pages of one wiki but its sidebar, sorted by title, home first."""
+
+    def __init__(
+        self, title: str, titles: Mapping[Slug, str], urls: Mapping[Slug, str]
+    ) -> None:
+        """Build the tree from each page's title and its output path."""
+        self.root = Node(None, title)
+        self._by_path: dict[str, Node] = {"": self.root}
+        for slug, page_title in titles.items():
+            if slug == SIDEBAR_SLUG:
+                continue
+            node = self._node(slug)
+            node.slug, node.title, node.url = slug, page_title, urls[slug]
+        self.order: tuple[Slug, ...] = self._sort()
+        """Every page, parents before their children."""
+
+    def node(self, slug: Slug) -> Node | None:
+        """The page's node; None for a page that the tree leaves out."""
+        return self._by_path.get(slug)
+
+    def navigation(self, slug: Slug, limit: int) -> NavNode:
+        """The tree as one page shows it, with at most about ``limit`` links.
+
+        The root is the wiki; a page outside the tree sees the first level.
+        """
+        way = _way(self.node(slug) or self.root)
+        shares = shared_out([len(node.children) for node in way], limit)
+        shown = _opened(way[-1], shares[-1], None, None)
+        for position in range(len(way) - 2, -1, -1):
+            shown = _opened(way[position], shares[position], way[position + 1], shown)
+        return shown
+
+    def branch_key(self, slug: Slug) -> bytes:
+        """Hash of everything that ``navigation`` may show of this page."""
+        digest = hashlib.sha256()
+        for node in _way(self.node(slug) or self.root):
+            digest.update(node.key)
+            digest.update(f"{node.index}\0{node.title}\0{node.url}\0".encode())
+        return digest.digest()
+
+    def ancestors(self, slug: Slug) -> tuple[PageRef, ...]:
+        """Folders above a page, the outermost first, without the wiki itself."""
+        node = self.node(slug)
+        if node is None:
+            return ()
+        return tuple(one.reference for one in _way(node)[:-1] if one is not self.root)
+
+    def children(self, slug: Slug, limit: int) -> tuple[PageRef, ...]:
+        """Entries directly below a page."""
+        node = self.node(slug)
+        return tuple(child.reference for child in node.children[:limit]) if node else ()
+
+    def is_section(self, slug: Slug) -> bool:
+        """Whether other pages lie below this one."""
+        node = self.node(slug)
+        return bool(node and node.children)
+
+    def _node(self, path: str) -> Node:
+        """The node of a path, made with all above it where it is missing."""
+        missing = []
+        while path not in self._by_path:
+            missing.append(path)
+            path = path.rpartition("/")[0]
+        node = self._by_path[path]
+        for below in reversed(missing):
+            child = Node(node, folder_title(below))
+            node.children.append(child)
+            self._by_path[below] = node = child
+        return node
+
+    def _sort(self) -> tuple[Slug, ...]:
+        """Sort every level; without recursion, since slugs may be very deep."""
+        order: list[Slug] = []
+        waiting = [self.root]
+        while waiting:
+            node = waiting.pop()
+            if node.slug is not None:
+                order.append(node.slug)
+            node.children.sort(key=_position)
+            for index, child in enumerate(node.children):
+                child.index = index
+            waiting.extend(reversed(node.children))
+        return tuple(order)
+
+
+def folder_title(path: str) -> str:
+    """Title of a folder without a page, and of a page that has no other one."""
+    return path.rpartition("/")[2].replace("-", " ").strip() or path
+
+
+def natural_key(text: str) -> tuple[tuple[int, int, str], ...]:
+    """Sort key by which ``page 9`` comes before ``Page 10``."""
+    return tuple(
+        (0, int(part), "") if index % 2 else (1, 0, part)
+        for index, part in enumerate(_DIGITS.split(text.casefold()))
+    )
+
+
+def neighbours(
+    order: Sequence[Slug],
+) -> Mapping[Slug, tuple[Slug | None, Slug | None]]:
+    """Previous and next page of every page in a reading order."""
+    before = [None, *order[:-1]]
+    after = [*order[1:], None]
+    return (
+        dict(zip(order, zip(before, after, strict=True), strict=True)) if order else {}
+    )
+
+
+def reading_order(linked: Iterable[Slug], known: Iterable[Slug]) -> tuple[Slug, ...]:
+    """The pages that a sidebar links to, each once; those of ``known`` only."""
+    pages = set(known)
+    return tuple(dict.fromkeys(slug for slug in linked if slug in pages))
+
+
+def shared_out(sizes: Sequence[int], limit: int) -> list[int]:
+    """Divide ``limit`` links among levels: small ones whole, the rest alike.
+
+    Every level that has an entry gets at least one, the way through it.
+    """
+    shares = [0] * len(sizes)
+    left = limit
+    by_size = sorted(range(len(sizes)), key=sizes.__getitem__)
+    for done, index in enumerate(by_size):
+        fair = max(left // (len(sizes) - done), 1)
+        shares[index] = min(sizes[index], fair)
+        left -= shares[index]
+    return shares
+
+
+def _way(node: Node) -> list[Node]:
+    """The root (or the nearest shown) and every node down to this one."""
+    way = [node]
+    while (above := way[-1].parent) is not None and len(way) <= DEPTH_MAX:
+        way.append(above)
+    way.reverse()
+    return way
+
+
+def _opened(
+    node: Node, share: int, below: Node | None, shown: NavNode | None
+) -> NavNode:
+    """A node of the way with a window of its children around the one below."""
+    start = 0
+    if below is not None:
+        start = min(max(below.index - share // 2, 0), len(node.children) - share)
+    children = tuple(
+        shown if child is below and shown is not None else child.closed
+        for child in node.children[start : start + share]
+    )
+    return NavNode(
+        node.title,
+        node.url,
+        active=True,
+        current=below is None and node.slug is not None,
+        open=bool(children),
+        children=children,
+        more=len(node.children) - len(children),
+    )
+
+
+def _position(node: Node) -> tuple[bool, tuple[tuple[int, int, str], ...], str]:
+    is_home = node.slug is not None and node.slug.lower() == HOME_SLUG
+    return (not is_home, natural_key(node.title), node.slug or node.title)

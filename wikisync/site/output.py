@@ -1,0 +1,469 @@
+"""The output folder: what is ours in it, and how a new site takes its place.
+
+A build first writes everything that changed into ``-/staging/``, the new manifest
+last; only then are files renamed into place, files that are gone removed, and
+the manifest swapped.  So a full disk or an error leaves the old site as it was,
+byte for byte, and an interrupt during the swap leaves whole files, all of them
+named in one of two manifests, which the next build puts right.
+
+Rules that hold here: a file that no manifest of ours names is never replaced or
+removed; no symbolic link is followed; a manifest is read as hostile input.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from wikisync.errors import SiteError
+from wikisync.model import Digest, Problem
+from wikisync.site.addresses import MANIFEST
+
+STAGING = "-/staging"
+STAGED_MANIFEST = "manifest.json"
+MANIFEST_VERSION = 1
+GENERATOR = "wikisync"
+_COPY_BYTES = 1 << 20
+
+_TYPES: Mapping[str, str] = {
+    ".html": "text/html",
+    ".css": "text/css",
+    ".js": "text/javascript",
+    ".json": "application/json",
+    ".xml": "application/xml",
+    ".txt": "text/plain",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+    ".jpg": "image/jpeg",
+    ".jpeg": "image/jpeg",
+    ".gif": "image/gif",
+    ".webp": "image/webp",
+    ".ico": "image/x-icon",
+    ".pdf": "application/pdf",
+}
+"""Content types for publishing; a table of ours, since systems' tables differ."""
+
+
+class ManifestFile(msgspec.Struct, frozen=True):
+    """One file of the site."""
+
+    path: str
+    size: int
+    sha256: str
+    type: str
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """``-/manifest.json``: every file that a build of ours put here."""
+
+    generator: str
+    version: int
+    files: tuple[ManifestFile, ...]
+
+
+class FileState(msgspec.Struct, frozen=True, array_like=True):
+    """A file as it was when its digest was known; equal stat means equal bytes."""
+
+    size: int
+    mtime_ns: int
+    digest: Digest
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What a build did to the folder, and the state of every file in it now."""
+
+    written: int
+    unchanged: int
+    removed: int
+    states: Mapping[str, FileState]
+    problems: tuple[Problem, ...]
+
+
+def open_output(root: Path, trusted: Mapping[str, FileState]) -> Output:
+    """Look at an output folder and make sure that a site may be written there.
+
+    Args:
+        root: The folder; made where it is missing.
+        trusted: Files as the last build left them, by output path.
+
+    Raises:
+        SiteError: Not a folder, not writable, or holding files of others.
+    """
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        has_files = any(root.iterdir())
+    except FileExistsError as exc:
+        raise SiteError(
+            f"output {root} is not a folder", hint="choose another path with -o"
+        ) from exc
+    except OSError as exc:
+        raise _unusable(root, exc) from exc
+    if not os.access(root, os.W_OK | os.X_OK):
+        raise _unusable(root, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
+    known, is_ours = _known_files(root)
+    if has_files and not is_ours:
+        raise SiteError(
+            f"output {root} is not empty and holds no site of wikisync",
+            hint="choose an empty folder with -o; nothing in this one was touched",
+        )
+    return Output(root, known, trusted)
+
+
+class Output:
+    """An output folder during one build: put every file, then ``commit`` once."""
+
+    def __init__(
+        self,
+        root: Path,
+        known: Mapping[str, Digest | None],
+        trusted: Mapping[str, FileState],
+    ) -> None:
+        self._root = root
+        self._known = known
+        self._trusted = trusted
+        self._staging = root / STAGING
+        self._staged: dict[str, Path] = {}
+        self._files: dict[str, tuple[int, Digest]] = {}
+        self._foreign: list[str] = []
+        self._folded = {path.casefold(): path for path in known}
+
+    @contextlib.contextmanager
+    def staging(self) -> Iterator[None]:
+        """Keep a place for new files; whatever happens, it is gone afterwards.
+
+        Raises:
+            SiteError: for any file that cannot be written.
+        """
+        try:
+            _clear_staging(self._root)
+            _make_folders(self._root, STAGING)
+            yield
+        except OSError as exc:
+            raise _failed(self._root, exc) from exc
+        finally:
+            with contextlib.suppress(OSError):
+                _clear_staging(self._root)
+
+    def current(self, path: str) -> Digest | None:
+        """Digest of what lies at a path now; None where nothing of ours does."""
+        full = self._root / path
+        state = self._trusted.get(path)
+        try:
+            found = full.lstat()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        if not stat.S_ISREG(found.st_mode):
+            return None
+        if state and (state.size, state.mtime_ns) == (found.st_size, found.st_mtime_ns):
+            return state.digest
+        return _file_digest(full)
+
+    def keep(self, path: str) -> bool:
+        """Take over a file unread if it is still as the last build left it."""
+        state = self._trusted.get(path)
+        if state is None or path not in self._known:
+            return False
+        if not _is_as_left(self._root, path, state):
+            return False
+        self._files[path] = (state.size, state.digest)
+        return True
+
+    def put(self, path: str, content: bytes) -> None:
+        """The file shall have this content; staged only where it differs."""
+        digest = Digest(hashlib.sha256(content).hexdigest())
+        self._files[path] = (len(content), digest)
+        if self._is_to_be_written(path, digest):
+            staged = self._new_staged(path)
+            staged.write_bytes(content)
+
+    def put_copy(self, path: str, source: Path, state: FileState) -> None:
+        """The file shall be a copy of ``source``, whose state is known."""
+        self._files[path] = (state.size, state.digest)
+        if not self._is_to_be_written(path, state.digest):
+            return
+        size, digest = _copy(source, self._new_staged(path))
+        # the source may have changed since it was looked at: say what was copied
+        self._files[path] = (size, digest)
+
+    def commit(self) -> Changes:
+        """Swap the staged files in, remove what is gone, the manifest last."""
+        manifest = encode_manifest(self._files)
+        (self._staging / STAGED_MANIFEST).write_bytes(manifest)
+        gone = [path for path in sorted(self._known) if path not in self._files]
+        problems = [_foreign(path) for path in self._foreign]
+        early = _in_the_way(gone, self._staged)
+        removed = self._remove(early, problems)
+        for path, staged in self._staged.items():
+            self._swap(path, staged)
+        removed += self._remove([path for path in gone if path not in early], problems)
+        written = len(self._staged)
+        if self.current(MANIFEST) != hashlib.sha256(manifest).hexdigest():
+            self._swap(MANIFEST, self._staging / STAGED_MANIFEST)
+            written += 1
+        unchanged = len(self._files) + 1 - written
+        return Changes(written, unchanged, removed, self._states(), tuple(problems))
+
+    def _is_to_be_written(self, path: str, digest: Digest) -> bool:
+        if path in self._known:
+            return self.current(path) != digest
+        twin = self._folded.get(path.casefold())
+        if twin is not None and _is_same_file(self._root / path, self._root / twin):
+            # the disk folds case: the old name goes first, then this one comes
+            return True
+        found = self.current(path)
+        if found is None and not os.path.lexists(self._root / path):
+            return True
+        if found != digest:
+            self._foreign.append(path)
+            del self._files[path]
+        return False
+
+    def _new_staged(self, path: str) -> Path:
+        staged = self._staging / f"{len(self._staged):08}"
+        self._staged[path] = staged
+        return staged
+
+    def _swap(self, path: str, staged: Path) -> None:
+        _make_folders(self._root, path.rpartition("/")[0])
+        staged.replace(self._root / path)
+
+    def _remove(self, paths: list[str], problems: list[Problem]) -> int:
+        """Remove files of an older build, and folders that this leaves empty."""
+        removed = 0
+        for path in paths:
+            found, expected = self.current(path), self._known[path]
+            if found is None or _has_link_above(self._root, path):
+                continue
+            if expected is not None and found != expected:
+                problems.append(_edited(path))
+                continue
+            (self._root / path).unlink()
+            removed += 1
+            _remove_empty_folders(self._root, path)
+        return removed
+
+    def _states(self) -> dict[str, FileState]:
+        states: dict[str, FileState] = {}
+        for path in (*self._files, MANIFEST):
+            found = (self._root / path).lstat()
+            digest = self._files[path][1] if path in self._files else Digest("")
+            states[path] = FileState(found.st_size, found.st_mtime_ns, digest)
+        return states
+
+
+def is_untouched(root: Path, states: Mapping[str, FileState]) -> bool:
+    """Whether every file still is as a build left it, by size and time."""
+    return bool(states) and all(
+        _is_as_left(root, path, state) for path, state in states.items()
+    )
+
+
+def encode_manifest(files: Mapping[str, tuple[int, Digest]]) -> bytes:
+    """The manifest of a site: sorted, one file a line, no dates."""
+    entries = tuple(
+        ManifestFile(path, size, digest, content_type(path))
+        for path, (size, digest) in sorted(files.items())
+    )
+    head = f'{{"generator":"{GENERATOR}","version":{MANIFEST_VERSION},"files":[\n'
+    lines = b",\n".join(msgspec.json.encode(entry) for entry in entries)
+    return head.encode() + lines + b"\n]}\n"
+
+
+def content_type(path: str) -> str:
+    """Content type of an output file by its extension."""
+    extension = os.path.splitext(path)[1].lower()  # noqa: PTH122 - no path object
+    return _TYPES.get(extension, "application/octet-stream")
+
+
+def _known_files(root: Path) -> tuple[dict[str, Digest | None], bool]:
+    """Files that builds of ours put here, and whether the folder is ours.
+
+    A manifest that an interrupted build left in staging counts as well; what its
+    files hold now is uncertain, so they come without a digest.
+    """
+    known: dict[str, Digest | None] = {}
+    current = _read_manifest(root / MANIFEST)
+    for file in current.files if current else ():
+        known[file.path] = Digest(file.sha256)
+    staged = _read_manifest(root / STAGING / STAGED_MANIFEST, is_optional=True)
+    for file in staged.files if staged else ():
+        known[file.path] = None
+    is_ours = current is not None or (root / STAGING).is_dir()
+    return {path: digest for path, digest in known.items() if _is_inside(path)}, is_ours
+
+
+def _read_manifest(path: Path, *, is_optional: bool = False) -> Manifest | None:
+    try:
+        manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as exc:
+        raise _unusable(path, exc) from exc
+    except msgspec.DecodeError as exc:
+        # a staged manifest that was cut off names files that were not swapped in
+        if is_optional:
+            return None
+        raise SiteError(
+            f"{path} is not a manifest of wikisync: {exc}",
+            hint="choose an empty folder with -o",
+        ) from exc
+    if manifest.generator != GENERATOR or manifest.version > MANIFEST_VERSION:
+        raise SiteError(
+            f"{path} was written by {manifest.generator}, "
+            f"version {manifest.version} of the manifest",
+            hint="choose an empty folder with -o, or update wikisync",
+        )
+    return manifest
+
+
+def _is_inside(path: str) -> bool:
+    """Whether a path from a manifest stays in the folder, in plain spelling."""
+    if "\\" in path or "\0" in path or ":" in path.partition("/")[0]:
+        return False
+    return all(part not in {"", ".", ".."} for part in path.split("/"))
+
+
+def _is_as_left(root: Path, path: str, state: FileState) -> bool:
+    try:
+        found = os.lstat(f"{root}/{path}")
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return (
+        stat.S_ISREG(found.st_mode)
+        and found.st_size == state.size
+        and found.st_mtime_ns == state.mtime_ns
+    )
+
+
+def _is_same_file(path: Path, twin: Path) -> bool:
+    try:
+        return path.samefile(twin)
+    except OSError:
+        return False
+
+
+def _has_link_above(root: Path, path: str) -> bool:
+    return any((root / parent).is_symlink() for parent in _parents(path))
+
+
+def _make_folders(root: Path, folder: str) -> None:
+    """Make the folders of a path one by one, never through a symbolic link."""
+    at = root
+    for part in folder.split("/") if folder else ():
+        at /= part
+        try:
+            at.mkdir()
+        except FileExistsError:
+            if not stat.S_ISDIR(at.lstat().st_mode):
+                raise SiteError(
+                    f"{at} in the output is not a folder",
+                    hint="remove it, or choose another folder with -o",
+                ) from None
+
+
+def _remove_empty_folders(root: Path, path: str) -> None:
+    folder = path.rpartition("/")[0]
+    while folder:
+        try:
+            (root / folder).rmdir()
+        except OSError:
+            return
+        folder = folder.rpartition("/")[0]
+
+
+def _clear_staging(root: Path) -> None:
+    """Remove staged files, all of which bear names that only we give."""
+    staging = root / STAGING
+    if staging.is_symlink() or not staging.is_dir():
+        return
+    for entry in list(os.scandir(staging)):
+        if entry.name.isdigit() or entry.name == STAGED_MANIFEST:
+            Path(entry.path).unlink()
+    staging.rmdir()
+    _remove_empty_folders(root, STAGING)
+
+
+def _in_the_way(gone: list[str], new: Mapping[str, Path]) -> list[str]:
+    """Files to remove before the swap, because a new one needs their name.
+
+    A folder takes their place, a file takes that of a folder above them, or
+    only the case of the name changed.
+    """
+    folders = {parent for path in new for parent in _parents(path)}
+    folded = {path.casefold() for path in new}
+    return [
+        path
+        for path in gone
+        if path in folders
+        or path.casefold() in folded
+        or any(parent in new for parent in _parents(path))
+    ]
+
+
+def _parents(path: str) -> Iterator[str]:
+    while path := path.rpartition("/")[0]:
+        yield path
+
+
+def _copy(source: Path, target: Path) -> tuple[int, Digest]:
+    """Copy a file and say what was copied: size in bytes and digest."""
+    digest, size = hashlib.sha256(), 0
+    with source.open("rb") as reader, target.open("wb") as writer:
+        while chunk := reader.read(_COPY_BYTES):
+            digest.update(chunk)
+            writer.write(chunk)
+            size += len(chunk)
+    return size, Digest(digest.hexdigest())
+
+
+def _file_digest(path: Path) -> Digest:
+    with path.open("rb") as file:
+        return Digest(hashlib.file_digest(file, "sha256").hexdigest())
+
+
+def _foreign(path: str) -> Problem:
+    return Problem(
+        "output-foreign",
+        path,
+        "another file lies there that wikisync did not write; it was left as it is",
+        "remove it and build again, or choose another folder",
+    )
+
+
+def _edited(path: str) -> Problem:
+    return Problem(
+        "output-edited",
+        path,
+        "is no longer part of the site but was changed by somebody; it was kept",
+        "remove it when you no longer need it",
+    )
+
+
+def _unusable(path: Path, exc: OSError) -> SiteError:
+    return SiteError(
+        f"cannot use output {path}: {exc.strerror}",
+        hint="choose a folder that you may write to with -o",
+    )
+
+
+def _failed(root: Path, exc: OSError) -> SiteError:
+    if exc.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
+        return SiteError(
+            f"no space for the site in {root}: {exc.strerror}",
+            hint="free some space and run the same command again; "
+            "the site that was there is whole",
+        )
+    name = f" {exc.filename}" if exc.filename else ""
+    return SiteError(
+        f"cannot write the site{name}: {exc.strerror}",
+        hint="run the same command again when the cause is removed",
+    )
