@@ -1,0 +1,204 @@
+"""The embedded service for tests: real git, real SQLite, 127.0.0.1, port 0."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from wikisync.model import OwnerKind, Page, WikiOwner
+from wikisync.service.access import Level
+from wikisync.service.editing import Change
+from wikisync.service.instance import WikiStorage
+from wikisync.service.loading import LoadedFolder
+from wikisync.service.records import Tables
+from wikisync.service.repository import Author
+from wikisync.service.server import RunningService, running_service
+from wikisync.service.settings import Settings
+
+Pages = Mapping[str, str] | Iterable[Page]
+
+AUTHOR = Author("Tester", "tester@example.com")
+
+
+class EmbeddedService:
+    """A running service with short ways to fill it."""
+
+    def __init__(self, running: RunningService, token: str) -> None:
+        self.running = running
+        self.token = token
+        """The administrator's token."""
+
+    @property
+    def url(self) -> str:
+        """Base URL, without ``/api/v4``."""
+        return self.running.url
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The administrator's token as a header."""
+        return {"PRIVATE-TOKEN": self.token}
+
+    async def add_project(
+        self,
+        full_path: str,
+        pages: Pages = (),
+        *,
+        visibility: str = "private",
+        wiki_access_level: str = "enabled",
+        is_archived: bool = False,
+        description: str | None = None,
+    ) -> int:
+        """A project with pages; gives its id.  Again: its settings change."""
+        records = self.running.records
+        root = await records.ask(Tables.user_named, "root")
+        assert root is not None
+        project_id = await records.ask(
+            Tables.add_project,
+            full_path,
+            creator_id=root.id,
+            description=description,
+            visibility=visibility,
+            wiki_access_level=wiki_access_level,
+            is_archived=is_archived,
+            update=True,
+        )
+        await self.add_pages(WikiOwner("project", full_path), pages)
+        return project_id
+
+    async def add_group(
+        self,
+        full_path: str,
+        pages: Pages = (),
+        *,
+        wiki: bool = True,
+        visibility: str = "private",
+        wiki_access_level: str | None = None,
+    ) -> int:
+        """A group with pages; gives its id.  Again: its settings change."""
+        level = wiki_access_level or ("enabled" if wiki else "disabled")
+        group_id = await self.running.records.ask(
+            Tables.add_group,
+            full_path,
+            visibility=visibility,
+            wiki_access_level=level,
+            update=True,
+        )
+        await self.add_pages(WikiOwner("group", full_path), pages)
+        return group_id
+
+    async def add_user(
+        self,
+        name: str,
+        *,
+        scopes: tuple[str, ...] = ("api",),
+        expires_on: str | None = None,
+        is_admin: bool = False,
+    ) -> str:
+        """A user of that name, if new, and a token for it."""
+        records = self.running.records
+        user = await records.ask(Tables.add_user, name, is_admin=is_admin)
+        return await records.ask(
+            Tables.add_token, user.id, scopes=scopes, expires_on=expires_on
+        )
+
+    async def revoke(self, token: str) -> None:
+        """End a token's life."""
+        await self.running.records.ask(Tables.revoke_token, token)
+
+    async def block(self, name: str) -> None:
+        """Shut a user out."""
+        records = self.running.records
+        user = await records.ask(Tables.user_named, name)
+        assert user is not None
+        await records.ask(Tables.set_blocked, user.id)
+
+    async def add_member(self, path: str, user: str, level: int) -> None:
+        """Make a user a member of the project or group at ``path``."""
+        records = self.running.records
+        found = await records.ask(Tables.user_named, user)
+        assert found is not None
+        kind, owner_id = await self._find(path)
+        await records.ask(Tables.add_member, kind, owner_id, found.id, Level(level))
+
+    async def add_pages(self, owner: WikiOwner, pages: Pages) -> None:
+        """Commit pages straight into the repository, all in one commit."""
+        texts = {f"{slug}.md": text for slug, text in _texts(pages)}
+        if not isinstance(pages, Mapping):
+            texts = {p.slug + p.format.extensions[0]: p.content for p in pages}
+        files = {path: text.encode() for path, text in texts.items()}
+        await self.put_files(owner, files)
+
+    async def put_file(self, owner: WikiOwner, path: str, content: bytes) -> None:
+        """Commit one file as a git push would, at any path and in any encoding."""
+        await self.put_files(owner, {path: content})
+
+    async def put_files(self, owner: WikiOwner, files: Mapping[str, bytes]) -> None:
+        """Commit files as one git push would."""
+        if files:
+            wiki = await self.wiki(owner)
+            await wiki.change(lambda _tree: Change("push", writes=files), AUTHOR)
+
+    async def remove_file(self, owner: WikiOwner, path: str) -> None:
+        """Commit the removal of a file as a git push would."""
+        wiki = await self.wiki(owner)
+        change = Change("push", removes=frozenset({path}))
+        await wiki.change(lambda _tree: change, AUTHOR)
+
+    async def files(self, owner: WikiOwner) -> dict[str, bytes]:
+        """Every file of a wiki, by its path in the repository."""
+        wiki = await self.wiki(owner)
+        tree = await wiki.tree()
+        assert tree is not None
+        return {file.path: await wiki.read(file.blob) for file in tree.files}
+
+    async def wiki(self, owner: WikiOwner) -> WikiStorage:
+        """The storage of a wiki."""
+        kind, owner_id = await self._find(owner.full_path, owner.kind)
+        return self.running.service.wiki(kind, owner_id)
+
+    async def load_folder(self, path: Path) -> LoadedFolder:
+        """Load a folder as ``serve --load`` does."""
+        return await self.running.load_folder(path)
+
+    def set_faults(self, **faults: Any) -> None:
+        """Switch faults of ``settings.Faults`` on or off."""
+        settings = self.running.settings
+        self.running.settings = replace(
+            settings, faults=replace(settings.faults, **faults)
+        )
+
+    def set_limits(self, **limits: int) -> None:
+        """Change limits of ``settings.Limits``."""
+        settings = self.running.settings
+        self.running.settings = replace(
+            settings, limits=replace(settings.limits, **limits)
+        )
+
+    async def _find(
+        self, path: str, kind: OwnerKind | None = None
+    ) -> tuple[OwnerKind, int]:
+        records = self.running.records
+        if kind != "group":
+            project = await records.ask(Tables.project, path, None)
+            if project is not None:
+                return "project", project.id
+        group = await records.ask(Tables.group, path, None)
+        assert group is not None, f"no project or group {path}"
+        return "group", group.id
+
+
+@asynccontextmanager
+async def embedded_service(
+    data: Path, *, settings: Settings | None = None
+) -> AsyncIterator[EmbeddedService]:
+    """Run a service on ``data / "service"`` while the block lasts."""
+    async with running_service(data / "service", settings=settings) as running:
+        token = running.first_token or await running.new_token()
+        yield EmbeddedService(running, token)
+
+
+def _texts(pages: Pages) -> Iterable[tuple[str, str]]:
+    return pages.items() if isinstance(pages, Mapping) else ()

@@ -1,0 +1,153 @@
+"""Who may do what: visibility, role, feature level and scope to one verdict.
+
+Pure.  The table is service-behaviour.md 2.2 and 3.3; rights are decided here
+and nowhere else.  What a caller may not see does not exist (404); what it may
+see but not do is refused (403); a credential is asked for (401) only where the
+operation itself needs a person.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, IntEnum
+from typing import Literal, assert_never
+
+Visibility = Literal["public", "internal", "private"]
+FeatureLevel = Literal["enabled", "private", "disabled"]
+
+
+class Level(IntEnum):
+    """Access levels of members, by the service's own numbers."""
+
+    NONE = 0
+    MINIMAL = 5
+    GUEST = 10
+    PLANNER = 15
+    REPORTER = 20
+    DEVELOPER = 30
+    MAINTAINER = 40
+    OWNER = 50
+
+
+class Operation(Enum):
+    """What a caller wants of a wiki."""
+
+    READ = "read"
+    WRITE = "write"
+    """Create, edit and upload."""
+    DELETE = "delete"
+
+
+class Verdict(Enum):
+    """The answer, each with one status code."""
+
+    ALLOWED = 200
+    UNAUTHENTICATED = 401
+    FORBIDDEN = 403
+    HIDDEN = 404
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a caller is to one project or group."""
+
+    is_signed_in: bool = False
+    is_admin: bool = False
+    level: int = Level.NONE
+    """The highest of the caller's memberships, inherited ones included."""
+    sees_inside: bool = False
+    """Member of something below a group: enough to know that the group exists."""
+
+    @property
+    def is_member(self) -> bool:
+        """Whether private things are open to the caller."""
+        return self.is_admin or self.level >= Level.GUEST
+
+
+@dataclass(frozen=True, slots=True)
+class WikiDoor:
+    """What a project or group says about access to its wiki."""
+
+    visibility: Visibility = "private"
+    wiki: FeatureLevel = "enabled"
+    is_archived: bool = False
+
+
+def judge_container(visibility: Visibility, standing: Standing) -> Verdict:
+    """Whether the caller may know of a project or group."""
+    match visibility:
+        case "public":
+            is_seen = True
+        case "internal":
+            is_seen = standing.is_signed_in
+        case "private":
+            is_seen = False
+        case _:
+            assert_never(visibility)
+    if is_seen or standing.is_member or standing.sees_inside:
+        return Verdict.ALLOWED
+    return Verdict.HIDDEN
+
+
+def judge_wiki(
+    door: WikiDoor,
+    standing: Standing,
+    operation: Operation,
+    *,
+    delete_level: int = Level.MAINTAINER,
+) -> Verdict:
+    """Whether the caller may do the operation on the wiki.
+
+    A disabled wiki is closed to everyone, administrators too, and says so (403)
+    because the container itself is visible.
+    """
+    if judge_container(door.visibility, standing) is Verdict.HIDDEN:
+        return Verdict.HIDDEN
+    if not _may_read(door, standing):
+        return Verdict.FORBIDDEN
+    match operation:
+        case Operation.READ:
+            return Verdict.ALLOWED
+        case Operation.WRITE:
+            is_allowed = _has(standing, Level.DEVELOPER)
+        case Operation.DELETE:
+            is_allowed = _has(standing, delete_level)
+        case _:
+            assert_never(operation)
+    if is_allowed and not door.is_archived:
+        return Verdict.ALLOWED
+    return Verdict.FORBIDDEN
+
+
+def judge_signed_in(standing: Standing) -> Verdict:
+    """For operations about the caller itself: they need one."""
+    return Verdict.ALLOWED if standing.is_signed_in else Verdict.UNAUTHENTICATED
+
+
+def scope_allows(scopes: frozenset[str], *, is_reading: bool) -> bool:
+    """Whether a token's scopes reach to this API at all.
+
+    ``read_api`` is for GET and HEAD; git scopes are for git.
+    """
+    return "api" in scopes or (is_reading and "read_api" in scopes)
+
+
+def _may_read(door: WikiDoor, standing: Standing) -> bool:
+    match door.wiki:
+        case "disabled":
+            return False
+        case "private":
+            return standing.is_member
+        case "enabled":
+            # someone who only belongs to a subgroup knows the private group
+            # above it, but has no part in its wiki
+            return door.visibility != "private" or standing.is_member
+        case _:
+            assert_never(door.wiki)
+
+
+def _has(standing: Standing, level: int) -> bool:
+    # Planner is below Reporter in number yet writes wikis, and may delete
+    return (
+        standing.is_admin or standing.level >= level or standing.level == Level.PLANNER
+    )

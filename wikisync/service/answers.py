@@ -1,0 +1,146 @@
+"""Answers and refusals in the service's three error shapes.
+
+Every refusal is raised as ``Refusal`` where it is found out, and becomes a
+response in one place (``app``).  Shapes and texts: service-behaviour.md 2.1, 2.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+
+import msgspec
+from aiohttp import web
+
+from wikisync.service.access import Verdict
+
+JSON_TYPE = "application/json"
+_ENCODER = msgspec.json.Encoder()
+
+
+class Refusal(Exception):
+    """An answer other than success; carries status, JSON body and headers."""
+
+    def __init__(
+        self, status: int, body: object, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(f"{status} {body}")
+        self.status = status
+        self.body = body
+        self.headers = dict(headers or {})
+
+
+def json_answer(
+    body: object, *, status: int = 200, headers: Mapping[str, str] | None = None
+) -> web.Response:
+    """A response with a JSON body; structs, mappings and sequences alike."""
+    return bytes_answer(_ENCODER.encode(body), status=status, headers=headers)
+
+
+def bytes_answer(
+    body: bytes, *, status: int = 200, headers: Mapping[str, str] | None = None
+) -> web.Response:
+    """A response whose JSON is already encoded."""
+    # no charset parameter, as the real service; clients know JSON is UTF-8
+    every = {"Content-Type": JSON_TYPE, "Cache-Control": "max-age=0, private"}
+    return web.Response(body=body, status=status, headers=every | dict(headers or {}))
+
+
+def no_content() -> web.Response:
+    """204 with an empty body."""
+    return web.Response(status=204)
+
+
+def weak_etag(*parts: bytes | str) -> str:
+    """A weak entity tag over some bytes that decide a body."""
+    digest = blake2b(digest_size=16)
+    for part in parts:
+        digest.update(part.encode() if isinstance(part, str) else part)
+        digest.update(b"\0")
+    return f'W/"{digest.hexdigest()}"'
+
+
+def etag_matches(header: str, etag: str) -> bool:
+    """Whether an ``If-None-Match`` names the tag, by weak comparison."""
+    wanted = {tag.strip().removeprefix("W/") for tag in header.split(",")}
+    return "*" in wanted or etag.removeprefix("W/") in wanted
+
+
+def unmatched_route() -> Refusal:
+    """No such path in the API."""
+    return Refusal(404, {"error": "404 Not Found"})
+
+
+def wrong_method(allowed: Sequence[str]) -> Refusal:
+    """The path exists for other methods."""
+    allow = ", ".join(allowed)
+    return Refusal(405, {"error": "405 Not Allowed"}, {"Allow": allow})
+
+
+def not_found(thing: str) -> Refusal:
+    """Absent, or hidden from this caller: ``Project``, ``Wiki Page``."""
+    return Refusal(404, {"message": f"404 {thing} Not Found"})
+
+
+def forbidden(reason: str = "") -> Refusal:
+    """The caller sees the thing but may not do this."""
+    text = f"403 Forbidden - {reason}" if reason else "403 Forbidden"
+    return Refusal(403, {"message": text})
+
+
+def unauthorized() -> Refusal:
+    """No credential where one is needed, or one that nobody knows."""
+    return Refusal(401, {"message": "401 Unauthorized"})
+
+
+def dead_token(description: str) -> Refusal:
+    """A credential that was good once."""
+    body = {"error": "invalid_token", "error_description": description}
+    challenge = 'Bearer realm="Protected by OAuth 2.0", error="invalid_token"'
+    return Refusal(401, body, {"WWW-Authenticate": challenge})
+
+
+def insufficient_scope() -> Refusal:
+    """The token's scopes do not reach this far."""
+    return Refusal(
+        403,
+        {
+            "error": "insufficient_scope",
+            "error_description": "The request requires higher privileges than"
+            " provided by the access token.",
+            "scope": "api read_api",
+        },
+    )
+
+
+def bad_parameters(problems: Sequence[str]) -> Refusal:
+    """Parameters that do not validate, before anything is looked up."""
+    return Refusal(400, {"error": ", ".join(problems)})
+
+
+def invalid(field: str, text: str) -> Refusal:
+    """A value that the model refuses; ``base`` for the record as a whole."""
+    return Refusal(400, {"message": {field: [text]}})
+
+
+def bad_request(text: str) -> Refusal:
+    """A refusal in plain words."""
+    return Refusal(400, {"message": text})
+
+
+def too_large() -> Refusal:
+    """A body over the limit."""
+    return Refusal(413, {"message": "413 Request Entity Too Large"})
+
+
+def refuse(verdict: Verdict, thing: str) -> None:
+    """Raise what a verdict other than ALLOWED means for ``thing``."""
+    match verdict:
+        case Verdict.HIDDEN:
+            raise not_found(thing)
+        case Verdict.FORBIDDEN:
+            raise forbidden()
+        case Verdict.UNAUTHENTICATED:
+            raise unauthorized()
+        case Verdict.ALLOWED:
+            return

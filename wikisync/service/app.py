@@ -1,0 +1,186 @@
+"""The aiohttp application: routes to handlers, and what every answer has.
+
+The one place where refusals become responses, where unforeseen errors become
+500 without a traceback, and where entity tags, compression and request ids are
+added.  Handlers live in one module per resource.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+import uuid
+import zlib
+from collections.abc import Awaitable, Callable
+
+from aiohttp import web
+
+from wikisync.api import routes
+from wikisync.model import OwnerKind
+from wikisync.service import attachments, groups, identity, projects, wikis
+from wikisync.service.answers import (
+    Refusal,
+    etag_matches,
+    json_answer,
+    unmatched_route,
+    weak_etag,
+    wrong_method,
+)
+from wikisync.service.bodies import read_body, read_query, spool_folder
+from wikisync.service.call import Call
+from wikisync.service.instance import Service
+from wikisync.service.routing import Match, OtherMethods, RouteTable
+from wikisync.service.settings import MIB
+
+log = logging.getLogger(__name__)
+
+Handler = Callable[[Call], Awaitable[web.StreamResponse]]
+WikiHandler = Callable[[Call, OwnerKind], Awaitable[web.StreamResponse]]
+
+_GZIP_WBITS = 31
+_WIKI_ROUTES: tuple[tuple[routes.Route, WikiHandler], ...] = (
+    (routes.WIKI_LIST, wikis.list_pages),
+    (routes.WIKI_CREATE, wikis.create_page),
+    (routes.WIKI_UPLOAD, attachments.upload),
+    (routes.WIKI_GET, wikis.show_page),
+    (routes.WIKI_EDIT, wikis.edit_page),
+    (routes.WIKI_DELETE, wikis.delete_page),
+)
+_API_ROUTES: tuple[tuple[routes.Route, Handler], ...] = (
+    (routes.VERSION, identity.show_version),
+    (routes.Route("GET", "/metadata"), identity.show_metadata),
+    (routes.CURRENT_USER, identity.show_user),
+    (routes.CURRENT_TOKEN, identity.show_token),
+    (routes.PROJECTS, projects.list_projects),
+    (routes.PROJECT, projects.show_project),
+    (routes.GROUPS, groups.list_groups),
+    (routes.GROUP, groups.show_group),
+    (routes.GROUP_PROJECTS, groups.list_group_projects),
+    (routes.GROUP_DESCENDANTS, groups.list_descendant_groups),
+    (routes.Route("GET", "/groups/{id}/subgroups"), groups.list_subgroups),
+)
+
+
+def make_app(service: Service) -> web.Application:
+    """The application for one service; whoever runs it opens the records."""
+    table = route_table()
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        return await _answer(service, table, request)
+
+    # our own limits are checked while reading, so aiohttp's is switched off
+    app = web.Application(client_max_size=0)
+    app.router.add_route("*", "/{path:.*}", answer)
+    return app
+
+
+def route_table() -> RouteTable[Handler]:
+    """Every route of the service, the more particular ones first."""
+    table: list[tuple[str, str, Handler]] = []
+    for route, handler in _API_ROUTES:
+        table.append((route.method, routes.API_PREFIX + route.template, handler))
+    owners: tuple[tuple[str, OwnerKind], ...] = (
+        ("projects", "project"),
+        ("groups", "group"),
+    )
+    for segment, kind in owners:
+        for route, wiki_handler in _WIKI_ROUTES:
+            template = routes.API_PREFIX + route.template.replace("{owner}", segment)
+            table.append((route.method, template, _for(kind, wiki_handler)))
+    for prefix, kind in (("/groups/{full_path}", "group"), ("/{full_path}", "project")):
+        show = _for(kind, attachments.show_file)
+        table.append(("GET", prefix + "/-/wikis/uploads/{path}", show))
+    table.append(("GET", attachments.SIGN_IN_PATH, attachments.show_sign_in))
+    return RouteTable(table)
+
+
+def _for(kind: OwnerKind, handler: WikiHandler) -> Handler:
+    def handle(call: Call) -> Awaitable[web.StreamResponse]:
+        return handler(call, kind)
+
+    return handle
+
+
+async def _answer(
+    service: Service, table: RouteTable[Handler], request: web.Request
+) -> web.StreamResponse:
+    request_id = uuid.uuid4().hex
+    started = time.perf_counter()
+    try:
+        if service.settings.faults.latency_s:
+            await asyncio.sleep(service.settings.faults.latency_s)
+        response = await _dispatch(service, table, request)
+    except Refusal as refusal:
+        response = json_answer(
+            refusal.body, status=refusal.status, headers=refusal.headers
+        )
+    except (asyncio.CancelledError, ConnectionError):
+        # the caller went away, or the service is being stopped
+        raise
+    except Exception:
+        log.exception("%s %s (%s)", request.method, _path(request), request_id)
+        response = json_answer({"message": "500 Internal Server Error"}, status=500)
+    if response.prepared:
+        return response
+    if isinstance(response, web.Response):
+        response = await _dress(service, request, response)
+    response.headers["X-Request-Id"] = request_id
+    response.headers["X-Runtime"] = f"{time.perf_counter() - started:.6f}"
+    return response
+
+
+async def _dispatch(
+    service: Service, table: RouteTable[Handler], request: web.Request
+) -> web.StreamResponse:
+    limits = service.settings.limits
+    match table.match(request.method, request.rel_url.raw_path):
+        case None:
+            raise unmatched_route()
+        case OtherMethods(allowed):
+            raise wrong_method(allowed)
+        case Match(handler, segments):
+            raw = read_query(request, limits)
+            if not request.can_read_body:
+                return await handler(Call(service, request, segments, raw))
+            with spool_folder(service.spool) as spool:
+                raw |= await read_body(request, limits, spool)
+                return await handler(Call(service, request, segments, raw))
+
+
+async def _dress(
+    service: Service, request: web.Request, response: web.Response
+) -> web.Response:
+    """Add the entity tag, and compress or leave out the body when asked."""
+    body = response.body if isinstance(response.body, bytes) else b""
+    if response.status == 200 and request.method in {"GET", "HEAD"}:
+        etag = response.headers.setdefault("ETag", weak_etag(body))
+        wanted = request.headers.get("If-None-Match", "")
+        if wanted and etag_matches(wanted, etag):
+            return web.Response(status=304, headers={"ETag": etag})
+    if len(body) >= service.settings.limits.gzip_bytes_min:
+        response.headers["Vary"] = "Accept-Encoding"
+        if _takes_gzip(request.headers.get("Accept-Encoding", "")):
+            response.headers["Content-Encoding"] = "gzip"
+            response.body = await _compress(body)
+    return response
+
+
+async def _compress(body: bytes) -> bytes:
+    # a long list is compressed lightly and aside; the loop must go on
+    if len(body) > MIB // 4:
+        return await asyncio.to_thread(zlib.compress, body, 1, _GZIP_WBITS)
+    return zlib.compress(body, 6, _GZIP_WBITS)
+
+
+def _takes_gzip(header: str) -> bool:
+    for part in header.lower().split(","):
+        coding, _, quality = part.partition(";")
+        if coding.strip() in {"gzip", "*"}:
+            return quality.replace(" ", "") not in {"q=0", "q=0.0", "q=0.00", "q=0.000"}
+    return False
+
+
+def _path(request: web.Request) -> str:
+    # the query may hold a token, which no log may
+    return request.rel_url.raw_path

@@ -1,0 +1,167 @@
+"""Attachments of wikis: upload by REST, reading by the file route.
+
+A file goes from the request to disk to the git object store and never stands
+in memory whole on its way in.  Rules: service-behaviour.md 6.1 and 6.2.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import mimetypes
+import re
+import secrets
+from pathlib import PurePosixPath
+from urllib.parse import quote
+
+import msgspec
+from aiohttp import web
+
+from wikisync.api.schema import AttachmentLink, AttachmentRecord
+from wikisync.model import OwnerKind
+from wikisync.service.access import Operation, Verdict
+from wikisync.service.answers import (
+    bad_request,
+    json_answer,
+    unmatched_route,
+    weak_etag,
+)
+from wikisync.service.call import Call, Caller, Owner, judge
+from wikisync.service.editing import Change
+from wikisync.service.records import Tables
+from wikisync.service.settings import KIB
+from wikisync.service.tree import RepositoryFile, WikiTree, is_regular
+from wikisync.service.wikis import note_activity
+
+CHUNK_BYTES = 256 * KIB
+SIGN_IN_PATH = "/users/sign_in"
+
+_UNCLEAN = re.compile(r"[^\w.\-+]")
+_IMAGES = frozenset({"bmp", "gif", "ico", "jpeg", "jpg", "png", "svg", "tiff", "webp"})
+_MEDIA = _IMAGES | frozenset(
+    {"m4v", "mov", "mp3", "mp4", "oga", "ogg", "ogv", "spx", "wav", "webm"}
+)
+
+
+async def upload(call: Call, kind: OwnerKind) -> web.Response:
+    """``POST .../wikis/attachments``."""
+    parameters = call.parameters()
+    file = parameters.required_file("file")
+    branch = parameters.text("branch") or None
+    parameters.check()
+    assert file is not None, "check refuses a missing file"
+    caller, owner, wiki = await call.wiki(kind, Operation.WRITE)
+    name = clean_name(file.name, call.service.settings.limits.attachment_name_chars_max)
+    if not name:
+        raise bad_request("The file name cannot be empty")
+    path = f"uploads/{secrets.token_hex(16)}/{name}"
+    blob = await asyncio.to_thread(wiki.repository.store_file, file.path)
+
+    def decide(_tree: WikiTree) -> Change:
+        links = {path: RepositoryFile(path, blob)}
+        return Change(f"Upload attachment {name}", path, links=links)
+
+    await wiki.change(decide, caller.author, branch=branch)
+    await note_activity(call, owner)
+    default = await asyncio.to_thread(wiki.repository.branch)
+    record = AttachmentRecord(
+        file_name=name,
+        file_path=path,
+        branch=branch or default,
+        link=AttachmentLink(url=path, markdown=markdown_link(name, path)),
+    )
+    return json_answer(msgspec.to_builtins(record), status=201)
+
+
+async def show_file(call: Call, kind: OwnerKind) -> web.StreamResponse:
+    """The file route: an attachment's bytes, for whoever may read the wiki.
+
+    Everything else is 404, so that it tells nothing of what is there.
+    """
+    caller = await call.caller()
+    if call.service.settings.faults.files_need_session:
+        # the real route knows browser sessions only, so any token is nobody
+        caller = Caller()
+    records = call.service.records
+    question = Tables.project if kind == "project" else Tables.group
+    owner: Owner | None = await records.ask(
+        question, call.segments["full_path"], caller.user_id
+    )
+    is_readable = owner is not None and (
+        judge(call.service, owner, caller, Operation.READ) is Verdict.ALLOWED
+    )
+    if not is_readable and call.service.settings.faults.files_need_session:
+        return web.Response(status=302, headers={"Location": SIGN_IN_PATH})
+    if owner is None or not is_readable:
+        raise unmatched_route()
+    wiki = call.service.wiki(kind, owner.id)
+    tree = await wiki.tree()
+    assert tree is not None, "there is always a present tree"
+    file = tree.file("uploads/" + call.segments["path"])
+    if file is None or not is_regular(file.mode):
+        raise unmatched_route()
+    etag = weak_etag(file.path, file.blob)
+    if call.is_unchanged(etag):
+        return web.Response(status=304, headers={"ETag": etag})
+    content = await wiki.read(file.blob)
+    return await _send(call.request, content, file_headers(file.path) | {"ETag": etag})
+
+
+async def show_sign_in(_call: Call) -> web.Response:
+    """The page that the file route leads to when it wants a session."""
+    return web.Response(
+        text="<!DOCTYPE html><html><head><title>Sign in</title></head>"
+        "<body><form><input name=user></form></body></html>",
+        content_type="text/html",
+    )
+
+
+def clean_name(name: str, chars_max: int) -> str:
+    """The name under which a file is kept; empty when nothing is left of it."""
+    leaf = re.split(r"[/\\]", name)[-1]
+    stem, dot, extension = leaf.rpartition(".")
+    if dot and stem:
+        leaf = stem[: max(1, chars_max - len(extension) - 1)] + dot + extension
+    cleaned = _UNCLEAN.sub("_", leaf)[:chars_max]
+    return "" if set(cleaned) <= {"."} else cleaned
+
+
+def markdown_link(name: str, path: str) -> str:
+    """How a page mentions an attachment: pictures and media shown, others linked."""
+    pure = PurePosixPath(name)
+    extension = pure.suffix[1:].lower()
+    text = pure.stem if extension in _MEDIA and extension != "svg" else name
+    text = text.replace("]", r"\]")
+    return f"{'!' if extension in _MEDIA else ''}[{text}]({path})"
+
+
+def file_headers(path: str) -> dict[str, str]:
+    """Headers that keep a browser from running what somebody uploaded."""
+    name = PurePosixPath(path).name
+    extension = PurePosixPath(path).suffix[1:].lower()
+    kind, encoding = mimetypes.guess_type(name)
+    is_image = extension in _IMAGES
+    if kind is None or encoding is not None:
+        kind = "application/octet-stream"
+    place = "inline" if is_image else "attachment"
+    return {
+        "Content-Type": kind,
+        "Content-Disposition": f"{place}; filename*=UTF-8''{quote(name, safe='')}",
+        "Content-Security-Policy": "sandbox; default-src 'none';"
+        " style-src 'unsafe-inline'",
+        "X-Content-Type-Options": "nosniff",
+        "Cache-Control": "max-age=0, private",
+    }
+
+
+async def _send(
+    request: web.BaseRequest, content: bytes, headers: dict[str, str]
+) -> web.StreamResponse:
+    response = web.StreamResponse(headers=headers)
+    response.content_length = len(content)
+    await response.prepare(request)
+    if request.method != "HEAD":
+        view = memoryview(content)
+        for start in range(0, len(view), CHUNK_BYTES):
+            await response.write(view[start : start + CHUNK_BYTES])
+    await response.write_eof()
+    return response

@@ -1,0 +1,172 @@
+"""Reading what a request sends: query, JSON, form or multipart, within limits.
+
+A body over the limit is refused (413) as soon as its length is told or its
+bytes pass the limit, so it never fills memory.  Files of a multipart body are
+streamed to disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+from urllib.parse import parse_qsl
+
+import msgspec
+from aiohttp import BodyPartReader, web
+
+from wikisync.service.answers import Refusal, bad_parameters, too_large
+from wikisync.service.parameters import SentFile
+from wikisync.service.routing import malformed
+from wikisync.service.settings import KIB, Limits
+
+CHUNK_BYTES = 256 * KIB
+
+
+def read_query(request: web.BaseRequest, limits: Limits) -> dict[str, object]:
+    """The query's fields; a repeated one counts with its last value."""
+    return _fields(request.rel_url.raw_query_string.encode(), limits)
+
+
+async def read_body(
+    request: web.BaseRequest, limits: Limits, spool: Path
+) -> dict[str, object]:
+    """The body's fields, whichever of the three forms it has.
+
+    Args:
+        request: its body is read once, here.
+        limits: how large it may be.
+        spool: folder for files of a multipart body; the caller removes it.
+    """
+    if not request.can_read_body:
+        return {}
+    kind = request.content_type
+    if kind == "multipart/form-data":
+        return await _read_multipart(request, limits, spool)
+    content = await _read_whole(request, limits.body_bytes_max)
+    if not content:
+        return {}
+    if kind == "application/json":
+        return _parse_json(content)
+    if kind == "application/x-www-form-urlencoded":
+        return _fields(content, limits)
+    raise Refusal(
+        415, {"error": f"The provided content-type '{kind}' is not supported."}
+    )
+
+
+@contextmanager
+def spool_folder(parent: Path) -> Iterator[Path]:
+    """A folder for the files of one request, gone afterwards."""
+    parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=parent) as folder:
+        yield Path(folder)
+
+
+async def _read_whole(request: web.BaseRequest, bytes_max: int) -> bytes:
+    if (request.content_length or 0) > bytes_max:
+        raise too_large()
+    body = bytearray()
+    async for chunk in request.content.iter_chunked(CHUNK_BYTES):
+        body += chunk
+        if len(body) > bytes_max:
+            raise too_large()
+    return bytes(body)
+
+
+def _parse_json(content: bytes) -> dict[str, object]:
+    try:
+        value = msgspec.json.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise bad_parameters(["the request body is not valid JSON"]) from None
+    if not isinstance(value, dict):
+        raise bad_parameters(["the request body is not a JSON object"])
+    for text in value.values():
+        if isinstance(text, str) and "\0" in text:
+            raise malformed()
+    return value
+
+
+def _fields(content: bytes, limits: Limits) -> dict[str, object]:
+    try:
+        # latin-1 keeps every byte apart; the percent-decoding is strict UTF-8
+        pairs = parse_qsl(
+            content.decode("latin-1"),
+            keep_blank_values=True,
+            errors="strict",
+            encoding="utf-8",
+            max_num_fields=limits.fields_max,
+        )
+    except UnicodeDecodeError:
+        raise malformed() from None
+    except ValueError:
+        raise bad_parameters(["the request has too many fields"]) from None
+    fields: dict[str, object] = {}
+    for name, value in pairs:
+        fields[_checked(name)] = _checked(value)
+    return fields
+
+
+def _checked(text: str) -> str:
+    if "\0" in text:
+        raise malformed()
+    return text
+
+
+async def _read_multipart(
+    request: web.BaseRequest, limits: Limits, spool: Path
+) -> dict[str, object]:
+    most = limits.attachment_bytes_max + limits.body_bytes_max
+    if (request.content_length or 0) > most:
+        raise too_large()
+    fields: dict[str, object] = {}
+    text_bytes_left = limits.body_bytes_max
+    try:
+        reader = await request.multipart()
+        while (part := await reader.next()) is not None:
+            if not isinstance(part, BodyPartReader) or part.name is None:
+                raise bad_parameters(["the multipart body is not valid"])
+            if len(fields) >= limits.fields_max:
+                raise bad_parameters(["the request has too many fields"])
+            name = _checked(part.name)
+            if part.filename is not None:
+                file = spool / str(len(fields))
+                size = await _spool(part, file, limits.attachment_bytes_max)
+                fields[name] = SentFile(_checked(part.filename), file, size)
+            else:
+                text = await _read_part(part, text_bytes_left)
+                text_bytes_left -= len(text)
+                fields[name] = _checked(text.decode())
+    except UnicodeDecodeError:
+        raise malformed() from None
+    except (ValueError, AssertionError, web.HTTPBadRequest):
+        # what aiohttp raises for a boundary or a header that makes no sense
+        raise bad_parameters(["the multipart body is not valid"]) from None
+    return fields
+
+
+async def _spool(part: BodyPartReader, path: Path, bytes_max: int) -> int:
+    size = 0
+    with await asyncio.to_thread(path.open, "wb") as file:
+        while chunk := await part.read_chunk(CHUNK_BYTES):
+            size += len(chunk)
+            if size > bytes_max:
+                raise too_large()
+            await _write(file, chunk)
+    return size
+
+
+async def _write(file: BinaryIO, chunk: bytes) -> None:
+    await asyncio.to_thread(file.write, chunk)
+
+
+async def _read_part(part: BodyPartReader, bytes_max: int) -> bytes:
+    body = bytearray()
+    while chunk := await part.read_chunk(CHUNK_BYTES):
+        body += chunk
+        if len(body) > bytes_max:
+            raise too_large()
+    return bytes(body)

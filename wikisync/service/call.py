@@ -1,0 +1,187 @@
+"""One request on its way: who calls, with what parameters, about which owner.
+
+Every handler begins alike: it reads its parameters (400), then learns who calls
+(401, 403), then finds the project or group (404) and asks ``access`` (403).
+That order is the real service's (service-behaviour.md 2.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from aiohttp import web
+
+from wikisync.model import OwnerKind
+from wikisync.service.access import (
+    Operation,
+    Verdict,
+    judge_container,
+    judge_wiki,
+    scope_allows,
+)
+from wikisync.service.answers import (
+    dead_token,
+    etag_matches,
+    forbidden,
+    insufficient_scope,
+    not_found,
+    refuse,
+    unauthorized,
+)
+from wikisync.service.instance import Service, WikiStorage
+from wikisync.service.parameters import Parameters
+from wikisync.service.records import Group, Project, Tables, Token, User
+from wikisync.service.repository import Author
+
+Need = Literal["api", "user", "any"]
+"""What a token must be good for: the API, reading its own user, or nothing."""
+
+Owner = Project | Group
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who sent a request; no user for an anonymous one."""
+
+    user: User | None = None
+    token: Token | None = None
+
+    @property
+    def user_id(self) -> int | None:
+        """The user's id, or None."""
+        return None if self.user is None else self.user.id
+
+    @property
+    def author(self) -> Author:
+        """The name on the commits this caller makes."""
+        assert self.user is not None, "nobody writes without a user"
+        return Author(self.user.name, self.user.email)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request with everything that has been read of it."""
+
+    service: Service
+    request: web.BaseRequest
+    segments: Mapping[str, str]
+    raw: Mapping[str, object]
+    """Query and body fields, untyped."""
+
+    @property
+    def is_reading(self) -> bool:
+        """GET or HEAD."""
+        return self.request.method in {"GET", "HEAD"}
+
+    def is_unchanged(self, etag: str) -> bool:
+        """Whether the caller says that it holds what the tag stands for."""
+        wanted = self.request.headers.get("If-None-Match", "")
+        return bool(wanted) and etag_matches(wanted, etag)
+
+    def parameters(self) -> Parameters:
+        """A typed reader of the fields."""
+        return Parameters(self.raw)
+
+    async def caller(self, need: Need = "api") -> Caller:
+        """Who calls.
+
+        Raises:
+            Refusal: 401 for a token that is unknown or dead, even where nobody
+                need be; 403 for a blocked user or a scope that is too small.
+        """
+        secret = find_secret(self.request.headers, self.raw)
+        if secret is None:
+            return Caller()
+        found = await self.service.records.ask(Tables.token_and_user, secret)
+        if found is None:
+            raise unauthorized()
+        token, user = found
+        if token.is_revoked:
+            raise dead_token(
+                "Token was revoked. You have to re-authorize from the user."
+            )
+        if token.is_expired(self.service.records.today()):
+            raise dead_token(
+                "Token is expired. You can either do re-authorization or token refresh."
+            )
+        if user.is_blocked:
+            raise forbidden("Your account has been blocked.")
+        if not _reaches(token, need, is_reading=self.is_reading):
+            raise insufficient_scope()
+        return Caller(user, token)
+
+    async def signed_in(self, need: Need = "api") -> tuple[User, Token]:
+        """Who calls, which must be somebody (401)."""
+        caller = await self.caller(need)
+        if caller.user is None or caller.token is None:
+            raise unauthorized()
+        return caller.user, caller.token
+
+    async def project(self, caller: Caller) -> Project:
+        """The project named in the path, if the caller may know of it."""
+        found = await self.service.records.ask(
+            Tables.project, self.segments["id"], caller.user_id
+        )
+        if found is None:
+            raise not_found("Project")
+        standing = found.standing(caller.user)
+        refuse(judge_container(found.visibility, standing), "Project")
+        return found
+
+    async def group(self, caller: Caller) -> Group:
+        """The group named in the path, if the caller may know of it."""
+        found = await self.service.records.ask(
+            Tables.group, self.segments["id"], caller.user_id
+        )
+        if found is None:
+            raise not_found("Group")
+        standing = found.standing(caller.user)
+        refuse(judge_container(found.visibility, standing), "Group")
+        return found
+
+    async def wiki(
+        self, kind: OwnerKind, operation: Operation
+    ) -> tuple[Caller, Owner, WikiStorage]:
+        """The wiki named in the path, if the caller may do this to it."""
+        caller = await self.caller()
+        owner: Owner
+        if kind == "project":
+            owner = await self.project(caller)
+        else:
+            owner = await self.group(caller)
+        refuse(judge(self.service, owner, caller, operation), kind.capitalize())
+        return caller, owner, self.service.wiki(kind, owner.id)
+
+
+def judge(
+    service: Service, owner: Owner, caller: Caller, operation: Operation
+) -> Verdict:
+    """Whether the caller may do the operation on the owner's wiki."""
+    return judge_wiki(
+        owner.door,
+        owner.standing(caller.user),
+        operation,
+        delete_level=service.settings.profile.delete_level,
+    )
+
+
+def find_secret(headers: Mapping[str, str], raw: Mapping[str, object]) -> str | None:
+    """The token of a request, in any of the forms; the first one found counts."""
+    if token := headers.get("PRIVATE-TOKEN"):
+        return token
+    scheme, _, credential = headers.get("Authorization", "").partition(" ")
+    if scheme.lower() == "bearer" and credential.strip():
+        return credential.strip()
+    for name in ("private_token", "access_token"):
+        value = raw.get(name)
+        if isinstance(value, str) and value:
+            return value
+    return None
+
+
+def _reaches(token: Token, need: Need, *, is_reading: bool) -> bool:
+    if scope_allows(token.scopes, is_reading=is_reading) or need == "any":
+        return True
+    return need == "user" and "read_user" in token.scopes

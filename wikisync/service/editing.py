@@ -1,0 +1,214 @@
+"""What each write does to a wiki's files: a tree and a wish to one change.
+
+Pure: nothing is written here.  Each function takes the tree as it is and gives
+the ``Change`` that one commit makes of it, or raises the ``Refusal`` that the
+service answers instead.  ``repository`` carries changes out.
+
+Rules: service-behaviour.md 2.2, 5.3, 5.6 and 12.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from wikisync.model import Format
+from wikisync.service.answers import invalid, not_found
+from wikisync.service.redirects import (
+    REDIRECTS_PATH,
+    parse_redirects,
+    render_redirects,
+)
+from wikisync.service.settings import MIB, Limits
+from wikisync.service.slugs import (
+    file_path,
+    path_of_new_title,
+    path_of_title,
+    title_problem,
+)
+from wikisync.service.tree import PageFile, RepositoryFile, WikiTree
+
+COLLISION = "There is already a page with the same title in that path."
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One commit's worth of changes to files."""
+
+    message: str
+    page: str = ""
+    """Path of the page that the change is about, after it."""
+    writes: Mapping[str, bytes] = field(default_factory=dict)
+    """Path to new content."""
+    links: Mapping[str, RepositoryFile] = field(default_factory=dict)
+    """Path to a file whose blob exists already: moved, or stored before."""
+    removes: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """What an edit asks for; None leaves that part as it is."""
+
+    title: str | None = None
+    content: str | None = None
+    format: Format | None = None
+
+
+def plan_create(
+    tree: WikiTree,
+    title: str,
+    content: str,
+    format: Format,  # noqa: A002
+    *,
+    limits: Limits,
+    redirects: bytes = b"",
+    message: str,
+) -> Change:
+    """The change that adds a page."""
+    path = path_of_title(title)
+    check_title(path, limits)
+    text = checked_content(content, limits)
+    if (twin := tree.twin_of(path)) is not None:
+        raise invalid(
+            "base",
+            "Duplicate page: A page with that title already exists"
+            f" in the file {twin.path}",
+        )
+    target = file_path(path, format)
+    check_place(tree, target)
+    writes = {target: text}
+    writes |= _redirects_without(redirects, path)
+    return Change(message, target, writes)
+
+
+def plan_edit(
+    tree: WikiTree,
+    page: PageFile,
+    edit: Edit,
+    *,
+    limits: Limits,
+    redirects: bytes = b"",
+    message: str,
+) -> Change:
+    """The change that edits, converts or renames a page, its children with it.
+
+    Without a title the page stays where it is, and without a format it keeps
+    the one it has; both are what the service's documentation promises.
+    """
+    path = page.slug
+    if edit.title is not None:
+        path = path_of_new_title(edit.title, page.slug)
+    if path != page.slug:
+        check_title(path, limits)
+        if tree.twin_of(path) is not None:
+            raise invalid("title", COLLISION)
+    target = file_path(path, edit.format or page.format, page.path)
+    is_moving = target != page.path
+    if is_moving and tree.file(target) is not None:
+        raise invalid("title", COLLISION)
+    writes: dict[str, bytes] = {}
+    links: dict[str, RepositoryFile] = {}
+    if edit.content is not None:
+        writes[target] = checked_content(edit.content, limits)
+    elif is_moving:
+        links[target] = RepositoryFile(target, page.blob)
+    removes = {page.path} if is_moving else set()
+    if path != page.slug:
+        moved = _children(tree, page.slug, path)
+        links |= {new: file for new, file in moved.values() if new != target}
+        removes |= moved.keys()
+        removes -= writes.keys() | links.keys()
+        for new in (target, *links):
+            check_place(tree, new, without=removes)
+        writes |= _redirects_with(redirects, page.slug, path, limits)
+    return Change(message, target, writes, links, frozenset(removes))
+
+
+def plan_delete(page: PageFile, *, message: str) -> Change:
+    """The change that removes one page's file; its children stay."""
+    return Change(message, page.path, removes=frozenset({page.path}))
+
+
+def find_page(tree: WikiTree, slug: str) -> PageFile:
+    """The page behind a slug, or the refusal that there is none."""
+    page = tree.find(slug)
+    if page is None:
+        raise not_found("Wiki Page")
+    return page
+
+
+def check_title(path: str, limits: Limits) -> None:
+    """Refuse a path that is too long or empty."""
+    problem = title_problem(
+        path,
+        title_bytes_max=limits.title_bytes_max,
+        directory_bytes_max=limits.directory_bytes_max,
+    )
+    if problem is not None:
+        raise invalid("title", problem)
+
+
+def checked_content(content: str, limits: Limits) -> bytes:
+    """A page's text as the bytes to store, exactly as sent."""
+    encoded = content.encode()
+    if len(encoded) > limits.content_bytes_max:
+        size, most = _size(len(encoded)), _size(limits.content_bytes_max)
+        raise invalid("content", f"is too long ({size}). The maximum size is {most}.")
+    return encoded
+
+
+def _size(count: int) -> str:
+    return f"{count / MIB:.3g} MB"
+
+
+def check_place(
+    tree: WikiTree, path: str, *, without: frozenset[str] | set[str] = frozenset()
+) -> None:
+    """Refuse a path that git cannot hold: a file where a directory is.
+
+    ``a.md`` and ``a.md/b.md`` cannot both be, though their titles differ.
+    """
+    parts = path.split("/")
+    for depth in range(1, len(parts)):
+        above = "/".join(parts[:depth])
+        if above not in without and tree.file(above) is not None:
+            raise invalid("base", f"A file already exists with the path {above}")
+    inside = path + "/"
+    for file in tree.below(path):
+        if file.path.startswith(inside) and file.path not in without:
+            raise invalid("base", f"A directory already exists with the path {path}")
+
+
+def _children(
+    tree: WikiTree, old: str, new: str
+) -> dict[str, tuple[str, RepositoryFile]]:
+    """Where everything below a renamed page goes: old path to (new path, file)."""
+    depth = old.count("/") + 1
+    moved: dict[str, tuple[str, RepositoryFile]] = {}
+    for file in tree.below(old):
+        rest = "/".join(file.path.split("/")[depth:])
+        moved[file.path] = (f"{new}/{rest}", file)
+    for target, _file in moved.values():
+        if target not in moved and tree.file(target) is not None:
+            raise invalid("title", COLLISION)
+    return moved
+
+
+def _redirects_without(source: bytes, path: str) -> dict[str, bytes]:
+    redirects = parse_redirects(source)
+    if path not in redirects:
+        return {}
+    del redirects[path]
+    return {REDIRECTS_PATH: render_redirects(redirects)}
+
+
+def _redirects_with(
+    source: bytes, old: str, new: str, limits: Limits
+) -> dict[str, bytes]:
+    redirects = parse_redirects(source)
+    redirects.pop(new, None)
+    redirects[old] = new
+    rendered = render_redirects(redirects)
+    if len(rendered) > limits.redirects_bytes_max:
+        raise invalid("base", "Redirects file is too large")
+    return {REDIRECTS_PATH: rendered}

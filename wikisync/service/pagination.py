@@ -1,0 +1,89 @@
+"""Offset pagination of lists, with the service's headers (1.2).  Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+from urllib.parse import urlencode
+
+from wikisync.service.parameters import Parameters
+from wikisync.service.settings import Limits
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Which part of a list is asked for; the first page is 1."""
+
+    page: int
+    per_page: int
+
+
+def read_window(parameters: Parameters, limits: Limits) -> Window:
+    """Read ``page`` and ``per_page``; a page before the first means the first."""
+    page = parameters.integer("page")
+    per_page = parameters.number(
+        "per_page", default=limits.per_page_default, least=1, most=limits.per_page_max
+    )
+    return Window(max(page or 1, 1), per_page)
+
+
+def paginate(
+    rows: Sequence[R],
+    window: Window,
+    *,
+    url: str,
+    parameters: Mapping[str, object],
+    counted_rows_max: int,
+) -> tuple[Sequence[R], dict[str, str]]:
+    """The rows of the window, and the headers that lead to the others.
+
+    Args:
+        rows: the whole list.
+        window: the part wanted; past the end it is empty.
+        url: address of the list, without its query.
+        parameters: every parameter of the request, repeated in the links.
+        counted_rows_max: longer lists get no totals, as counting is dear.
+    """
+    start = (window.page - 1) * window.per_page
+    part = rows[start : start + window.per_page]
+    pages = max(1, -(-len(rows) // window.per_page))
+    previous = window.page - 1 if window.page > 1 else None
+    following = window.page + 1 if window.page < pages else None
+    is_counted = len(rows) <= counted_rows_max
+    links = {
+        "prev": previous,
+        "next": following,
+        "first": 1,
+        "last": pages if is_counted else None,
+    }
+    headers = {
+        "X-Page": str(window.page),
+        "X-Per-Page": str(window.per_page),
+        "X-Next-Page": str(following or ""),
+        "X-Prev-Page": str(previous or ""),
+        "Link": ", ".join(
+            f'<{_address(url, parameters, window.per_page, page)}>; rel="{name}"'
+            for name, page in links.items()
+            if page is not None
+        ),
+    }
+    if is_counted:
+        headers["X-Total"] = str(len(rows))
+        headers["X-Total-Pages"] = str(pages)
+    return part, headers
+
+
+def _address(
+    url: str, parameters: Mapping[str, object], per_page: int, page: int
+) -> str:
+    # a token in the query must not come back in a header that proxies log
+    kept = {
+        name: str(value)
+        for name, value in parameters.items()
+        if name not in {"private_token", "access_token"}
+    }
+    query = urlencode(kept | {"page": str(page), "per_page": str(per_page)})
+    return f"{url}?{query}"

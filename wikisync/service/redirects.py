@@ -1,0 +1,58 @@
+"""The wiki's redirects file: old slug to new slug, as YAML.  Pure.
+
+The real service writes one flat mapping of plain or quoted scalars
+(service-behaviour.md 5.6), so this reads those and skips what it cannot read;
+it writes every scalar in double quotes, which any YAML reader takes.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+REDIRECTS_PATH = ".gitlab/redirects.yml"
+
+_LINE = re.compile(
+    r"""
+    (?P<key> "(?:[^"\\]|\\.)*" | '(?:[^']|'')*' | [^\s"'\#\-&*!|>%@`{}\[\],?:]
+        (?: [^:\#] | :(?!\s|$) | (?<!\s)\# )*? )
+    \s* : \s+
+    (?P<value> "(?:[^"\\]|\\.)*" | '(?:[^']|'')*' | \S .*? )
+    \s*
+    """,
+    re.VERBOSE,
+)
+
+
+def parse_redirects(source: bytes) -> dict[str, str]:
+    """The mapping in a redirects file; lines that are none are left out."""
+    found: dict[str, str] = {}
+    for line in source.decode("utf-8", "replace").splitlines():
+        match = _LINE.fullmatch(line)
+        if match is None:
+            continue
+        key, value = _scalar(match["key"]), _scalar(match["value"])
+        if key is not None and value is not None:
+            found[key] = value
+    return found
+
+
+def render_redirects(redirects: dict[str, str]) -> bytes:
+    """The file that holds a mapping."""
+    lines = [
+        msgspec.json.encode(old) + b": " + msgspec.json.encode(new)
+        for old, new in redirects.items()
+    ]
+    return b"---\n" + b"".join(line + b"\n" for line in lines)
+
+
+def _scalar(text: str) -> str | None:
+    if text.startswith("'"):
+        return text[1:-1].replace("''", "'")
+    if not text.startswith('"'):
+        return text
+    try:
+        return msgspec.json.decode(text.encode(), type=str)
+    except msgspec.DecodeError:
+        return None

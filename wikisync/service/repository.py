@@ -1,0 +1,291 @@
+"""One wiki's bare git repository: the only module that calls git.
+
+Synchronous, called from worker threads; a lock of its own makes each method
+whole even if a caller stopped waiting for it.  One ``Change`` is one commit.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pygit2
+
+from wikisync.service.editing import Change
+from wikisync.service.tree import RepositoryFile, WikiTree
+
+DEFAULT_BRANCH = "main"
+FILE_MODE = 0o100644
+DIRECTORY_MODE = 0o040000
+
+_TreeEdits = Mapping[str, RepositoryFile | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """Whose name a commit bears."""
+
+    name: str
+    email: str
+
+
+class GitRefused(Exception):
+    """Git would not make a commit of the change; the text says why."""
+
+
+class WikiRepository:
+    """A bare repository that comes into being with its first commit."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = threading.RLock()
+        self._opened: pygit2.Repository | None = None
+        self._tree: WikiTree | None = None
+
+    def tree(self) -> WikiTree:
+        """The default branch as it is now."""
+        with self._lock:
+            repository = self._open()
+            if repository is None:
+                return WikiTree(None, ())
+            commit = _tip(repository, self.branch())
+            if self._tree is None or self._tree.commit != commit:
+                self._tree = _read_tree(repository, commit)
+            return self._tree
+
+    def tree_at(self, version: str) -> WikiTree | None:
+        """The files at any commit that git can name so, or None."""
+        with self._lock:
+            repository = self._open()
+            if repository is None:
+                return None
+            try:
+                commit = repository.revparse_single(version).peel(pygit2.Commit)
+            except (KeyError, ValueError, pygit2.GitError):
+                return None
+            return _read_tree(repository, str(commit.id))
+
+    def read(self, blob: bytes) -> bytes:
+        """A file's content by its object id."""
+        return self.read_many((blob,))[0]
+
+    def read_many(self, blobs: list[bytes] | tuple[bytes, ...]) -> list[bytes]:
+        """The contents of many files, in the same order."""
+        with self._lock:
+            repository = self._open()
+            assert repository is not None, "an object id without a repository"
+            read = repository.read
+            return [read(pygit2.Oid(raw=blob))[1] for blob in blobs]
+
+    def branch(self) -> str:
+        """Name of the branch whose pages are shown."""
+        with self._lock:
+            repository = self._open()
+            if repository is None:
+                return DEFAULT_BRANCH
+            target = str(repository.lookup_reference("HEAD").target)
+            return target.removeprefix("refs/heads/")
+
+    def store_file(self, source: Path) -> bytes:
+        """Put a file's bytes into the object store without reading them whole.
+
+        Returns:
+            The raw object id, to be linked by a later change.
+        """
+        with self._lock:
+            repository = self._open() or self._create()
+            return bytes(repository.create_blob_fromdisk(str(source)).raw)
+
+    def change(
+        self,
+        decide: Callable[[WikiTree], Change],
+        author: Author,
+        *,
+        branch: str | None = None,
+    ) -> WikiTree:
+        """Commit what ``decide`` makes of the present tree.
+
+        A change that alters nothing makes no commit.
+
+        Returns:
+            The default branch afterwards.
+
+        Raises:
+            GitRefused: git cannot hold such a path, or cannot write.
+        """
+        with self._lock:
+            change = decide(self.tree())
+            repository = self._open() or self._create()
+            _commit(repository, change, author, branch or self.branch())
+            return self.tree()
+
+    def _open(self) -> pygit2.Repository | None:
+        if self._opened is None and self.path.exists():
+            self._opened = pygit2.Repository(
+                str(self.path), pygit2.enums.RepositoryOpenFlag.BARE
+            )
+        return self._opened
+
+    def _create(self) -> pygit2.Repository:
+        # made beside and renamed, so that a crash leaves no half repository
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        fresh = self.path.with_name(f"{self.path.name}.{os.getpid()}.new")
+        pygit2.init_repository(str(fresh), bare=True, initial_head=DEFAULT_BRANCH)
+        fresh.rename(self.path)
+        opened = self._open()
+        assert opened is not None
+        return opened
+
+
+def _tip(repository: pygit2.Repository, branch: str) -> str | None:
+    reference = repository.references.get(f"refs/heads/{branch}")
+    return None if reference is None else str(reference.peel(pygit2.Commit).id)
+
+
+def _root(repository: pygit2.Repository, commit: str) -> bytes:
+    return bytes(repository[commit].peel(pygit2.Tree).id.raw)
+
+
+def _read_tree(repository: pygit2.Repository, commit: str | None) -> WikiTree:
+    if commit is None:
+        return WikiTree(None, ())
+    files: list[RepositoryFile] = []
+    _walk(repository, _root(repository, commit), "", files)
+    return WikiTree(commit, files)
+
+
+def _walk(
+    repository: pygit2.Repository, tree: bytes, prefix: str, files: list[RepositoryFile]
+) -> None:
+    """Collect files depth first, which is the byte order of whole paths."""
+    for name, mode, raw in _entries(repository, tree):
+        try:
+            path = prefix + name.decode()
+        except UnicodeDecodeError:
+            # no JSON can name it, so it is no page and no attachment
+            continue
+        if mode == DIRECTORY_MODE:
+            _walk(repository, raw, path + "/", files)
+        else:
+            files.append(RepositoryFile(path, raw, mode))
+
+
+def _entries(
+    repository: pygit2.Repository, tree: bytes
+) -> list[tuple[bytes, int, bytes]]:
+    """A tree object's entries: (name, mode, raw object id).
+
+    Git's format is ``mode SP name NUL id`` repeated; read directly because a
+    thousand entry objects cost thirty times as much.
+    """
+    content: bytes = repository.read(pygit2.Oid(raw=tree))[1]
+    entries: list[tuple[bytes, int, bytes]] = []
+    start = 0
+    while start < len(content):
+        space = content.index(b" ", start)
+        end = content.index(b"\0", space)
+        entries.append(
+            (
+                content[space + 1 : end],
+                int(content[start:space], 8),
+                content[end + 1 : end + 21],
+            )
+        )
+        start = end + 21
+    return entries
+
+
+def _commit(
+    repository: pygit2.Repository, change: Change, author: Author, branch: str
+) -> None:
+    reference = f"refs/heads/{branch}"
+    tip = _tip(repository, branch) or _tip(repository, _head_branch(repository))
+    is_new_branch = reference not in repository.references
+    try:
+        edits = _edits(repository, change)
+        before = _root(repository, tip) if tip else None
+        tree = _edit_tree(repository, before, edits)
+        if tree is None:
+            tree = repository.TreeBuilder().write().raw
+        if tree == before and not is_new_branch:
+            return
+        signature = pygit2.Signature(author.name or "unknown", author.email or "-")
+        # git refuses when the branch no longer points at the parent
+        commit = repository.create_commit(
+            None if is_new_branch else reference,
+            signature,
+            signature,
+            change.message,
+            pygit2.Oid(raw=tree),
+            [tip] if tip else [],
+        )
+        if is_new_branch:
+            repository.references.create(reference, commit)
+    except (pygit2.GitError, ValueError, OSError) as error:
+        raise GitRefused(str(error)) from error
+
+
+def _head_branch(repository: pygit2.Repository) -> str:
+    return str(repository.lookup_reference("HEAD").target).removeprefix("refs/heads/")
+
+
+def _edits(repository: pygit2.Repository, change: Change) -> _TreeEdits:
+    edits: dict[str, RepositoryFile | None] = dict.fromkeys(change.removes)
+    edits |= change.links
+    for path, content in change.writes.items():
+        blob = repository.create_blob(content).raw
+        edits[path] = RepositoryFile(path, blob, FILE_MODE)
+    return edits
+
+
+def _edit_tree(
+    repository: pygit2.Repository, tree: bytes | None, edits: _TreeEdits
+) -> bytes | None:
+    """Write the tree with the edits, touching only directories on their way.
+
+    Returns:
+        The raw id of the new tree, or None when nothing is left in it.
+    """
+    here: dict[str, RepositoryFile | None] = {}
+    below: dict[str, dict[str, RepositoryFile | None]] = {}
+    for path, file in edits.items():
+        name, slash, rest = path.partition("/")
+        if slash:
+            below.setdefault(name, {})[rest] = file
+        else:
+            here[name] = file
+    builder = (
+        repository.TreeBuilder(pygit2.Oid(raw=tree))
+        if tree
+        else repository.TreeBuilder()
+    )
+    present = {name: (mode, raw) for name, mode, raw in _present(repository, tree)}
+    became_directory: set[str] = set()
+    for name, inner in below.items():
+        mode, raw = present.get(name, (0, b""))
+        subtree = _edit_tree(repository, raw if mode == DIRECTORY_MODE else None, inner)
+        if subtree is not None:
+            builder.insert(name, pygit2.Oid(raw=subtree), DIRECTORY_MODE)
+            became_directory.add(name)
+        elif mode == DIRECTORY_MODE:
+            builder.remove(name)
+    for name, file in here.items():
+        if file is not None:
+            builder.insert(name, pygit2.Oid(raw=file.blob), file.mode)
+        elif name in present and name not in became_directory:
+            builder.remove(name)
+    return bytes(builder.write().raw) if len(builder) else None
+
+
+def _present(
+    repository: pygit2.Repository, tree: bytes | None
+) -> list[tuple[str, int, bytes]]:
+    if tree is None:
+        return []
+    return [
+        (name.decode("utf-8", "surrogateescape"), mode, raw)
+        for name, mode, raw in _entries(repository, tree)
+    ]

@@ -1,0 +1,165 @@
+"""Starting and stopping a service on a data folder and a port.
+
+A data folder belongs to one process: a lock that the kernel frees with the
+process keeps a second one out.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import shutil
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+from aiohttp import web
+
+from wikisync.errors import ServiceError
+from wikisync.service.app import make_app
+from wikisync.service.instance import Service
+from wikisync.service.loading import LoadedFolder, load_folder
+from wikisync.service.records import Records, Tables
+from wikisync.service.settings import Settings
+
+ADMIN = "root"
+
+
+class RunningService:
+    """A service that answers."""
+
+    def __init__(self, service: Service, first_token: str | None) -> None:
+        self.service = service
+        self.first_token = first_token
+        """The administrator's token, only when this start made it."""
+
+    @property
+    def url(self) -> str:
+        """Where it answers, ``http://127.0.0.1:43121``."""
+        return self.service.url
+
+    @property
+    def records(self) -> Records:
+        """Its users, tokens, groups and projects."""
+        return self.service.records
+
+    @property
+    def settings(self) -> Settings:
+        """Limits and faults in force; replaced as a whole to change them."""
+        return self.service.settings
+
+    @settings.setter
+    def settings(self, settings: Settings) -> None:
+        self.service.settings = settings
+
+    async def new_token(self) -> str:
+        """A new token for the administrator."""
+        user = await self.records.ask(Tables.user_named, ADMIN)
+        assert user is not None, "the first start makes the administrator"
+        return await self.records.ask(Tables.add_token, user.id)
+
+    async def load_folder(self, path: Path) -> LoadedFolder:
+        """Put a folder of wikis into the service; again is idempotent.
+
+        Raises:
+            ServiceError: no such folder, or its service.toml is wrong.
+        """
+        return await load_folder(self.service, path, creator=ADMIN)
+
+
+@asynccontextmanager
+async def running_service(
+    data: Path,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    settings: Settings | None = None,
+) -> AsyncIterator[RunningService]:
+    """Run a service until the block ends.
+
+    Args:
+        data: folder for all it keeps; made if it is not there.
+        host: address to listen on.
+        port: 0 takes a free one, told by ``url``.
+        settings: limits, profile and faults.
+
+    Raises:
+        ServiceError: the folder cannot be written, another process has it, or
+            the port is taken.
+    """
+    with locked_folder(data):
+        service = Service(data, settings)
+        shutil.rmtree(service.spool, ignore_errors=True)
+        await service.records.open()
+        try:
+            first_token = await _first_token(service.records)
+            runner = web.AppRunner(
+                make_app(service),
+                access_log=None,
+                handle_signals=False,
+                max_line_size=service.settings.limits.url_bytes_max,
+                max_field_size=service.settings.limits.url_bytes_max,
+            )
+            await runner.setup()
+            try:
+                await _listen(runner, service, host, port)
+                yield RunningService(service, first_token)
+            finally:
+                await runner.cleanup()
+        finally:
+            await service.records.close()
+
+
+@contextmanager
+def locked_folder(data: Path) -> Iterator[None]:
+    """Hold a data folder against other processes.
+
+    Raises:
+        ServiceError: it cannot be made or written, or is held already.
+    """
+    try:
+        data.mkdir(parents=True, exist_ok=True)
+        lock = (data / "lock").open("w")
+    except OSError as error:
+        raise ServiceError(
+            f"cannot write to the data folder {data}: {error.strerror}",
+            hint="choose another folder with --data",
+        ) from error
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise ServiceError(
+                f"the data folder {data} is in use by another wikisync serve",
+                hint="stop the other one, or choose another folder with --data",
+            ) from error
+        yield
+
+
+async def _first_token(records: Records) -> str | None:
+    if await records.ask(Tables.user_named, ADMIN) is not None:
+        return None
+    user = await records.ask(
+        Tables.add_user, ADMIN, name="Administrator", is_admin=True
+    )
+    return await records.ask(Tables.add_token, user.id)
+
+
+async def _listen(
+    runner: web.AppRunner, service: Service, host: str, port: int
+) -> None:
+    site = web.TCPSite(runner, host, port)
+    try:
+        await site.start()
+    except OSError as error:
+        reason = error.strerror or str(error)
+        hint = "name another address with --host"
+        if error.errno == errno.EADDRINUSE:
+            reason = "something else listens there"
+            hint = "name another port with --port, or leave it out for a free one"
+        raise ServiceError(
+            f"cannot listen on {host} port {port}: {reason}", hint=hint
+        ) from error
+    address = runner.addresses[0]
+    shown = f"[{address[0]}]" if ":" in address[0] else address[0]
+    service.url = f"http://{shown}:{address[1]}"

@@ -1,0 +1,78 @@
+"""Limits, version profile and fault switches of the embedded service.
+
+Frozen values: a running service is given a new ``Settings`` as a whole, so that
+one request sees one set.  Limits are those of the real service
+(service-behaviour.md 2.2, 5.7, 6.1) unless the comment says otherwise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+KIB = 1024
+MIB = 1024 * KIB
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How large each thing may become."""
+
+    content_bytes_max: int = 5 * MIB
+    """A page's text, on create and edit; git may bring larger ones."""
+    shown_bytes_max: int = 10 * MIB
+    """Where the text of a larger page is cut when it is read."""
+    title_bytes_max: int = 245
+    """The last component of a title."""
+    directory_bytes_max: int = 255
+    """Every other component of a title."""
+    redirects_bytes_max: int = 512 * KIB
+    attachment_bytes_max: int = 100 * MIB
+    attachment_name_chars_max: int = 255
+    body_bytes_max: int = 32 * MIB
+    """A JSON or form body: 5 MiB of text in the widest escapes of JSON."""
+    fields_max: int = 1000
+    """Fields of one query or form."""
+    url_bytes_max: int = 64 * KIB
+    """Request line: eighty directories of the longest name, percent-encoded."""
+    per_page_default: int = 20
+    per_page_max: int = 100
+    counted_rows_max: int = 10_000
+    """Lists longer than this carry no totals."""
+    gzip_bytes_min: int = 1 * KIB
+    page_cache_bytes_max: int = 96 * MIB
+    """Encoded pages kept in memory between lists, for all wikis together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Which service this one is like, where versions differ."""
+
+    version: str = "17.11.0"
+    revision: str = "wikisync"
+    is_enterprise: bool = True
+    """Group wikis exist in this edition only."""
+    delete_level: int = 40
+    """Least access level for deleting a page by REST (Planners may as well)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Faults:
+    """Troubles to make on purpose; all off in normal service."""
+
+    list_fails_empty: bool = False
+    """Answer every list of pages with 200 ``[]``, as the real service does when
+    its git storage fails (service-behaviour.md 5.11)."""
+    latency_s: float = 0.0
+    """Wait this long before each answer."""
+    files_need_session: bool = False
+    """Send the file route's callers to the sign-in page, whatever their token,
+    as the real service does (service-behaviour.md 6.2)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything about a service that is not in its data folder."""
+
+    limits: Limits = field(default_factory=Limits)
+    profile: Profile = field(default_factory=Profile)
+    faults: Faults = field(default_factory=Faults)
