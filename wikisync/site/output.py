@@ -220,12 +220,25 @@ class Output:
             # the disk folds case: the old name goes first, then this one comes
             return True
         found = self.current(path)
-        if found is None and not os.path.lexists(self._root / path):
+        if found == digest:
+            return False
+        if found is None and self._is_free(path):
             return True
-        if found != digest:
-            self._foreign.append(path)
-            del self._files[path]
+        self._foreign.append(path)
+        del self._files[path]
         return False
+
+    def _is_free(self, path: str) -> bool:
+        """Whether nothing is at a path, or a folder that will be empty in time."""
+        full = self._root / path
+        if not os.path.lexists(full):
+            return True
+        if full.is_symlink() or not full.is_dir():
+            return False
+        return all(
+            entry.is_dir() or entry.relative_to(self._root).as_posix() in self._known
+            for entry in full.rglob("*")
+        )
 
     def _new_staged(self, path: str) -> Path:
         staged = self._staging / f"{len(self._staged):08}"

@@ -1,0 +1,339 @@
+"""The output folder: ours is replaced and removed, everything else is left alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from wikisync.errors import SiteError
+from wikisync.site.addresses import MANIFEST
+from wikisync.site.output import (
+    Changes,
+    FileState,
+    Output,
+    content_type,
+    is_untouched,
+    open_output,
+)
+
+
+def publish(
+    root: Path,
+    files: Mapping[str, str],
+    trusted: Mapping[str, FileState] | None = None,
+) -> Changes:
+    output = open_output(root, trusted or {})
+    with output.staging():
+        for path, text in files.items():
+            output.put(path, text.encode())
+        return output.commit()
+
+
+def contents(root: Path) -> dict[str, str]:
+    return {
+        path.relative_to(root).as_posix(): path.read_text()
+        for path in sorted(root.rglob("*"))
+        if path.is_file() and path.relative_to(root).as_posix() != MANIFEST
+    }
+
+
+def counts(changes: Changes) -> tuple[int, int, int]:
+    return changes.written, changes.unchanged, changes.removed
+
+
+@contextmanager
+def file_size_limit(size: int) -> Iterator[None]:
+    """The kernel refuses to write more than this into one file, as a full disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_first_build_makes_the_folder_and_names_every_file(tmp_path: Path) -> None:
+    root = tmp_path / "deep" / "site"
+    publish(root, {"index.html": "home", "a/b.html": "é"})
+    manifest = json.loads((root / MANIFEST).read_text())
+    assert contents(root) == {"index.html": "home", "a/b.html": "é"}
+    assert [(file["path"], file["size"]) for file in manifest["files"]] == [
+        ("a/b.html", 2),
+        ("index.html", 4),
+    ]
+
+
+def test_second_build_writes_only_what_differs(tmp_path: Path) -> None:
+    publish(tmp_path, {"a.html": "1", "b.html": "1"})
+    before = (tmp_path / "a.html").stat().st_mtime_ns
+    changes = publish(tmp_path, {"a.html": "1", "b.html": "2"})
+    assert counts(changes) == (2, 1, 0)
+    assert (tmp_path / "a.html").stat().st_mtime_ns == before
+
+
+def test_build_without_change_writes_nothing_at_all(tmp_path: Path) -> None:
+    publish(tmp_path, {"a.html": "1"})
+    assert counts(publish(tmp_path, {"a.html": "1"})) == (0, 2, 0)
+
+
+def test_what_is_gone_is_removed_with_its_empty_folder(tmp_path: Path) -> None:
+    publish(tmp_path, {"a.html": "1", "old/deep/x.html": "1"})
+    assert publish(tmp_path, {"a.html": "1"}).removed == 1
+    assert not (tmp_path / "old").exists()
+
+
+def test_files_of_others_survive_every_build(tmp_path: Path) -> None:
+    """A person keeps a CNAME or a ``.git`` in the published folder."""
+    publish(tmp_path, {"a/x.html": "1"})
+    (tmp_path / "CNAME").write_text("wiki.example.com")
+    (tmp_path / "a" / "mine.txt").write_text("keep")
+    publish(tmp_path, {"b.html": "1"})
+    assert contents(tmp_path) == {
+        "CNAME": "wiki.example.com",
+        "a/mine.txt": "keep",
+        "b.html": "1",
+    }
+
+
+def test_file_of_others_in_the_way_is_left_and_reported(tmp_path: Path) -> None:
+    publish(tmp_path, {"a.html": "1"})
+    (tmp_path / "robots.txt").write_text("mine")
+    changes = publish(tmp_path, {"a.html": "1", "robots.txt": "ours"})
+    assert (tmp_path / "robots.txt").read_text() == "mine"
+    assert [problem.subject for problem in changes.problems] == ["robots.txt"]
+    publish(tmp_path, {"a.html": "1"})
+    assert (tmp_path / "robots.txt").read_text() == "mine"
+
+
+def test_changed_file_that_is_gone_from_the_site_is_kept(tmp_path: Path) -> None:
+    publish(tmp_path, {"a.html": "1", "b.html": "1"})
+    (tmp_path / "b.html").write_text("edited by hand")
+    changes = publish(tmp_path, {"a.html": "1"})
+    assert (tmp_path / "b.html").read_text() == "edited by hand"
+    assert [problem.code for problem in changes.problems] == ["output-edited"]
+
+
+def test_changed_file_of_the_site_is_put_right(tmp_path: Path) -> None:
+    states = publish(tmp_path, {"a.html": "1"}).states
+    (tmp_path / "a.html").write_text("edited by hand")
+    publish(tmp_path, {"a.html": "1"}, states)
+    assert (tmp_path / "a.html").read_text() == "1"
+
+
+def test_folder_of_others_is_refused_and_untouched(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("precious")
+    with pytest.raises(SiteError, match="not empty and holds no site") as caught:
+        open_output(tmp_path, {})
+    assert caught.value.hint
+    assert contents(tmp_path) == {"thesis.txt": "precious"}
+    assert not (tmp_path / "-").exists()
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        "not json",
+        '{"files": []}',
+        '{"generator": "other", "version": 1, "files": []}',
+        '{"generator": "wikisync", "version": 99, "files": []}',
+    ],
+)
+def test_manifest_that_is_not_ours_is_refused(tmp_path: Path, manifest: str) -> None:
+    (tmp_path / "-").mkdir()
+    (tmp_path / MANIFEST).write_text(manifest)
+    with pytest.raises(SiteError, match="manifest"):
+        open_output(tmp_path, {})
+
+
+@pytest.mark.parametrize("path", ["../victim", "/tmp/victim", "a/../../victim", ""])
+def test_manifest_cannot_name_a_file_outside(tmp_path: Path, path: str) -> None:
+    root = tmp_path / "site"
+    publish(root, {"a.html": "1"})
+    victim = tmp_path / "victim"
+    victim.write_text("x")
+    manifest = json.loads((root / MANIFEST).read_text())
+    digest = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"
+    manifest["files"].append({"path": path, "size": 1, "sha256": digest, "type": ""})
+    (root / MANIFEST).write_text(json.dumps(manifest))
+    publish(root, {"a.html": "1"})
+    assert victim.exists()
+
+
+def test_output_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "site").write_text("")
+    with pytest.raises(SiteError, match="not a folder"):
+        open_output(tmp_path / "site", {})
+
+
+def test_folder_that_may_not_be_written_is_refused() -> None:
+    """The kernel's own folder: not even root may write there."""
+    with pytest.raises(SiteError, match="cannot use output"):
+        open_output(Path("/proc/site"), {})
+
+
+def test_full_disk_leaves_the_old_site_whole(tmp_path: Path) -> None:
+    publish(tmp_path, {"a.html": "old", "b.html": "old"})
+    before, manifest = contents(tmp_path), (tmp_path / MANIFEST).read_bytes()
+    with file_size_limit(2000), pytest.raises(SiteError, match="no space") as caught:
+        publish(tmp_path, {"a.html": "new", "b.html": "x" * 5000})
+    assert contents(tmp_path) == before
+    assert (tmp_path / MANIFEST).read_bytes() == manifest
+    assert "run the same command again" in (caught.value.hint or "")
+    publish(tmp_path, {"a.html": "new", "b.html": "new"})
+    assert contents(tmp_path) == {"a.html": "new", "b.html": "new"}
+
+
+def interrupted(output: Output) -> None:
+    output.put("a.html", b"new")
+    raise KeyboardInterrupt
+
+
+def test_interrupt_while_staging_leaves_the_old_site_and_no_rest(
+    tmp_path: Path,
+) -> None:
+    publish(tmp_path, {"a.html": "old"})
+    output = open_output(tmp_path, {})
+    with pytest.raises(KeyboardInterrupt), output.staging():
+        interrupted(output)
+    assert contents(tmp_path) == {"a.html": "old"}
+
+
+def test_first_build_that_was_killed_can_be_run_again(tmp_path: Path) -> None:
+    """A kill leaves the staging folder, which marks the folder as ours."""
+    (tmp_path / "-" / "staging").mkdir(parents=True)
+    (tmp_path / "-" / "staging" / "00000000").write_text("half")
+    publish(tmp_path, {"a.html": "1"})
+    assert contents(tmp_path) == {"a.html": "1"}
+
+
+def test_build_killed_during_the_swap_is_put_right(tmp_path: Path) -> None:
+    """Files of the new site are in place already, its manifest is not."""
+    publish(tmp_path / "new", {"a.html": "2", "gone.html": "2"})
+    publish(tmp_path / "site", {"a.html": "1"})
+    staging = tmp_path / "site" / "-" / "staging"
+    staging.mkdir()
+    (tmp_path / "new" / MANIFEST).rename(staging / "manifest.json")
+    (tmp_path / "new" / "gone.html").rename(tmp_path / "site" / "gone.html")
+    publish(tmp_path / "site", {"a.html": "3"})
+    assert contents(tmp_path / "site") == {"a.html": "3"}
+
+
+def test_symbolic_link_in_the_output_is_not_followed(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    publish(tmp_path / "site", {"a.html": "1"})
+    (tmp_path / "site" / "docs").symlink_to(outside)
+    with pytest.raises(SiteError, match="not a folder"):
+        publish(tmp_path / "site", {"a.html": "1", "docs/x.html": "1"})
+    assert not list(outside.iterdir())
+
+
+def test_gone_file_behind_a_symbolic_link_is_not_removed(tmp_path: Path) -> None:
+    publish(tmp_path / "site", {"a.html": "1", "docs/x.html": "1"})
+    (tmp_path / "site" / "docs").rename(tmp_path / "outside")
+    (tmp_path / "site" / "docs").symlink_to(tmp_path / "outside")
+    publish(tmp_path / "site", {"a.html": "1"})
+    assert (tmp_path / "outside" / "x.html").exists()
+
+
+def test_file_replaces_a_link_to_a_file_elsewhere(tmp_path: Path) -> None:
+    publish(tmp_path / "site", {"a.html": "1"})
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.write_text("theirs")
+    (tmp_path / "site" / "a.html").unlink()
+    (tmp_path / "site" / "a.html").symlink_to(elsewhere)
+    publish(tmp_path / "site", {"a.html": "2"})
+    assert elsewhere.read_text() == "theirs"
+    assert (tmp_path / "site" / "a.html").read_text() == "2"
+
+
+def test_folder_takes_the_place_of_a_file_and_back(tmp_path: Path) -> None:
+    publish(tmp_path, {"uploads/x": "file"})
+    publish(tmp_path, {"uploads/x/y": "below"})
+    assert contents(tmp_path) == {"uploads/x/y": "below"}
+    publish(tmp_path, {"uploads/x": "file"})
+    assert contents(tmp_path) == {"uploads/x": "file"}
+
+
+def test_folder_that_holds_files_of_others_is_not_replaced(tmp_path: Path) -> None:
+    publish(tmp_path, {"uploads/x/y": "below"})
+    (tmp_path / "uploads" / "x" / "mine").write_text("keep")
+    changes = publish(tmp_path, {"uploads/x": "file"})
+    assert [problem.code for problem in changes.problems] == ["output-foreign"]
+    assert (tmp_path / "uploads" / "x" / "mine").read_text() == "keep"
+
+
+def test_name_that_changes_its_case_is_there_afterwards(tmp_path: Path) -> None:
+    publish(tmp_path, {"Setup.html": "1"})
+    publish(tmp_path, {"setup.html": "1"})
+    assert contents(tmp_path) == {"setup.html": "1"}
+
+
+def test_copy_is_made_once_and_again_when_the_source_changes(tmp_path: Path) -> None:
+    source = tmp_path / "picture.png"
+    source.write_bytes(b"one")
+    states = copied(tmp_path / "site", source).states
+    assert copied(tmp_path / "site", source).written == 0
+    source.write_bytes(b"two")
+    assert copied(tmp_path / "site", source).written == 2
+    assert (tmp_path / "site" / "p.png").read_bytes() == b"two"
+    assert states["p.png"].size == 3
+
+
+def copied(root: Path, source: Path) -> Changes:
+    from wikisync.model import digest_of
+
+    output = open_output(root, {})
+    content = source.read_bytes()
+    with output.staging():
+        output.put_copy("p.png", source, FileState(len(content), 0, digest_of(content)))
+        return output.commit()
+
+
+def test_copy_does_not_share_its_bytes_with_the_wiki(tmp_path: Path) -> None:
+    """A tool that shrinks pictures in the site must not change the wiki's."""
+    source = tmp_path / "picture.png"
+    source.write_bytes(b"one")
+    copied(tmp_path / "site", source)
+    with (tmp_path / "site" / "p.png").open("r+b") as file:
+        file.write(b"XXX")
+    assert source.read_bytes() == b"one"
+
+
+def test_kept_file_is_taken_over_only_as_it_was_left(tmp_path: Path) -> None:
+    states = publish(tmp_path, {"a.html": "1", "b.html": "1"}).states
+    (tmp_path / "b.html").write_text("longer")
+    output = open_output(tmp_path, states)
+    assert [output.keep(path) for path in ("a.html", "b.html", "c.html")] == [
+        True,
+        False,
+        False,
+    ]
+
+
+def test_untouched_means_every_file_by_size_and_time(tmp_path: Path) -> None:
+    states = publish(tmp_path, {"a.html": "1", "b.html": "1"}).states
+    assert is_untouched(tmp_path, states)
+    os.utime(tmp_path / "b.html", ns=(1, 1))
+    assert not is_untouched(tmp_path, states)
+    assert not is_untouched(tmp_path, {})
+
+
+def test_removed_file_is_not_untouched(tmp_path: Path) -> None:
+    states = publish(tmp_path, {"a.html": "1"}).states
+    (tmp_path / "a.html").unlink()
+    assert not is_untouched(tmp_path, states)
+
+
+def test_content_types_do_not_depend_on_the_machine() -> None:
+    assert [content_type(path) for path in ("a/b.HTML", "x.svg", "noext")] == [
+        "text/html",
+        "image/svg+xml",
+        "application/octet-stream",
+    ]
