@@ -1,0 +1,30 @@
+"""A page while the filters work on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from wikisync.markup.record import MarkupOptions, Section, TocEntry
+from wikisync.markup.tokens import Document
+from wikisync.model import Page, Problem
+
+
+@dataclass(slots=True)
+class Draft:
+    """The tokens of one page and what the filters have learned about it."""
+
+    page: Page
+    options: MarkupOptions
+    document: Document
+    toc: list[TocEntry] = field(default_factory=list)
+    heading_places: list[int] = field(default_factory=list)
+    """Place of the start tag of each entry of ``toc``."""
+    ids: set[str] = field(default_factory=set)
+    sections: list[Section] = field(default_factory=list)
+    text: str = ""
+    features: set[str] = field(default_factory=set)
+    problems: list[Problem] = field(default_factory=list)
+
+    def report(self, code: str, message: str, hint: str = "") -> None:
+        """Add a problem of this page."""
+        self.problems.append(Problem(code, self.page.slug, message, hint))

@@ -1,0 +1,96 @@
+"""Blocks of code: the language, the colours, and diagrams kept as source."""
+
+from __future__ import annotations
+
+import html as entities
+
+from wikisync.markup.draft import Draft
+from wikisync.markup.tokens import Document, escape
+
+DIAGRAMS = {
+    "mermaid": "mermaid",
+    "plantuml": "plantuml",
+    "puml": "plantuml",
+    **dict.fromkeys(
+        [
+            *("blockdiag", "seqdiag", "actdiag", "nwdiag", "packetdiag", "rackdiag"),
+            *("bpmn", "bytefield", "c4plantuml", "d2", "dbml", "ditaa", "erd"),
+            *("excalidraw", "graphviz", "nomnoml", "pikchr", "structurizr", "svgbob"),
+            *("umlet", "vega", "vegalite", "wavedrom", "wireviz", "kroki"),
+        ],
+        "kroki",
+    ),
+}
+"""Languages that the service draws; without a service the source is shown."""
+
+MATH = "math"
+
+
+def filter_code(draft: Draft) -> None:
+    """Rewrite every ``<pre>``: its language, its colours, a place in the tab order."""
+    document = draft.document
+    for place in document.starts.get("pre", ()):
+        if not document.html[place].startswith("<pre"):
+            continue
+        attributes = document.attributes(place)
+        language = language_of(attributes)
+        if "data-math-style" in attributes or language == MATH:
+            continue
+        if language in DIAGRAMS:
+            rewrite_diagram(draft, place, language)
+        else:
+            rewrite_code(draft, place, language)
+
+
+def language_of(attributes: dict[str, str]) -> str:
+    """The language named by a block: ``ruby`` of ``ruby:a b``, lower case."""
+    named = attributes.get("data-canonical-lang") or attributes.get("lang") or ""
+    return named.partition(":")[0].strip().lower()
+
+
+def code_text(document: Document, place: int) -> str | None:
+    """The text of a block that holds nothing but ``<code>`` with text, else None."""
+    end = document.close[place]
+    if end - place == 2:
+        return entities.unescape(document.html[place + 1])
+    is_code = (
+        document.names[place + 2] == "code" and document.close[place + 2] == end - 2
+    )
+    if is_code and end - place == 6 and not document.html[place + 1].strip():
+        return entities.unescape(document.html[place + 3])
+    return None
+
+
+def rewrite_diagram(draft: Draft, place: int, language: str) -> None:
+    """Keep a diagram's source in an element that a script may find and draw."""
+    tool = DIAGRAMS[language]
+    draft.features.add(tool)
+    source = escape(draft.document.text(place))
+    extra = f' data-diagram-type="{escape(language)}"' if tool == "kroki" else ""
+    draft.document.replace(
+        place, f'<pre class="{tool}"{extra} tabindex="0">{source}</pre>'
+    )
+
+
+def rewrite_code(draft: Draft, place: int, language: str) -> None:
+    """Colour a block where its language is known; mark it up for themes in any case."""
+    document = draft.document
+    draft.features.add("code")
+    named = f' data-lang="{escape(language)}"' if language else ""
+    code = code_text(document, place) if language else None
+    coloured = highlighted(code, language) if code and draft.options.highlight else None
+    if coloured is None:
+        document.html[place] = f'<pre class="code"{named} tabindex="0">'
+        return
+    document.replace(
+        place,
+        f'<pre class="code highlight"{named} tabindex="0">'
+        f"<code>{coloured}</code></pre>",
+    )
+
+
+def highlighted(code: str, language: str) -> str | None:
+    """Colours from Pygments, which is loaded for the first block that needs it."""
+    from wikisync.markup.highlight import highlight
+
+    return highlight(code, language)

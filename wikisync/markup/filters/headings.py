@@ -1,0 +1,130 @@
+"""Ids of headings by the service's rule, links to them, and the list of them."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from wikisync.markup.draft import Draft
+from wikisync.markup.record import TocEntry
+from wikisync.markup.tokens import Document, escape
+
+LEVELS = {f"h{level}": level for level in range(1, 7)}
+PREFIX = "user-content-"
+KEPT_CATEGORIES = ("L", "M", "N")
+
+
+def filter_headings(draft: Draft) -> None:
+    """Give every heading an id and a link, and note it for the table of contents.
+
+    An id that the format's parser wrote stays, so that its own references hit.
+    """
+    document = draft.document
+    known = known_ids(document)
+    counts: dict[str, int] = {}
+    draft.ids |= known
+    places = sorted(place for name in LEVELS for place in document.starts.get(name, ()))
+    taken: set[str] = set()
+    for place in places:
+        text = heading_text(document, place)
+        given = document.attributes(place).get("id", "").removeprefix(PREFIX)
+        identity = given if given and given not in taken else ""
+        identity = identity or free_id(id_of(text), taken, counts)
+        taken.add(identity)
+        rewrite_heading(draft, place, identity, text)
+    draft.ids |= taken
+
+
+def known_ids(document: Document) -> set[str]:
+    """Strip the service's prefix from every id that is not a heading's.
+
+    Returns:
+        The ids and anchor names that fragments can mean.
+    """
+    known: set[str] = set()
+    for place in range(1, len(document.html), 2):
+        tag = document.html[place]
+        if " id=" not in tag and " name=" not in tag:
+            continue
+        attributes = document.attributes(place)
+        if PREFIX in tag and document.names[place] not in LEVELS:
+            document.html[place] = tag.replace(f' id="{PREFIX}', ' id="')
+        known.update(
+            attributes[name].removeprefix(PREFIX)
+            for name in ("id", "name")
+            if attributes.get(name)
+        )
+    return known
+
+
+def heading_text(document: Document, place: int) -> str:
+    """A heading's plain text without the marks of footnotes."""
+    end = document.close[place]
+    pieces: list[str] = []
+    start = place
+    for inside in range(place + 2, end, 2):
+        if document.names[inside] == "sup" and inside >= start:
+            after = document.close[inside]
+            if any("data-footnote-ref" in tag for tag in document.html[inside:after]):
+                pieces.append(document.text_between(start, inside - 1))
+                start = after + 1
+    pieces.append(document.text_between(start, end))
+    return "".join(pieces)
+
+
+def id_of(text: str) -> str:
+    """The service's id for a heading's text.
+
+    Lower case; letters, marks, numbers, hyphens and connectors stay, a space
+    becomes a hyphen, everything else goes; runs of hyphens are not joined.
+    """
+    kept = []
+    for character in text.strip().lower():
+        if character == " ":
+            kept.append("-")
+        elif character.isalnum() or character in "-_":
+            kept.append(character)
+        elif not character.isascii():
+            category = unicodedata.category(character)
+            if category[0] in KEPT_CATEGORIES or category == "Pc":
+                kept.append(character)
+    return "".join(kept)
+
+
+def free_id(wanted: str, taken: set[str], counts: dict[str, int]) -> str:
+    """The wanted id, or the first of ``wanted-1``, ``wanted-2`` that is free.
+
+    ``counts`` remembers where the search for a text ended, so that a page of
+    equal headings costs linear time.
+    """
+    if wanted not in taken:
+        return wanted
+    number = counts.get(wanted, 0) + 1
+    while f"{wanted}-{number}" in taken:
+        number += 1
+    counts[wanted] = number
+    return f"{wanted}-{number}"
+
+
+def rewrite_heading(draft: Draft, place: int, identity: str, text: str) -> None:
+    """Write the id and the link into a heading, and note the heading."""
+    document = draft.document
+    name = document.names[place]
+    label = " ".join(text.split())
+    draft.toc.append(TocEntry(LEVELS[name], identity, label))
+    draft.heading_places.append(place)
+    tag = f'<{name} id="{escape(identity)}">' if identity else f"<{name}>"
+    document.html[place] = tag
+    if draft.options.anchors and identity and not holds_link(document, place):
+        document.html[document.close[place]] = (
+            f'<a class="anchor" href="#{escape(identity)}"'
+            f' aria-label="Link to heading: {escape(label)}"></a></{name}>'
+        )
+
+
+def holds_link(document: Document, place: int) -> bool:
+    """Whether a heading has a link to itself that its parser has written."""
+    return any(
+        document.names[inside] == "a"
+        and "anchor" in document.attributes(inside).get("class", "").split()
+        for inside in range(place + 2, document.close[place], 2)
+    )

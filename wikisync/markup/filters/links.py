@@ -1,0 +1,69 @@
+"""Every link and picture becomes a question to the link index, asked in phase B.
+
+A link's address is never written here: what a page says about another page can
+only be known when all pages are.
+"""
+
+from __future__ import annotations
+
+import re
+
+from wikisync.markup.draft import Draft
+from wikisync.markup.record import LinkRef
+from wikisync.markup.tokens import Document, format_attributes
+
+LINKS = frozenset({"a"})
+OWN_LINK_ATTRIBUTES = frozenset({"href", "data-wikilink", "rel"})
+PICTURE_ATTRIBUTES = ("title", "width", "height", "align", "lang", "dir")
+SIZE = re.compile(r"\d{1,4}(?:\.\d+)?(%|px)?")
+
+
+def filter_links(draft: Draft) -> None:
+    """Put a ``LinkRef`` in the place of each link and picture."""
+    document = draft.document
+    for place in document.starts.get("a", ()):
+        if document.html[place].startswith("<a"):
+            take_link(document, place)
+    for place in document.starts.get("img", ()):
+        if document.html[place] and place not in document.links:
+            take_picture(document, place)
+
+
+def take_link(document: Document, place: int) -> None:
+    """A wiki link as a whole element, any other link as its start tag."""
+    attributes = document.attributes(place)
+    href = attributes.get("href")
+    if href is None:
+        return
+    own = {
+        name: value
+        for name, value in attributes.items()
+        if name not in OWN_LINK_ATTRIBUTES
+    }
+    rest = format_attributes(own)
+    if "data-wikilink" not in attributes:
+        document.links[place] = LinkRef("link", href, rest)
+        return
+    inner = document.inner(place)
+    document.replace(place, "")
+    document.links[place] = LinkRef("wikilink", href, rest, inner)
+
+
+def take_picture(document: Document, place: int) -> None:
+    """A picture, video or sound; which of them it is, its name will tell."""
+    attributes = document.attributes(place)
+    src = attributes.get("src")
+    if not src:
+        document.html[place] = ""
+        return
+    kept = {name: attributes[name] for name in PICTURE_ATTRIBUTES if name in attributes}
+    for name in ("width", "height"):
+        if name in kept and not SIZE.fullmatch(kept[name]):
+            del kept[name]
+    document.links[place] = LinkRef(
+        "picture",
+        src,
+        format_attributes(kept),
+        attributes.get("alt", ""),
+        is_in_link=document.is_within(place, LINKS),
+    )

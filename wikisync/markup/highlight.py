@@ -1,0 +1,122 @@
+"""Source code to spans with short class names, by Pygments.
+
+The classes are Pygments' own short ones (``k``, ``nf``, ``s2``), which are also
+those of the service's highlighter for 77 of its 82 kinds of token.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+
+from pygments.lexer import Lexer
+from pygments.lexers import get_lexer_by_name
+from pygments.token import STANDARD_TYPES
+from pygments.util import ClassNotFound
+
+from wikisync.markup.tokens import escape
+
+CODE_CHARS_MAX = 100_000
+"""Longer code is shown plain: a lexer may take more than linear time."""
+REMEMBERED_CODES = 1024
+
+ALIASES: Mapping[str, str] = {
+    **dict.fromkeys(
+        ("plaintext", "plain", "txt", "text", "none", "nohighlight", "log"), "text"
+    ),
+    **dict.fromkeys(("shell", "sh", "zsh", "ksh", "ash"), "bash"),
+    **dict.fromkeys(("console", "terminal", "shell-session"), "console"),
+    **dict.fromkeys(("viml", "vimscript"), "vim"),
+    **dict.fromkeys(("objective_c", "objectivec", "obj-c"), "objective-c"),
+    **dict.fromkeys(("objective_cpp", "objectivecpp", "obj-c++"), "objective-c++"),
+    **dict.fromkeys(("conf", "cfg", "properties", "dosini", "dotenv", "env"), "ini"),
+    **dict.fromkeys(("dockerfile", "containerfile"), "docker"),
+    **dict.fromkeys(("golang",), "go"),
+    **dict.fromkeys(("jsonc", "json5", "json-doc", "geojson"), "json"),
+    **dict.fromkeys(("yml", "gitlab-ci"), "yaml"),
+    **dict.fromkeys(("gradle",), "groovy"),
+    **dict.fromkeys(("hack",), "php"),
+    **dict.fromkeys(("plist",), "xml"),
+    **dict.fromkeys(("html5", "vue", "svelte", "htm"), "html"),
+    **dict.fromkeys(("jinja2",), "jinja"),
+    **dict.fromkeys(("eex", "leex", "heex"), "elixir"),
+    **dict.fromkeys(("gherkin",), "cucumber"),
+    **dict.fromkeys(("ssh", "sshconfig"), "text"),
+    **dict.fromkeys(("pwsh", "posh"), "powershell"),
+    **dict.fromkeys(("postgres", "pgsql"), "postgresql"),
+    **dict.fromkeys(("oracle", "sqlite"), "sql"),
+    **dict.fromkeys(("tf", "opentofu"), "terraform"),
+    **dict.fromkeys(("proto", "proto3"), "protobuf"),
+    **dict.fromkeys(("latex",), "tex"),
+    **dict.fromkeys(("cplusplus",), "cpp"),
+    **dict.fromkeys(("c_sharp", "cs"), "csharp"),
+    **dict.fromkeys(("f_sharp", "fs"), "fsharp"),
+    **dict.fromkeys(("patch", "suggestion"), "diff"),
+    **dict.fromkeys(("irb",), "irb"),
+    **dict.fromkeys(("cmd", "bat", "dosbatch"), "batch"),
+    **dict.fromkeys(("asm", "x86asm"), "nasm"),
+    **dict.fromkeys(("adoc",), "asciidoc"),
+}
+"""Names that the service's highlighter knows to names that Pygments knows."""
+
+PLAIN = frozenset({"text"})
+
+
+def highlight(code: str, language: str) -> str | None:
+    """HTML of the code with its tokens in spans.
+
+    Args:
+        code: as written; never changed but for the markup.
+        language: a name as a page gives it, any case.
+
+    Returns:
+        None where the language is unknown, plain, or the code too long.
+    """
+    name = ALIASES.get(language.lower(), language.lower())
+    if name in PLAIN or len(code) > CODE_CHARS_MAX or lexer_of(name) is None:
+        return None
+    return highlighted(code, name)
+
+
+@functools.lru_cache(maxsize=256)
+def lexer_of(name: str) -> Lexer | None:
+    """Pygments' lexer of that name; it must not touch the code's line ends."""
+    try:
+        return get_lexer_by_name(name, stripnl=False, ensurenl=False)
+    except ClassNotFound:
+        return None
+
+
+@functools.lru_cache(maxsize=REMEMBERED_CODES)
+def highlighted(code: str, name: str) -> str:
+    """The work itself; remembered, since wikis repeat their snippets."""
+    lexer = lexer_of(name)
+    assert lexer is not None
+    out: list[str] = []
+    last_class, run = "", ""
+    for kind, value in lexer.get_tokens(code):
+        css_class = class_of(kind)
+        if css_class == last_class:
+            run += value
+            continue
+        out.append(span(last_class, run))
+        last_class, run = css_class, value
+    out.append(span(last_class, run))
+    return "".join(out)
+
+
+@functools.lru_cache(maxsize=512)
+def class_of(kind: object) -> str:
+    """Short class of a kind of token, its nearest ancestor's where it has none."""
+    while kind is not None:
+        if (css_class := STANDARD_TYPES.get(kind)) is not None:  # type: ignore[call-overload]
+            return "" if css_class == "w" else str(css_class)
+        kind = getattr(kind, "parent", None)
+    return ""
+
+
+def span(css_class: str, text: str) -> str:
+    """Escaped text, in a span where it has a class."""
+    if not css_class or not text:
+        return escape(text)
+    return f'<span class="{css_class}">{escape(text)}</span>'

@@ -1,0 +1,308 @@
+"""Where a link of a wiki page leads: the service's rules, then the index.  Pure.
+
+``resolve_link`` restates the service's own rewriting, surprises included:
+
+- a plain ``dir/page`` starts at the wiki's root, wherever the page lies;
+- a last segment with a dot (``notes.md``, ``release-1.2``) is taken for a file
+  and starts at the page's folder, as ``./x`` and ``../x`` do;
+- ``/x`` starts at the wiki's root, ``uploads/...`` is the wiki's attachment
+  folder, ``/uploads/...`` belongs to the project and is left alone;
+- a query is lost, a fragment stays, a host without a scheme is lost.
+
+``LinkIndex`` then finds the page or attachment that the address means.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple, Protocol
+from urllib.parse import quote, unquote, urlsplit
+
+from wikisync.markup.record import LinkKind, LinkResult, ParsedPage
+from wikisync.markup.urls import is_safe_url, scheme_of
+from wikisync.model import AttachmentPath, Slug, split_extension
+
+UPLOADS = "uploads/"
+DEFAULT_BASE = "/wiki/-/wikis"
+"""Stands for the wiki's address where nobody knows it."""
+HOME = Slug("home")
+
+URL = re.compile(
+    r"(?P<host>//[^/?#]*)?(?P<path>[^?#]*)(?P<query>\?[^#]*)?(?:#(?P<fragment>.*))?",
+    re.DOTALL,
+)
+LEADING_DOTS = re.compile(r"(?:\.\.?/?)*")
+CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+class Urls(Protocol):
+    """How the reader of the HTML reaches what the index has found."""
+
+    def page(self, slug: Slug, fragment: str) -> str:
+        """Address of a page; ``fragment`` is decoded and may be empty."""
+        ...
+
+    def attachment(self, path: AttachmentPath) -> str:
+        """Address of an attachment."""
+        ...
+
+    def missing(self, target: str) -> str | None:
+        """Address for something the wiki does not have, or None."""
+        ...
+
+
+class Target(NamedTuple):
+    """What a link means inside one wiki."""
+
+    kind: LinkKind
+    name: str
+    fragment: str = ""
+    reason: str = ""
+    """Why it is broken, a word of ``LinkResult.reason``; empty if it is not."""
+
+    def result(self, href: str) -> LinkResult:
+        """This target as the answer to one link."""
+        return LinkResult(
+            href, self.kind, self.name, self.fragment, bool(self.reason), self.reason
+        )
+
+
+# -- the service's rules ----------------------------------------------------------
+
+
+def resolve_link(page_slug: str, href: str, wiki_base: str) -> str:
+    """The address the service gives a link of a page.
+
+    Args:
+        page_slug: the page that holds the link.
+        href: the link as written.
+        wiki_base: path of the wiki, ``/group/project/-/wikis``, no slash at its end.
+
+    Returns:
+        A path below ``wiki_base``, or the link as it is where the service does
+        not touch it (another scheme, a bare fragment or query, ``/uploads/``).
+    """
+    if scheme_of(href) or href.startswith("/uploads/"):
+        return href
+    match = URL.fullmatch(href)
+    assert match is not None
+    path, fragment = match["path"], match["fragment"]
+    if not path:
+        return href
+    if not path.startswith(UPLOADS) and (
+        has_extension(path) or (path[0] == "." and not match["host"])
+    ):
+        path = join_path(page_slug, path)
+    if not path:
+        return ""
+    if not is_below(path, wiki_base):
+        path = f"{wiki_base}/{path.lstrip('/')}"
+    return path if fragment is None else f"{path}#{fragment}"
+
+
+def has_extension(path: str) -> bool:
+    """Whether the last segment has a dot that is not its first character."""
+    name = path.rstrip("/").rpartition("/")[2]
+    return "." in name.lstrip(".")
+
+
+def is_below(path: str, wiki_base: str) -> bool:
+    """Whether a path is the wiki's own, with ``/-/`` or in the older way without."""
+    older = wiki_base.replace("/-/", "/")
+    return any(
+        path == base or path.startswith(f"{base}/") for base in (wiki_base, older)
+    )
+
+
+def join_path(page_slug: str, path: str) -> str:
+    """A path relative to the folder of a page, with its dots removed.
+
+    The service's URL library never removes the first segment of a relative
+    path, and lets ``..`` remove another ``..``; both are kept.
+    """
+    if path.startswith("/"):
+        return "/" + remove_dots([], path[1:].split("/"))
+    folder, _, _ = page_slug.rpartition("/")
+    if folder:
+        first, *rest = folder.split("/")
+        return remove_dots([first], rest + path.split("/"))
+    first, *rest = path.split("/")
+    return LEADING_DOTS.sub("", remove_dots([first], rest), count=1)
+
+
+def remove_dots(fixed: list[str], segments: list[str]) -> str:
+    """Join segments behind fixed ones; ``.`` goes, ``..`` takes one more with it."""
+    kept: list[str] = []
+    for number, segment in enumerate(segments):
+        is_last = number == len(segments) - 1
+        if segment == ".." and kept:
+            kept.pop()
+            kept += [""] if is_last else []
+        elif segment == ".":
+            kept += [""] if is_last else []
+        else:
+            kept.append(segment)
+    return "/".join(fixed + kept)
+
+
+# -- the index --------------------------------------------------------------------
+
+
+class LinkIndex:
+    """Every page and attachment of one wiki, to be asked where links lead.
+
+    Args:
+        pages: slugs; of those that the lookup cannot tell apart the first in
+            byte order wins, as in the service.
+        attachments: paths of files in the wiki that are not pages.
+        headings: ids of each page (``ParsedPage.ids``); where a page is absent,
+            or None is given, fragments into it are not checked.
+        web_url: address of the wiki on the service, ending in ``/-/wikis``; full
+            links to it lead to the page here.
+    """
+
+    def __init__(
+        self,
+        pages: Iterable[Slug],
+        attachments: Iterable[AttachmentPath] = (),
+        headings: Mapping[Slug, frozenset[str]] | None = None,
+        *,
+        web_url: str = "",
+    ) -> None:
+        self.pages = frozenset(pages)
+        self.attachments = frozenset(attachments)
+        self.headings = headings or {}
+        self.web_url = web_url.rstrip("/")
+        self.base = urlsplit(self.web_url).path or DEFAULT_BASE
+        self._folded = {fold(slug): slug for slug in sorted(self.pages, reverse=True)}
+
+    def find_page(self, path: str) -> Slug | None:
+        """The page that the service's lookup finds for a path.
+
+        Exact spelling first, then spaces as hyphens and any case; each of them
+        also without the extension of a page.
+        """
+        bare = split_extension(path)
+        tries = (path,) if bare is None else (path, bare[0])
+        for spelling in tries:
+            if spelling in self.pages:
+                return Slug(spelling)
+        for spelling in tries:
+            if (found := self._folded.get(fold(spelling))) is not None:
+                return found
+        return None
+
+    def resolve(
+        self,
+        page_slug: Slug,
+        href: str,
+        *,
+        own_ids: frozenset[str] | None = None,
+        is_wikilink: bool = False,
+    ) -> Target:
+        """What a link on a page means.
+
+        Args:
+            page_slug: the page that holds the link.
+            href: as written.
+            own_ids: ids of that page; None leaves its own fragments unchecked.
+            is_wikilink: ``[[x]]``, which always starts at the wiki's root.
+        """
+        address = self._below_base(page_slug, href, is_wikilink=is_wikilink)
+        if scheme_of(address):
+            reason = "" if is_safe_url(address) else "unsafe-scheme"
+            return Target("external", address, reason=reason)
+        path, _, raw_fragment = address.partition("#")
+        fragment = unquote(raw_fragment).removeprefix("user-content-")
+        if not path or path.startswith("?"):
+            return self._own_fragment(page_slug, fragment, own_ids)
+        if not is_below(path, self.base):
+            return self._project_upload(unquote(path))
+        inside = normal_path(unquote(self._inside(path)))
+        if inside is None:
+            return Target("page", address, fragment, "outside-wiki")
+        return self._find(inside, fragment)
+
+    def _below_base(self, page_slug: Slug, href: str, *, is_wikilink: bool) -> str:
+        if self.web_url and href.startswith(self.web_url):
+            rest = href[len(self.web_url) :]
+            if not rest or rest[0] in "/#?":
+                return self.base + "/" + rest.partition("?")[0].lstrip("/")
+        if is_wikilink and not scheme_of(href) and href[:1] not in "#?":
+            return f"{self.base}/{href.lstrip('/')}"
+        return resolve_link(quote(page_slug), href, self.base)
+
+    def _inside(self, path: str) -> str:
+        older = self.base.replace("/-/", "/")
+        base = self.base if path.startswith(self.base) else older
+        return path[len(base) :]
+
+    def _own_fragment(
+        self, page_slug: Slug, fragment: str, own_ids: frozenset[str] | None
+    ) -> Target:
+        is_known = not fragment or own_ids is None or fragment in own_ids
+        # every browser takes #top for the start of the page
+        reason = "" if is_known or fragment == "top" else "no-heading"
+        return Target("fragment", page_slug, fragment, reason)
+
+    def _project_upload(self, path: str) -> Target:
+        """``/uploads/..`` is the project's own store; the wiki may hold the same."""
+        inside = path.lstrip("/")
+        if inside in self.attachments:
+            return Target("attachment", inside)
+        return Target("attachment", path, reason="project-upload")
+
+    def _find(self, path: str, fragment: str) -> Target:
+        if path in self.attachments:
+            return Target("attachment", path, fragment)
+        slug = self.find_page(path) if path else HOME if HOME in self.pages else None
+        if slug is None:
+            is_upload = path.startswith(UPLOADS)
+            kind: LinkKind = "attachment" if is_upload else "page"
+            reason = "no-attachment" if is_upload else "no-page"
+            return Target(kind, path or HOME, fragment, reason)
+        ids = self.headings.get(slug)
+        is_known = not fragment or ids is None or fragment in ids
+        return Target("page", slug, fragment, "" if is_known else "no-heading")
+
+
+def fold(path: str) -> str:
+    """What the service's lookup takes for the same: case and spaces as hyphens."""
+    return unicodedata.normalize("NFC", path.replace(" ", "-").lower())
+
+
+def normal_path(path: str) -> str | None:
+    """A path as a browser would ask for it, without slashes at its ends.
+
+    Returns:
+        None where it leaves the wiki or no address can hold it.
+    """
+    if CONTROL.search(path):
+        return None
+    kept: list[str] = []
+    for segment in path.split("/"):
+        if segment == "..":
+            if not kept:
+                return None
+            kept.pop()
+        elif segment not in ("", "."):
+            kept.append(segment)
+    return "/".join(kept)
+
+
+def mentioned_attachments(parsed: ParsedPage) -> tuple[AttachmentPath, ...]:
+    """Paths below ``uploads/`` that a page shows or links, each once, in order.
+
+    Whether they exist is not asked: this is the list of what to fetch.
+    """
+    index = LinkIndex(())
+    found: dict[AttachmentPath, None] = {}
+    for ref in parsed.refs:
+        target = index.resolve(
+            parsed.slug, ref.href, is_wikilink=ref.kind == "wikilink"
+        )
+        if target.kind == "attachment" and target.reason == "no-attachment":
+            found[AttachmentPath(target.name)] = None
+    return tuple(found)

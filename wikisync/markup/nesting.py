@@ -1,0 +1,159 @@
+"""Make raw HTML harmless for the sanitiser's parser: no deep nests, no odd modes.
+
+Pure and linear.  The HTML parser behind the sanitiser takes time that is square
+in the nesting depth (100,000 nested ``<div>`` cost more than 15 s), and elements
+that switch its mode (``svg``, ``select``, ``xmp``) are what mutation attacks are
+made of.  So before sanitising, those get names that switch nothing, and start
+tags beyond a depth are dropped; their text stays.
+
+The depth counted here is never smaller than the parser's: an end tag counts only
+if it closes exactly the innermost element, everything else stays open.
+"""
+
+from __future__ import annotations
+
+import re
+
+DEPTH_MAX = 200
+"""Open elements; a list in a list takes two."""
+FORMATTING_DEPTH_MAX = 24
+"""Open ``<b>`` and the like, which the parser opens anew in every paragraph."""
+
+VOID = frozenset(
+    [
+        *("area", "base", "basefont", "bgsound", "br", "col", "embed", "frame", "hr"),
+        *("image", "img", "input", "keygen", "link", "meta", "param", "source"),
+        *("track", "wbr"),
+    ]
+)
+IMPLIED = frozenset(
+    [
+        *("p", "li", "dt", "dd", "td", "th", "tr", "tbody", "thead", "tfoot"),
+        *("option", "optgroup", "rp", "rt", "rb", "rtc", "colgroup", "caption"),
+    ]
+)
+"""Elements that the parser closes by itself; they never nest without another."""
+FORMATTING = frozenset(
+    [
+        *("a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike"),
+        *("strong", "tt", "u"),
+    ]
+)
+BLOCK = frozenset(
+    [
+        *("address", "article", "aside", "blockquote", "center", "details", "dialog"),
+        *("dir", "div", "dl", "fieldset", "figcaption", "figure", "footer", "header"),
+        *("main", "menu", "nav", "ol", "section", "summary", "table", "ul"),
+    ]
+)
+"""Elements whose end tag also closes the implied ones left open inside."""
+
+SPACE = r"[\t\n\f\r ]"
+MODE_SWITCHES = re.compile(
+    rf"<(/?)(svg|math|noscript|template|select|plaintext|xmp|noembed|noframes|iframe"
+    rf"|frameset|textarea|title|listing)(?={SPACE}|[/>])",
+    re.IGNORECASE,
+)
+MARKUP = re.compile(
+    rf"""
+    <(?:
+      (?P<end>/?)(?P<name>[A-Za-z][^\t\n\f\r\ />]*+)
+      (?:
+        {SPACE}++ | /
+        | [^\t\n\f\r\ />][^\t\n\f\r\ />=]*+
+          (?:{SPACE}*+={SPACE}*+
+            (?:"[^"]*+"|'[^']*+'|[^\t\n\f\r\ "'>][^\t\n\f\r\ >]*+)?
+          )?
+      )*+>
+    | (?P<comment>!--)
+    | [!?/][^>]*+>
+    )
+    """,
+    re.VERBOSE,
+)
+OPENING = re.compile(r"<[A-Za-z!?/]")
+COMMENT_END = re.compile(r"--!?>")
+RAW_TEXT_END = {
+    name: re.compile(rf"</{name}(?={SPACE}|[/>])", re.IGNORECASE)
+    for name in ("script", "style")
+}
+
+
+def tame(html: str) -> str:
+    """HTML of a page that the sanitiser reads in time linear in its length."""
+    return cap_depth(MODE_SWITCHES.sub(r"<\1x-\2", html))
+
+
+def cap_depth(html: str) -> str:
+    """Drop start tags that lie deeper than the limits."""
+    if html.count("<") <= FORMATTING_DEPTH_MAX:
+        return html
+    kept: list[str] = []
+    start = 0
+    nest = Nest()
+    place = 0
+    while (opening := OPENING.search(html, place)) is not None:
+        match = MARKUP.match(html, opening.start())
+        if match is None:
+            # a tag without an end swallows the rest of the page for the parser too
+            break
+        place = match.end()
+        if match["comment"]:
+            place = comment_end(html, place)
+        elif (name := match["name"]) is None:
+            continue
+        elif match["end"]:
+            nest.close(name.lower())
+        elif not nest.open(name.lower()):
+            kept.append(html[start : match.start()])
+            start = place
+        elif (end := RAW_TEXT_END.get(name.lower())) is not None:
+            found = end.search(html, place)
+            place = found.start() if found else len(html)
+    kept.append(html[start:])
+    return "".join(kept)
+
+
+def comment_end(html: str, place: int) -> int:
+    """Where a comment that starts before ``place`` ends, by the parser's rules."""
+    if html.startswith(">", place):
+        return place + 1
+    if html.startswith("->", place):
+        return place + 2
+    found = COMMENT_END.search(html, place)
+    return found.end() if found else len(html)
+
+
+class Nest:
+    """Open elements as one stack; implied ones hang on the element around them."""
+
+    __slots__ = ("formatting", "frames")
+
+    def __init__(self) -> None:
+        self.frames: list[tuple[str, set[str]]] = [("", set())]
+        self.formatting = 0
+
+    def open(self, name: str) -> bool:
+        """Count a start tag; False where it must go."""
+        if name in VOID or name in RAW_TEXT_END:
+            return True
+        if name in IMPLIED:
+            self.frames[-1][1].add(name)
+            return True
+        is_formatting = name in FORMATTING
+        if len(self.frames) > DEPTH_MAX or (
+            is_formatting and self.formatting >= FORMATTING_DEPTH_MAX
+        ):
+            return False
+        self.formatting += is_formatting
+        self.frames.append((name, set()))
+        return True
+
+    def close(self, name: str) -> None:
+        """Count an end tag where it closes the innermost element."""
+        top, implied = self.frames[-1]
+        if name in implied:
+            implied.discard(name)
+        elif name == top and (not implied or name in BLOCK):
+            self.frames.pop()
+            self.formatting -= name in FORMATTING

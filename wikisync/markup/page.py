@@ -1,0 +1,193 @@
+"""The pipeline from a page's text to safe HTML, the same for every format.
+
+Phase A, ``parse_page``, depends on the page, the options and what it includes:
+
+1. read: line ends, front matter;
+2. the format's parser, ``to_html(source, context)``, whose HTML nobody trusts;
+3. sanitise;
+4. one pass of ordered filters over the tokens of the safe HTML.
+
+Phase B, ``finish_page``, asks the link index what each link means and joins the
+pieces.  A renamed page needs phase B of its neighbours, not phase A.
+
+Whatever a page holds, both give a page: what cannot be rendered is shown as
+escaped source with a notice, and is a ``Problem``.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+
+from wikisync.errors import RenderError
+from wikisync.markup.context import Include, PageContext, include_nothing
+from wikisync.markup.draft import Draft
+from wikisync.markup.filters.code import filter_code
+from wikisync.markup.filters.footnotes import filter_footnotes
+from wikisync.markup.filters.headings import filter_headings
+from wikisync.markup.filters.links import filter_links
+from wikisync.markup.filters.math import filter_math
+from wikisync.markup.filters.plain import filter_plain
+from wikisync.markup.filters.tables import filter_tables
+from wikisync.markup.filters.tasks import filter_tasks
+from wikisync.markup.filters.toc import filter_toc
+from wikisync.markup.frontmatter import FrontMatter, split_front_matter
+from wikisync.markup.record import (
+    PARSED_VERSION,
+    LinkRef,
+    LinkResult,
+    MarkupOptions,
+    ParsedPage,
+    RenderedPage,
+    Section,
+    TocEntry,
+)
+from wikisync.markup.resolve import finish_page
+from wikisync.markup.sanitize import sanitize
+from wikisync.markup.source import clean_source, code_html, source_html
+from wikisync.markup.tokens import Document
+from wikisync.model import Format, Page, Problem
+
+__all__ = [
+    "PARSED_VERSION",
+    "LinkRef",
+    "LinkResult",
+    "MarkupOptions",
+    "ParsedPage",
+    "RenderedPage",
+    "Section",
+    "TocEntry",
+    "finish_page",
+    "parse_page",
+    "safe_html",
+    "to_html",
+]
+
+PARSERS: Mapping[Format, str] = {
+    Format.MARKDOWN: "wikisync.markup.markdown",
+    Format.RDOC: "wikisync.markup.rdoc",
+    Format.ASCIIDOC: "wikisync.markup.asciidoc",
+    Format.ORG: "wikisync.markup.org",
+    Format.REST: "wikisync.markup.rst",
+}
+"""Module of each format's ``to_html``, loaded for its first page."""
+OTHER_FORMATS = "wikisync.markup.plain"
+TEXT_CHARS_OF_SOURCE_MAX = 100_000
+"""How much of an unrendered page the search may see."""
+
+FILTERS: tuple[Callable[[Draft], None], ...] = (
+    filter_tables,
+    filter_headings,
+    filter_toc,
+    filter_plain,
+    filter_footnotes,
+    filter_tasks,
+    filter_code,
+    filter_math,
+    filter_links,
+)
+"""In this order: ids before whatever names them, plain text before texts change,
+links last so that no filter sees half of one."""
+
+
+def parse_page(
+    page: Page,
+    options: MarkupOptions = MarkupOptions(),  # noqa: B008 - frozen, no state
+    *,
+    include: Include = include_nothing,
+) -> ParsedPage:
+    """Phase A of a page; never raises for anything that a page can hold."""
+    source = clean_source(page.content)
+    try:
+        check_size(source, options)
+        front = split_front_matter(source)
+        html = safe_html(page, options, include=include)
+        draft = Draft(page, options, Document(html))
+        for apply_filter in FILTERS:
+            apply_filter(draft)
+    except RenderError as error:
+        return shown_as_source(page, source, error.message)
+    except Exception as error:  # noqa: BLE001 - a parser's bug must not end a build
+        return shown_as_source(page, source, f"its parser failed: {error!r:.200}")
+    return record_of(draft, front)
+
+
+def to_html(page: Page, *, include: Include = include_nothing) -> str:
+    """What the format's parser gives: not safe, links as written.
+
+    Raises:
+        RenderError: the parser refuses the page.
+    """
+    front = split_front_matter(clean_source(page.content))
+    module = importlib.import_module(PARSERS.get(page.format, OTHER_FORMATS))
+    html: str = module.to_html(front.body, PageContext(page.slug, include))
+    shown = code_html(front.shown, front.language) if front.language else ""
+    return shown + html
+
+
+def safe_html(
+    page: Page,
+    options: MarkupOptions = MarkupOptions(),  # noqa: B008 - frozen, no state
+    *,
+    include: Include = include_nothing,
+) -> str:
+    """Sanitised HTML of a page, before the filters.
+
+    Raises:
+        RenderError: the parser refuses the page, or blew it up.
+    """
+    html = to_html(page, include=include)
+    if len(html) > options.html_chars_max:
+        raise RenderError(f"it becomes {len(html)} characters of HTML")
+    clean = sanitize(html, page.format)
+    if len(clean) > options.html_chars_max:
+        raise RenderError(f"it becomes {len(clean)} characters of HTML")
+    return clean
+
+
+def check_size(source: str, options: MarkupOptions) -> None:
+    """Refuse a page larger than the options allow; sizes are in bytes of UTF-8."""
+    size = len(source.encode("utf-8", "surrogatepass"))
+    if size > options.source_bytes_max:
+        raise RenderError(f"it has {size} bytes, more than {options.source_bytes_max}")
+
+
+def record_of(draft: Draft, front: FrontMatter) -> ParsedPage:
+    """The filters' results as a record."""
+    parts, refs = draft.document.pieces()
+    title = front.meta.get("title")
+    return ParsedPage(
+        slug=draft.page.slug,
+        format=draft.page.format,
+        title=title if isinstance(title, str) and title else title_of(draft.page),
+        parts=parts,
+        refs=refs,
+        toc=tuple(draft.toc),
+        ids=frozenset(draft.ids),
+        sections=tuple(draft.sections),
+        text=draft.text,
+        meta=front.meta,
+        features=frozenset(draft.features),
+        problems=tuple(draft.problems),
+    )
+
+
+def title_of(page: Page) -> str:
+    """The service's title: the slug's last part with hyphens as spaces."""
+    return page.title or page.slug.rpartition("/")[2].replace("-", " ")
+
+
+def shown_as_source(page: Page, source: str, reason: str) -> ParsedPage:
+    """A page that cannot be rendered, as escaped source with a notice."""
+    hint = "fix the page's text, or see it on the service"
+    text = " ".join(source[:TEXT_CHARS_OF_SOURCE_MAX].split())
+    return ParsedPage(
+        slug=page.slug,
+        format=page.format,
+        title=title_of(page),
+        parts=(source_html(source, reason),),
+        text=text,
+        sections=(Section("", "", text),),
+        problems=(Problem("page-not-rendered", page.slug, reason, hint),),
+        is_source=True,
+    )

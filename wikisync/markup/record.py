@@ -1,0 +1,128 @@
+"""What comes out of the markup pipeline, as values that can be stored.  Pure.
+
+``ParsedPage`` is phase A (everything that depends on the page alone) and is
+meant for a cache: ``msgspec.json.encode`` it, keyed by the content's digest,
+the options and ``PARSED_VERSION``.  ``RenderedPage`` is phase B: links resolved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+import msgspec
+
+from wikisync.model import AttachmentPath, Format, Problem, Slug
+
+PARSED_VERSION = 1
+"""Raise it when the same page and options give another ``ParsedPage``."""
+
+LinkKind = Literal["page", "attachment", "external", "fragment", "none"]
+MathOutput = Literal["mathml", "source"]
+
+
+class MarkupOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What a site decides about rendering; part of the cache key."""
+
+    math: MathOutput = "mathml"
+    """MathML where ``latex2mathml`` is installed; TeX source where it is not."""
+    highlight: bool = True
+    emoji: bool = True
+    anchors: bool = True
+    """Whether each heading gets a link to itself."""
+    source_bytes_max: int = 1024 * 1024
+    """Larger pages are shown as escaped source with a notice."""
+    html_chars_max: int = 16 * 1024 * 1024
+    """A parser that gives more than this has been tricked; source is shown."""
+    table_cells_max: int = 100_000
+
+
+class TocEntry(msgspec.Struct, frozen=True):
+    """One heading of the page."""
+
+    level: int
+    """1 to 6."""
+    id: str
+    text: str
+
+
+class Section(msgspec.Struct, frozen=True):
+    """A heading with the plain text under it, up to the next heading.
+
+    The text before the first heading has an empty id and heading.
+    """
+
+    id: str
+    heading: str
+    text: str
+
+
+class LinkRef(msgspec.Struct, frozen=True):
+    """A place in the page's HTML that waits for an answer of the link index."""
+
+    kind: Literal["link", "wikilink", "picture"]
+    """``link`` stands for a start tag, the others for a whole element."""
+    href: str
+    """As the page wrote it, HTML entities decoded, else untouched."""
+    attributes: str = ""
+    """The element's other attributes as HTML, with a leading space, or empty."""
+    inner: str = ""
+    """HTML inside a wiki link; a picture's alternative text, not escaped."""
+    is_in_link: bool = False
+    """A picture inside a link is not wrapped in a link to itself."""
+
+
+class LinkResult(msgspec.Struct, frozen=True):
+    """What became of one link, picture, video or sound of a page."""
+
+    href: str
+    """As the page wrote it."""
+    kind: LinkKind
+    target: str
+    """Slug, attachment path or URL; for a broken link what was looked for."""
+    fragment: str = ""
+    """Without ``#``, decoded."""
+    is_broken: bool = False
+    reason: str = ""
+    """Kebab-case word: ``no-page``, ``no-attachment``, ``no-heading``,
+    ``project-upload``, ``outside-wiki``, ``unsafe-scheme``; empty if not broken."""
+
+
+class ParsedPage(msgspec.Struct, frozen=True, kw_only=True):
+    """Phase A of a page: safe HTML in pieces, with the links still open."""
+
+    slug: Slug
+    format: Format
+    title: str
+    """Front matter's title, else the service's title, else the slug's leaf."""
+    parts: tuple[str, ...]
+    """HTML around the links: always one more than ``refs``."""
+    refs: tuple[LinkRef, ...] = ()
+    toc: tuple[TocEntry, ...] = ()
+    ids: frozenset[str] = frozenset()
+    """Every id that a fragment can name: headings, anchors, footnotes."""
+    sections: tuple[Section, ...] = ()
+    text: str = ""
+    meta: Mapping[str, object] = {}
+    """Front matter: strings, numbers, booleans and lists of them."""
+    features: frozenset[str] = frozenset()
+    """Of: code, math, mermaid, plantuml, kroki, table, task, footnote, media."""
+    problems: tuple[Problem, ...] = ()
+    is_source: bool = False
+    """Shown as escaped source because it could not be rendered."""
+
+
+class RenderedPage(msgspec.Struct, frozen=True, kw_only=True):
+    """A page ready for a theme."""
+
+    html: str
+    title: str
+    toc: tuple[TocEntry, ...] = ()
+    links: tuple[LinkResult, ...] = ()
+    attachments: tuple[AttachmentPath, ...] = ()
+    """Attachments that the page shows or links, each once, in order."""
+    text: str = ""
+    sections: tuple[Section, ...] = ()
+    meta: Mapping[str, object] = {}
+    features: frozenset[str] = frozenset()
+    problems: tuple[Problem, ...] = ()

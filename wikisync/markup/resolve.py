@@ -1,0 +1,213 @@
+"""Phase B: the open links of a parsed page, answered by the index.  Pure, a join.
+
+Only this file writes ``href`` and ``src`` of what a page links or shows, and each
+is checked once more, whatever the index or ``Urls`` gave.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote
+
+from wikisync.markup.links import LinkIndex, Target, Urls
+from wikisync.markup.record import LinkRef, LinkResult, ParsedPage, RenderedPage
+from wikisync.markup.tokens import escape
+from wikisync.markup.urls import MEDIA_SCHEMES, is_safe_url
+from wikisync.model import AttachmentPath, Problem, Slug
+
+EXTERNAL_WITHOUT_CLASS = ' rel="nofollow noreferrer noopener" target="_blank"'
+EXTERNAL = f' class="external"{EXTERNAL_WITHOUT_CLASS}'
+PICTURES = frozenset(
+    {".jpg", ".jpeg", ".png", ".gif", ".svg", ".bmp", ".webp", ".avif"}
+)
+WIKILINK_PICTURES = frozenset({".jpg", ".png", ".gif", ".svg", ".bmp"})
+VIDEOS = frozenset({".mp4", ".m4v", ".mov", ".webm", ".ogv"})
+SOUNDS = frozenset({".mp3", ".oga", ".ogg", ".spx", ".wav"})
+ACTIVE = frozenset(
+    {".svg", ".html", ".htm", ".xhtml", ".xml", ".xht", ".mht", ".shtml"}
+)
+"""Files that run scripts when opened: links save them instead of opening them."""
+REASONS = {
+    "no-page": "there is no such page",
+    "no-attachment": "there is no such attachment",
+    "no-heading": "the page has no such heading",
+    "project-upload": "the file belongs to the project, not to its wiki",
+    "outside-wiki": "the address leads out of the wiki",
+    "unsafe-scheme": "addresses of this kind are not allowed",
+}
+BEHIND_NAME = re.compile(r"[?#].*", re.DOTALL)
+
+
+def finish_page(parsed: ParsedPage, links: LinkIndex, urls: Urls) -> RenderedPage:
+    """The page with every link resolved; broken ones are results, not errors."""
+    writer = LinkWriter(parsed, links, urls)
+    out: list[str] = []
+    for part, ref in zip(parsed.parts, parsed.refs, strict=False):
+        out.append(part)
+        out.append(writer.write(ref))
+    out.append(parsed.parts[-1])
+    broken = tuple(
+        Problem("link-broken", parsed.slug, f"{link.href}: {REASONS[link.reason]}")
+        for link in writer.results
+        if link.is_broken
+    )
+    return RenderedPage(
+        html="".join(out),
+        title=parsed.title,
+        toc=parsed.toc,
+        links=tuple(writer.results),
+        attachments=tuple(writer.attachments),
+        text=parsed.text,
+        sections=parsed.sections,
+        meta=parsed.meta,
+        features=parsed.features | writer.features,
+        problems=parsed.problems + broken,
+    )
+
+
+class LinkWriter:
+    """Writes the links of one page and remembers what became of each."""
+
+    def __init__(self, parsed: ParsedPage, links: LinkIndex, urls: Urls) -> None:
+        self.parsed = parsed
+        self.index = links
+        self.urls = urls
+        self.results: list[LinkResult] = []
+        self.attachments: dict[AttachmentPath, None] = {}
+        self.features: set[str] = set()
+
+    def write(self, ref: LinkRef) -> str:
+        """HTML in the place of one link or picture."""
+        target = self.index.resolve(
+            self.parsed.slug,
+            ref.href,
+            own_ids=self.parsed.ids,
+            is_wikilink=ref.kind == "wikilink",
+        )
+        self.results.append(target.result(ref.href))
+        if target.kind == "attachment" and not target.reason:
+            self.attachments[AttachmentPath(target.name)] = None
+        if ref.kind == "picture":
+            return self.write_media(ref, target)
+        if ref.kind == "link":
+            return self.write_link(ref, target)
+        if target.kind == "attachment" and extension(target.name) in WIKILINK_PICTURES:
+            return self.write_media(as_picture(ref), target)
+        return f"{self.write_link(ref, target)}{ref.inner}</a>"
+
+    # -- links ------------------------------------------------------------------
+
+    def write_link(self, ref: LinkRef, target: Target) -> str:
+        """A link's start tag."""
+        href = self.address(target)
+        rest = ref.attributes
+        if target.reason:
+            rest += mark(ref, "broken-link") + reason_title(ref, target)
+        elif target.kind == "external" and is_web(target.name):
+            rest += EXTERNAL if " class=" not in rest else EXTERNAL_WITHOUT_CLASS
+        elif target.kind == "attachment" and extension(target.name) in ACTIVE:
+            rest += " download"
+        if href is None or not is_safe_url(href):
+            return f"<a{rest}>"
+        return f'<a href="{escape(href)}"{rest}>'
+
+    def address(self, target: Target) -> str | None:
+        """The address of what was found, or of what stands for it."""
+        match target.kind:
+            case "external":
+                return None if target.reason else target.name
+            case "fragment":
+                return "#" + quote(target.fragment, safe="/:;,!*()'@~+=&?")
+            case "page" if target.reason in {"", "no-heading"}:
+                return self.urls.page(Slug(target.name), target.fragment)
+            case "attachment" if not target.reason:
+                return self.urls.attachment(AttachmentPath(target.name))
+            case _:
+                return self.urls.missing(target.name)
+
+    # -- pictures, videos, sounds -------------------------------------------------
+
+    def write_media(self, ref: LinkRef, target: Target) -> str:
+        """A picture, video or sound as a whole element."""
+        is_usable = target.kind in {"external", "attachment"} and not target.reason
+        src = self.address(target) if is_usable else None
+        if src is None or not is_safe_url(src, MEDIA_SCHEMES):
+            return self.write_placeholder(ref, target)
+        kind = extension(target.name)
+        if kind in VIDEOS or kind in SOUNDS:
+            self.features.add("media")
+            return write_player(ref, src, "video" if kind in VIDEOS else "audio")
+        return write_picture(ref, src, is_active=kind in ACTIVE)
+
+    def write_placeholder(self, ref: LinkRef, target: Target) -> str:
+        """What stands for a picture that the wiki does not have."""
+        name = f"<code>{escape(ref.href)}</code>"
+        href = self.urls.missing(target.name)
+        if href is not None and is_safe_url(href) and not ref.is_in_link:
+            name = f'<a href="{escape(href)}"{EXTERNAL_WITHOUT_CLASS}>{name}</a>'
+        alt = f"{escape(ref.inner)} " if ref.inner else ""
+        title = reason_title(ref, target)
+        return f'<span class="missing-media"{title}>{alt}{name}</span>'
+
+
+def as_picture(ref: LinkRef) -> LinkRef:
+    """``[[text|image.png]]`` as the picture it means."""
+    plain = re.sub(r"<[^>]*>", "", ref.inner)
+    return LinkRef("picture", ref.href, ref.attributes, plain)
+
+
+def mark(ref: LinkRef, css_class: str) -> str:
+    """A class for an element that has none of its own."""
+    return "" if " class=" in ref.attributes else f' class="{css_class}"'
+
+
+def reason_title(ref: LinkRef, target: Target) -> str:
+    """Why a link leads nowhere, as a title."""
+    if " title=" in ref.attributes or not target.reason:
+        return ""
+    return f' title="{escape(f"{ref.href}: {REASONS[target.reason]}")}"'
+
+
+def is_web(url: str) -> bool:
+    """Whether an address leads to another site."""
+    return url.lower().startswith(("http:", "https:", "ftp:"))
+
+
+def extension(name: str) -> str:
+    """Extension with its dot, lower case; that of a URL's path for a URL."""
+    leaf = BEHIND_NAME.sub("", name).rpartition("/")[2]
+    dot = leaf.rfind(".")
+    return leaf[dot:].lower() if dot > 0 else ""
+
+
+def write_picture(ref: LinkRef, src: str, *, is_active: bool) -> str:
+    """A picture, in a link to itself unless it is in a link or would run scripts."""
+    address = escape(src)
+    alt = escape(ref.inner)
+    picture = (
+        f'<img src="{address}" alt="{alt}"{ref.attributes}'
+        ' loading="lazy" decoding="async" referrerpolicy="no-referrer">'
+    )
+    if ref.is_in_link or is_active:
+        return picture
+    # a link needs a name: the picture's own, or its file's
+    label = "" if ref.inner else f' aria-label="{escape(leaf_of(src))}"'
+    return f'<a class="picture" href="{address}"{label}>{picture}</a>'
+
+
+def write_player(ref: LinkRef, src: str, tag: str) -> str:
+    """A player with a link to the file, as the service shows videos and sounds."""
+    address, name = escape(src), escape(ref.inner or leaf_of(src))
+    player = (
+        f'<{tag} src="{address}"{ref.attributes} controls preload="metadata"'
+        f' aria-label="{name}"></{tag}>'
+    )
+    if ref.is_in_link:
+        return f'<span class="media-container {tag}-container">{player}</span>'
+    link = f'<a href="{address}" download title="{name}">{name}</a>'
+    return f'<span class="media-container {tag}-container">{player}{link}</span>'
+
+
+def leaf_of(url: str) -> str:
+    """File name at the end of a URL."""
+    return BEHIND_NAME.sub("", url).rpartition("/")[2] or url
