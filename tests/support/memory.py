@@ -6,9 +6,9 @@ either side.  ``before`` runs in front of every operation and may raise.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
-from wikisync.errors import NotFound, PreconditionFailed
+from wikisync.errors import NotFound, PreconditionFailed, WikisyncError
 from wikisync.model import (
     Attachment,
     AttachmentPath,
@@ -93,6 +93,17 @@ class MemoryReplica:
         self._require(page.slug, expected)
         self.pages[page.slug] = page
         return page
+
+    async def write_pages(
+        self, pages: Sequence[tuple[Page, Digest | None]]
+    ) -> Sequence[Page | WikisyncError]:
+        results: list[Page | WikisyncError] = []
+        for page, expected in pages:
+            try:
+                results.append(await self.write(page, expected=expected))
+            except PreconditionFailed as error:
+                results.append(error)
+        return results
 
     async def delete(self, slug: Slug, *, expected: Digest) -> None:
         await self._enter("delete", slug)

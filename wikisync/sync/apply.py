@@ -25,6 +25,7 @@ from wikisync.errors import (
     RateLimited,
     RemoteError,
     Unavailable,
+    WikisyncError,
 )
 from wikisync.model import Digest, Page, Problem, Slug, Snapshot
 from wikisync.progress import Progress
@@ -169,32 +170,25 @@ class Apply:
 
     async def _write_batch(self, batch: list[_Fetched]) -> None:
         """Write pages and record those that are really there."""
+        held = await self._local.write_pages([(f.page, f.expected) for f in batch])
         agreed: list[Agreed] = []
-        try:
-            for fetched in batch:
-                done = await self._write(fetched)
-                if done is not None:
-                    agreed.append(done)
-        finally:
-            self._state.record(agreed)
-            self.outcome.written += len(agreed)
+        for fetched, result in zip(batch, held, strict=True):
+            page = fetched.page
+            if isinstance(result, Page):
+                log.info("pulled %s", page.slug)
+                base = BasePage(page.slug, page.format, result.digest, page.digest)
+                agreed.append(Agreed(base, page.content))
+            else:
+                self._fail_write(page.slug, result)
+        self._state.record(agreed)
+        self.outcome.written += len(agreed)
+        self._progress.advance(len(agreed))
 
-    async def _write(self, fetched: _Fetched) -> Agreed | None:
-        page = fetched.page
-        try:
-            held = await self._local.write(page, expected=fetched.expected)
-        except PreconditionFailed as error:
-            self._fail("page-changed", page.slug, error.message, "run it again")
-            return None
-        except FolderError as error:
-            if is_disk_error(error):
-                raise
-            self._fail("page-unwritable", page.slug, error.message, error.hint or "")
-            return None
-        self._progress.advance()
-        log.info("pulled %s", page.slug)
-        base = BasePage(page.slug, page.format, held.digest, page.digest)
-        return Agreed(base, page.content)
+    def _fail_write(self, slug: Slug, error: WikisyncError) -> None:
+        if isinstance(error, PreconditionFailed):
+            self._fail("page-changed", slug, error.message, "run it again")
+        else:
+            self._fail("page-unwritable", slug, error.message, error.hint or "")
 
     # -- the base alone ----------------------------------------------------------
 
@@ -221,11 +215,8 @@ class Apply:
     async def _remove(self, action: DeleteLocal) -> None:
         try:
             await self._local.delete(action.slug, expected=action.local)
-        except PreconditionFailed as error:
-            self._fail("page-changed", action.slug, error.message, "run it again")
-            return
-        except FolderError as error:
-            self._fail("page-unwritable", action.slug, error.message, error.hint or "")
+        except (PreconditionFailed, FolderError) as error:
+            self._fail_write(action.slug, error)
             return
         log.info("removed %s", action.slug)
         self._state.record(dropped=[action.slug])

@@ -8,9 +8,10 @@ or the new content, never a mixture.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Protocol
 
+from wikisync.errors import WikisyncError
 from wikisync.model import (
     Attachment,
     AttachmentPath,
@@ -54,6 +55,19 @@ class Replica(Protocol):
 
         Raises:
             PreconditionFailed: the replica holds something else than expected.
+        """
+        ...
+
+    async def write_pages(
+        self, pages: Sequence[tuple[Page, Digest | None]]
+    ) -> Sequence[Page | WikisyncError]:
+        """Write many pages, each with the digest that it replaces.
+
+        Returns:
+            One result for each page, in order: the page as held now, or why not.
+
+        Raises:
+            WikisyncError: nothing more can be written: a full disk, a gone service.
         """
         ...
 

@@ -1,0 +1,364 @@
+"""A wiki as a replica, against the embedded service; odd answers over a wire."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.api.wire import Wire, http, json_answer
+from tests.support.service import EmbeddedService, embedded_service
+from wikisync.api.client import Client
+from wikisync.api.replica import LISTED_BYTES_MAX, MEBIBYTE, WikiReplica
+from wikisync.api.settings import ClientSettings
+from wikisync.api.wikis import Wiki
+from wikisync.errors import (
+    NotFound,
+    PreconditionFailed,
+    ProtocolViolation,
+    Unavailable,
+)
+from wikisync.model import (
+    AttachmentPath,
+    Format,
+    Page,
+    Slug,
+    Snapshot,
+    WikiOwner,
+    digest_of,
+)
+
+OWNER = WikiOwner("project", "docs/handbook")
+HOME = Slug("home")
+ATTACHMENT = AttachmentPath("uploads/" + "0123456789abcdef" * 2 + "/pic.png")
+
+
+@pytest.fixture
+async def service(tmp_path: Path) -> AsyncIterator[EmbeddedService]:
+    async with embedded_service(tmp_path) as running:
+        await running.add_project(OWNER.full_path, {"home": "hello", "dir/a": "A"})
+        yield running
+
+
+@pytest.fixture
+async def wiki(service: EmbeddedService) -> AsyncIterator[Wiki]:
+    async with Client(service.url, service.token) as client:
+        yield Wiki(client, OWNER)
+
+
+@pytest.fixture
+def replica(wiki: Wiki) -> WikiReplica:
+    return WikiReplica(wiki)
+
+
+def codes(snapshot: Snapshot) -> list[tuple[str, str]]:
+    return [(problem.code, problem.subject) for problem in snapshot.problems]
+
+
+async def test_snapshot_sees_every_page_with_its_text(replica: WikiReplica) -> None:
+    seen = await replica.snapshot()
+    assert {slug: page.content for slug, page in seen.texts.items()} == {
+        "home": "hello",
+        "dir/a": "A",
+    }
+    assert seen.pages[HOME].digest == digest_of("hello")
+    assert seen.is_complete
+    assert not seen.problems
+
+
+async def test_empty_wiki_is_a_complete_empty_snapshot(
+    service: EmbeddedService, wiki: Wiki
+) -> None:
+    await service.add_project("docs/empty")
+    seen = await WikiReplica(
+        Wiki(wiki.client, WikiOwner("project", "docs/empty"))
+    ).snapshot()
+    assert not seen.pages
+    assert seen.is_complete
+
+
+async def test_unchanged_wiki_is_seen_without_its_texts(wiki: Wiki) -> None:
+    first = await WikiReplica(wiki).snapshot()
+    again = await WikiReplica(wiki, tag=first.tag, pages=first.pages).snapshot()
+    assert first.tag
+    assert again.pages == first.pages
+    assert not again.texts
+
+
+async def test_changed_wiki_is_seen_anew(service: EmbeddedService, wiki: Wiki) -> None:
+    first = await WikiReplica(wiki).snapshot()
+    await service.put_file(OWNER, "home.md", b"other")
+    again = await WikiReplica(wiki, tag=first.tag, pages=first.pages).snapshot()
+    assert again.texts[HOME].content == "other"
+
+
+async def test_tag_without_known_pages_is_not_used(wiki: Wiki) -> None:
+    first = await WikiReplica(wiki).snapshot()
+    again = await WikiReplica(wiki, tag=first.tag).snapshot()
+    assert again.pages == first.pages
+    assert again.texts == first.texts
+
+
+async def test_big_page_is_read_singly(
+    service: EmbeddedService, replica: WikiReplica
+) -> None:
+    """The list cuts long texts without a word; six mebibytes come through."""
+    text = "x" * (6 * MEBIBYTE + 1)
+    await service.put_file(OWNER, "big.md", text.encode())
+    service.set_limits(shown_bytes_max=7 * MEBIBYTE)
+    seen = await replica.snapshot()
+    assert seen.pages[Slug("big")].digest == digest_of(text)
+    assert Slug("big") not in seen.texts
+    assert (await replica.read(Slug("big"))).content == text
+
+
+async def test_text_is_measured_in_bytes_not_in_characters(
+    service: EmbeddedService, replica: WikiReplica
+) -> None:
+    text = "é" * (LISTED_BYTES_MAX // 2 + 1)
+    await service.put_file(OWNER, "wide.md", text.encode())
+    seen = await replica.snapshot()
+    assert Slug("wide") not in seen.texts
+    assert seen.pages[Slug("wide")].digest == digest_of(text)
+
+
+async def test_page_cut_by_the_service_is_a_problem_and_not_a_text(
+    service: EmbeddedService, replica: WikiReplica
+) -> None:
+    service.set_limits(shown_bytes_max=2 * MEBIBYTE)
+    await service.put_file(OWNER, "huge.md", b"x" * (3 * MEBIBYTE))
+    seen = await replica.snapshot()
+    assert codes(seen) == [("page-unreadable", "huge")]
+    assert "exactly 2 MiB" in seen.problems[0].message
+    assert seen.unreadable == {"huge"}
+    assert not seen.tag
+
+
+async def test_case_twins_are_both_seen(
+    service: EmbeddedService, replica: WikiReplica
+) -> None:
+    await service.put_file(OWNER, "Home.md", b"the other one")
+    seen = await replica.snapshot()
+    assert seen.texts[HOME].content == "hello"
+    assert seen.texts[Slug("Home")].content == "the other one"
+    assert not seen.problems
+
+
+async def test_case_twins_are_never_known_by_a_tag(
+    service: EmbeddedService, replica: WikiReplica
+) -> None:
+    """One of them can be had from the list only, so the list must come."""
+    await service.put_file(OWNER, "Home.md", b"the other one")
+    assert not (await replica.snapshot()).tag
+
+
+async def test_hidden_twin_is_not_taken_for_the_page_asked(
+    service: EmbeddedService, replica: WikiReplica
+) -> None:
+    await service.put_file(OWNER, "Home.md", b"the other one")
+    with pytest.raises(NotFound, match="answers with page Home instead"):
+        await replica.read(HOME)
+
+
+async def test_second_page_of_one_slug_is_a_problem_and_the_first_is_kept(
+    service: EmbeddedService, replica: WikiReplica
+) -> None:
+    await service.put_file(OWNER, "home.org", b"* org")
+    seen = await replica.snapshot()
+    assert codes(seen) == [("page-shadowed", "home")]
+    assert seen.texts[HOME].format is Format.MARKDOWN
+    assert seen.is_complete
+
+
+async def test_page_below_uploads_is_an_attachment(
+    service: EmbeddedService, replica: WikiReplica
+) -> None:
+    await service.put_file(OWNER, ATTACHMENT.replace("pic.png", "notes.md"), b"text")
+    seen = await replica.snapshot()
+    assert set(seen.pages) == {"home", "dir/a"}
+
+
+async def test_page_in_an_old_encoding_comes_as_the_service_reads_it(
+    service: EmbeddedService, replica: WikiReplica
+) -> None:
+    await service.put_file(OWNER, "old.md", "naïve café".encode("latin-1"))
+    seen = await replica.snapshot()
+    assert seen.texts[Slug("old")].content == "naïve café"
+
+
+async def test_page_that_is_no_text_is_kept_with_a_problem(
+    service: EmbeddedService, replica: WikiReplica
+) -> None:
+    await service.put_file(OWNER, "odd.md", b"\0\xff\xfe binary")
+    seen = await replica.snapshot()
+    assert codes(seen) == [("page-not-utf-8", "odd")]
+    assert "binary" in seen.texts[Slug("odd")].content
+
+
+async def test_every_format_of_the_service_is_known(
+    service: EmbeddedService, replica: WikiReplica
+) -> None:
+    for known in Format:
+        await service.put_file(OWNER, f"f-{known}{known.extensions[0]}", b"x")
+    seen = await replica.snapshot()
+    assert {p.format for p in seen.pages.values()} == set(Format)
+    assert not seen.problems
+
+
+async def test_page_that_is_missing_is_not_found(replica: WikiReplica) -> None:
+    with pytest.raises(NotFound, match="nothing-here"):
+        await replica.read(Slug("nothing-here"))
+
+
+# -- writing -----------------------------------------------------------------------
+
+
+async def test_page_is_created_with_its_format(replica: WikiReplica) -> None:
+    page = Page(Slug("dir/new"), Format.ORG, "* new")
+    written = await replica.write(page, expected=None)
+    assert (written.slug, written.format) == ("dir/new", Format.ORG)
+    assert (await replica.read(Slug("dir/new"))).content == "* new"
+
+
+async def test_edit_moves_and_changes_nothing_else(replica: WikiReplica) -> None:
+    page = Page(Slug("dir/a"), Format.MARKDOWN, "B")
+    written = await replica.write(page, expected=digest_of("A"))
+    assert (written.slug, written.content) == ("dir/a", "B")
+    assert set((await replica.snapshot()).pages) == {"home", "dir/a"}
+
+
+async def test_edit_of_a_changed_page_is_refused(replica: WikiReplica) -> None:
+    page = Page(HOME, Format.MARKDOWN, "mine")
+    with pytest.raises(PreconditionFailed, match="page home"):
+        await replica.write(page, expected=digest_of("what I read"))
+    assert (await replica.read(HOME)).content == "hello"
+
+
+async def test_create_over_a_page_is_refused(replica: WikiReplica) -> None:
+    with pytest.raises(PreconditionFailed):
+        await replica.write(Page(HOME, Format.MARKDOWN, "mine"), expected=None)
+
+
+async def test_page_is_deleted_only_as_it_was_read(replica: WikiReplica) -> None:
+    with pytest.raises(PreconditionFailed):
+        await replica.delete(HOME, expected=digest_of("what I read"))
+    await replica.delete(HOME, expected=digest_of("hello"))
+    assert set((await replica.snapshot()).pages) == {"dir/a"}
+
+
+# -- attachments -------------------------------------------------------------------
+
+
+async def chunks(*parts: bytes) -> AsyncIterator[bytes]:
+    for part in parts:
+        yield part
+
+
+async def test_attachment_comes_back_as_it_was_stored(replica: WikiReplica) -> None:
+    stored = await replica.write_attachment(ATTACHMENT, chunks(b"\x89PNG", b"..."))
+    content = b"".join([c async for c in replica.read_attachment(stored.path)])
+    assert content == b"\x89PNG..."
+    assert stored.path.endswith("/pic.png")
+    assert await replica.attachment(stored.path) == stored
+
+
+async def test_attachment_that_is_missing_is_none(replica: WikiReplica) -> None:
+    assert await replica.attachment(ATTACHMENT) is None
+
+
+# -- answers that the embedded service never gives -----------------------------------
+
+ATTEMPTS = ClientSettings().attempts_max
+
+
+@pytest.fixture
+def odd(wired_wiki: Wiki) -> WikiReplica:
+    """A replica of a service that answers what the wire was told."""
+    return WikiReplica(wired_wiki)
+
+
+def record(slug: str, **more: object) -> dict[str, object]:
+    return {"slug": slug, "format": "markdown", "content": f"text of {slug}", **more}
+
+
+def failing(status: int) -> list[bytes]:
+    """As many failures as the client takes before it gives up."""
+    return [json_answer({}, status)] * ATTEMPTS
+
+
+async def test_unknown_format_is_kept_as_plain_text(
+    odd: WikiReplica, wire: Wire
+) -> None:
+    wire.will(json_answer([record("a", format="typst")]))
+    seen = await odd.snapshot()
+    assert codes(seen) == [("unknown-format", "a")]
+    assert "typst" in seen.problems[0].message
+    assert seen.pages[Slug("a")].format is Format.PLAINTEXT
+
+
+async def test_text_that_the_list_lacks_is_read_singly(
+    odd: WikiReplica, wire: Wire
+) -> None:
+    wire.will(json_answer([record("a", content=None), record("b")]))
+    wire.will(json_answer(record("a")))
+    seen = await odd.snapshot()
+    assert {s: p.content for s, p in seen.texts.items()} == {
+        "a": "text of a",
+        "b": "text of b",
+    }
+
+
+async def test_page_that_cannot_be_read_is_a_problem_while_the_rest_goes_on(
+    odd: WikiReplica, wire: Wire
+) -> None:
+    wire.will(json_answer([record("a", content=None), record("b")]), *failing(500))
+    seen = await odd.snapshot()
+    assert codes(seen) == [("page-unreadable", "a")]
+    assert seen.unreadable == {"a"}
+    assert set(seen.pages) == {"b"}
+
+
+async def test_text_missing_in_a_single_read_is_no_empty_page(
+    odd: WikiReplica, wire: Wire
+) -> None:
+    wire.will(json_answer(record("a", content=None)))
+    with pytest.raises(ProtocolViolation, match="page a of project docs/handbook"):
+        await odd.read(Slug("a"))
+
+
+async def test_service_that_went_away_ends_the_look(
+    odd: WikiReplica, wire: Wire
+) -> None:
+    """Ten thousand time-outs in a row would take hours and tell nothing more."""
+    wire.will(json_answer([record(f"p{n}", content=None) for n in range(500)]))
+    wire.will(http(503))
+    wire.repeats = True
+    with pytest.raises(Unavailable):
+        await odd.snapshot()
+    assert len(wire.requests) < 100
+
+
+async def test_list_too_big_for_a_proxy_is_replaced_by_single_reads(
+    odd: WikiReplica, wire: Wire
+) -> None:
+    wire.will(*failing(504), json_answer([record("a", content=None)]))
+    wire.will(json_answer(record("a")))
+    assert set((await odd.snapshot()).texts) == {"a"}
+
+
+async def test_service_without_any_list_gives_the_first_error(
+    odd: WikiReplica, wire: Wire
+) -> None:
+    wire.will(*failing(504), json_answer({"message": "403 Forbidden"}, 403))
+    with pytest.raises(Unavailable):
+        await odd.snapshot()
+
+
+async def test_page_listed_twice_makes_the_list_incomplete(
+    odd: WikiReplica, wire: Wire
+) -> None:
+    wire.will(json_answer([record("a"), record("a")]))
+    seen = await odd.snapshot()
+    assert codes(seen) == [("page-listed-twice", "a")]
+    assert not seen.is_complete
