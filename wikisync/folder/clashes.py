@@ -49,17 +49,36 @@ def assign_paths(
         folds_case: whether the disk takes ``a`` and ``A`` for one name.
         folds_unicode: whether it takes canonically equal names for one.
     """
-    top = _Folder(_key_of(folds_case=folds_case, folds_unicode=folds_unicode))
-    homes = {slug: _keep(path, top) for slug, path in known.items()}
+    book = PathBook(known, folds_case=folds_case, folds_unicode=folds_unicode)
     assigned: dict[Slug, PagePath] = {}
     for slug, page_format in pages:
-        if slug in assigned:
-            continue
-        path = None
-        if slug in known:
-            path = _keep_name(known[slug], homes[slug], slug, page_format)
-        assigned[slug] = path or _place(slug, page_format, top)
+        if slug not in assigned:
+            assigned[slug] = book.assign(slug, page_format)
     return assigned
+
+
+class PathBook:
+    """``assign_paths`` page by page, for folders that fill over time."""
+
+    def __init__(
+        self,
+        known: Mapping[Slug, PagePath],
+        *,
+        folds_case: bool = False,
+        folds_unicode: bool = False,
+    ) -> None:
+        key = _key_of(folds_case=folds_case, folds_unicode=folds_unicode)
+        self._top = _Folder(key)
+        self._paths = dict(known)
+        self._homes = {slug: _keep(path, self._top) for slug, path in known.items()}
+
+    def assign(self, slug: Slug, page_format: Format) -> PagePath:
+        """The page's path, which is taken from now on."""
+        path = None
+        if slug in self._homes:
+            home, known = self._homes[slug], self._paths[slug]
+            path = _keep_name(known, home, slug, page_format)
+        return path or _place(slug, page_format, self._top)
 
 
 def _key_of(*, folds_case: bool, folds_unicode: bool) -> Callable[[str], str]:

@@ -14,6 +14,7 @@ slug, and ``parse_path`` reads it back without any record.  The rules:
 - Where a disk folds case, the later twin gets ``~`` and digits of the SHA-256 of
   its name.  The mark counts only when the digits are right, and a slug that ends
   in its own right digits has its ``~`` coded.
+- A disk that hands names back in form D changes nothing: paths are read in form C.
 - A name that people made themselves and that the rules would have written in
   another way (``100% sure.md``) stands for itself.
 
@@ -24,6 +25,7 @@ starts with a dot, holds a separator or NUL, or has more than 255 bytes.
 from __future__ import annotations
 
 import re
+import unicodedata
 
 from wikisync.folder.clashes import assign_paths
 from wikisync.folder.coding import UPLOADS, decode_slug, encode_slug
@@ -69,7 +71,7 @@ def parse_path(path: str) -> tuple[Slug, Format] | None:
         None where the path is not a page's: no known extension, ignored, below
         ``uploads``, not text, or not a plain relative path.
     """
-    *folders, name = path.split("/")
+    *folders, name = unicodedata.normalize("NFC", path).split("/")
     if not all(_is_plain_name(part) for part in (*folders, name)):
         return None
     split = split_extension(name)

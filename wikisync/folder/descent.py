@@ -1,0 +1,246 @@
+"""Going down a folder by descriptors, never through a symbolic link.
+
+Slugs come from the network, so no path below a wiki's folder is ever handed to
+the system as a whole: each component is opened in the folder opened before it,
+with no-follow, and made the same way.  A link that somebody puts on the way
+while we work is met, not followed.  Every ``OSError`` below a folder becomes a
+``FolderError`` here, with the path relative to that folder.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from wikisync.errors import FolderError
+
+_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+_WORDS = {
+    errno.ENOSPC: ("the disk is full", "free some space and run the command again"),
+    errno.EDQUOT: ("the disk quota is used up", "free some space and run again"),
+    errno.EFBIG: ("the file is larger than allowed here", None),
+    errno.EROFS: ("the disk is read-only", "mount it writable or use another folder"),
+    errno.EIO: ("the disk reports an error", "check the disk before anything else"),
+    errno.EACCES: ("permission denied", "make the folder writable for this user"),
+    errno.EPERM: ("not permitted", "make the folder writable for this user"),
+    errno.ENAMETOOLONG: ("the name is too long for this disk", None),
+    errno.EISDIR: ("a folder is in its place", "rename the folder"),
+    errno.EMFILE: ("too many open files", "raise the limit with ulimit -n"),
+    errno.EXDEV: ("it is on another disk than the folder above it", None),
+    errno.ENOENT: ("it does not exist", None),
+}
+
+WHOLE_DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
+"""Errors that the next file would meet as well."""
+
+
+def folder_error(doing: str, path: str, exc: OSError) -> FolderError:
+    """What a person reads instead of an ``OSError``."""
+    words, hint = _WORDS.get(exc.errno or 0, (exc.strerror or str(exc), None))
+    return FolderError(f"cannot {doing} {path}: {words}", path=path, hint=hint)
+
+
+def split_path(path: str) -> list[str]:
+    """A relative path's components.
+
+    Raises:
+        FolderError: a component is empty, ``.``, ``..`` or holds NUL.
+    """
+    parts = path.split("/")
+    if "\x00" in path or not {"", ".", ".."}.isdisjoint(parts):
+        raise FolderError(f"not a path inside the folder: {path!r}", path=path)
+    return parts
+
+
+@contextmanager
+def opened_root(root: Path) -> Iterator[int]:
+    """A descriptor of the folder itself, which a person chose: links are followed.
+
+    Raises:
+        FolderError: it does not exist, is no folder or cannot be opened.
+    """
+    try:
+        descriptor = os.open(root, _FOLDER_FLAGS)
+    except FileNotFoundError as exc:
+        raise FolderError(
+            f"the folder {root} does not exist",
+            path=str(root),
+            hint="check that its disk is there; wikisync clone makes a new one",
+        ) from exc
+    except NotADirectoryError as exc:
+        raise FolderError(f"{root} is not a folder", path=str(root)) from exc
+    except OSError as exc:
+        raise folder_error("open", str(root), exc) from exc
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def open_folder(
+    root: int, parts: Sequence[str], *, made: set[tuple[str, ...]] | None = None
+) -> int:
+    """Open the folder that the components lead to; the caller closes it.
+
+    Args:
+        root: descriptor to start from.
+        parts: components below it, already checked by ``split_path``.
+        made: if given, missing folders are made, and added here.
+
+    Raises:
+        FileNotFoundError: it does not exist and is not to be made.
+        FolderError: something on the way is a link, a file, or cannot be opened.
+    """
+    descriptor = os.dup(root)
+    for index, part in enumerate(parts):
+        way = parts[: index + 1]
+        try:
+            inner = _open_inner(descriptor, part, way, made)
+        finally:
+            os.close(descriptor)
+        descriptor = inner
+    return descriptor
+
+
+def _open_inner(
+    parent: int, name: str, way: Sequence[str], made: set[tuple[str, ...]] | None
+) -> int:
+    path = "/".join(way)
+    try:
+        return os.open(name, _FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=parent)
+    except FileNotFoundError:
+        if made is None:
+            raise
+    except OSError as exc:
+        raise _refusal(parent, name, path, exc) from exc
+    try:
+        os.mkdir(name, dir_fd=parent)
+        made.add(tuple(way))
+    except FileExistsError:
+        pass
+    except OSError as exc:
+        raise folder_error("make the folder", path, exc) from exc
+    try:
+        return os.open(name, _FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=parent)
+    except OSError as exc:
+        raise _refusal(parent, name, path, exc) from exc
+
+
+def _refusal(parent: int, name: str, path: str, exc: OSError) -> FolderError:
+    """Why a component was not opened, in words."""
+    try:
+        mode = os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode
+    except OSError:
+        return folder_error("open", path, exc)
+    if stat.S_ISLNK(mode):
+        return link_error(path)
+    if exc.errno == errno.ENOTDIR:
+        return FolderError(
+            f"cannot open {path}: a file is in the folder's place",
+            path=path,
+            hint="rename the file",
+        )
+    return folder_error("open", path, exc)
+
+
+def link_error(path: str) -> FolderError:
+    """A symbolic link is in the way."""
+    return FolderError(
+        f"{path} is a symbolic link, which wikisync does not follow",
+        path=path,
+        hint="replace the link by a real file or folder",
+    )
+
+
+def file_status(parent: int, name: str, path: str) -> os.stat_result | None:
+    """What is under a name in an open folder; None where nothing.
+
+    Raises:
+        FolderError: it is not a regular file, or cannot be looked at.
+    """
+    try:
+        status = os.stat(name, dir_fd=parent, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    except OSError as exc:
+        raise folder_error("look at", path, exc) from exc
+    _check_regular(status, path)
+    return status
+
+
+def _check_regular(status: os.stat_result, path: str) -> None:
+    if stat.S_ISLNK(status.st_mode):
+        raise link_error(path)
+    if stat.S_ISDIR(status.st_mode):
+        raise FolderError(
+            f"cannot use {path}: a folder is in the file's place",
+            path=path,
+            hint="rename the folder",
+        )
+    if not stat.S_ISREG(status.st_mode):
+        raise FolderError(f"cannot use {path}: it is not a regular file", path=path)
+
+
+def open_file(parent: int, name: str, path: str) -> int:
+    """Open a regular file for reading; the caller closes it.
+
+    Raises:
+        FileNotFoundError: nothing is there.
+        FolderError: it is a link, no regular file, or cannot be opened.
+    """
+    try:
+        descriptor = os.open(name, _FILE_FLAGS, dir_fd=parent)
+    except FileNotFoundError:
+        raise
+    except OSError as exc:
+        if exc.errno == errno.ELOOP:
+            raise link_error(path) from exc
+        raise folder_error("read", path, exc) from exc
+    try:
+        _check_regular(os.fstat(descriptor), path)
+    except FolderError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+@contextmanager
+def opened_file(root: int, path: str) -> Iterator[int]:
+    """A file below a folder, open for reading.
+
+    Raises:
+        FileNotFoundError: nothing is there.
+        FolderError: a link is on the way, or it cannot be read.
+    """
+    *folders, name = split_path(path)
+    parent = open_folder(root, folders)
+    try:
+        descriptor = open_file(parent, name, path)
+    finally:
+        os.close(parent)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def read_all(descriptor: int, path: str) -> bytes:
+    """The rest of an open file.
+
+    Raises:
+        FolderError: the disk gives an error.
+    """
+    chunks: list[bytes] = []
+    size = os.fstat(descriptor).st_size + 1
+    try:
+        while chunk := os.read(descriptor, max(size, 65_536)):
+            chunks.append(chunk)
+    except OSError as exc:
+        raise folder_error("read", path, exc) from exc
+    return b"".join(chunks)

@@ -1,0 +1,50 @@
+"""Whether a folder's disk takes two names for one."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from wikisync.folder.descent import folder_error
+
+
+@dataclass(frozen=True, slots=True)
+class Folding:
+    """What a disk ignores when it compares names."""
+
+    case: bool = False
+    """``Home`` and ``home`` are one file."""
+    unicode: bool = False
+    """``é`` as one character and as two are one file."""
+
+
+def probe_folding(folder: Path) -> Folding:
+    """Try it with two hidden files, in the folder itself.
+
+    Folding can be a property of a single folder, so no other place will do.
+
+    Raises:
+        FolderError: the folder cannot be written.
+    """
+    stem = f".wikisync-probe-{secrets.token_hex(4)}"
+    return Folding(
+        case=_is_found(folder, f"{stem}-a", f"{stem}-A"),
+        unicode=_is_found(folder, f"{stem}-\u00e9", f"{stem}-e\u0301"),
+    )
+
+
+def _is_found(folder: Path, made: str, asked: str) -> bool:
+    path = folder / made
+    try:
+        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    except OSError as exc:
+        raise folder_error("write in", str(folder), exc) from exc
+    os.close(descriptor)
+    try:
+        return (folder / asked).exists()
+    finally:
+        with suppress(FileNotFoundError):
+            path.unlink()

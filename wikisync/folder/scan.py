@@ -1,0 +1,241 @@
+"""Looking at a wiki's folder: which files are pages, which are attachments.
+
+Only names and file status are read here, no content.  Symbolic links are never
+followed; what is ignored is ignored without a word, what looks like a page but
+cannot be one is a problem.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from wikisync.errors import FolderError
+from wikisync.folder.descent import folder_error, open_folder, opened_root
+from wikisync.folder.ignore import is_ignored_file, is_ignored_folder
+from wikisync.folder.naming import UPLOADS, attachment_path, parse_path
+from wikisync.model import (
+    AttachmentPath,
+    Format,
+    PagePath,
+    Problem,
+    Slug,
+    split_extension,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PageFile:
+    """A page's file as the disk lists it."""
+
+    path: PagePath
+    """As it is on the disk, which need not be the name we would give."""
+    slug: Slug
+    format: Format
+    size: int
+    """In bytes."""
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+
+
+@dataclass(frozen=True, slots=True)
+class ScannedFolder:
+    """What is in a wiki's folder."""
+
+    pages: tuple[PageFile, ...]
+    """In the order of their paths' bytes; one for each slug."""
+    attachments: tuple[AttachmentPath, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    duplicates: frozenset[Slug] = frozenset()
+    """Slugs that more than one file stands for; the first is in ``pages``."""
+    is_complete: bool = True
+    """False when a folder could not be looked into."""
+
+
+def scan_pages(root: Path) -> ScannedFolder:
+    """List a wiki's pages and attachments.
+
+    Raises:
+        FolderError: the folder does not exist or cannot be read.
+    """
+    scan = _Scan()
+    with opened_root(root) as descriptor:
+        scan.look_into(descriptor)
+    return scan.result()
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    path: str
+    status: os.stat_result
+
+
+class _Scan:
+    """One walk through a folder, in which things are collected."""
+
+    def __init__(self) -> None:
+        self._pages: list[PageFile] = []
+        self._attachments: list[AttachmentPath] = []
+        self._problems: list[Problem] = []
+        self._is_complete = True
+
+    def look_into(self, root: int) -> None:
+        """Walk through everything below an open folder."""
+        waiting: list[str] = [""]
+        while waiting:
+            folder = waiting.pop()
+            for entry in self._entries(root, folder):
+                if stat.S_ISDIR(entry.status.st_mode):
+                    waiting.append(entry.path)
+                else:
+                    self._see_file(entry)
+
+    def result(self) -> ScannedFolder:
+        """Everything seen, in order."""
+        first: dict[Slug, PageFile] = {}
+        duplicates: set[Slug] = set()
+        for page in sorted(self._pages, key=lambda page: os.fsencode(page.path)):
+            if first.setdefault(page.slug, page) is not page:
+                duplicates.add(page.slug)
+                self._problems.append(_duplicate(page, first[page.slug]))
+        return ScannedFolder(
+            pages=tuple(first.values()),
+            attachments=tuple(sorted(self._attachments)),
+            problems=tuple(self._problems),
+            duplicates=frozenset(duplicates),
+            is_complete=self._is_complete,
+        )
+
+    def _entries(self, root: int, folder: str) -> Iterator[_Entry]:
+        """What is in a folder and not ignored; a link only as a problem."""
+        try:
+            descriptor = open_folder(root, folder.split("/") if folder else [])
+        except FileNotFoundError:
+            return
+        except FolderError as exc:
+            self._miss(folder, exc)
+            return
+        try:
+            with os.scandir(descriptor) as entries:
+                for entry in entries:
+                    path = f"{folder}/{entry.name}" if folder else entry.name
+                    if not _is_ignored(entry):
+                        yield from self._looked_at(path, entry)
+        except OSError as exc:
+            self._miss(folder, folder_error("list", folder or ".", exc))
+        finally:
+            os.close(descriptor)
+
+    def _looked_at(self, path: str, entry: os.DirEntry[str]) -> Iterator[_Entry]:
+        if entry.is_symlink():
+            if _is_ours(path):
+                self._problems.append(_link(path))
+            return
+        try:
+            yield _Entry(path, entry.stat(follow_symlinks=False))
+        except FileNotFoundError:
+            return
+
+    def _see_file(self, entry: _Entry) -> None:
+        path, status = entry.path, entry.status
+        if not stat.S_ISREG(status.st_mode):
+            return
+        if path.startswith(UPLOADS + "/"):
+            self._see_attachment(path)
+            return
+        found = parse_path(path)
+        if found is not None:
+            self._pages.append(_page_file(PagePath(path), *found, status))
+        elif split_extension(path) is not None:
+            self._problems.append(_not_text(path))
+
+    def _see_attachment(self, path: str) -> None:
+        safe = attachment_path(path)
+        if safe is not None:
+            self._attachments.append(safe)
+            return
+        self._problems.append(
+            Problem(
+                "attachment-name",
+                printable(path),
+                "this name cannot be an attachment's on every disk",
+                "rename the file",
+            )
+        )
+
+    def _miss(self, folder: str, error: FolderError) -> None:
+        self._is_complete = False
+        self._problems.append(
+            Problem(
+                "folder-unreadable",
+                printable(folder) or ".",
+                error.message,
+                error.hint or "",
+            )
+        )
+
+
+def printable(path: str) -> str:
+    """A path for messages, also where its bytes are not text."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def _is_ignored(entry: os.DirEntry[str]) -> bool:
+    if entry.is_dir(follow_symlinks=False):
+        return is_ignored_folder(entry.name)
+    return is_ignored_file(entry.name)
+
+
+def _is_ours(path: str) -> bool:
+    """Whether a link by this name would be a page, an attachment or a folder."""
+    name = path.rpartition("/")[2]
+    return (
+        path.startswith(UPLOADS + "/")
+        or "." not in name
+        or split_extension(name) is not None
+    )
+
+
+def _page_file(
+    path: PagePath, slug: Slug, page_format: Format, status: os.stat_result
+) -> PageFile:
+    return PageFile(
+        path=path,
+        slug=slug,
+        format=page_format,
+        size=status.st_size,
+        mtime_ns=status.st_mtime_ns,
+        ctime_ns=status.st_ctime_ns,
+        inode=status.st_ino,
+    )
+
+
+def _duplicate(page: PageFile, first: PageFile) -> Problem:
+    return Problem(
+        "duplicate-page",
+        page.path,
+        f"is the same page as {first.path}: {page.slug}",
+        "keep one of the two files and move the other away",
+    )
+
+
+def _link(path: str) -> Problem:
+    return Problem(
+        "link-ignored",
+        printable(path),
+        "is a symbolic link, which wikisync does not follow",
+        "replace the link by a real file or folder",
+    )
+
+
+def _not_text(path: str) -> Problem:
+    return Problem(
+        "name-not-text",
+        printable(path),
+        "the name is not UTF-8",
+        "rename the file",
+    )
