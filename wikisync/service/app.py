@@ -13,6 +13,7 @@ import time
 import uuid
 import zlib
 from collections.abc import Awaitable, Callable
+from ipaddress import ip_address
 
 from aiohttp import web
 
@@ -31,7 +32,7 @@ from wikisync.service.bodies import read_body, read_query, spool_folder
 from wikisync.service.call import Call
 from wikisync.service.instance import Service
 from wikisync.service.routing import Match, OtherMethods, RouteTable
-from wikisync.service.settings import MIB
+from wikisync.service.settings import MIB, Limits
 
 log = logging.getLogger(__name__)
 
@@ -160,7 +161,7 @@ async def _dress(
             return web.Response(status=304, headers={"ETag": etag})
     if len(body) >= service.settings.limits.gzip_bytes_min:
         response.headers["Vary"] = "Accept-Encoding"
-        if _takes_gzip(request.headers.get("Accept-Encoding", "")):
+        if _wants_gzip(request, len(body), service.settings.limits):
             response.headers["Content-Encoding"] = "gzip"
             response.body = await _compress(body)
     return response
@@ -171,6 +172,19 @@ async def _compress(body: bytes) -> bytes:
     if len(body) > MIB // 4:
         return await asyncio.to_thread(zlib.compress, body, 1, _GZIP_WBITS)
     return zlib.compress(body, 6, _GZIP_WBITS)
+
+
+def _wants_gzip(request: web.Request, size: int, limits: Limits) -> bool:
+    if size > limits.gzip_loopback_bytes_max and _is_loopback(request.remote):
+        return False
+    return _takes_gzip(request.headers.get("Accept-Encoding", ""))
+
+
+def _is_loopback(address: str | None) -> bool:
+    try:
+        return address is not None and ip_address(address).is_loopback
+    except ValueError:
+        return False
 
 
 def _takes_gzip(header: str) -> bool:

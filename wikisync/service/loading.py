@@ -1,12 +1,37 @@
-"""Loading a folder of wikis into the service.  Replaced below."""
+"""Loading a folder of wikis into the service, as often as one likes.
+
+The files last loaded are remembered in each repository, so that loading again
+carries over only what changed in the folder since, and never undoes what was
+edited through the service.  One load of a wiki is one commit.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import os
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from wikisync.model import WikiOwner
+from wikisync.errors import ServiceError
+from wikisync.folder.naming import attachment_path, parse_path
+from wikisync.model import OwnerKind, WikiOwner, split_extension
+from wikisync.service.editing import Change
 from wikisync.service.instance import Service
+from wikisync.service.manifest import (
+    MANIFEST,
+    GroupEntry,
+    Manifest,
+    ProjectEntry,
+    level_of,
+    parse_manifest,
+)
+from wikisync.service.records import Tables, User
+from wikisync.service.repository import Author, GitRefused, WikiRepository
+from wikisync.service.tree import RepositoryFile, WikiTree
+
+LOCAL_GROUP = "local"
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,9 +39,216 @@ class LoadedFolder:
     """What came of a load."""
 
     token: str | None
+    """The administrator's token, if this run of the service made it."""
     owners: tuple[WikiOwner, ...]
+    """The wikis in the folder, groups first."""
+    ignored: tuple[str, ...] = ()
+    """Files that are neither a page nor an attachment."""
+    kept: tuple[str, ...] = ()
+    """Files that changed in the folder and through the service: left as they are
+    in the service."""
 
 
-async def load_folder(service: Service, path: Path, *, creator: str) -> LoadedFolder:
-    """Put a folder of wikis into the service."""
-    raise NotImplementedError
+@dataclass(frozen=True, slots=True)
+class WikiFiles:
+    """The files of one wiki in a folder."""
+
+    files: dict[str, Path]
+    """Path in the repository to the file on disk."""
+    ignored: tuple[str, ...]
+
+
+async def load_folder(
+    service: Service, folder: Path, *, creator: str, token: str | None = None
+) -> LoadedFolder:
+    """Put a folder's users, groups, projects and wikis into the service.
+
+    When cancelled, the wikis loaded so far stay; loading again goes on.
+
+    Raises:
+        ServiceError: no such folder, nothing in it, or a wrong service.toml.
+    """
+    manifest, root = await asyncio.to_thread(read_manifest, folder)
+    records = service.records
+    author = await records.ask(Tables.user_named, creator)
+    assert author is not None, "the first start makes the administrator"
+    for user in manifest.user:
+        await records.ask(
+            Tables.add_user,
+            user.username,
+            name=user.name,
+            email=user.email,
+            is_admin=user.admin,
+        )
+    owners: list[WikiOwner] = []
+    ignored: list[str] = []
+    kept: list[str] = []
+    for entry in (*manifest.group, *manifest.project):
+        kind, owner_id = await _add_owner(service, entry, author)
+        if entry.wiki is None:
+            continue
+        owners.append(WikiOwner(kind, entry.path))
+        source = await asyncio.to_thread(scan_wiki, root / entry.wiki)
+        ignored.extend(source.ignored)
+        wiki = service.wiki(kind, owner_id)
+        name = Author(author.name, author.email)
+        try:
+            kept += await asyncio.to_thread(
+                load_wiki, wiki.repository, source.files, name
+            )
+        except (OSError, GitRefused) as error:
+            raise ServiceError(f"cannot load {root / entry.wiki}: {error}") from error
+    return LoadedFolder(token, tuple(owners), tuple(ignored), tuple(kept))
+
+
+def read_manifest(folder: Path) -> tuple[Manifest, Path]:
+    """The manifest of a folder, and the folder that its paths count from.
+
+    A folder without one that holds pages is one project, ``local/<its name>``.
+    """
+    if not folder.is_dir():
+        raise ServiceError(
+            f"no folder {folder} to load",
+            hint="name a folder with a service.toml, or with page files",
+        )
+    file = folder / MANIFEST
+    if file.exists():
+        manifest = parse_manifest(_read_text(file), str(file))
+        for table, entries in (
+            ("group", manifest.group),
+            ("project", manifest.project),
+        ):
+            for at, entry in enumerate(entries):
+                _check_wiki_folder(folder, entry, f"{file}: {table}[{at}].wiki")
+        return manifest, folder
+    if not any(_page_path(path) for path, _file in _walk(folder)):
+        raise ServiceError(
+            f"nothing to load in {folder}: no {MANIFEST} and no page files",
+            hint="page files end in .md, .rdoc, .asciidoc, .org and the like",
+        )
+    name = re.sub(r"[^A-Za-z0-9_.]+", "-", folder.resolve().name).strip("-.") or "wiki"
+    project = ProjectEntry(path=f"{LOCAL_GROUP}/{name}", wiki=".")
+    return Manifest(project=(project,)), folder
+
+
+def scan_wiki(folder: Path) -> WikiFiles:
+    """The pages and attachments in a wiki's folder; links are not followed."""
+    files: dict[str, Path] = {}
+    ignored: list[str] = []
+    for path, file in _walk(folder):
+        target = _page_path(path) or attachment_path(path)
+        if target is None or target in files:
+            if path != MANIFEST:
+                ignored.append(str(file))
+        else:
+            files[target] = file
+    return WikiFiles(files, tuple(ignored))
+
+
+def load_wiki(
+    repository: WikiRepository, files: dict[str, Path], author: Author
+) -> list[str]:
+    """Bring what changed in a folder since its last load into the repository.
+
+    Returns:
+        Paths that changed on both sides; the repository's text stays.
+    """
+    stored = repository.store_files(files)
+    before = {file.path: file for file in repository.loaded().files}
+    kept: list[str] = []
+
+    def decide(tree: WikiTree) -> Change:
+        kept[:] = []
+        links: dict[str, RepositoryFile] = {}
+        removes: set[str] = set()
+        for path in before.keys() | stored.keys():
+            old, new, now = before.get(path), stored.get(path), tree.file(path)
+            if _blob(old) == _blob(new) or _blob(now) == _blob(new):
+                continue
+            if _blob(now) != _blob(old):
+                kept.append(path)
+            elif new is not None:
+                links[path] = new
+            else:
+                removes.add(path)
+        return Change("Load folder", links=links, removes=frozenset(removes))
+
+    repository.change(decide, author)
+    repository.remember_loaded(tuple(stored.values()), author)
+    return sorted(kept)
+
+
+async def _add_owner(
+    service: Service, entry: GroupEntry, author: User
+) -> tuple[OwnerKind, int]:
+    records = service.records
+    kind: OwnerKind
+    if isinstance(entry, ProjectEntry):
+        kind = "project"
+        owner_id = await records.ask(
+            Tables.add_project,
+            entry.path,
+            creator_id=author.id,
+            name=entry.name,
+            description=entry.description or None,
+            visibility=entry.visibility,
+            wiki_access_level=entry.wiki_access_level,
+            is_archived=entry.archived,
+            update=True,
+        )
+    else:
+        kind = "group"
+        owner_id = await records.ask(
+            Tables.add_group,
+            entry.path,
+            name=entry.name,
+            description=entry.description,
+            visibility=entry.visibility,
+            wiki_access_level=entry.wiki_access_level,
+            update=True,
+        )
+    for username, role in entry.members.items():
+        user = await records.ask(Tables.user_named, username)
+        assert user is not None, "the manifest names its members as users"
+        await records.ask(Tables.add_member, kind, owner_id, user.id, level_of(role))
+    return kind, owner_id
+
+
+def _check_wiki_folder(folder: Path, entry: GroupEntry, place: str) -> None:
+    if entry.wiki is None:
+        return
+    wiki = (folder / entry.wiki).resolve()
+    if not wiki.is_relative_to(folder.resolve()):
+        raise ServiceError(f"{place}: {entry.wiki} is outside the folder")
+    if not wiki.is_dir():
+        raise ServiceError(f"{place}: there is no folder {entry.wiki}")
+
+
+def _walk(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Files with their path below the folder; no links, no hidden folders."""
+    for parent, directories, names in os.walk(folder):
+        directories[:] = sorted(name for name in directories if name[0] != ".")
+        for name in sorted(names):
+            file = Path(parent, name)
+            if name[0] != "." and file.is_file() and not file.is_symlink():
+                yield file.relative_to(folder).as_posix(), file
+
+
+def _page_path(path: str) -> str | None:
+    """The repository's path of a page file, its own extension kept."""
+    parsed = parse_path(path)
+    split = split_extension(path)
+    if parsed is None or split is None:
+        return None
+    return parsed[0] + path[len(split[0]) :]
+
+
+def _read_text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ServiceError(f"cannot read {file}: {error}") from error
+
+
+def _blob(file: RepositoryFile | None) -> bytes | None:
+    return None if file is None else file.blob

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from wikisync.markup.frontmatter import split_front_matter
 from wikisync.service.repository import WikiRepository
 from wikisync.service.tree import PageFile
 
@@ -130,6 +131,4 @@ def decode_text(content: bytes, bytes_max: int) -> tuple[str, str]:
 
 def front_matter_of(text: str) -> Mapping[str, object]:
     """The mapping in front of a text, empty when there is none."""
-    if not text.startswith(("---", "+++", ";;;")):
-        return {}
-    return {}
+    return split_front_matter(text.replace("\r\n", "\n")).meta

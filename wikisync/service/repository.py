@@ -8,16 +8,21 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import pygit2
 
 from wikisync.service.editing import Change
+from wikisync.service.packing import blob_id, write_blob_pack
+from wikisync.service.settings import MIB
 from wikisync.service.tree import RepositoryFile, WikiTree
 
 DEFAULT_BRANCH = "main"
+LOADED_REFERENCE = "refs/wikisync/loaded"
+PACKED_BYTES_MAX = 4 * MIB
+"""Larger files are streamed into an object of their own."""
 FILE_MODE = 0o100644
 DIRECTORY_MODE = 0o040000
 
@@ -32,6 +37,18 @@ class Author:
     email: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Directory:
+    """A directory of one commit, kept to read only what the next one changed."""
+
+    tree: bytes
+    """Raw id of its tree object, which decides all the rest."""
+    files: tuple[RepositoryFile, ...]
+    """Every file in it and below."""
+    below: Mapping[str, _Directory]
+    """Path to directory, one level."""
+
+
 class GitRefused(Exception):
     """Git would not make a commit of the change; the text says why."""
 
@@ -44,6 +61,7 @@ class WikiRepository:
         self._lock = threading.RLock()
         self._opened: pygit2.Repository | None = None
         self._tree: WikiTree | None = None
+        self._root: _Directory | None = None
 
     def tree(self) -> WikiTree:
         """The default branch as it is now."""
@@ -52,8 +70,12 @@ class WikiRepository:
             if repository is None:
                 return WikiTree(None, ())
             commit = _tip(repository, self.branch())
+            if commit is None:
+                return WikiTree(None, ())
             if self._tree is None or self._tree.commit != commit:
-                self._tree = _read_tree(repository, commit)
+                root = _root(repository, commit)
+                self._root = _walk(repository, root, known=self._root)
+                self._tree = WikiTree(commit, self._root.files)
             return self._tree
 
     def tree_at(self, version: str) -> WikiTree | None:
@@ -66,7 +88,7 @@ class WikiRepository:
                 commit = repository.revparse_single(version).peel(pygit2.Commit)
             except (KeyError, ValueError, pygit2.GitError):
                 return None
-            return _read_tree(repository, str(commit.id))
+            return _tree_of(repository, str(commit.id))
 
     def read(self, blob: bytes) -> bytes:
         """A file's content by its object id."""
@@ -99,6 +121,51 @@ class WikiRepository:
             repository = self._open() or self._create()
             return bytes(repository.create_blob_fromdisk(str(source)).raw)
 
+    def store_files(self, files: Mapping[str, Path]) -> dict[str, RepositoryFile]:
+        """Put many files from disk into the object store, in one pack.
+
+        Args:
+            files: path in the repository to the file on disk.
+
+        Returns:
+            Each path with its blob, to be linked by a later change.
+        """
+        with self._lock:
+            repository = self._open() or self._create()
+            stored: dict[str, RepositoryFile] = {}
+            write_blob_pack(
+                self.path / "objects", self._unknown(repository, files, stored)
+            )
+            return stored
+
+    def loaded(self) -> WikiTree:
+        """The files that the last load of a folder brought."""
+        with self._lock:
+            repository = self._open()
+            if repository is None or LOADED_REFERENCE not in repository.references:
+                return WikiTree(None, ())
+            commit = repository.references[LOADED_REFERENCE].peel(pygit2.Commit)
+            return _tree_of(repository, str(commit.id))
+
+    def remember_loaded(
+        self, files: tuple[RepositoryFile, ...], author: Author
+    ) -> None:
+        """Keep the files of a load, for the next one to compare with."""
+        with self._lock:
+            if {(file.path, file.blob) for file in self.loaded().files} == {
+                (file.path, file.blob) for file in files
+            }:
+                return
+            repository = self._open() or self._create()
+            edits = {file.path: file for file in files}
+            tree = _edit_tree(repository, None, edits)
+            tree = tree or repository.TreeBuilder().write().raw
+            signature = _signature(author)
+            commit = repository.create_commit(
+                None, signature, signature, "Loaded", pygit2.Oid(raw=tree), []
+            )
+            repository.references.create(LOADED_REFERENCE, commit, force=True)
+
     def change(
         self,
         decide: Callable[[WikiTree], Change],
@@ -121,6 +188,24 @@ class WikiRepository:
             repository = self._open() or self._create()
             _commit(repository, change, author, branch or self.branch())
             return self.tree()
+
+    def _unknown(
+        self,
+        repository: pygit2.Repository,
+        files: Mapping[str, Path],
+        stored: dict[str, RepositoryFile],
+    ) -> Iterator[bytes]:
+        """Note every file in ``stored``; give the contents git does not have."""
+        for path, source in files.items():
+            # one file at a time, so that a large folder never fills memory
+            if source.stat().st_size > PACKED_BYTES_MAX:
+                blob = bytes(repository.create_blob_fromdisk(str(source)).raw)
+            else:
+                content = source.read_bytes()
+                blob = blob_id(content)
+                if pygit2.Oid(raw=blob) not in repository:
+                    yield content
+            stored[path] = RepositoryFile(path, blob)
 
     def _open(self) -> pygit2.Repository | None:
         if self._opened is None and self.path.exists():
@@ -145,32 +230,46 @@ def _tip(repository: pygit2.Repository, branch: str) -> str | None:
     return None if reference is None else str(reference.peel(pygit2.Commit).id)
 
 
+def _tree_of(repository: pygit2.Repository, commit: str) -> WikiTree:
+    return WikiTree(commit, _walk(repository, _root(repository, commit)).files)
+
+
 def _root(repository: pygit2.Repository, commit: str) -> bytes:
     return bytes(repository[commit].peel(pygit2.Tree).id.raw)
 
 
-def _read_tree(repository: pygit2.Repository, commit: str | None) -> WikiTree:
-    if commit is None:
-        return WikiTree(None, ())
-    files: list[RepositoryFile] = []
-    _walk(repository, _root(repository, commit), "", files)
-    return WikiTree(commit, files)
-
-
 def _walk(
-    repository: pygit2.Repository, tree: bytes, prefix: str, files: list[RepositoryFile]
-) -> None:
-    """Collect files depth first, which is the byte order of whole paths."""
+    repository: pygit2.Repository,
+    tree: bytes,
+    prefix: str = "",
+    known: _Directory | None = None,
+) -> _Directory:
+    """Read a directory depth first, which is the byte order of whole paths.
+
+    Args:
+        repository: where the tree object is.
+        tree: its raw id.
+        prefix: path of the directory, with a slash at its end.
+        known: the same directory in an earlier commit; what has not changed
+            since is taken from it.
+    """
+    if known is not None and known.tree == tree:
+        return known
+    files: list[RepositoryFile] = []
+    below: dict[str, _Directory] = {}
     for name, mode, raw in _entries(repository, tree):
         try:
             path = prefix + name.decode()
         except UnicodeDecodeError:
             # no JSON can name it, so it is no page and no attachment
             continue
-        if mode == DIRECTORY_MODE:
-            _walk(repository, raw, path + "/", files)
-        else:
+        if mode != DIRECTORY_MODE:
             files.append(RepositoryFile(path, raw, mode))
+            continue
+        earlier = known.below.get(path) if known is not None else None
+        below[path] = _walk(repository, raw, path + "/", earlier)
+        files += below[path].files
+    return _Directory(tree, tuple(files), below)
 
 
 def _entries(
@@ -212,7 +311,7 @@ def _commit(
             tree = repository.TreeBuilder().write().raw
         if tree == before and not is_new_branch:
             return
-        signature = pygit2.Signature(author.name or "unknown", author.email or "-")
+        signature = _signature(author)
         # git refuses when the branch no longer points at the parent
         commit = repository.create_commit(
             None if is_new_branch else reference,
@@ -226,6 +325,10 @@ def _commit(
             repository.references.create(reference, commit)
     except (pygit2.GitError, ValueError, OSError) as error:
         raise GitRefused(str(error)) from error
+
+
+def _signature(author: Author) -> pygit2.Signature:
+    return pygit2.Signature(author.name or "unknown", author.email or "-")
 
 
 def _head_branch(repository: pygit2.Repository) -> str:
@@ -273,6 +376,8 @@ def _edit_tree(
         elif mode == DIRECTORY_MODE:
             builder.remove(name)
     for name, file in here.items():
+        if file is not None and name in became_directory:
+            raise ValueError(f"{name} cannot be a file and a directory")
         if file is not None:
             builder.insert(name, pygit2.Oid(raw=file.blob), file.mode)
         elif name in present and name not in became_directory:

@@ -64,7 +64,9 @@ class RunningService:
         Raises:
             ServiceError: no such folder, or its service.toml is wrong.
         """
-        return await load_folder(self.service, path, creator=ADMIN)
+        return await load_folder(
+            self.service, path, creator=ADMIN, token=self.first_token
+        )
 
 
 @asynccontextmanager

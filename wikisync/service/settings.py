@@ -39,6 +39,9 @@ class Limits:
     counted_rows_max: int = 10_000
     """Lists longer than this carry no totals."""
     gzip_bytes_min: int = 1 * KIB
+    gzip_loopback_bytes_max: int = 1 * MIB
+    """Larger bodies are not compressed for this machine itself, where it costs
+    three times what it saves."""
     page_cache_bytes_max: int = 96 * MIB
     """Encoded pages kept in memory between lists, for all wikis together."""
 

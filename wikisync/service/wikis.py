@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 
 from aiohttp import web
 
@@ -81,8 +82,12 @@ async def show_page(call: Call, kind: OwnerKind) -> web.Response:
     if render_html:
         from wikisync.service.rendering import render_page
 
-        full_path = WikiOwner(kind, owner.full_path)
-        shown = await asyncio.to_thread(render_page, shown, full_path, tree)
+        render = partial(
+            render_page,
+            owner=WikiOwner(kind, owner.full_path),
+            service_url=call.service.url,
+        )
+        shown = await asyncio.to_thread(render, shown, tree, wiki.repository)
     return json_answer(shown)
 
 

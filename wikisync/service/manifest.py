@@ -1,0 +1,137 @@
+"""``service.toml``: which users, groups and projects a folder brings.  Pure.
+
+The file lists tables ``[[user]]``, ``[[group]]`` and ``[[project]]``; every key
+is checked, and a wrong one is named with its place and the nearest right name.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from typing import Literal
+
+import msgspec
+
+from wikisync.errors import ServiceError
+from wikisync.service.access import FeatureLevel, Level, Visibility
+
+MANIFEST = "service.toml"
+
+Role = Literal["guest", "planner", "reporter", "developer", "maintainer", "owner"]
+
+_PATH_PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]*")
+_UNKNOWN = re.compile(r"Object contains unknown field `(?P<key>[^`]*)`")
+_PLACE = re.compile(r" - at `\$?\.?(?P<place>[^`]*)`$")
+
+
+class UserEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Someone who may sign in."""
+
+    username: str
+    name: str = ""
+    email: str = ""
+    admin: bool = False
+
+
+class GroupEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A group, with or without a wiki."""
+
+    path: str
+    name: str = ""
+    description: str = ""
+    visibility: Visibility = "private"
+    wiki_access_level: FeatureLevel = "enabled"
+    wiki: str | None = None
+    """Folder of its wiki's files, relative to the manifest."""
+    members: dict[str, Role] = {}
+
+
+class ProjectEntry(GroupEntry, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A project, with or without a wiki."""
+
+    archived: bool = False
+
+
+class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Everything in the file; groups come before the projects in them."""
+
+    user: tuple[UserEntry, ...] = ()
+    group: tuple[GroupEntry, ...] = ()
+    project: tuple[ProjectEntry, ...] = ()
+
+
+def parse_manifest(text: str, source: str) -> Manifest:
+    """Read a manifest.
+
+    Args:
+        text: the file's content.
+        source: its name, for errors.
+
+    Raises:
+        ServiceError: names the key path that is wrong.
+    """
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ServiceError(f"{source} is not TOML: {error}") from error
+    try:
+        manifest = msgspec.convert(values, Manifest)
+    except msgspec.ValidationError as error:
+        raise _explain(str(error), source) from error
+    _check(manifest, source)
+    return manifest
+
+
+def level_of(role: Role) -> Level:
+    """The access level that a role stands for."""
+    return Level[role.upper()]
+
+
+def _check(manifest: Manifest, source: str) -> None:
+    usernames = {user.username for user in manifest.user}
+    seen: set[str] = set()
+    tables = (("group", manifest.group), ("project", manifest.project))
+    for table, entries in tables:
+        for at, entry in enumerate(entries):
+            place = f"{table}[{at}]"
+            if not all(_PATH_PART.fullmatch(part) for part in entry.path.split("/")):
+                raise ServiceError(
+                    f"{source}: {place}.path: {entry.path!r} is not a path",
+                    hint="use letters, digits, '_', '-', '.' and '/' between groups",
+                )
+            if entry.path.lower() in seen:
+                raise ServiceError(f"{source}: {place}.path: {entry.path} comes twice")
+            seen.add(entry.path.lower())
+            for username in entry.members:
+                if username not in usernames:
+                    raise ServiceError(
+                        f"{source}: {place}.members.{username}: no such user",
+                        hint=f'add [[user]] with username = "{username}"',
+                    )
+
+
+def _explain(text: str, source: str) -> ServiceError:
+    """Our words for msgspec's: the place first, then what is wrong with it."""
+    match = _PLACE.search(text)
+    place = match["place"] if match else ""
+    reason = text[: match.start()] if match else text
+    hint = None
+    unknown = _UNKNOWN.search(reason)
+    if unknown is not None:
+        key = unknown["key"]
+        near = difflib.get_close_matches(key, _keys(place), 1, 0.5)
+        place = f"{place}.{key}" if place else key
+        reason = "no such key"
+        hint = f"did you mean {near[0]}?" if near else None
+    prefix = f"{source}: {place}: " if place else f"{source}: "
+    return ServiceError(prefix + reason[:1].lower() + reason[1:], hint=hint)
+
+
+def _keys(place: str) -> tuple[str, ...]:
+    tables: dict[str, type[msgspec.Struct]] = {
+        "user": UserEntry,
+        "group": GroupEntry,
+        "project": ProjectEntry,
+    }
+    return tables.get(place.partition("[")[0], Manifest).__struct_fields__

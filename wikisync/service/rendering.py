@@ -1,0 +1,95 @@
+"""``render_html``: a page's text through our own markup, links as the service's.
+
+Links become absolute paths, ``/<full path>/-/wikis/<slug>``, as in the real
+service (service-behaviour.md 5.8).  Loaded with the first page that is rendered.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from urllib.parse import quote
+
+import msgspec
+
+from wikisync.markup.links import LinkIndex
+from wikisync.markup.page import MarkupOptions, finish_page, parse_page
+from wikisync.model import AttachmentPath, Format, Page, Slug, WikiOwner
+from wikisync.service.pages import ShownPage, decode_text
+from wikisync.service.repository import WikiRepository
+from wikisync.service.settings import MIB
+from wikisync.service.tree import WikiTree
+
+INCLUDED_BYTES_MAX = 1 * MIB
+
+
+class ServiceUrls:
+    """Addresses inside one wiki, as paths on the service's host."""
+
+    def __init__(self, base: str) -> None:
+        self.base = base
+
+    def page(self, slug: Slug, fragment: str) -> str:
+        """Address of a page."""
+        address = f"{self.base}/{quote(slug)}"
+        return f"{address}#{quote(fragment)}" if fragment else address
+
+    def attachment(self, path: AttachmentPath) -> str:
+        """Address of an attachment: the file route."""
+        return f"{self.base}/{quote(path)}"
+
+    def missing(self, target: str) -> str | None:
+        """A page that is not there yet has an address all the same."""
+        return f"{self.base}/{quote(target)}"
+
+
+def render_page(
+    shown: ShownPage,
+    tree: WikiTree,
+    repository: WikiRepository,
+    *,
+    owner: WikiOwner,
+    service_url: str,
+) -> ShownPage:
+    """The page with HTML for its content; everything else as it was.
+
+    Args:
+        shown: the page with its source.
+        tree: the wiki at the page's commit, which its links lead into.
+        repository: where included pages are read.
+        owner: whose wiki it is, for the addresses.
+        service_url: base URL of the service; full links to it are wiki links.
+    """
+    prefix = "/groups" if owner.kind == "group" else ""
+    base = f"{prefix}/{quote(owner.full_path)}/-/wikis"
+    links = LinkIndex(
+        (Slug(page.slug) for page in tree.pages),
+        (AttachmentPath(f.path) for f in tree.files if f.path.startswith("uploads/")),
+        web_url=service_url + base,
+    )
+    slug = Slug(shown.slug)
+    page = Page(slug, Format(shown.format), shown.content, shown.title)
+
+    def include(target: str) -> str | None:
+        return included_text(tree, repository, slug, target)
+
+    # the pages of the service draw math themselves, so they get its source
+    options = MarkupOptions(math="source")
+    parsed = parse_page(page, options, include=include)
+    rendered = finish_page(parsed, links, ServiceUrls(base))
+    return msgspec.structs.replace(shown, content=rendered.html)
+
+
+def included_text(
+    tree: WikiTree, repository: WikiRepository, slug: str, target: str
+) -> str | None:
+    """The text that an include of a page names: a file, or a page by its slug."""
+    path = posixpath.normpath(posixpath.join(posixpath.dirname(slug), target))
+    file = tree.file(path)
+    page = tree.find(path) if file is None else None
+    blob = file.blob if file is not None else page.blob if page is not None else None
+    if blob is None:
+        return None
+    content = repository.read(blob)
+    if len(content) > INCLUDED_BYTES_MAX or b"\0" in content:
+        return None
+    return decode_text(content, INCLUDED_BYTES_MAX)[0]
