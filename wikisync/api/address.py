@@ -65,7 +65,8 @@ class ServiceAddress:
 
     def is_same_origin(self, other: URL) -> bool:
         """Whether a URL leads to this very scheme, host and port."""
-        return other.absolute and other.origin() == self.root.origin()
+        ours = (self.root.scheme, self.root.raw_host, self.root.port)
+        return ours == (other.scheme, other.raw_host, other.port)
 
     def __str__(self) -> str:
         return str(self.root)

@@ -39,7 +39,7 @@ NOT_THE_API_HINT = (
     "give the service's base URL, like https://gitlab.example.com; "
     "a sign-in page or a proxy may also stand in front of it"
 )
-HOW_TO_GET_A_TOKEN = (
+AUTHENTICATION_HINT = (
     "make a personal access token with the scope read_api (to write: api) "
     "and set WIKISYNC_TOKEN to it"
 )
@@ -290,7 +290,7 @@ def _rejected(answer: Answer, purpose: Purpose) -> RemoteError:
 def _unauthorized(answer: Answer, purpose: Purpose) -> AuthenticationFailed:
     text = said(answer).lower()
     if not purpose.has_token:
-        reason, hint = "the service wants a token", HOW_TO_GET_A_TOKEN
+        reason, hint = "the service wants a token", AUTHENTICATION_HINT
     elif "expired" in text:
         reason = "the token has expired"
         hint = "make a new token and set WIKISYNC_TOKEN to it"
@@ -299,7 +299,7 @@ def _unauthorized(answer: Answer, purpose: Purpose) -> AuthenticationFailed:
         hint = "make a new token and set WIKISYNC_TOKEN to it"
     else:
         reason = "the service does not know this token"
-        hint = f"check WIKISYNC_TOKEN: it must be a token of this service; {HOW_TO_GET_A_TOKEN}"
+        hint = f"check WIKISYNC_TOKEN; or {AUTHENTICATION_HINT}"
     return AuthenticationFailed(
         f"cannot {purpose.action}: {reason}; {_quoted(answer)}",
         url=answer.url,

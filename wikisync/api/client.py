@@ -236,7 +236,7 @@ class Client:
             answer = await self._session.exchange(request)
             return _decoded(answer, kind, request.purpose)
 
-        return await self._repeated(request.is_write, attempt)
+        return await self._repeated(request, attempt)
 
     async def fetch_each(self, request: Request, kind: type[T]) -> AsyncIterator[T]:
         """Ask for one JSON list and decode its records when they are wanted.
@@ -250,7 +250,7 @@ class Client:
             records = decode_each(answer, kind, request.purpose)
             return records, _first_of(records)
 
-        records, first = await self._repeated(request.is_write, attempt)
+        records, first = await self._repeated(request, attempt)
         for record in chain(first, records):
             yield record
 
@@ -267,7 +267,7 @@ class Client:
         async def attempt() -> Answer:
             return await self._session.exchange(request)
 
-        return await self._repeated(request.is_write, attempt)
+        return await self._repeated(request, attempt)
 
     async def walk(self, request: Request, kind: type[T]) -> AsyncIterator[T]:
         """Every record of a paged list, asking for the next part when needed.
@@ -298,7 +298,8 @@ class Client:
             chunks = self._session.read_file(url, purpose)
             return chunks, await anext(chunks, b"")
 
-        chunks, first = await self._repeated(purpose.is_write, attempt)
+        request = Request("GET", url.raw_path, purpose)
+        chunks, first = await self._repeated(request, attempt)
         async with aclosing(chunks):
             if first:
                 yield first
@@ -323,7 +324,7 @@ class Client:
             records = _decoded(answer, list[kind], part.purpose)  # type: ignore[valid-type]
             return records, next_query(answer.headers, part.query)
 
-        return await self._repeated(part.is_write, attempt)
+        return await self._repeated(part, attempt)
 
     def _following(
         self, first: Request, query: str | None, asked: set[str]
@@ -339,14 +340,16 @@ class Client:
         asked.add(query)
         return replace(first, query=query)
 
-    async def _repeated(self, is_write: bool, attempt: Callable[[], Awaitable[T]]) -> T:
+    async def _repeated(
+        self, request: Request, attempt: Callable[[], Awaitable[T]]
+    ) -> T:
         """Make attempts until one succeeds, or no further one is allowed.
 
         After a 429 the whole client is quiet, not only the request that got it.
         """
         loop = retrying(
             self.settings,
-            is_write=is_write,
+            is_write=request.is_write,
             sleep=self._sleep,
             random=self._random,
             clock=self._clock,
@@ -359,7 +362,7 @@ class Client:
                 self._note(failure)
                 raise
 
-        await self._wait_for_quiet()
+        await self._wait_for_quiet(request)
         try:
             return await loop(noted)
         except PassingFailure as failure:
@@ -368,14 +371,22 @@ class Client:
     def _note(self, failure: PassingFailure) -> None:
         if isinstance(failure.error, RateLimited):
             pause = pause_s(failure, 1, self.settings, lambda: 0.0)
-            pause = min(pause, self.settings.rate_limit_pause_max_s)
             self._quiet_until = max(self._quiet_until, self._clock() + pause)
 
-    async def _wait_for_quiet(self) -> None:
+    async def _wait_for_quiet(self, request: Request) -> None:
         pause = self._quiet_until - self._clock()
-        if pause > 0:
-            log.debug("the service asked for a pause: waiting %.1f s", pause)
-            await self._sleep(pause)
+        if pause <= 0:
+            return
+        if pause > self.settings.rate_limit_pause_max_s:
+            raise RateLimited(
+                f"cannot {request.purpose.action}: the service wants no requests "
+                f"for another {pause:.0f} s",
+                url=without_secrets(self.address.url(request.path)),
+                retry_after_s=pause,
+                hint="wait and try again, or let fewer programs use this token",
+            )
+        log.debug("the service asked for a pause: waiting %.1f s", pause)
+        await self._sleep(pause)
 
 
 def _first_of(records: Iterator[T]) -> list[T]:

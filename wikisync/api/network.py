@@ -102,7 +102,7 @@ def _unreachable(
         hint = "check the port of the URL and that the service runs"
     else:
         reason = f"{host} cannot be reached"
-        hint = "check the URL and the network, a proxy or a VPN included"
+        hint = "check the URL (http against https, the port) and the network"
     return Unavailable(f"cannot {purpose.action}: {reason}", url=url, hint=hint)
 
 

@@ -25,8 +25,8 @@ from yarl import URL
 from wikisync import __version__
 from wikisync.api.address import ServiceAddress, without_secrets
 from wikisync.api.answers import (
+    AUTHENTICATION_HINT,
     NOT_THE_API_HINT,
-    HOW_TO_GET_A_TOKEN,
     Answer,
     Purpose,
     error_of,
@@ -264,7 +264,7 @@ class Session:
                 f"cannot {purpose.action}: {shown} sends to a sign-in page ({goal})",
                 url=shown,
                 status=response.status,
-                hint=f"a single sign-on may stand in front of the API; {HOW_TO_GET_A_TOKEN}",
+                hint=f"a single sign-on may stand before it; {AUTHENTICATION_HINT}",
             )
         if target.user or not self.address.is_same_origin(target):
             raise ProtocolViolation(

@@ -1,0 +1,446 @@
+"""What each status and each body of the service becomes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import msgspec
+import pytest
+from multidict import CIMultiDict
+
+from wikisync.api.answers import (
+    Answer,
+    CutAnswer,
+    Purpose,
+    UnknownRoute,
+    decode,
+    decode_each,
+    decode_written,
+    error_of,
+    said,
+)
+from wikisync.api.schema import WikiPageRecord
+from wikisync.errors import (
+    AuthenticationFailed,
+    NotFound,
+    PermissionDenied,
+    ProtocolViolation,
+    RateLimited,
+    Rejected,
+    RemoteError,
+    Unavailable,
+)
+
+URL = "https://gitlab.example.com/api/v4/x"
+JSON = "application/json"
+LIST = Purpose("list the pages of project a/b", "wiki", "project", "a/b")
+GROUP_LIST = Purpose("list the pages of group g", "wiki", "group", "g")
+PAGE = Purpose("read page home of project a/b", "page", "project", "a/b")
+EDIT = replace(PAGE, action="edit page home of project a/b", is_write=True)
+PROJECT = Purpose("read project a/b", "project", "project", "a/b")
+SERVICE = Purpose("read the version")
+
+
+def answer(status: int, body: object, content_type: str = JSON) -> Answer:
+    encoded = body if isinstance(body, bytes) else json.dumps(body).encode()
+    headers = CIMultiDict({"content-type": content_type})
+    return Answer(status, headers, encoded, URL)
+
+
+def message(text: object) -> dict[str, object]:
+    return {"message": text}
+
+
+def error(text: str, **more: str) -> dict[str, object]:
+    return {"error": text, **more}
+
+
+@pytest.mark.parametrize(
+    ("purpose", "status", "body", "kind", "reason", "hint"),
+    [
+        (
+            SERVICE,
+            401,
+            message("401 Unauthorized"),
+            AuthenticationFailed,
+            "does not know this token; it says: 401 Unauthorized",
+            "check WIKISYNC_TOKEN",
+        ),
+        (
+            replace(SERVICE, has_token=False),
+            401,
+            message("401 Unauthorized"),
+            AuthenticationFailed,
+            "the service wants a token",
+            "set WIKISYNC_TOKEN",
+        ),
+        (
+            SERVICE,
+            401,
+            error("invalid_token", error_description="Token is expired. Renew."),
+            AuthenticationFailed,
+            "the token has expired; it says: Token is expired. Renew.",
+            "make a new token",
+        ),
+        (
+            SERVICE,
+            401,
+            error("invalid_token", error_description="Token was revoked."),
+            AuthenticationFailed,
+            "the token was revoked",
+            "make a new token",
+        ),
+        (
+            EDIT,
+            403,
+            error(
+                "insufficient_scope",
+                error_description="The request requires higher privileges",
+                scope="api read_api",
+            ),
+            PermissionDenied,
+            "the token lacks a scope (any of: api read_api)",
+            "a token with that scope",
+        ),
+        (
+            EDIT,
+            403,
+            error("insufficient_scope"),
+            PermissionDenied,
+            "(any of: api)",
+            "a token with that scope",
+        ),
+        (
+            EDIT,
+            403,
+            message("403 Forbidden"),
+            PermissionDenied,
+            "this token may not change it",
+            "role Developer, deleting Maintainer; an archived project",
+        ),
+        (
+            LIST,
+            403,
+            message("403 Forbidden"),
+            PermissionDenied,
+            "the wiki of project a/b is disabled",
+            "the project's settings",
+        ),
+        (
+            GROUP_LIST,
+            403,
+            message("403 Forbidden"),
+            PermissionDenied,
+            "the wiki of group g is not available",
+            "paid tier",
+        ),
+        (
+            LIST,
+            403,
+            message("403 Forbidden - Your account has been blocked"),
+            PermissionDenied,
+            "the account of this token is barred",
+            "who runs the service",
+        ),
+        (
+            PROJECT,
+            403,
+            message("403 Forbidden"),
+            PermissionDenied,
+            "this token may not see it",
+            "a member",
+        ),
+        (
+            LIST,
+            404,
+            message("404 Project Not Found"),
+            NotFound,
+            "project a/b does not exist or is hidden",
+            "may also not be allowed",
+        ),
+        (
+            replace(LIST, has_token=False),
+            404,
+            message("404 Project Not Found"),
+            NotFound,
+            "project a/b does not exist or is hidden",
+            "if it is private, set WIKISYNC_TOKEN",
+        ),
+        (
+            PAGE,
+            404,
+            message("404 Project Not Found"),
+            NotFound,
+            "project a/b does not exist or is hidden",
+            "check its path",
+        ),
+        (
+            GROUP_LIST,
+            404,
+            message("404 Group Not Found"),
+            NotFound,
+            "group g does not exist or is hidden",
+            "check its path",
+        ),
+        (
+            PAGE,
+            404,
+            message("404 Wiki Page Not Found"),
+            NotFound,
+            "there is no such page",
+            "list the pages",
+        ),
+        (
+            GROUP_LIST,
+            404,
+            error("404 Not Found"),
+            UnknownRoute,
+            "this service has no group wikis",
+            "paid tier",
+        ),
+        (
+            PROJECT,
+            404,
+            error("404 Not Found"),
+            UnknownRoute,
+            "the service knows no such address",
+            "the numeric id",
+        ),
+        (
+            SERVICE,
+            404,
+            error("404 Not Found"),
+            UnknownRoute,
+            "the service knows no such address",
+            "base URL",
+        ),
+        (
+            SERVICE,
+            404,
+            message("404 Not found"),
+            NotFound,
+            "the service does not have it",
+            "base URL",
+        ),
+        (
+            EDIT,
+            400,
+            error("title is missing, content is missing"),
+            Rejected,
+            "the service refused it; it says: title is missing, content is missing",
+            "",
+        ),
+        (
+            EDIT,
+            400,
+            message({"title": ["can't be blank", "is odd"], "base": ["Duplicate"]}),
+            Rejected,
+            "it says: title can't be blank, is odd; Duplicate",
+            "",
+        ),
+        (
+            EDIT,
+            405,
+            message("Non GET methods are not allowed for moved projects"),
+            Rejected,
+            "it says: Non GET methods are not allowed for moved projects",
+            "numeric id",
+        ),
+        (EDIT, 409, message("409 Conflict"), Rejected, "collides", "look at the page"),
+        (SERVICE, 410, error("API V3"), Rejected, "no longer has this API", "4"),
+        (EDIT, 412, message("412"), Rejected, "the service refused it", ""),
+        (
+            EDIT,
+            413,
+            message("413 Request Entity Too Large"),
+            Rejected,
+            "it is too large for the service",
+            "raise its limit",
+        ),
+        (EDIT, 414, message("414"), Rejected, "its address is too long", "shorter"),
+        (
+            EDIT,
+            422,
+            message("Could not delete wiki page"),
+            Rejected,
+            "it says: Could not delete wiki page",
+            "",
+        ),
+        (
+            LIST,
+            429,
+            message({"error": "Try again later."}),
+            RateLimited,
+            "too many requests; it says: Try again later.",
+            "wait",
+        ),
+        (
+            LIST,
+            500,
+            message("500 Internal Server Error"),
+            Unavailable,
+            "failed with 500 Internal Server Error",
+            "try again later",
+        ),
+        (LIST, 503, message("Maintenance"), Unavailable, "Maintenance", "later"),
+        (LIST, 599, message("odd"), Unavailable, "failed with 599; it says", "later"),
+        (LIST, 408, message("late"), Unavailable, "408 Request Timeout", "later"),
+        (LIST, 206, message(""), ProtocolViolation, "status 206 Partial", "base URL"),
+    ],
+)
+def test_statuses_become_errors_that_say_what_to_do(
+    purpose: Purpose,
+    status: int,
+    body: object,
+    kind: type[RemoteError],
+    reason: str,
+    hint: str,
+) -> None:
+    failed = error_of(answer(status, body), purpose)
+
+    assert type(failed) is kind
+    assert failed.message.startswith(f"cannot {purpose.action}: ")
+    assert reason in failed.message
+    assert hint in (failed.hint or "")
+    assert (failed.status, failed.url) == (status, URL)
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind", "message"),
+    [
+        (404, b"<html>nginx", ProtocolViolation, "not a GitLab-compatible API"),
+        (400, b"<html>nginx", ProtocolViolation, "not a GitLab-compatible API"),
+        (413, b"<html>nginx", Rejected, "too large for the service; status 413"),
+        (502, b"<html>nginx", Unavailable, "502 Bad Gateway; status 502"),
+        (401, b"<html>nginx", AuthenticationFailed, "does not know this token"),
+    ],
+)
+def test_web_pages_in_place_of_errors_are_not_quoted(
+    status: int, body: bytes, kind: type[RemoteError], message: str
+) -> None:
+    failed = error_of(answer(status, body, "text/html; charset=utf-8"), LIST)
+
+    assert type(failed) is kind
+    assert message in failed.message
+    assert "nginx" not in failed.message
+
+
+def test_a_rate_limit_as_plain_text_is_quoted_and_keeps_its_pause() -> None:
+    failed = error_of(
+        answer(429, b"Retry later\n", "text/plain"), LIST, retry_after_s=7.0
+    )
+
+    assert isinstance(failed, RateLimited)
+    assert failed.retry_after_s == 7.0
+    assert failed.message.endswith("it says: Retry later")
+
+
+def test_a_failure_names_the_request_in_the_log_of_the_service() -> None:
+    crashed = answer(500, message("500"))
+    crashed = replace(crashed, headers={**crashed.headers, "X-Request-Id": "01ABC"})
+
+    assert "request 01ABC" in (error_of(crashed, LIST).hint or "")
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "text"),
+    [
+        (b"", JSON, ""),
+        (b"null", JSON, ""),
+        (b"[1]", JSON, ""),
+        (b"{", JSON, ""),
+        (b'{"message":"\xff"}', JSON, ""),
+        (b"[" * 100_000, JSON, ""),
+        (b'{"message":null,"error":"e"}', JSON, "e"),
+        (b'{"message":5}', JSON, "5"),
+        (b'{"message":{"a":{"b":{"c":{"d":{"e":{"f":1}}}}}}}', JSON, "a b c d e …"),
+        (b'{"message":"a\\n\\u001b[31mb\\u202e  c"}', JSON, "a [31mb c"),
+        (b"a\xffb\r\n", "text/plain", "a�b"),
+        (b"x" * 1000, "text/plain", "x" * 299 + "…"),
+        (b"{}", "application/problem+json", ""),
+        (b"x", "image/png", ""),
+        (b"x", "", ""),
+    ],
+)
+def test_words_of_the_service_are_one_safe_line(
+    body: bytes, content_type: str, text: str
+) -> None:
+    assert said(answer(400, body, content_type)) == text
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b"", "the answer is empty"),
+        (b"null", "another shape: expected `array`, got `null`"),
+        (b"{}", "another shape: expected `array`, got `object`"),
+        (b'[{"slug":"a"},{"format":"org"}]', "required field `slug` - at `$[1]`"),
+        (b'[{"slug":7}]', "expected `str`, got `int` - at `$[0].slug`"),
+        (b'[{"slug":"\xff"}]', "the JSON is not UTF-8"),
+        (b"[}", "the JSON is wrong"),
+        (b'[{"slug":"a","front_matter":' + b'{"a":' * 100_000, "nested too deep"),
+    ],
+)
+def test_a_success_of_the_wrong_shape_is_named(body: bytes, message: str) -> None:
+    with pytest.raises(ProtocolViolation) as failed:
+        decode(answer(200, body), tuple[WikiPageRecord, ...], LIST)
+
+    assert message in failed.value.message
+    assert URL in failed.value.message
+
+
+@pytest.mark.parametrize("content_type", ["text/html", "text/plain", ""])
+def test_a_success_that_is_not_json_is_no_api(content_type: str) -> None:
+    with pytest.raises(ProtocolViolation, match="not a GitLab-compatible API"):
+        decode(answer(200, b"[]", content_type), list[WikiPageRecord], LIST)
+
+
+@pytest.mark.parametrize("size", [1, 10, 15, 17, 18])
+def test_json_that_ends_early_is_cut(size: int) -> None:
+    whole = b'[{"slug":"a/b \xc3\xa9"}]'
+
+    with pytest.raises(CutAnswer, match=f"cut after {size} bytes"):
+        decode(answer(200, whole[:size]), list[WikiPageRecord], LIST)
+
+
+def test_unknown_keys_are_ignored_and_absent_ones_survive() -> None:
+    body = [{"slug": "a", "format": "creole", "new_key": {"deep": [1]}}]
+
+    (page,) = decode(answer(200, body), list[WikiPageRecord], LIST)
+
+    assert page == WikiPageRecord(slug="a", format="creole")
+
+
+def test_records_are_decoded_one_by_one() -> None:
+    records = decode_each(
+        answer(200, [{"slug": "a"}, {"slug": 5}]), WikiPageRecord, LIST
+    )
+
+    assert next(records).slug == "a"
+    with pytest.raises(ProtocolViolation, match="another shape"):
+        next(records)
+
+
+@pytest.mark.parametrize("body", [b"null", b"{}", b"[]", b'"home"', b'{"slug":null}'])
+def test_a_write_answered_without_a_page_is_a_refusal(body: bytes) -> None:
+    """Success with ``null`` is how the service answers a rename onto a page."""
+    with pytest.raises(Rejected, match="did not answer with the page") as failed:
+        decode_written(answer(200, body), WikiPageRecord, EDIT)
+
+    assert "another page may have that title" in (failed.value.hint or "")
+
+
+def test_a_write_answered_with_half_a_page_may_have_been_made() -> None:
+    with pytest.raises(CutAnswer) as failed:
+        decode_written(answer(200, b'{"slug":'), WikiPageRecord, EDIT)
+
+    assert "may have been made" in (failed.value.hint or "")
+
+
+def test_a_written_page_is_its_record() -> None:
+    body = {"slug": "a", "content": "x"}
+
+    page = decode_written(answer(201, body), WikiPageRecord, EDIT)
+
+    assert msgspec.to_builtins(page)["content"] == "x"

@@ -1,0 +1,450 @@
+"""Repetition, pauses, limits and lists, on a played network."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import Any
+
+import pytest
+
+from tests.api.conftest import SERVICE, ClientMaker
+from tests.api.faketime import FakeTime
+from tests.support.network import PlayedNetwork
+from wikisync.api.client import Client
+from wikisync.api.settings import ClientSettings
+from wikisync.api.wikis import Wiki
+from wikisync.errors import (
+    AuthenticationFailed,
+    NotFound,
+    ProtocolViolation,
+    RateLimited,
+    Unavailable,
+)
+from wikisync.model import WikiOwner
+
+API = f"{SERVICE}/api/v4"
+VERSION = f"{API}/version"
+PROJECTS = re.compile(re.escape(f"{API}/projects?") + ".*")
+ANSWER = {"version": "17.0.0"}
+LIMITED = {"message": {"error": "This endpoint has been requested too many times."}}
+
+
+def asked(network: PlayedNetwork) -> list[str]:
+    """Every URL asked, in order of its first request."""
+    return [str(url) for (_, url), calls in network.requests.items() for _ in calls]
+
+
+def project(number: int) -> dict[str, object]:
+    return {"id": number, "path_with_namespace": f"docs/p{number}"}
+
+
+def link(url: str) -> dict[str, str]:
+    return {"Link": f'<{url}>; rel="next"'}
+
+
+async def numbers(client: Client, **options: Any) -> list[int]:
+    return [found.id async for found in client.projects(**options)]
+
+
+async def test_the_probes_of_a_service(client: Client, network: PlayedNetwork) -> None:
+    network.get(VERSION, payload={"version": "17.0.0", "revision": "abc"})
+    network.get(f"{API}/user", payload={"id": 1, "username": "maria"})
+    network.get(
+        f"{API}/personal_access_tokens/self",
+        payload={"id": 5, "scopes": ["api"], "expires_at": "2027-01-01"},
+    )
+
+    assert (await client.version()).revision == "abc"
+    assert (await client.current_user()).username == "maria"
+    assert (await client.current_token()).scopes == ("api",)
+
+
+@pytest.mark.parametrize("status", [500, 502, 503, 504, 408])
+async def test_a_read_that_failed_on_the_way_is_repeated(
+    status: int, client: Client, network: PlayedNetwork, time: FakeTime
+) -> None:
+    network.get(VERSION, status=status, repeat=2)
+    network.get(VERSION, payload=ANSWER)
+
+    assert (await client.version()).version == "17.0.0"
+    assert time.slept == [0.25, 0.5]
+
+
+async def test_a_read_that_never_succeeds_ends_with_its_last_error(
+    client: Client, network: PlayedNetwork, time: FakeTime
+) -> None:
+    network.get(VERSION, status=502, body="<html>", content_type="text/html", repeat=9)
+
+    with pytest.raises(Unavailable, match="502 Bad Gateway"):
+        await client.version()
+
+    assert len(asked(network)) == 5
+    assert time.slept == [0.25, 0.5, 1.0, 2.0]
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 422])
+async def test_a_refusal_is_not_repeated(
+    status: int, client: Client, network: PlayedNetwork, time: FakeTime
+) -> None:
+    network.get(VERSION, status=status, payload={"message": "no"}, repeat=True)
+
+    with pytest.raises(Exception, match="cannot read the version"):
+        await client.version()
+
+    assert len(asked(network)) == 1
+    assert time.slept == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "slept"),
+    [
+        (
+            {
+                "body": "Retry later",
+                "content_type": "text/plain",
+                "headers": {"Retry-After": "7"},
+            },
+            7.25,
+        ),
+        (
+            {
+                "payload": LIMITED,
+                "headers": {
+                    "Retry-After": "Thu, 01 Jan 2026 12:00:20 GMT",
+                    "Date": "Thu, 01 Jan 2026 12:00:00 GMT",
+                },
+            },
+            20.25,
+        ),
+        ({"payload": LIMITED}, 60.25),
+        ({"body": "Retry later", "content_type": "text/plain"}, 60.25),
+    ],
+)
+async def test_a_rate_limit_is_waited_for(
+    answer: dict[str, Any],
+    slept: float,
+    client: Client,
+    network: PlayedNetwork,
+    time: FakeTime,
+) -> None:
+    network.get(VERSION, status=429, **answer)
+    network.get(VERSION, payload=ANSWER)
+
+    await client.version()
+
+    assert time.slept == [slept]
+
+
+async def test_a_rate_limit_longer_than_we_wait_says_how_long(
+    client: Client, network: PlayedNetwork, time: FakeTime
+) -> None:
+    network.get(VERSION, status=429, headers={"Retry-After": "3600"})
+
+    with pytest.raises(RateLimited) as failed:
+        await client.version()
+
+    assert failed.value.retry_after_s == 3600.0
+    assert time.slept == []
+
+
+async def test_maintenance_with_a_time_is_waited_for(
+    client: Client, network: PlayedNetwork, time: FakeTime
+) -> None:
+    network.get(VERSION, status=503, headers={"Retry-After": "12"})
+    network.get(VERSION, payload=ANSWER)
+
+    await client.version()
+
+    assert time.slept == [12.25]
+
+
+async def test_a_rate_limit_makes_other_requests_wait_too(
+    make_client: ClientMaker, network: PlayedNetwork, time: FakeTime
+) -> None:
+    network.get(VERSION, status=429, headers={"Retry-After": "100"})
+    network.get(f"{API}/user", payload={"id": 1, "username": "maria"})
+
+    async with make_client(settings=ClientSettings(attempts_max=1)) as client:
+        with pytest.raises(RateLimited):
+            await client.version()
+        time.now += 30.0
+        await client.current_user()
+
+    assert time.slept == [70.0]
+
+
+async def test_a_pause_longer_than_we_wait_is_not_broken_by_other_requests(
+    client: Client, network: PlayedNetwork, time: FakeTime
+) -> None:
+    network.get(VERSION, status=429, headers={"Retry-After": "3600"}, repeat=True)
+    with pytest.raises(RateLimited):
+        await client.version()
+    time.now += 600.0
+
+    with pytest.raises(RateLimited, match="no requests for another 3000 s") as failed:
+        await client.current_user()
+
+    assert failed.value.retry_after_s == 3000.0
+    assert len(asked(network)) == 1
+
+
+async def test_one_operation_has_a_deadline(
+    make_client: ClientMaker, network: PlayedNetwork, time: FakeTime
+) -> None:
+    network.get(VERSION, status=429, headers={"Retry-After": "50"}, repeat=True)
+
+    async with make_client(settings=ClientSettings(deadline_s=120.0)) as client:
+        with pytest.raises(RateLimited):
+            await client.version()
+
+    assert time.slept == [50.25, 50.5]
+
+
+async def test_writes_are_repeated_after_a_rate_limit_alone(
+    wiki: Wiki, network: PlayedNetwork, time: FakeTime
+) -> None:
+    pages = f"{API}/projects/7/wikis"
+    network.post(pages, status=429, headers={"Retry-After": "1"})
+    network.post(pages, status=503, repeat=True)
+
+    with pytest.raises(Unavailable):
+        await wiki.create_page("home", "text")
+
+    assert len(asked(network)) == 2
+    assert time.slept == [1.25]
+
+
+@pytest.mark.parametrize("status", [500, 502, 503, 504])
+async def test_a_write_that_failed_on_the_way_is_not_repeated(
+    status: int, wiki: Wiki, network: PlayedNetwork
+) -> None:
+    network.put(f"{API}/projects/7/wikis/home", status=status, repeat=True)
+
+    with pytest.raises(Unavailable):
+        await wiki.edit_page("home", content="text")
+
+    assert len(asked(network)) == 1
+
+
+class Gate:
+    """Holds requests back and counts those in flight."""
+
+    def __init__(self) -> None:
+        self.opened = asyncio.Event()
+        self.now = 0
+        self.most = 0
+
+    async def pass_through(self, _url: object, **_options: object) -> None:
+        self.now += 1
+        self.most = max(self.most, self.now)
+        await self.opened.wait()
+        self.now -= 1
+
+
+async def settle() -> None:
+    """Let every task run as far as it can without a network."""
+    for _ in range(50):
+        await asyncio.sleep(0)
+
+
+async def test_no_more_than_eight_reads_are_in_flight(
+    client: Client, network: PlayedNetwork
+) -> None:
+    gate = Gate()
+    network.get(VERSION, payload=ANSWER, repeat=True, callback=gate.pass_through)
+
+    async with asyncio.TaskGroup() as tasks:
+        for _ in range(30):
+            tasks.create_task(client.version())
+        await settle()
+        gate.opened.set()
+
+    assert gate.most == 8
+    assert len(asked(network)) == 30
+
+
+async def test_writes_to_one_wiki_are_serial_whoever_makes_them(
+    client: Client, network: PlayedNetwork
+) -> None:
+    gate = Gate()
+    page = re.compile(re.escape(f"{API}/projects/") + ".*")
+    answer = {"slug": "home"}
+    network.put(page, payload=answer, repeat=True, callback=gate.pass_through)
+    network.post(page, payload=answer, repeat=True, callback=gate.pass_through)
+    network.delete(page, status=204, repeat=True, callback=gate.pass_through)
+    owner = WikiOwner("project", "docs/handbook")
+    by_path, by_id = Wiki(client, owner), Wiki(client, owner, 7)
+
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(by_path.edit_page("home", content="a"))
+        tasks.create_task(by_id.create_page("other", "b"))
+        tasks.create_task(by_id.delete_page("third"))
+        await settle()
+        gate.opened.set()
+
+    assert gate.most == 1
+    assert len(asked(network)) == 3
+
+
+async def test_writes_to_different_wikis_go_side_by_side(
+    client: Client, network: PlayedNetwork
+) -> None:
+    gate = Gate()
+    page = re.compile(re.escape(f"{API}/projects/") + ".*")
+    network.delete(page, status=204, repeat=True, callback=gate.pass_through)
+
+    async with asyncio.TaskGroup() as tasks:
+        for name in ("docs/a", "docs/b"):
+            wiki = Wiki(client, WikiOwner("project", name))
+            tasks.create_task(wiki.delete_page("home"))
+        await settle()
+        gate.opened.set()
+
+    assert gate.most == 2
+
+
+async def test_projects_are_asked_for_by_keyset(
+    client: Client, network: PlayedNetwork
+) -> None:
+    network.get(PROJECTS, payload=[])
+
+    assert await numbers(client, membership=True, search="a b&c") == []
+    query = dict(next(iter(network.requests))[1].query)
+    assert query == {
+        "pagination": "keyset",
+        "order_by": "id",
+        "sort": "asc",
+        "per_page": "100",
+        "membership": "true",
+        "search": "a b&c",
+    }
+
+
+async def test_a_list_is_followed_by_the_query_of_its_links(
+    make_client: ClientMaker, network: PlayedNetwork
+) -> None:
+    """The link names the host that the service is configured with: not ours."""
+    first = re.compile(r"https://front\.example/git/api/v4/projects\?order_by.*")
+    next_part = "https://front.example/git/api/v4/projects?id_after=2&sort=asc"
+    network.get(
+        first,
+        payload=[project(1), project(2)],
+        headers=link("https://inside:8443/api/v4/projects?id_after=2&sort=asc"),
+    )
+    network.get(next_part, payload=[project(3)])
+
+    async with make_client("https://front.example/git") as client:
+        assert await numbers(client) == [1, 2, 3]
+
+
+async def test_a_list_is_followed_by_the_number_of_its_next_page(
+    client: Client, network: PlayedNetwork
+) -> None:
+    groups = f"{API}/groups?per_page=100"
+    group = {"id": 1, "full_path": "docs"}
+    network.get(groups, payload=[group], headers={"X-Next-Page": "2"})
+    network.get(f"{groups}&page=2", payload=[group], headers={"X-Next-Page": ""})
+
+    assert len([found async for found in client.groups()]) == 2
+
+
+async def test_a_list_that_leads_round_in_a_circle_is_an_error(
+    client: Client, network: PlayedNetwork
+) -> None:
+    network.get(
+        PROJECTS,
+        payload=[project(1)],
+        headers=link(f"{API}/projects?id_after=1"),
+        repeat=True,
+    )
+
+    with pytest.raises(ProtocolViolation, match="never ends"):
+        await numbers(client)
+
+    assert len(asked(network)) == 2
+
+
+async def test_a_list_of_ever_new_parts_is_an_error(
+    make_client: ClientMaker, network: PlayedNetwork
+) -> None:
+    network.get(
+        PROJECTS, payload=[project(1)], headers=link(f"{API}/projects?id_after=1")
+    )
+    network.get(
+        PROJECTS, payload=[project(2)], headers=link(f"{API}/projects?id_after=2")
+    )
+    settings = ClientSettings(list_requests_max=2)
+
+    async with make_client(settings=settings) as client:
+        with pytest.raises(ProtocolViolation, match="never ends"):
+            await numbers(client)
+
+
+async def test_a_part_of_a_list_is_repeated_alone(
+    client: Client, network: PlayedNetwork, time: FakeTime
+) -> None:
+    network.get(
+        PROJECTS, payload=[project(1)], headers=link(f"{API}/projects?id_after=1")
+    )
+    network.get(PROJECTS, status=500)
+    network.get(PROJECTS, payload=[project(2)])
+
+    assert await numbers(client) == [1, 2]
+    assert len(time.slept) == 1
+
+
+async def test_a_list_that_is_an_object_is_an_error(
+    client: Client, network: PlayedNetwork
+) -> None:
+    network.get(PROJECTS, payload={"message": "odd"})
+
+    with pytest.raises(ProtocolViolation, match="expected `array`, got `object`"):
+        await numbers(client)
+
+
+async def test_what_belongs_to_a_group_is_listed_with_its_subgroups(
+    client: Client, network: PlayedNetwork
+) -> None:
+    network.get(
+        f"{API}/groups/docs%2Fdeep/projects?include_subgroups=true&with_shared=false"
+        "&order_by=id&sort=asc&per_page=100",
+        payload=[project(1)],
+    )
+    network.get(
+        f"{API}/groups/docs%2Fdeep/descendant_groups?per_page=100",
+        payload=[{"id": 2, "full_path": "docs/deep/down"}],
+    )
+
+    projects = [found.id async for found in client.group_projects("docs/deep")]
+    groups = [found.full_path async for found in client.group_descendants("docs/deep")]
+
+    assert (projects, groups) == ([1], ["docs/deep/down"])
+
+
+async def test_a_missing_group_is_named(client: Client, network: PlayedNetwork) -> None:
+    network.get(
+        f"{API}/groups/docs%2Fdeep?with_projects=false",
+        status=404,
+        payload={"message": "404 Group Not Found"},
+    )
+
+    with pytest.raises(NotFound, match="group docs/deep does not exist or is hidden"):
+        await client.group("docs/deep")
+
+
+async def test_a_dead_token_ends_the_work(
+    client: Client, network: PlayedNetwork
+) -> None:
+    network.get(
+        re.compile(".*"),
+        status=401,
+        payload={"error": "invalid_token", "error_description": "Token is expired."},
+    )
+
+    with pytest.raises(AuthenticationFailed, match="the token has expired"):
+        await client.project(7)
+
+
+def test_a_client_shows_its_service_but_not_its_token(make_client: ClientMaker) -> None:
+    assert repr(make_client()) == "Client('https://gitlab.example.com')"

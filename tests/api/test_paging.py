@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import pytest
+from multidict import CIMultiDict
+
+from wikisync.api.paging import encode_query, next_query
+
+NEXT = '<https://inside:8443/api/v4/projects?id_after=9&sort=asc>; rel="next"'
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        NEXT,
+        f'<https://h/p?page=1>; rel="first", {NEXT}, <https://h/p?page=9>; rel="last"',
+        NEXT.replace('"', ""),
+        NEXT.replace('"next"', '"last next"'),
+        NEXT.replace('; rel="next"', '; title="a, b"; REL="Next"'),
+        NEXT.replace(">", "#part>"),
+    ],
+)
+def test_the_query_of_the_next_link_is_taken(link: str) -> None:
+    assert next_query({"Link": link}, "sort=asc") == "id_after=9&sort=asc"
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        "",
+        "nonsense",
+        '<https://h/p?page=1>; rel="prev"',
+        '<https://h/p?page=1>; rel="first"; title="next"',
+        '<https://h/p?page=1>; rel="nextish"',
+        "<<<>>>;;;,,,",
+    ],
+)
+def test_no_next_link_is_the_end(link: str) -> None:
+    assert next_query({"Link": link}, "") is None
+
+
+def test_header_names_are_found_in_any_case() -> None:
+    assert next_query(CIMultiDict({"link": NEXT}), "") == "id_after=9&sort=asc"
+
+
+def test_the_next_page_header_keeps_the_rest_of_the_query() -> None:
+    query = next_query({"X-Next-Page": "3"}, "search=a%20b&page=2&x=")
+
+    assert query == "search=a%20b&x=&page=3"
+
+
+@pytest.mark.parametrize("value", ["", " ", "-1", "x", "²"])
+def test_a_next_page_that_is_no_number_is_the_end(value: str) -> None:
+    assert next_query({"X-Next-Page": value}, "page=2") is None
+
+
+def test_the_link_wins_over_the_next_page_header() -> None:
+    headers = {"Link": NEXT, "X-Next-Page": "3"}
+
+    assert next_query(headers, "") == "id_after=9&sort=asc"
+
+
+def test_queries_leave_out_none_and_spell_booleans_as_the_service_does() -> None:
+    query = encode_query({"a": True, "b": False, "c": None, "d": "x&y /", "e": 1})
+
+    assert query == "a=true&b=false&d=x%26y%20%2F&e=1"

@@ -1,0 +1,413 @@
+"""What the operations on a wiki send and make of odd answers."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from yarl import URL
+
+from tests.api.conftest import SERVICE
+from tests.api.wire import Wire, http, json_answer
+from tests.support.network import PlayedNetwork
+from wikisync.api.client import Client
+from wikisync.api.wikis import Wiki
+from wikisync.errors import (
+    FolderError,
+    NotFound,
+    PermissionDenied,
+    ProtocolViolation,
+    Rejected,
+)
+from wikisync.model import Format, WikiOwner
+
+PAGES = f"{SERVICE}/api/v4/projects/7/wikis"
+HOME = {"slug": "home", "format": "markdown", "title": "home", "content": "text"}
+NO_ROUTE = json_answer({"error": "404 Not Found"}, 404)
+NO_PAGE = json_answer({"message": "404 Wiki Page Not Found"}, 404)
+BASE = "/api/v4/projects/7/wikis"
+UPLOADED = {"file_name": "a.png", "file_path": "uploads/ab/a.png", "branch": "main"}
+
+
+async def test_a_list_is_one_request_even_if_it_claims_to_be_paged(
+    wiki: Wiki, network: PlayedNetwork
+) -> None:
+    """The real service never pages it; asking for page 2 gives all pages again."""
+    paged = {"Link": f'<{PAGES}?page=2>; rel="next"', "X-Next-Page": "2"}
+    network.get(PAGES, payload=[HOME], headers=paged)
+
+    (page,) = await wiki.list_pages()
+
+    assert (page.slug, page.title) == ("home", "home")
+
+
+async def test_a_list_with_content(wiki: Wiki, network: PlayedNetwork) -> None:
+    network.get(f"{PAGES}?with_content=true", payload=[HOME])
+
+    (page,) = await wiki.list_pages(with_content=True)
+
+    assert page.content == "text"
+
+
+async def test_pages_can_be_taken_one_by_one(
+    wiki: Wiki, network: PlayedNetwork
+) -> None:
+    network.get(f"{PAGES}?with_content=true", payload=[HOME, {"slug": "b"}])
+
+    slugs = [page.slug async for page in wiki.iterate_pages(with_content=True)]
+
+    assert slugs == ["home", "b"]
+
+
+async def test_an_empty_wiki_has_no_pages(wiki: Wiki, network: PlayedNetwork) -> None:
+    network.get(PAGES, payload=[], repeat=True)
+
+    assert await wiki.list_pages() == ()
+    assert [page async for page in wiki.iterate_pages()] == []
+
+
+async def test_a_list_cut_short_is_asked_for_again_before_the_first_page(
+    wiki: Wiki, network: PlayedNetwork
+) -> None:
+    network.get(PAGES, body='[{"slug":"home"},{"sl')
+    network.get(PAGES, payload=[HOME])
+
+    assert [page.slug async for page in wiki.iterate_pages()] == ["home"]
+
+
+async def test_a_list_that_did_not_change_is_not_sent_again(
+    wired_wiki: Wiki, wire: Wire
+) -> None:
+    wire.will(json_answer([HOME], ETag='W/"1"'), http(304, ETag='W/"1"'))
+
+    first = await wired_wiki.poll_pages()
+    assert first is not None
+    second = await wired_wiki.poll_pages(first.etag)
+
+    assert [page.slug for page in first.pages] == ["home"]
+    assert second is None
+    assert wire.requests[1].headers["if-none-match"] == 'W/"1"'
+
+
+async def test_not_modified_without_a_question_is_an_error(
+    wired_wiki: Wiki, wire: Wire
+) -> None:
+    wire.will(http(304))
+
+    with pytest.raises(ProtocolViolation, match="unexpected status 304"):
+        await wired_wiki.list_pages()
+
+
+@pytest.mark.parametrize(
+    ("status", "payload", "error", "message"),
+    [
+        (403, "403 Forbidden", PermissionDenied, "the wiki of group docs is not avail"),
+        (404, "404 Group Not Found", NotFound, "group docs does not exist or is hid"),
+    ],
+)
+async def test_errors_of_a_group_wiki_name_the_group(
+    status: int,
+    payload: str,
+    error: type[Exception],
+    message: str,
+    group_wiki: Wiki,
+    network: PlayedNetwork,
+) -> None:
+    url = f"{SERVICE}/api/v4/groups/3/wikis"
+    network.get(url, status=status, payload={"message": payload})
+
+    with pytest.raises(error, match=message):
+        await group_wiki.list_pages()
+
+
+async def test_a_page_can_be_had_as_html_and_as_of_a_version(
+    wired_wiki: Wiki, wire: Wire
+) -> None:
+    wire.will(json_answer(HOME))
+
+    await wired_wiki.get_page("home", render_html=True, version="ab/c")
+
+    assert wire.targets == [f"{BASE}/home?render_html=true&version=ab%2Fc"]
+
+
+async def test_the_slug_of_the_answer_is_kept(
+    wiki: Wiki, network: PlayedNetwork
+) -> None:
+    network.get(f"{PAGES}/HOME", payload=HOME)
+
+    assert (await wiki.get_page("HOME")).slug == "home"
+
+
+async def test_a_nested_slug_is_sent_with_raw_slashes_where_a_proxy_needs_it(
+    wired_wiki: Wiki, wire: Wire
+) -> None:
+    wire.will(NO_ROUTE, json_answer({"slug": "a/b c/d"}))
+
+    page = await wired_wiki.get_page("a/b c/d")
+
+    assert page.slug == "a/b c/d"
+    assert wire.targets == [f"{BASE}/a%2Fb%20c%2Fd", f"{BASE}/a/b%20c/d"]
+
+
+async def test_the_form_that_worked_is_used_from_then_on(
+    wired_wiki: Wiki, wire: Wire
+) -> None:
+    wire.will(NO_ROUTE, NO_PAGE, json_answer({"slug": "e/f"}))
+    with pytest.raises(NotFound, match="there is no such page"):
+        await wired_wiki.get_page("a/b")
+
+    await wired_wiki.get_page("e/f")
+
+    assert wire.targets[2] == f"{BASE}/e/f"
+
+
+async def test_writes_use_raw_slashes_too(wired_wiki: Wiki, wire: Wire) -> None:
+    wire.will(NO_ROUTE, json_answer({"slug": "a/../b"}), http(204))
+
+    await wired_wiki.edit_page("a/../b", content="x")
+    await wired_wiki.delete_page("a/../b")
+
+    assert wire.targets[1:] == [f"{BASE}/a/%2E%2E/b"] * 2
+    assert [request.method for request in wire.requests] == ["PUT", "PUT", "DELETE"]
+
+
+async def test_a_slug_unknown_in_both_forms_is_asked_twice(
+    wired_wiki: Wiki, wire: Wire
+) -> None:
+    wire.will(NO_ROUTE, NO_ROUTE)
+
+    with pytest.raises(NotFound, match="knows no such address"):
+        await wired_wiki.get_page("a/b")
+
+    assert len(wire.requests) == 2
+
+
+async def test_a_missing_page_is_asked_for_once(wired_wiki: Wiki, wire: Wire) -> None:
+    wire.will(NO_PAGE)
+
+    with pytest.raises(NotFound, match="there is no such page"):
+        await wired_wiki.get_page("a/b")
+
+    assert len(wire.requests) == 1
+
+
+async def test_a_slug_without_a_slash_has_one_form(
+    wired_wiki: Wiki, wire: Wire
+) -> None:
+    wire.will(NO_ROUTE)
+
+    with pytest.raises(NotFound, match="knows no such address"):
+        await wired_wiki.get_page("home")
+
+    assert len(wire.requests) == 1
+
+
+@pytest.mark.parametrize("slug", ["", "half \ud800"])
+async def test_a_slug_that_cannot_be_sends_nothing(
+    slug: str, wired_wiki: Wiki, wire: Wire
+) -> None:
+    """An empty slug would reach the list, and a DELETE of it who knows what."""
+    with pytest.raises(Rejected, match="no page can have this slug"):
+        await wired_wiki.delete_page(slug)
+
+    assert wire.requests == []
+
+
+async def test_a_create_sends_title_content_and_format(
+    wired_wiki: Wiki, wire: Wire
+) -> None:
+    wire.will(json_answer({"slug": "dir/a-b"}, 201))
+
+    page = await wired_wiki.create_page("dir/a b", "é\r\n", Format.ORG)
+
+    (request,) = wire.requests
+    sent = json.loads(request.body)
+    assert sent == {"title": "dir/a b", "content": "é\r\n", "format": "org"}
+    assert (request.method, request.target) == ("POST", BASE)
+    assert request.headers["content-type"] == "application/json"
+    assert page.slug == "dir/a-b"
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"title": "dir/home", "content": "", "format": "markdown"},
+        {"content": "x"},
+        {"title": "other"},
+        {"format": "rdoc"},
+    ],
+)
+async def test_an_edit_sends_what_was_given_and_no_more(
+    sent: dict[str, str], wired_wiki: Wiki, wire: Wire
+) -> None:
+    wire.will(json_answer(HOME))
+    given = Format(sent["format"]) if "format" in sent else None
+
+    await wired_wiki.edit_page(
+        "dir/home", title=sent.get("title"), content=sent.get("content"), format=given
+    )
+
+    assert json.loads(wire.requests[0].body) == sent
+    assert wire.requests[0].method == "PUT"
+
+
+async def test_an_edit_of_nothing_sends_nothing(wired_wiki: Wiki, wire: Wire) -> None:
+    with pytest.raises(Rejected, match="nothing to change"):
+        await wired_wiki.edit_page("home")
+
+    assert wire.requests == []
+
+
+async def test_a_format_that_the_service_only_lists_is_not_sent(
+    wired_wiki: Wiki, wire: Wire
+) -> None:
+    """It would be turned into markdown, file name and all."""
+    with pytest.raises(Rejected, match="takes no mediawiki pages") as refused:
+        await wired_wiki.edit_page("home", content="x", format=Format.MEDIAWIKI)
+
+    assert refused.value.hint == "formats for writing: asciidoc, markdown, org, rdoc"
+    assert wire.requests == []
+
+
+async def test_a_text_that_is_not_unicode_is_not_sent(
+    wired_wiki: Wiki, wire: Wire
+) -> None:
+    with pytest.raises(Rejected, match="half a character"):
+        await wired_wiki.create_page("home", "a \udc80 b")
+
+    assert wire.requests == []
+
+
+async def test_a_page_of_six_megabytes_is_sent_whole(
+    wired_wiki: Wiki, wire: Wire
+) -> None:
+    wire.will(json_answer(HOME))
+
+    await wired_wiki.edit_page("home", content="x" * 6_000_000)
+
+    assert len(wire.requests[0].body) == 6_000_014
+
+
+async def test_a_rename_onto_another_page_is_a_refusal(
+    wiki: Wiki, network: PlayedNetwork
+) -> None:
+    network.put(f"{PAGES}/home", body="null")
+
+    with pytest.raises(Rejected, match="did not answer with the page"):
+        await wiki.edit_page("home", title="other")
+
+
+async def test_a_create_answered_by_a_web_page_did_not_happen(
+    wiki: Wiki, network: PlayedNetwork
+) -> None:
+    network.post(PAGES, body="<html>", content_type="text/html")
+
+    with pytest.raises(ProtocolViolation, match="not a GitLab-compatible API"):
+        await wiki.create_page("home", "text")
+
+
+async def test_a_delete_has_no_answer(wiki: Wiki, network: PlayedNetwork) -> None:
+    network.delete(f"{PAGES}/home", status=204)
+
+    await wiki.delete_page("home")
+
+    assert list(network.requests) == [("DELETE", URL(f"{PAGES}/home"))]
+
+
+async def test_a_delete_answered_by_a_web_page_did_not_happen(
+    wiki: Wiki, network: PlayedNetwork
+) -> None:
+    network.delete(f"{PAGES}/home", body="<html>", content_type="text/html")
+
+    with pytest.raises(ProtocolViolation, match="not a GitLab-compatible API"):
+        await wiki.delete_page("home")
+
+
+async def test_an_upload_is_a_form_with_file_and_branch(
+    wired_wiki: Wiki, wire: Wire, tmp_path: Path
+) -> None:
+    file = tmp_path / "x.bin"
+    file.write_bytes(bytes(range(256)) * 8000)
+    wire.will(json_answer(UPLOADED, 201))
+
+    record = await wired_wiki.upload_attachment(file, 'naïve "x".png', branch="main")
+
+    (request,) = wire.requests
+    assert record.file_path == "uploads/ab/a.png"
+    assert (request.method, request.target) == ("POST", f"{BASE}/attachments")
+    assert file.read_bytes() in request.body
+    assert 'name="file"; filename="naïve \\"x\\".png"'.encode() in request.body
+    assert b'name="branch"\r\n' in request.body.replace(b"\r\n\r\n", b"\r\n")
+    assert int(request.headers["content-length"]) == len(request.body)
+
+
+async def test_an_upload_repeated_after_a_rate_limit_sends_the_whole_file(
+    wired_wiki: Wiki, wire: Wire, tmp_path: Path
+) -> None:
+    file = tmp_path / "x.bin"
+    file.write_bytes(b"content of the file")
+    wire.will(http(429, Retry_After="1"), json_answer(UPLOADED, 201))
+
+    await wired_wiki.upload_attachment(file, "x.bin")
+
+    assert [b"content of the file" in request.body for request in wire.requests] == [
+        True,
+        True,
+    ]
+
+
+async def test_an_upload_of_bytes(wired_wiki: Wiki, wire: Wire) -> None:
+    wire.will(json_answer(UPLOADED, 201))
+
+    await wired_wiki.upload_attachment(b"z" * 2_000_000, "x.bin")
+
+    assert b"z" * 2_000_000 in wire.requests[0].body
+    assert b'name="branch"' not in wire.requests[0].body
+
+
+async def test_an_upload_answered_without_its_place_is_an_error(
+    wired_wiki: Wiki, wire: Wire
+) -> None:
+    wire.will(json_answer({"file_name": "x.bin"}, 201))
+
+    with pytest.raises(ProtocolViolation, match="missing required field `file_path`"):
+        await wired_wiki.upload_attachment(b"x", "x.bin")
+
+
+async def test_an_upload_of_a_missing_file_names_it(
+    wired_wiki: Wiki, wire: Wire, tmp_path: Path
+) -> None:
+    with pytest.raises(FolderError, match=re.escape(f"cannot read {tmp_path / 'no'}")):
+        await wired_wiki.upload_attachment(tmp_path / "no", "x.bin")
+
+    assert wire.requests == []
+
+
+@pytest.mark.parametrize("name", ["", "a\r\nX: y", "a\x00"])
+async def test_a_file_name_that_breaks_the_form_is_refused(
+    name: str, wired_wiki: Wiki, wire: Wire
+) -> None:
+    with pytest.raises(Rejected, match="no attachment can have this name"):
+        await wired_wiki.upload_attachment(b"x", name)
+
+    assert wire.requests == []
+
+
+async def test_control_characters_of_a_slug_stay_out_of_messages(
+    wired_wiki: Wiki, wire: Wire
+) -> None:
+    wire.will(NO_PAGE)
+
+    with pytest.raises(NotFound, match=r"read page a \[31mb of project"):
+        await wired_wiki.get_page("a\x1b[31mb")
+
+
+def test_a_wiki_has_an_address_for_people(client: Client) -> None:
+    project = Wiki(client, WikiOwner("project", "docs/hand book"), 7)
+    group = Wiki(client, WikiOwner("group", "docs"))
+
+    assert project.web_url == f"{SERVICE}/docs/hand%20book/-/wikis"
+    assert group.web_url == f"{SERVICE}/groups/docs/-/wikis"
+    assert str(project) == "wiki of project docs/hand book"
