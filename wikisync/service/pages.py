@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -58,13 +58,13 @@ class PageCache:
                 found.append(encoded)
             return found
 
-    def keep(self, page: PageFile, encoded: bytes) -> None:
-        """Remember a page, at the cost of those not asked for in a while."""
+    def keep(self, pages: Iterable[tuple[PageFile, bytes]]) -> None:
+        """Remember encoded pages, at the cost of those not asked for in a while."""
         with self._lock:
-            self.size += len(encoded)
-            replaced = self._held.pop((page.path, page.blob), b"")
-            self._held[page.path, page.blob] = encoded
-            self.size -= len(replaced)
+            for page, encoded in pages:
+                key = (page.path, page.blob)
+                self.size += len(encoded) - len(self._held.pop(key, b""))
+                self._held[key] = encoded
             while self.size > self.bytes_max and self._held:
                 self.size -= len(self._held.popitem(last=False)[1])
 
@@ -87,10 +87,11 @@ def encode_full_list(
     absent = [at for at, encoded in enumerate(found) if encoded is None]
     contents = repository.read_many([pages[at].blob for at in absent])
     encode = _ENCODER.encode
+    fresh: list[tuple[PageFile, bytes]] = []
     for at, content in zip(absent, contents, strict=True):
-        encoded = encode(shown_page(pages[at], content, shown_bytes_max))
-        found[at] = encoded
-        cache.keep(pages[at], encoded)
+        found[at] = encoded = encode(shown_page(pages[at], content, shown_bytes_max))
+        fresh.append((pages[at], encoded))
+    cache.keep(fresh)
     return b"[" + b",".join(part for part in found if part is not None) + b"]"
 
 
@@ -131,4 +132,7 @@ def decode_text(content: bytes, bytes_max: int) -> tuple[str, str]:
 
 def front_matter_of(text: str) -> Mapping[str, object]:
     """The mapping in front of a text, empty when there is none."""
+    head = text[:_SNIFF_BYTES]
+    if not any(mark in head for mark in ("---", "+++", ";;;")):
+        return {}
     return split_front_matter(text.replace("\r\n", "\n")).meta

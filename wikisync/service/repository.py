@@ -17,7 +17,7 @@ import pygit2
 from wikisync.service.editing import Change
 from wikisync.service.packing import blob_id, write_blob_pack
 from wikisync.service.settings import MIB
-from wikisync.service.tree import RepositoryFile, WikiTree
+from wikisync.service.tree import PageFile, RepositoryFile, WikiTree, pages_in
 
 DEFAULT_BRANCH = "main"
 LOADED_REFERENCE = "refs/wikisync/loaded"
@@ -45,6 +45,8 @@ class _Directory:
     """Raw id of its tree object, which decides all the rest."""
     files: tuple[RepositoryFile, ...]
     """Every file in it and below."""
+    pages: tuple[PageFile, ...]
+    """Those of the files that are pages."""
     below: Mapping[str, _Directory]
     """Path to directory, one level."""
 
@@ -75,7 +77,7 @@ class WikiRepository:
             if self._tree is None or self._tree.commit != commit:
                 root = _root(repository, commit)
                 self._root = _walk(repository, root, known=self._root)
-                self._tree = WikiTree(commit, self._root.files)
+                self._tree = WikiTree(commit, self._root.files, self._root.pages)
             return self._tree
 
     def tree_at(self, version: str) -> WikiTree | None:
@@ -231,7 +233,8 @@ def _tip(repository: pygit2.Repository, branch: str) -> str | None:
 
 
 def _tree_of(repository: pygit2.Repository, commit: str) -> WikiTree:
-    return WikiTree(commit, _walk(repository, _root(repository, commit)).files)
+    root = _walk(repository, _root(repository, commit))
+    return WikiTree(commit, root.files, root.pages)
 
 
 def _root(repository: pygit2.Repository, commit: str) -> bytes:
@@ -256,6 +259,7 @@ def _walk(
     if known is not None and known.tree == tree:
         return known
     files: list[RepositoryFile] = []
+    pages: list[PageFile] = []
     below: dict[str, _Directory] = {}
     for name, mode, raw in _entries(repository, tree):
         try:
@@ -265,11 +269,13 @@ def _walk(
             continue
         if mode != DIRECTORY_MODE:
             files.append(RepositoryFile(path, raw, mode))
+            pages += pages_in(files[-1:])
             continue
         earlier = known.below.get(path) if known is not None else None
         below[path] = _walk(repository, raw, path + "/", earlier)
         files += below[path].files
-    return _Directory(tree, tuple(files), below)
+        pages += below[path].pages
+    return _Directory(tree, tuple(files), tuple(pages), below)
 
 
 def _entries(

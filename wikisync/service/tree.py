@@ -60,15 +60,17 @@ class WikiTree:
     Files are in the byte order of their paths.
     """
 
-    def __init__(self, commit: str | None, files: Sequence[RepositoryFile]) -> None:
+    def __init__(
+        self,
+        commit: str | None,
+        files: Sequence[RepositoryFile],
+        pages: Sequence[PageFile] | None = None,
+    ) -> None:
         self.commit = commit
         """Hexadecimal id; None for a wiki that was never written."""
         self.files = tuple(files)
-
-    @cached_property
-    def pages(self) -> tuple[PageFile, ...]:
+        self.pages = tuple(pages_in(self.files) if pages is None else pages)
         """The pages, in the order of the list operation."""
-        return tuple(_pages(self.files))
 
     def find(self, slug: str) -> PageFile | None:
         """The page that a slug reaches, by the service's tolerant look-up."""
@@ -102,7 +104,8 @@ class WikiTree:
         return {file.path: file for file in self.files}
 
 
-def _pages(files: Sequence[RepositoryFile]) -> Iterator[PageFile]:
+def pages_in(files: Sequence[RepositoryFile]) -> Iterator[PageFile]:
+    """Those of the files that are pages, in the same order."""
     for file in files:
         split = quick_split(file.path)
         if split is not None and is_regular(file.mode):

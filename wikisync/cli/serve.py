@@ -1,0 +1,202 @@
+"""``wikisync serve``: run the embedded service until a signal ends it."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from wikisync.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wikisync.cli.console import Console
+    from wikisync.model import WikiOwner
+    from wikisync.service.loading import LoadedFolder
+    from wikisync.service.server import RunningService
+
+
+@dataclass(frozen=True, slots=True)
+class ServeOptions:
+    """One command line of ``serve``."""
+
+    data: Path
+    folder: Path | None
+    host: str
+    port: int
+    is_remote_allowed: bool
+    is_token_wanted: bool
+
+
+@click.command("serve")
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path, file_okay=False),
+    required=True,
+    help="Folder for everything the service keeps; made if it is not there.",
+)
+@click.option(
+    "--load",
+    "folder",
+    type=click.Path(path_type=Path),
+    help="Folder of wikis to put into the service first; again is harmless.",
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    show_default=True,
+    help="Port; 0 takes a free one.",
+)
+@click.option(
+    "--allow-remote",
+    is_flag=True,
+    help="Let other machines in; without it only loopback addresses are taken.",
+)
+@click.option("--new-token", is_flag=True, help="Make and print a new token.")
+@click.pass_obj
+def command(
+    console: Console,
+    *,
+    data: Path,
+    folder: Path | None,
+    host: str,
+    port: int,
+    allow_remote: bool,
+    new_token: bool,
+) -> int:
+    """Run the service itself, embedded, on this machine.
+
+    Prints its URL, and at the first start a token, to standard output; stops
+    at SIGINT or SIGTERM.
+    """
+    options = ServeOptions(data, folder, host, port, allow_remote, new_token)
+    check_host(options)
+    return asyncio.run(serve(console, options))
+
+
+def check_host(options: ServeOptions) -> None:
+    """Refuse an address that others can reach, unless that was asked for.
+
+    Raises:
+        UsageError: not a loopback address, and no ``--allow-remote``.
+    """
+    if options.is_remote_allowed or is_loopback(options.host):
+        return
+    raise UsageError(
+        f"{options.host} can be reached from other machines",
+        hint="add --allow-remote if that is meant, or leave --host out",
+    )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach the address.
+
+    Names other than ``localhost`` may change, so they do not count.
+    """
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+async def serve(console: Console, options: ServeOptions) -> int:
+    """Run the service until the first SIGINT or SIGTERM.
+
+    A second signal has its usual effect and ends the process at once.
+    """
+    from wikisync.service.server import running_service
+
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def stop() -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+        stopped.set()
+
+    async with running_service(
+        options.data, host=options.host, port=options.port
+    ) as service:
+        token = service.first_token
+        if token is None and options.is_token_wanted:
+            token = await service.new_token()
+        # first of all: if loading fails, the token must not be lost unseen
+        announce_token(console, options, token)
+        loaded = None
+        if options.folder is not None:
+            loaded = await service.load_folder(options.folder)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, stop)
+        announce(console, options, service)
+        if loaded is not None:
+            describe_load(console, loaded, service.url, token)
+        console.note("stop it with Ctrl-C")
+        await stopped.wait()
+        console.note("stopping")
+    return int(ExitCode.DONE)
+
+
+def announce_token(console: Console, options: ServeOptions, token: str | None) -> None:
+    """Print a token that was just made, or say how to get one."""
+    if token is not None:
+        console.result(f"token: {token}")
+        console.note("keep the token: it is not stored and not shown again")
+    else:
+        console.note(
+            "the token was shown when it was made; for a new one run"
+            f" wikisync serve --data {options.data} --new-token"
+        )
+
+
+def announce(console: Console, options: ServeOptions, service: RunningService) -> None:
+    """Print where the service answers, now that it does."""
+    console.result(f"url: {service.url}")
+    if options.is_remote_allowed and not is_loopback(options.host):
+        console.warn(
+            "other machines can reach this service, and nothing on the way is encrypted"
+        )
+
+
+def describe_load(
+    console: Console, loaded: LoadedFolder, url: str, token: str | None
+) -> None:
+    """Say what was loaded, what was not, and how to export it."""
+    for owner in loaded.owners:
+        console.note(f"loaded the wiki of {owner}")
+    for path in loaded.ignored:
+        console.warn(f"{path} is neither a page nor an attachment; left out")
+    for path in loaded.kept:
+        console.warn(f"{path} was changed here too; the service's text stays")
+    selection = export_selection(loaded.owners)
+    if selection:
+        console.note("export it as a website with")
+        shown = token or "..."
+        console.note(f"  WIKISYNC_TOKEN={shown} wikisync export {url} {selection}")
+
+
+def export_selection(owners: Sequence[WikiOwner]) -> str:
+    """Flags of ``wikisync export`` that take in every loaded wiki."""
+    paths = {owner.full_path for owner in owners}
+    groups = {owner.full_path for owner in owners if owner.kind == "group"}
+    flags = [
+        f"--group {group}"
+        for group in sorted(groups)
+        if not any(group.startswith(other + "/") for other in groups)
+    ]
+    rest = [
+        f"--project {path}"
+        for path in sorted(paths - groups)
+        if not any(path.startswith(group + "/") for group in groups)
+    ]
+    if not flags and not rest:
+        return ""
+    every = ["--all"] if flags else []
+    return " ".join([*flags, *every, *rest, "-o site"])
