@@ -39,11 +39,16 @@ class CycleResult:
     removed: int
     """Pages removed from the folder."""
     unchanged: int
-    """Pages of the wiki that the folder held already."""
+    """Pages of the wiki that nothing was done about."""
     attachments: int
     """Attachments fetched."""
     problems: tuple[Problem, ...]
     """Everything that a person may have to look at, what is held included."""
+
+    @property
+    def pages(self) -> int:
+        """How many pages the wiki has."""
+        return self.written + self.unchanged
 
 
 async def pull_wiki(
@@ -106,7 +111,7 @@ async def pull_wiki(
         plan=plan,
         written=outcome.written,
         removed=outcome.removed,
-        unchanged=len(there.pages) - len(plan.writes),
+        unchanged=len(there.pages) - outcome.written,
         attachments=fetch.fetched,
         problems=(*problems, *fetch.problems),
     )

@@ -1,0 +1,312 @@
+"""``wikisync clone``: wikis of a service become a new workspace folder.
+
+A clone is a pull into an empty folder.  Interrupted, the folder is a workspace
+already, and the same command finishes it: what is there is compared, never
+overwritten.  A folder with anything else in it is refused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+import shutil
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from wikisync.cli.context import Selection, open_client, service_options, skipped
+from wikisync.errors import FolderError, WikisyncError
+
+if TYPE_CHECKING:
+    from wikisync.api.client import Client
+    from wikisync.cli.console import Console
+    from wikisync.cli.context import Found, FoundWiki
+    from wikisync.cli.pulling import Pulled
+    from wikisync.config import Config
+    from wikisync.model import WikiOwner
+    from wikisync.progress import Progress
+
+PRIVATE_FOLDER = ".wikisync"
+FOLDER_ID_FILE = "folder-id"
+
+
+@click.command(
+    name="clone",
+    epilog="Example: wikisync clone URL --project docs/handbook my-wikis",
+)
+@service_options
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option(
+    "--allow-emptying",
+    is_flag=True,
+    help="Remove pages here even if most of a wiki is gone.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@click.pass_obj
+def command(
+    console: Console,
+    url: str,
+    folder: Path,
+    projects: tuple[str, ...],
+    groups: tuple[str, ...],
+    token_file: Path | None,
+    *,
+    is_all: bool,
+    allow_emptying: bool,
+    as_json: bool,
+) -> int:
+    """Copy wikis of the service at URL into the workspace FOLDER.
+
+    FOLDER is made; it may exist if it is empty, or if it is this very clone,
+    which is then brought up to date.
+    """
+    selection = Selection(projects, groups, is_all)
+    selection.check()
+    client = open_client(url, token_file, console)
+    with console.progress() as progress:
+        cloned = asyncio.run(
+            clone(
+                client,
+                selection,
+                folder,
+                allow_emptying=allow_emptying,
+                progress=progress,
+            )
+        )
+    return _report(console, folder, cloned, as_json=as_json)
+
+
+async def clone(
+    client: Client,
+    selection: Selection,
+    folder: Path,
+    *,
+    allow_emptying: bool = False,
+    progress: Progress,
+) -> Pulled:
+    """Make the workspace and pull every wiki into it.
+
+    Fails before anything is written where that can be known.  Interrupted, it
+    leaves a workspace that the next run finishes.
+
+    Raises:
+        FolderError: the folder is not empty and not this clone.
+        WikisyncError: a wiki cannot be had; a workspace begun by this run and
+            still without pages is removed again.
+    """
+    from wikisync.cli.context import find_wikis
+    from wikisync.cli.pulling import Place, locked, pull_all
+    from wikisync.sync.reconcile import Policy
+
+    existing = existing_workspace(folder)
+    async with client:
+        progress.start("look for wikis", None)
+        found = await find_wikis(client, selection)
+        workspace = _workspace(client, folder, existing, found)
+        with locked(folder / PRIVATE_FOLDER, f"the workspace {folder}"):
+            _write_workspace(folder, workspace)
+            place = Place(
+                private=folder / PRIVATE_FOLDER,
+                folder_of=lambda wiki: folder / workspace.folders[wiki.owner],
+                policy=Policy.PULL,
+                allow_emptying=allow_emptying,
+            )
+            try:
+                pulled = await pull_all(client, workspace.wikis, place, progress)
+            except WikisyncError:
+                if existing is None:
+                    _undo(folder, workspace)
+                raise
+    pulled.skipped[:0] = found.skipped
+    return pulled
+
+
+# -- the workspace -----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """A workspace as it is to be."""
+
+    config: Config
+    wikis: Sequence[FoundWiki]
+    folders: Mapping[WikiOwner, str]
+    is_new: bool
+    made_folder: bool
+    """This run makes the folder itself, and not only what is in it."""
+
+
+def existing_workspace(folder: Path) -> Config | None:
+    """The configuration in the folder; None where a new workspace may be made.
+
+    Raises:
+        FolderError: there is something else in it.
+    """
+    from wikisync.config import FILE_NAME, load_config
+
+    try:
+        names = {path.name for path in folder.iterdir()}
+    except FileNotFoundError:
+        return None
+    except NotADirectoryError as exc:
+        raise FolderError(
+            f"{folder} is not a folder", path=str(folder), hint="choose another path"
+        ) from exc
+    except OSError as exc:
+        raise FolderError(
+            f"{folder} cannot be read: {exc.strerror}",
+            path=str(folder),
+            hint="choose another folder",
+        ) from exc
+    if FILE_NAME in names and PRIVATE_FOLDER in names:
+        return load_config(folder / FILE_NAME)
+    # interrupted before the configuration was written
+    if names <= {PRIVATE_FOLDER} and _holds_only_lock(folder / PRIVATE_FOLDER):
+        return None
+    raise FolderError(
+        f"{folder} is not empty and not a workspace",
+        path=str(folder),
+        hint="choose a folder that is empty or does not exist;"
+        " nothing in this one was touched",
+    )
+
+
+def _holds_only_lock(private: Path) -> bool:
+    from wikisync.cli.pulling import LOCK_FILE
+
+    if not private.exists():
+        return True
+    names = {path.name for path in private.iterdir()}
+    return names <= {LOCK_FILE, FOLDER_ID_FILE}
+
+
+def _workspace(
+    client: Client, folder: Path, existing: Config | None, found: Found
+) -> Workspace:
+    """The workspace to be made, or the one that is there if it is the same.
+
+    Raises:
+        FolderError: the folder is a workspace of other wikis.
+    """
+    if existing is None:
+        return _new_workspace(client, folder, found.wikis)
+    known = {section.owner: section.folder for section in existing.wikis}
+    here = [wiki for wiki in found.wikis if wiki.owner in known]
+    is_same_service = existing.service.url == str(client.address).rstrip("/")
+    named = {wiki.owner for wiki in found.wikis if wiki.is_named}
+    if not is_same_service or len(here) < len(known) or not named <= known.keys():
+        raise FolderError(
+            f"{folder} is a workspace already, of other wikis",
+            path=str(folder),
+            hint="choose another folder; nothing in this one was touched",
+        )
+    found.skipped += [
+        skipped(wiki.owner, "new since the clone; add it to wikisync.toml")
+        for wiki in found.wikis
+        if wiki.owner not in known
+    ]
+    return Workspace(existing, here, known, is_new=False, made_folder=False)
+
+
+def _new_workspace(
+    client: Client, folder: Path, wikis: Sequence[FoundWiki]
+) -> Workspace:
+    from wikisync.config import Config, ServiceSection, WikiSection
+
+    folders = folder_names([wiki.owner for wiki in wikis])
+    config = Config(
+        service=ServiceSection(url=str(client.address).rstrip("/")),
+        wikis=tuple(
+            WikiSection(owner.kind, owner.full_path, name)
+            for owner, name in folders.items()
+        ),
+    )
+    return Workspace(
+        config, wikis, folders, is_new=True, made_folder=not folder.exists()
+    )
+
+
+def folder_names(owners: Sequence[WikiOwner]) -> Mapping[WikiOwner, str]:
+    """A folder for each wiki: its last name, or more of its path where two clash.
+
+    Names are distinct on disks that ignore case, too.
+    """
+    leaves = [owner.full_path.rpartition("/")[2].casefold() for owner in owners]
+    names: dict[WikiOwner, str] = {}
+    taken: set[str] = {PRIVATE_FOLDER, "wikisync.toml", "site"}
+    for owner in owners:
+        leaf = owner.full_path.rpartition("/")[2]
+        wanted = leaf
+        if leaves.count(leaf.casefold()) > 1 or leaf.casefold() in taken:
+            wanted = owner.full_path.replace("/", "-")
+        name, number = wanted, 2
+        while name.casefold() in taken:
+            name, number = f"{wanted}-{number}", number + 1
+        taken.add(name.casefold())
+        names[owner] = name
+    return names
+
+
+def _write_workspace(folder: Path, workspace: Workspace) -> None:
+    from wikisync.config import FILE_NAME, render_config
+    from wikisync.folder.swap import write_atomically
+
+    if not workspace.is_new:
+        return
+    private = folder / PRIVATE_FOLDER
+    identity = secrets.token_hex(16) + "\n"
+    write_atomically(private, FOLDER_ID_FILE, identity.encode(), temporary=private)
+    text = render_config(workspace.config)
+    write_atomically(folder, FILE_NAME, text.encode(), temporary=private)
+
+
+def _undo(folder: Path, workspace: Workspace) -> None:
+    """Remove a workspace that this run began, as long as it has no pages."""
+    from wikisync.config import FILE_NAME
+
+    with suppress(OSError):
+        for name in workspace.folders.values():
+            if (folder / name).exists():
+                (folder / name).rmdir()
+        (folder / FILE_NAME).unlink()
+        shutil.rmtree(folder / PRIVATE_FOLDER)
+        if workspace.made_folder:
+            folder.rmdir()
+
+
+# -- the report --------------------------------------------------------------------
+
+
+def _report(console: Console, folder: Path, cloned: Pulled, *, as_json: bool) -> int:
+    from wikisync.cli.pulling import (
+        counted,
+        exit_code_of,
+        labelled,
+        problem_as_json,
+        show_problems,
+        wiki_as_json,
+    )
+
+    show_problems(console, labelled(cloned), cloned.skipped)
+    if as_json:
+        answer = {
+            "workspace": str(folder),
+            "wikis": [wiki_as_json(wiki) for wiki in cloned.wikis],
+            "skipped": [problem_as_json(note) for note in cloned.skipped],
+            "problems": [problem_as_json(problem) for problem in cloned.problems],
+        }
+        console.result(json.dumps(answer, ensure_ascii=False, indent=2))
+        return exit_code_of(cloned)
+    for wiki in cloned.wikis:
+        result = wiki.result
+        console.result(
+            f"{wiki.wiki.owner}: {counted(result.pages, 'page')},"
+            f" {result.written} written,"
+            f" {counted(result.attachments, 'attachment')} fetched, in {wiki.folder}"
+        )
+    return exit_code_of(cloned)

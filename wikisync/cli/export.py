@@ -1,0 +1,404 @@
+"""``wikisync export``: wikis of a service become a static website.
+
+A mirror pull into a private cache folder, then a site build from it.  The cache
+belongs to one service and one output folder; losing it costs only time.  Nothing
+is ever written to the service.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import shutil
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from wikisync.cli.context import Selection, open_client, service_options
+from wikisync.errors import ExitCode, FolderError, UsageError
+
+if TYPE_CHECKING:
+    from wikisync.api.client import Client
+    from wikisync.cli.console import Console
+    from wikisync.cli.context import FoundWiki
+    from wikisync.cli.pulling import Pulled
+    from wikisync.model import Problem, WikiOwner
+    from wikisync.progress import Progress
+    from wikisync.site.model import BuildReport, SiteOptions
+
+CACHE_TAG = "CACHEDIR.TAG"
+CACHE_TAG_TEXT = """\
+Signature: 8a477f597d28d172789f06886806bc55
+# Wikis that `wikisync export` has read; removing this folder costs only time.
+"""
+WIKIS_FOLDER = "wikis"
+SITE_FOLDER = "site"
+BROKEN_LINKS_SHOWN_MAX = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What one export did."""
+
+    index: Path
+    pulled: Pulled
+    report: BuildReport
+    problems: tuple[Problem, ...]
+
+
+@click.command(
+    name="export",
+    epilog="Example: wikisync export URL --project docs/handbook -o site",
+)
+@service_options
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Folder of the website; made, or an earlier export.",
+)
+@click.option("--title", help="Title of the site; else that of the wiki.")
+@click.option("--theme", default="default", help="Name of the theme.", metavar="NAME")
+@click.option(
+    "--theme-option",
+    "theme_options",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Set an option of the theme; may be given again.",
+)
+@click.option(
+    "--strict", is_flag=True, help="Fail if a link is broken or a problem is left."
+)
+@click.option(
+    "--cache",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Where to keep what was read, for the next export.",
+)
+@click.option(
+    "--allow-emptying",
+    is_flag=True,
+    help="Remove pages from the site even if most of a wiki is gone.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@click.pass_obj
+def command(
+    console: Console,
+    url: str,
+    projects: tuple[str, ...],
+    groups: tuple[str, ...],
+    token_file: Path | None,
+    output: Path,
+    title: str | None,
+    theme: str,
+    theme_options: tuple[str, ...],
+    cache: Path | None,
+    *,
+    is_all: bool,
+    strict: bool,
+    allow_emptying: bool,
+    as_json: bool,
+) -> int:
+    """Turn wikis of the service at URL into a website that needs no server."""
+    selection = Selection(projects, groups, is_all)
+    selection.check()
+    options = parse_theme_options(theme_options)
+    client = open_client(url, token_file, console)
+    check_output(output)
+    place = cache or default_cache(str(client.address), output, os.environ)
+    with console.progress() as progress, held_cache(place):
+        pulled = asyncio.run(
+            pull(
+                client,
+                selection,
+                place,
+                allow_emptying=allow_emptying,
+                progress=progress,
+            )
+        )
+        exported = _build(
+            client,
+            pulled,
+            output,
+            place,
+            title=title,
+            theme=theme,
+            theme_options=options,
+            progress=progress,
+        )
+    return _report(console, exported, is_strict=strict, as_json=as_json)
+
+
+async def pull(
+    client: Client,
+    selection: Selection,
+    cache: Path,
+    *,
+    allow_emptying: bool,
+    progress: Progress,
+) -> Pulled:
+    """Make the cache equal to the wikis.
+
+    Interrupted, it leaves a cache that the next export finishes.
+
+    Raises:
+        WikisyncError: a named wiki cannot be had, or nothing more can be done.
+    """
+    from wikisync.cli.context import find_wikis
+    from wikisync.cli.pulling import Place, pull_all
+    from wikisync.sync.reconcile import Policy
+
+    place = Place(
+        private=cache,
+        folder_of=lambda wiki: cache / WIKIS_FOLDER / folder_name(wiki.owner),
+        policy=Policy.MIRROR,
+        allow_emptying=allow_emptying,
+    )
+    async with client:
+        progress.start("look for wikis", None)
+        found = await find_wikis(client, selection)
+        pulled = await pull_all(client, found.wikis, place, progress)
+    pulled.skipped[:0] = found.skipped
+    return pulled
+
+
+def _build(
+    client: Client,
+    pulled: Pulled,
+    output: Path,
+    cache: Path,
+    *,
+    title: str | None,
+    theme: str,
+    theme_options: Mapping[str, object],
+    progress: Progress,
+) -> Exported:
+    from wikisync.site.build import build_site
+    from wikisync.site.model import SiteOptions, WikiSource
+
+    if not pulled.wikis and pulled.halted:
+        raise pulled.halted[0]
+    if not pulled.wikis:
+        raise UsageError(
+            f"there is no wiki with pages to export on {client.address}",
+            hint="name one with --project or --group, or use a token that sees more",
+        )
+    sources = [
+        WikiSource(
+            owner=one.wiki.owner,
+            title=one.wiki.title,
+            folder=one.folder,
+            web_url=one.wiki.web_url,
+            visibility=one.wiki.visibility,
+            description=one.wiki.description,
+            problems=one.result.problems,
+        )
+        for one in pulled.wikis
+    ]
+    options: SiteOptions = SiteOptions(
+        title=title or site_title([one.wiki for one in pulled.wikis], client),
+        theme=theme,
+        theme_options=theme_options,
+    )
+    report = build_site(
+        sources, output, options, cache=cache / SITE_FOLDER, progress=progress
+    )
+    # the build repeats what it was told of the sources
+    problems = tuple(dict.fromkeys((*pulled.problems, *report.problems)))
+    return Exported(output / "index.html", pulled, report, problems)
+
+
+def site_title(wikis: Sequence[FoundWiki], client: Client) -> str:
+    """The wiki's own title, the group's where all lie in it, else the host."""
+    if len(wikis) == 1:
+        return wikis[0].title
+    first = wikis[0]
+    inside = f"{first.owner.full_path}/"
+    rest = wikis[1:]
+    if first.owner.kind == "group" and all(
+        wiki.owner.full_path.startswith(inside) for wiki in rest
+    ):
+        return first.title
+    return client.address.root.host or str(client.address)
+
+
+# -- output and cache --------------------------------------------------------------
+
+
+def check_output(output: Path) -> None:
+    """Refuse a folder that no site may be written to before anything is read.
+
+    Raises:
+        SiteError: it is not ours, or cannot be written.
+    """
+    from wikisync.site.output import open_output
+
+    is_new = not output.exists()
+    open_output(output, {})
+    if is_new:
+        # nothing is left behind should the wikis turn out to be out of reach
+        with suppress(OSError):
+            output.rmdir()
+
+
+def default_cache(url: str, output: Path, environment: Mapping[str, str]) -> Path:
+    """The cache folder of this service and this output folder."""
+    configured = environment.get("XDG_CACHE_HOME", "")
+    # the specification wants relative values ignored
+    top = Path(configured) if configured.startswith("/") else Path.home() / ".cache"
+    key = f"{url}\n{output.absolute()}".encode("utf-8", "surrogateescape")
+    return top / "wikisync" / "export" / hashlib.sha256(key).hexdigest()[:24]
+
+
+@contextmanager
+def held_cache(cache: Path) -> Iterator[None]:
+    """Hold the cache folder, marked as ours, while the block lasts.
+
+    Raises:
+        FolderError: it is another folder with files in it, in use, or not writable.
+    """
+    from wikisync.cli.pulling import LOCK_FILE, STATE_FILE, locked
+
+    _refuse_foreign(cache, {LOCK_FILE})
+    with locked(cache, f"the cache {cache}"):
+        tag = cache / CACHE_TAG
+        if not tag.exists():
+            tag.write_text(CACHE_TAG_TEXT, encoding="utf-8")
+        if not (cache / STATE_FILE).exists():
+            # pages without a base would outlive their wiki
+            shutil.rmtree(cache / WIKIS_FOLDER, ignore_errors=True)
+        yield
+
+
+def _refuse_foreign(cache: Path, ours: set[str]) -> None:
+    try:
+        names = {path.name for path in cache.iterdir()} if cache.exists() else set()
+    except OSError as exc:
+        raise FolderError(
+            f"the cache {cache} cannot be read: {exc.strerror}",
+            path=str(cache),
+            hint="choose another folder with --cache",
+        ) from exc
+    if CACHE_TAG not in names and names - ours:
+        raise FolderError(
+            f"the cache {cache} holds files that are not from an export",
+            path=str(cache),
+            hint="choose an empty folder with --cache; nothing was touched",
+        )
+
+
+def folder_name(owner: WikiOwner) -> str:
+    """A wiki's folder in the cache; paths of the service are not names of files."""
+    return f"{owner.kind}-{hashlib.sha256(owner.full_path.encode()).hexdigest()[:24]}"
+
+
+def parse_theme_options(given: Sequence[str]) -> Mapping[str, object]:
+    """Options as ``name=value``; a value is TOML where it can be, else text.
+
+    Raises:
+        UsageError: there is no ``=``, or no name.
+    """
+    options: dict[str, object] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not name or not equals:
+            raise UsageError(
+                f"--theme-option {text} is not NAME=VALUE",
+                hint="write it like --theme-option accent=teal",
+            )
+        options[name.strip()] = _theme_value(value.strip())
+    return options
+
+
+def _theme_value(text: str) -> object:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+# -- the report --------------------------------------------------------------------
+
+
+def _report(
+    console: Console, exported: Exported, *, is_strict: bool, as_json: bool
+) -> int:
+    from wikisync.cli.pulling import show_problems
+
+    show_problems(console, exported.problems, exported.pulled.skipped)
+    if as_json:
+        console.result(json.dumps(_as_json(exported), ensure_ascii=False, indent=2))
+    else:
+        _show_broken_links(console, exported)
+        console.result(_summary(exported))
+    return _exit_code(exported, is_strict=is_strict)
+
+
+def _exit_code(exported: Exported, *, is_strict: bool) -> ExitCode:
+    if exported.pulled.halted:
+        raise exported.pulled.halted[0]
+    if is_strict and (exported.problems or exported.report.broken_links):
+        return ExitCode.FAILED
+    return ExitCode.HELD if exported.problems else ExitCode.DONE
+
+
+def _summary(exported: Exported) -> str:
+    from wikisync.cli.pulling import counted
+
+    report = exported.report
+    pages = counted(report.pages, "page")
+    wikis = counted(len(exported.pulled.wikis), "wiki")
+    links = counted(len(report.broken_links), "broken link")
+    problems = counted(len(exported.problems), "problem")
+    return (
+        f"{pages} of {wikis}: {counted(report.written, 'file')} written,"
+        f" {report.unchanged} unchanged, {report.removed} removed;"
+        f" {links}, {problems}\n{exported.index}"
+    )
+
+
+def _show_broken_links(console: Console, exported: Exported) -> None:
+    links = exported.report.broken_links
+    for link in links[:BROKEN_LINKS_SHOWN_MAX]:
+        console.note(
+            f"broken link: {link.wiki}: {link.slug}: {link.href} ({link.reason})"
+        )
+    if len(links) > BROKEN_LINKS_SHOWN_MAX:
+        more = len(links) - BROKEN_LINKS_SHOWN_MAX
+        console.note(f"and {more} more broken links; the site's report lists them")
+
+
+def _as_json(exported: Exported) -> dict[str, object]:
+    from wikisync.cli.pulling import problem_as_json, wiki_as_json
+
+    report = exported.report
+    return {
+        "index": str(exported.index),
+        "pages": report.pages,
+        "files": {
+            "written": report.written,
+            "unchanged": report.unchanged,
+            "removed": report.removed,
+        },
+        "wikis": [wiki_as_json(wiki) for wiki in exported.pulled.wikis],
+        "broken_links": [
+            {
+                "wiki": link.wiki,
+                "slug": link.slug,
+                "href": link.href,
+                "reason": link.reason,
+            }
+            for link in report.broken_links
+        ],
+        "skipped": [problem_as_json(note) for note in exported.pulled.skipped],
+        "problems": [problem_as_json(problem) for problem in exported.problems],
+    }

@@ -1,0 +1,259 @@
+"""Pulling several wikis into folders, one after the other: clone's and export's half.
+
+One wiki that cannot be had ends the command when it was named, and is left out
+with a note when it was only found.  A brake stops its wiki and is raised at the
+end, so that the others are complete.
+"""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from wikisync.api.client import Client
+from wikisync.api.replica import WikiReplica
+from wikisync.api.wikis import Wiki
+from wikisync.cli.console import Console
+from wikisync.cli.context import FoundWiki, skipped
+from wikisync.errors import (
+    ExitCode,
+    FolderError,
+    Halted,
+    NotFound,
+    PermissionDenied,
+)
+from wikisync.folder.replica import FolderReplica
+from wikisync.model import Problem
+from wikisync.progress import Progress
+from wikisync.sync.cycle import CycleResult, pull_wiki
+from wikisync.sync.reconcile import Policy
+from wikisync.sync.state import State
+
+STATE_FILE = "state.db"
+LOCK_FILE = "lock"
+TEMPORARY_FOLDER = "tmp"
+
+
+@dataclass(frozen=True, slots=True)
+class PulledWiki:
+    """One wiki that is in its folder now."""
+
+    wiki: FoundWiki
+    folder: Path
+    result: CycleResult
+
+
+@dataclass(slots=True)
+class Pulled:
+    """All wikis of one command."""
+
+    wikis: list[PulledWiki] = field(default_factory=list)
+    skipped: list[Problem] = field(default_factory=list)
+    halted: list[Halted] = field(default_factory=list)
+    state_problem: Problem | None = None
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What a person may have to look at, of all wikis."""
+        own = (self.state_problem,) if self.state_problem else ()
+        return own + tuple(p for wiki in self.wikis for p in wiki.result.problems)
+
+    def count(self, what: Callable[[CycleResult], int]) -> int:
+        """A sum over all wikis."""
+        return sum(what(wiki.result) for wiki in self.wikis)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a command keeps what it pulls."""
+
+    private: Path
+    """State, lock and temporary files."""
+    folder_of: Callable[[FoundWiki], Path]
+    policy: Policy
+    allow_emptying: bool = False
+
+
+async def pull_all(
+    client: Client, wikis: Sequence[FoundWiki], place: Place, progress: Progress
+) -> Pulled:
+    """Pull every wiki into its folder.
+
+    Interrupted, it leaves complete files; running it again finishes the work.
+
+    Raises:
+        PermissionDenied: a named wiki is switched off or not available.
+        WikisyncError: nothing more can be done.
+    """
+    pulled = Pulled()
+    with State.open(
+        place.private / STATE_FILE, service_url=str(client.address)
+    ) as state:
+        pulled.state_problem = _set_aside(state)
+        for wiki in wikis:
+            try:
+                await _pull(client, wiki, place, state, progress, pulled)
+            except Halted as error:
+                pulled.halted.append(error)
+            except (NotFound, PermissionDenied) as error:
+                if wiki.is_named:
+                    raise
+                pulled.skipped.append(skipped(wiki.owner, error.message))
+    return pulled
+
+
+async def _pull(
+    client: Client,
+    wiki: FoundWiki,
+    place: Place,
+    state: State,
+    progress: Progress,
+    pulled: Pulled,
+) -> None:
+    folder = place.folder_of(wiki)
+    local = FolderReplica(folder, temporary=place.private / TEMPORARY_FOLDER)
+    remote = _remote(client, wiki, state, has_folder=folder.is_dir())
+    if place.policy is Policy.MIRROR or not state.wiki(wiki.owner).base():
+        # a folder that is gone later on may be a disk that is away
+        await local.create()
+    result = await pull_wiki(
+        remote,
+        local,
+        state,
+        owner=wiki.owner,
+        policy=place.policy,
+        remote_id=str(wiki.id),
+        allow_emptying=place.allow_emptying,
+        progress=progress,
+    )
+    if wiki.is_named or result.pages or result.problems:
+        pulled.wikis.append(PulledWiki(wiki, folder, result))
+        return
+    pulled.skipped.append(skipped(wiki.owner, "its wiki has no pages"))
+    with suppress(OSError):
+        folder.rmdir()
+
+
+def _remote(
+    client: Client, wiki: FoundWiki, state: State, *, has_folder: bool
+) -> WikiReplica:
+    """The wiki, told what was seen last time as far as the folder still has it."""
+    remote_wiki = Wiki(client, wiki.owner, wiki.id)
+    known = state.wiki(wiki.owner)
+    if not known.remote_tag or not has_folder:
+        return WikiReplica(remote_wiki)
+    return WikiReplica(remote_wiki, tag=known.remote_tag, pages=known.remote_pages())
+
+
+def _set_aside(state: State) -> Problem | None:
+    if state.set_aside is None:
+        return None
+    return Problem(
+        "state-set-aside",
+        str(state.path),
+        "was damaged and is made anew; nothing was removed in this run",
+        f"the damaged file is {state.set_aside.name}; delete it when all is well",
+    )
+
+
+# -- the report --------------------------------------------------------------------
+
+PROBLEMS_SHOWN_MAX = 40
+
+
+def show_problems(
+    console: Console, problems: Sequence[Problem], notes: Sequence[Problem] = ()
+) -> None:
+    """Problems as warnings, the first of them in full, and notes as notes."""
+    for note in notes:
+        console.note(str(note))
+    console.problems(problems[:PROBLEMS_SHOWN_MAX])
+    if len(problems) > PROBLEMS_SHOWN_MAX:
+        more = len(problems) - PROBLEMS_SHOWN_MAX
+        console.warn(f"and {more} more problems; --json lists them all")
+
+
+def labelled(pulled: Pulled) -> tuple[Problem, ...]:
+    """All problems; with several wikis each subject names its wiki."""
+    if len(pulled.wikis) == 1:
+        return pulled.problems
+    own = (pulled.state_problem,) if pulled.state_problem else ()
+    return own + tuple(
+        replace(problem, subject=f"{wiki.wiki.owner}: {problem.subject}")
+        for wiki in pulled.wikis
+        for problem in wiki.result.problems
+    )
+
+
+def counted(number: int, what: str) -> str:
+    """``1 page``, ``2 pages``."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def exit_code_of(pulled: Pulled) -> ExitCode:
+    """What the shell is told; a brake is raised instead, after the report.
+
+    Raises:
+        Halted: a brake stopped at least one wiki.
+    """
+    if pulled.halted:
+        raise pulled.halted[0]
+    return ExitCode.HELD if pulled.problems else ExitCode.DONE
+
+
+def wiki_as_json(wiki: PulledWiki) -> dict[str, object]:
+    """One wiki for programs."""
+    result = wiki.result
+    return {
+        "kind": wiki.wiki.owner.kind,
+        "path": wiki.wiki.owner.full_path,
+        "folder": str(wiki.folder),
+        "pages": result.pages,
+        "written": result.written,
+        "removed": result.removed,
+        "attachments_fetched": result.attachments,
+        "problems": [problem_as_json(problem) for problem in result.problems],
+    }
+
+
+def problem_as_json(problem: Problem) -> dict[str, str]:
+    """One problem for programs."""
+    return {
+        "code": problem.code,
+        "subject": problem.subject,
+        "message": problem.message,
+        "hint": problem.hint,
+    }
+
+
+@contextmanager
+def locked(private: Path, what: str) -> Iterator[None]:
+    """Hold a folder of ours against another wikisync; makes it if need be.
+
+    The kernel frees the lock with the process, so no stale lock can remain.
+
+    Raises:
+        FolderError: another process holds it, or it cannot be made.
+    """
+    try:
+        private.mkdir(parents=True, exist_ok=True)
+        lock = (private / LOCK_FILE).open("w")
+    except OSError as exc:
+        raise FolderError(
+            f"cannot write to {private}: {exc.strerror}",
+            path=str(private),
+            hint="make it writable, or choose another folder",
+        ) from exc
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as exc:
+            raise FolderError(
+                f"another wikisync works on {what}",
+                path=str(private),
+                hint="wait until it is done, or stop it",
+            ) from exc
+        yield
