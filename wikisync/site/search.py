@@ -48,8 +48,8 @@ _SLOTS_MIN = 16
 _COMBINING = re.compile("[\u0300-\u036f\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670]")
 """Accents, and the optional vowel marks of Hebrew and Arabic."""
 _PAIRED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
-    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U00020000-\U0003ffff"
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3031-\u9fff"
+    "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
 """Scripts without spaces between words, and Hangul with its glued endings."""
 _WORDS = re.compile(rf"[{_PAIRED}]+|(?:(?![{_PAIRED}])[\w\u0900-\u0963\u0966-\u0dff])+")
@@ -59,14 +59,6 @@ _ASCII_TABLE = "".join(
     for code in range(128)
 )
 """Each character of ASCII in lower case, what is no part of a word as a space."""
-_LETTERS = {
-    ord(letter): plain
-    for letter, plain in {
-        "ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d",
-        "þ": "th", "ı": "i", "ς": "σ",
-    }.items()
-}  # fmt: skip
-"""Letters that no normalisation takes apart."""
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _SCORES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _COUNT_MAX = 255
@@ -138,7 +130,7 @@ def fold(text: str) -> str:
     if text.isascii():
         return text.lower()
     apart = _COMBINING.sub("", unicodedata.normalize("NFKD", text))
-    return unicodedata.normalize("NFC", apart).lower().translate(_LETTERS)
+    return unicodedata.normalize("NFC", apart).lower()
 
 
 def words_of(text: str) -> list[str]:
