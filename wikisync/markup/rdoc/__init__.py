@@ -1,0 +1,11 @@
+"""RDoc by a parser of our own.
+
+``tokens`` reads lines, ``blocks`` makes the tree, ``inline`` the marks in a text,
+``links`` the links and ``typography`` the quotes and dashes.
+"""
+
+from __future__ import annotations
+
+from wikisync.markup.rdoc.document import to_html
+
+__all__ = ["to_html"]

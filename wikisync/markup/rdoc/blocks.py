@@ -1,0 +1,219 @@
+"""Tokens of an RDoc page to HTML blocks: the tree is written as it is read.
+
+One rule makes the tree: a block is read at a column.  What stands left of it
+ends the block, what stands right of it is verbatim.
+"""
+
+from __future__ import annotations
+
+from wikisync.markup.rdoc.inline import inline_html
+from wikisync.markup.rdoc.tokens import LISTS, Kind, Token, read_tokens
+from wikisync.markup.rdoc.typography import escape
+
+DEPTH_MAX = 80
+"""Lists and quotes inside each other; deeper ones are shown as text."""
+
+LIST_TAGS = {
+    Kind.BULLET: ("<ul>", "</ul>"),
+    Kind.NUMBER: ("<ol>", "</ol>"),
+    Kind.LOWER: ('<ol type="a">', "</ol>"),
+    Kind.UPPER: ('<ol type="A">', "</ol>"),
+    Kind.LABEL: ("<dl>", "</dl>"),
+    Kind.NOTE: ("<dl>", "</dl>"),
+}
+
+
+def blocks_html(source: str) -> str:
+    """The HTML of a whole page; lines end in LF."""
+    reader = _Reader(source.split("\n"))
+    # A quote that is cut off by the depth leaves what stands left of it.
+    while reader.peek() is not None:
+        reader.read_blocks(0, 0)
+        reader.read_left_over()
+    return "\n".join(reader.html) + "\n" if reader.html else ""
+
+
+class _Reader:
+    """A place in the tokens, and the HTML written so far."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self.lines = lines
+        self.tokens = read_tokens(lines)
+        self.at = 0
+        self.html: list[str] = []
+
+    def peek(self) -> Token | None:
+        return self.tokens[self.at] if self.at < len(self.tokens) else None
+
+    def skip_newline(self) -> None:
+        token = self.peek()
+        if token is not None and token.kind is Kind.NEWLINE:
+            self.at += 1
+
+    def read_left_over(self) -> None:
+        """One token that no block took, as text."""
+        token = self.peek()
+        if token is not None:
+            self.at += 1
+            if token.text:
+                self.html.append(f"<p>{inline_html(token.text)}</p>")
+
+    def read_blocks(self, indent: int, depth: int) -> None:
+        """Blocks at a column, up to a token left of it."""
+        while (token := self.peek()) is not None:
+            if token.kind is Kind.NEWLINE:
+                self.at += 1
+            elif token.kind is Kind.BREAK:
+                self.at += 1
+                self.skip_newline()
+            elif token.column < indent:
+                return
+            elif token.column > indent:
+                self.read_verbatim(indent)
+            elif token.kind is Kind.TEXT or depth >= DEPTH_MAX:
+                self.read_paragraph(indent, depth)
+            elif token.kind in LISTS:
+                self.read_list(indent, depth)
+            elif token.kind is Kind.QUOTE:
+                self.read_quote(depth)
+            else:
+                self.at += 1
+                self.html.append(
+                    "<hr>" if token.kind is Kind.RULE else heading_html(token)
+                )
+
+    def read_paragraph(self, indent: int, depth: int) -> None:
+        """Texts at one column on lines that follow each other."""
+        texts: list[str] = []
+        while (token := self.peek()) is not None and token.column == indent:
+            if token.kind is Kind.NEWLINE or (
+                token.kind is not Kind.TEXT and depth < DEPTH_MAX
+            ):
+                break
+            if token.kind is Kind.TEXT:
+                texts.append(token.text)
+                self.at += 1
+            else:
+                texts.append(self.lines[token.line][token.column :])
+                self.skip_line(token.line)
+            following = self.peek()
+            if following is None or following.kind is Kind.BREAK:
+                break
+            self.skip_newline()
+        self.html.append(f"<p>{inline_html(join_lines(texts))}</p>")
+
+    def skip_line(self, number: int) -> None:
+        """Go to the NEWLINE of a line."""
+        while (token := self.peek()) is not None and (
+            token.line == number and token.kind is not Kind.NEWLINE
+        ):
+            self.at += 1
+
+    def read_verbatim(self, indent: int) -> None:
+        """Lines that are blank or stand right of a column, just as they are."""
+        kept: list[str] = []
+        margin: int | None = None
+        while (token := self.peek()) is not None:
+            if token.kind is Kind.NEWLINE:
+                kept.append("")
+            elif token.column <= indent:
+                break
+            else:
+                kept.append(self.lines[token.line])
+                margin = token.column if margin is None else min(margin, token.column)
+                self.skip_line(token.line)
+            self.skip_newline()
+        text = "\n".join(_single_blanks([line[margin:] for line in kept]))
+        self.html.append(f"<pre>{escape(text.rstrip())}\n</pre>")
+
+    def read_quote(self, depth: int) -> None:
+        """A quote; its column is that of whatever follows its line."""
+        self.at += 1
+        self.skip_newline()
+        self.html.append("<blockquote>")
+        following = self.peek()
+        if following is not None:
+            column = 0 if following.kind is Kind.NEWLINE else following.column
+            self.read_blocks(column, depth + 1)
+        self.html.append("</blockquote>")
+
+    def read_list(self, margin: int, depth: int) -> None:
+        """Items of one type that start at the margin or right of it."""
+        first = self.tokens[self.at]
+        opened, closed = LIST_TAGS[first.kind]
+        self.html.append(opened)
+        while (token := self.peek()) is not None:
+            if token.kind is not first.kind or token.column < margin:
+                break
+            self.at += 1
+            if token.kind in {Kind.LABEL, Kind.NOTE}:
+                self.html.append(f"<dt>{inline_html(token.text)}</dt>")
+                self.read_description(token.kind, margin, depth)
+            else:
+                self.read_item("<li>", "</li>", depth)
+        self.html.append(closed)
+
+    def read_description(self, kind: Kind, margin: int, depth: int) -> None:
+        """What a label says; labels that follow each other share it."""
+        following = self.peek()
+        is_alone = following is not None and following.kind is Kind.NEWLINE
+        while following is not None and following.kind is Kind.NEWLINE:
+            self.at += 1
+            following = self.peek()
+        is_empty = following is None or following.column < margin
+        if is_alone and following is not None and following.column == margin:
+            if following.kind is kind:
+                return
+            is_empty = following.kind in LISTS
+        if is_empty:
+            self.html.append("<dd></dd>")
+        else:
+            self.read_item("<dd>", "</dd>", depth)
+
+    def read_item(self, opened: str, closed: str, depth: int) -> None:
+        """Blocks at the column of the first token behind a marker."""
+        self.html.append(opened)
+        token = self.peek()
+        if token is not None:
+            self.read_blocks(token.column, depth + 1)
+        self.html.append(closed)
+
+
+def heading_html(token: Token) -> str:
+    """A heading; more than six marks are six."""
+    level = min(token.level, 6)
+    return f"<h{level}>{inline_html(token.text)}</h{level}>"
+
+
+def join_lines(texts: list[str]) -> str:
+    """Lines of a paragraph in one.
+
+    They are joined with a space, but tight behind a character of a script that
+    writes words without spaces between them.
+    """
+    pieces: list[str] = []
+    for text in texts:
+        pieces.append(text.rstrip(" "))
+        if _is_followed_by_space(text):
+            pieces.append(" ")
+    return "".join(pieces).strip(" ")
+
+
+def _is_followed_by_space(text: str) -> bool:
+    last = text[-1:]
+    return (
+        last.isascii()
+        or last.isdecimal()
+        or last.isupper()
+        or last.islower()
+        or last in "‿⁀⁔︳︴﹍﹎﹏＿"
+    )
+
+
+def _single_blanks(lines: list[str]) -> list[str]:
+    """Lines with each run of blank ones made one."""
+    kept: list[str] = []
+    for line in lines:
+        if line or (kept and kept[-1]):
+            kept.append(line)
+    return kept

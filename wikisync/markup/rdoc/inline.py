@@ -1,0 +1,221 @@
+"""Marks and links in a line of RDoc text, in forward scans of constant look-ahead.
+
+The order is the reference's: what is escaped is hidden, then words are marked,
+then tags, code before the rest because nothing is marked inside of it; then
+links are looked for in what is left.  A mark that has been read is replaced by
+``NUL`` and kept in its place, so that offsets hold from step to step.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from wikisync.markup.rdoc.links import LinkScanner, link_html
+from wikisync.markup.rdoc.typography import Typography, escape
+
+NUL = "\0"
+HIDDEN = dict(zip("<*_+", "\1\2\3\4", strict=True))
+SHOWN = str.maketrans(
+    {NUL: None, **{code: character for character, code in HIDDEN.items()}}
+)
+CONTROLS = str.maketrans(dict.fromkeys(range(9)))
+LITERAL_WORD = re.compile(r"__([A-Za-z]+)__")
+ESCAPE = re.compile(r"(\\?)\\([<*_+])")
+
+WORD_CHARACTERS_MAX = 100
+PASSES_MAX = 6
+"""Marks directly inside marks, as in ``**_x_**``."""
+STRONG, EM, CODE = 1, 2, 4
+TAG_NAMES = {STRONG: "strong", EM: "em", CODE: "code"}
+RUN = re.compile(rb"([\0-\7])\1*")
+TAG = re.compile(r"<(/?)(b|em|i|tt|code)>", re.IGNORECASE)
+TAG_MARKS = {"b": STRONG, "em": EM, "i": EM, "tt": CODE, "code": CODE}
+
+
+def _word_pattern(delimiter: str) -> re.Pattern[str]:
+    mark = re.escape(delimiter)
+    # An underscore is a character of words: there the repeats are part of one.
+    repeats = "" if delimiter == "_" else rf"{mark}{{0,8}}"
+    word = rf"[A-Za-z0-9_:./\[\]\x03-]{{1,{WORD_CHARACTERS_MAX}}}?"
+    return re.compile(
+        rf"(?<![A-Za-z0-9]){mark}(?!{mark}{{16}})({repeats}[#\\]?{word}\S?){mark}"
+        rf"(?!{mark})(?![A-Za-z0-9])"
+    )
+
+
+WORD_MARKS = {
+    "*": (STRONG, _word_pattern("*")),
+    "_": (EM, _word_pattern("_")),
+    "+": (CODE, _word_pattern("+")),
+}
+
+
+@dataclass(slots=True)
+class _Line:
+    """A text and the marks of each of its characters."""
+
+    raw: str
+    """Before any mark was read: labels of links are read on their own."""
+    text: str
+    marks: bytearray
+
+
+def inline_html(text: str, *, is_in_link: bool = False) -> str:
+    """HTML of one paragraph, heading or label."""
+    hidden = hide(text.translate(CONTROLS))
+    line = _Line(hidden, hidden, bytearray(len(hidden)))
+    mark_words(line, "+")
+    mark_tags(line, is_code=True)
+    mark_words(line, "*")
+    mark_words(line, "_")
+    mark_tags(line, is_code=False)
+    return _assemble(line, is_in_link=is_in_link)
+
+
+def hide(text: str) -> str:
+    """Escaped marks and ``__literal__`` words behind characters no step reads."""
+    if "__" in text:
+        text = LITERAL_WORD.sub(lambda found: f"\3\3{found[1]}\3\3", text)
+    if "\\" not in text:
+        return text
+    return ESCAPE.sub(lambda found: found[2] if found[1] else HIDDEN[found[2]], text)
+
+
+def mark_words(line: _Line, delimiter: str) -> None:
+    """Mark single words between delimiters."""
+    if delimiter not in line.text:
+        return
+    mark, pattern = WORD_MARKS[delimiter]
+
+    def replace(found: re.Match[str]) -> str:
+        start, end = found.span(1)
+        for place in range(start, end):
+            line.marks[place] |= mark
+        return f"{NUL}{found[1]}{NUL}"
+
+    for _ in range(PASSES_MAX):
+        before = line.text
+        line.text = pattern.sub(replace, before)
+        if line.text == before:
+            return
+
+
+def mark_tags(line: _Line, *, is_code: bool) -> None:
+    """Mark what stands between tags; each end closes the earliest open start."""
+    if "</" not in line.text:
+        return
+    pending: dict[str, deque[re.Match[str]]] = {}
+    taken: list[re.Match[str]] = []
+    edges: dict[int, list[tuple[int, int]]] = {STRONG: [], EM: [], CODE: []}
+    for found in TAG.finditer(line.text):
+        name = found[2].lower()
+        mark = TAG_MARKS[name]
+        if (mark == CODE) is not is_code:
+            continue
+        if not found[1]:
+            pending.setdefault(name, deque()).append(found)
+        elif opened := pending.get(name):
+            start = opened.popleft()
+            if start.end() < found.start():
+                edges[mark].append((start.end(), found.start()))
+                taken += (start, found)
+    for mark, intervals in edges.items():
+        for first, last in _merged(intervals):
+            for place in range(first, last):
+                line.marks[place] |= mark
+    line.text = _blanked(line.text, taken)
+
+
+def _merged(intervals: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Intervals that overlap as one, so that marking stays linear."""
+    last: tuple[int, int] | None = None
+    for start, end in sorted(intervals):
+        if last is not None and start <= last[1]:
+            last = (last[0], max(end, last[1]))
+            continue
+        if last is not None:
+            yield last
+        last = (start, end)
+    if last is not None:
+        yield last
+
+
+def _blanked(text: str, taken: list[re.Match[str]]) -> str:
+    pieces: list[str] = []
+    at = 0
+    for found in sorted(taken, key=lambda found: found.start()):
+        pieces += (text[at : found.start()], NUL * len(found[0]))
+        at = found.end()
+    return "".join((*pieces, text[at:]))
+
+
+def _assemble(line: _Line, *, is_in_link: bool) -> str:
+    """The HTML: marks properly nested, links and typography in between."""
+    writer = _Writer()
+    links = LinkScanner(line.text, line.marks)
+    at = 0
+    while (link := links.find(at)) is not None:
+        writer.write(line, at, link.start)
+        label = line.raw[link.label_start : link.label_end]
+        html = link_html(link, label, is_in_link=is_in_link, render=_label_html)
+        writer.write_html(html)
+        at = link.end
+    writer.write(line, at, len(line.text))
+    return writer.close()
+
+
+def _label_html(raw: str) -> str:
+    shown = raw.translate(SHOWN)
+    return inline_html(shown, is_in_link=True)
+
+
+class _Writer:
+    """Writes runs of characters with equal marks."""
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._open: list[int] = []
+        self._typography = Typography()
+
+    def write(self, line: _Line, start: int, end: int) -> None:
+        """Characters from start to end."""
+        while start < end:
+            marks = line.marks[start]
+            stop = _run_end(line.marks, start, end)
+            text = line.text[start:stop].translate(SHOWN)
+            start = stop
+            if not text:
+                continue
+            self._turn_to(marks)
+            is_code = marks & CODE
+            if is_code:
+                self._pieces.append(escape(text.replace("\\\\", "\\")))
+            else:
+                self._pieces.append(self._typography.html_of(text))
+
+    def write_html(self, html: str) -> None:
+        """A link; the marks around it stay open."""
+        self._pieces.append(html)
+
+    def close(self) -> str:
+        """Everything, with all marks closed."""
+        self._turn_to(0)
+        return "".join(self._pieces)
+
+    def _turn_to(self, marks: int) -> None:
+        while any(not marks & mark for mark in self._open):
+            self._pieces.append(f"</{TAG_NAMES[self._open.pop()]}>")
+        for mark in (STRONG, EM, CODE):
+            if marks & mark and mark not in self._open:
+                self._open.append(mark)
+                self._pieces.append(f"<{TAG_NAMES[mark]}>")
+
+
+def _run_end(marks: bytearray, start: int, end: int) -> int:
+    """Where the run of characters with equal marks ends."""
+    found = RUN.match(marks, start, end)
+    assert found is not None
+    return found.end()
