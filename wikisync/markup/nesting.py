@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import re
 
+TAGS_UNCOUNTED_MAX = 600
+"""A page with fewer tags than that cannot be deep enough to cost anything."""
 DEPTH_MAX = 200
 """Open elements; a list in a list takes two."""
 FORMATTING_DEPTH_MAX = 24
@@ -67,11 +69,11 @@ MARKUP = re.compile(
       )*+>
     | (?P<comment>!--)
     | [!?/][^>]*+>
+    | (?P<broken>[A-Za-z!?/])
     )
     """,
     re.VERBOSE,
 )
-OPENING = re.compile(r"<[A-Za-z!?/]")
 COMMENT_END = re.compile(r"--!?>")
 RAW_TEXT_END = {
     name: re.compile(rf"</{name}(?={SPACE}|[/>])", re.IGNORECASE)
@@ -86,29 +88,29 @@ def tame(html: str) -> str:
 
 def cap_depth(html: str) -> str:
     """Drop start tags that lie deeper than the limits."""
-    if html.count("<") <= FORMATTING_DEPTH_MAX:
+    if html.count("<") <= TAGS_UNCOUNTED_MAX:
         return html
     kept: list[str] = []
     start = 0
     nest = Nest()
     place = 0
-    while (opening := OPENING.search(html, place)) is not None:
-        match = MARKUP.match(html, opening.start())
-        if match is None:
+    while (match := MARKUP.search(html, place)) is not None:
+        end, name, comment, broken = match.groups()
+        place = match.end()
+        if comment:
+            place = comment_end(html, place)
+        elif broken:
             # a tag without an end swallows the rest of the page for the parser too
             break
-        place = match.end()
-        if match["comment"]:
-            place = comment_end(html, place)
-        elif (name := match["name"]) is None:
+        elif name is None:
             continue
-        elif match["end"]:
+        elif end:
             nest.close(name.lower())
         elif not nest.open(name.lower()):
             kept.append(html[start : match.start()])
             start = place
-        elif (end := RAW_TEXT_END.get(name.lower())) is not None:
-            found = end.search(html, place)
+        elif (raw_end := RAW_TEXT_END.get(name.lower())) is not None:
+            found = raw_end.search(html, place)
             place = found.start() if found else len(html)
     kept.append(html[start:])
     return "".join(kept)

@@ -43,7 +43,7 @@ from wikisync.markup.record import (
     TocEntry,
 )
 from wikisync.markup.resolve import finish_page
-from wikisync.markup.sanitize import sanitize
+from wikisync.markup.sanitize import sanitize_tokens
 from wikisync.markup.source import clean_source, code_html, source_html
 from wikisync.markup.tokens import Document
 from wikisync.model import Format, Page, Problem
@@ -101,8 +101,7 @@ def parse_page(
     try:
         check_size(source, options)
         front = split_front_matter(source)
-        html = safe_html(page, options, include=include)
-        draft = Draft(page, options, Document(html))
+        draft = Draft(page, options, safe_document(page, options, include=include))
         for apply_filter in FILTERS:
             apply_filter(draft)
     except RenderError as error:
@@ -136,13 +135,17 @@ def safe_html(
     Raises:
         RenderError: the parser refuses the page, or blew it up.
     """
+    return "".join(safe_document(page, options, include=include).html)
+
+
+def safe_document(
+    page: Page, options: MarkupOptions, *, include: Include
+) -> Document:
+    """Sanitised HTML of a page as tokens; raises what ``safe_html`` raises."""
     html = to_html(page, include=include)
     if len(html) > options.html_chars_max:
         raise RenderError(f"it becomes {len(html)} characters of HTML")
-    clean = sanitize(html, page.format)
-    if len(clean) > options.html_chars_max:
-        raise RenderError(f"it becomes {len(clean)} characters of HTML")
-    return clean
+    return sanitize_tokens(html, page.format)
 
 
 def check_size(source: str, options: MarkupOptions) -> None:

@@ -116,8 +116,15 @@ def sanitize(html: str, page_format: Format = Format.MARKDOWN) -> str:
     Safe means: no script, no style, no event attribute, no frame or form, no
     URL with a scheme outside ``markup.urls``.  Linear in the length of ``html``.
     """
+    return "".join(sanitize_tokens(html, page_format).html)
+
+
+def sanitize_tokens(html: str, page_format: Format = Format.MARKDOWN) -> Document:
+    """The same as tokens, for the filters."""
     clean = cleaner(is_markdown=page_format is Format.MARKDOWN).clean(tame(html))
-    return drop_loose_parts(clean) if "<input" in clean or "<li" in clean else clean
+    document = Document(clean)
+    drop_loose_parts(document)
+    return document
 
 
 @functools.cache
@@ -184,20 +191,18 @@ def allowed_classes(value: str, allowed: frozenset[str]) -> str | None:
     return " ".join(kept) or None
 
 
-def drop_loose_parts(clean: str) -> str:
+def drop_loose_parts(document: Document) -> None:
     """Drop boxes that are not a task's, and list items outside a list."""
-    document = Document(clean)
-    for place in document.starts["input"]:
+    for place in document.starts.get("input", ()):
         tag = document.html[place]
         is_task = 'class="task-list-item-checkbox"' in tag and 'type="checkbox"' in tag
         if not is_task or not document.is_within(place, TASK_PARENTS):
             document.html[place] = ""
-    for place in document.starts["li"]:
+    for place in document.starts.get("li", ()):
         parent = document.parents.get(place)
         if parent is None or document.names[parent] not in LISTS:
             document.html[place] = ""
             document.html[document.close[place]] = ""
-    return "".join(document.html)
 
 
 TASK_PARENTS = frozenset({"li", "td", "th"})

@@ -6,5 +6,33 @@ from collections.abc import Callable
 
 from markdown_it import MarkdownIt
 
-RULES: tuple[Callable[[MarkdownIt], None], ...] = ()
-"""In this order: later rules may place themselves before earlier ones."""
+from wikisync.markup.glfm.alert import alert_rule
+from wikisync.markup.glfm.autolink import autolink_rule
+from wikisync.markup.glfm.description import description_rule
+from wikisync.markup.glfm.emphasis import emphasis_rule
+from wikisync.markup.glfm.escape import escape_rule
+from wikisync.markup.glfm.footnote import footnote_rule
+from wikisync.markup.glfm.math import math_rule
+from wikisync.markup.glfm.quote import quote_rule
+from wikisync.markup.glfm.spaced_link import spaced_link_rule
+from wikisync.markup.glfm.strike import strike_rule
+from wikisync.markup.glfm.table import table_rule
+from wikisync.markup.glfm.tasks import tasks_rule
+from wikisync.markup.glfm.wikilink import wikilink_rule
+
+RULES: tuple[Callable[[MarkdownIt], None], ...] = (
+    table_rule,
+    strike_rule,
+    emphasis_rule,
+    escape_rule,
+    math_rule,
+    alert_rule,
+    quote_rule,
+    description_rule,
+    footnote_rule,
+    tasks_rule,
+    wikilink_rule,
+    spaced_link_rule,
+    autolink_rule,
+)
+"""In this order: a later rule may name an earlier one to stand before it."""

@@ -2,8 +2,92 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from markdown_it.common.utils import escapeHtml, unescapeAll
 from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markdown_it.utils import EnvType, OptionsDict
+
+from wikisync.markup.tokens import escape
+
+ALIGN = "text-align:"
+TEXT_TYPES = frozenset({"text", "code_inline", "text_special", "escaped", "math_inline"})
 
 
 class GlfmRenderer(RendererHTML):
-    """markdown-it's renderer where the service's HTML differs."""
+    """markdown-it's renderer where the service's HTML differs.
+
+    Method names are token types; the base class calls them by name.
+    """
+
+    def text(
+        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
+    ) -> str:
+        """Text; most of it holds nothing to escape."""
+        return escapeHtml(tokens[idx].content)
+
+    def s_open(
+        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
+    ) -> str:
+        """Struck text."""
+        return "<del>"
+
+    def s_close(
+        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
+    ) -> str:
+        """End of struck text."""
+        return "</del>"
+
+    def th_open(
+        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
+    ) -> str:
+        """A cell with its alignment as an attribute."""
+        return cell(tokens[idx])
+
+    def td_open(
+        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
+    ) -> str:
+        """A cell with its alignment as an attribute."""
+        return cell(tokens[idx])
+
+    def fence(
+        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
+    ) -> str:
+        """A code block; language and the rest of its info as attributes."""
+        token = tokens[idx]
+        words = unescapeAll(token.info).strip().split(maxsplit=1)
+        attributes = f' lang="{escape(words[0])}"' if words else ""
+        if len(words) > 1:
+            attributes += f' data-meta="{escape(words[1])}"'
+        if words and words[0] == "math":
+            attributes += ' data-math-style="display"'
+        return f"<pre{attributes}><code>{escape(token.content)}</code></pre>\n"
+
+    def escaped(
+        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
+    ) -> str:
+        """A character that a backslash protects from being a reference."""
+        return f"<span data-escaped-char>{escape(tokens[idx].content)}</span>"
+
+    def renderInlineAsText(  # noqa: N802 - overridden
+        self, tokens: Sequence[Token] | None, options: OptionsDict, env: EnvType
+    ) -> str:
+        """Alternative text of a picture."""
+        out: list[str] = []
+        for token in tokens or ():
+            if token.type in TEXT_TYPES:
+                out.append(token.content)
+            elif token.type in {"softbreak", "hardbreak"}:
+                out.append("\n")
+            elif token.type == "image":
+                out.append(self.renderInlineAsText(token.children, options, env))
+        return "".join(out)
+
+
+def cell(token: Token) -> str:
+    """Start tag of a table cell."""
+    style = str(token.attrs.get("style", ""))
+    if style.startswith(ALIGN):
+        return f'<{token.tag} align="{escape(style.removeprefix(ALIGN))}">'
+    return f"<{token.tag}>"

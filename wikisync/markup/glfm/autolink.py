@@ -1,0 +1,200 @@
+"""Bare addresses: any ``scheme://``, ``www.``, and e-mail.
+
+Wider than the extension of that name elsewhere: the service takes every scheme,
+and finds addresses behind quotes and inside brackets.  Every scan ends at the
+next space, so the whole is linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
+from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
+
+SCHEME_BEHIND = re.compile(r"[A-Za-z]+\Z")
+SCHEME_CHARS_MAX = 32
+WORD = re.compile(r"[^ \t\r\n\0\v\f<]*")
+TRIMMED = frozenset("?!.,:*_~'\"")
+BRACKETS = {")": "(", "]": "[", "}": "{"}
+ENTITY = re.compile(r"&[A-Za-z]+;\Z")
+ENTITY_CHARS_MAX = 40
+BEFORE_WWW = frozenset(" \t\r\n*_~([\"'{")
+EMAIL = re.compile(
+    r"(?P<scheme>(?:mailto|xmpp):)?(?P<local>[A-Za-z0-9.+_-]++)@"
+    r"(?P<domain>[A-Za-z0-9_-]++(?:\.[A-Za-z0-9_-]++)++)(?P<path>/[A-Za-z0-9@.]+)?"
+)
+
+
+def autolink_rule(md: MarkdownIt) -> None:
+    """Enable bare addresses."""
+    md.inline.ruler.push("bare_www", bare_www)
+    md.inline.ruler.push("bare_url", bare_url)
+    md.core.ruler.after("inline", "bare_email", bare_email)
+
+
+def bare_url(state: StateInline, silent: bool) -> bool:
+    """``scheme://host...`` seen at its colon; the scheme is text read before."""
+    place = state.pos
+    if silent or state.linkLevel > 0 or not state.src.startswith("://", place):
+        return False
+    found = SCHEME_BEHIND.search(state.src[max(0, place - SCHEME_CHARS_MAX) : place])
+    scheme = found[0] if found else ""
+    if not state.pending.endswith(scheme):
+        return False
+    end = end_of_address(state.src, place + len("://"), state.posMax, is_short=True)
+    if end < 0:
+        return False
+    if scheme:
+        state.pending = state.pending[: -len(scheme)]
+    push_link(state, state.src[place - len(scheme) : end], "")
+    state.pos = end
+    return True
+
+
+def bare_www(state: StateInline, silent: bool) -> bool:
+    """``www.host...`` where a word begins."""
+    place = state.pos
+    if silent or state.linkLevel > 0 or not state.src.startswith("www.", place):
+        return False
+    if place and state.src[place - 1] not in BEFORE_WWW:
+        return False
+    end = end_of_address(state.src, place, state.posMax, is_short=False)
+    if end < 0:
+        return False
+    push_link(state, state.src[place:end], "http://")
+    state.pos = end
+    return True
+
+
+def push_link(state: StateInline, address: str, prefix: str) -> None:
+    """Add a link whose text is its address."""
+    token = state.push("link_open", "a", 1)
+    token.attrs = {"href": state.md.normalizeLink(prefix + address)}
+    state.push("text", "", 0).content = address
+    state.push("link_close", "a", -1)
+
+
+def end_of_address(source: str, start: int, limit: int, *, is_short: bool) -> int:
+    """Where an address ends whose host begins at ``start``, or -1.
+
+    Args:
+        source: the text.
+        start: first character of the host.
+        limit: end of the text that may be looked at.
+        is_short: whether a host without a dot will do.
+    """
+    word = WORD.match(source, start, limit)
+    assert word is not None
+    if not is_host(word[0], is_short=is_short):
+        return -1
+    return start + trimmed_length(word[0])
+
+
+def is_host(word: str, *, is_short: bool) -> bool:
+    """Whether a word begins with a host: no underscore in its last two labels."""
+    length = 0
+    for character in word:
+        is_label = character in "-_." or is_host_character(character)
+        if not is_label:
+            break
+        length += 1
+    labels = word[:length].split(".")
+    if any("_" in label for label in labels[-2:]) and len(labels) <= 10:
+        return False
+    return bool(length) and (is_short or len(labels) > 1)
+
+
+def is_host_character(character: str) -> bool:
+    """Letters, digits and whatever else is neither space nor punctuation."""
+    if character.isalnum():
+        return True
+    return unicodedata.category(character)[0] not in "PZ"
+
+
+def trimmed_length(word: str) -> int:
+    """Length of an address without the punctuation of the sentence around it."""
+    end = len(word)
+    surplus = {close: word.count(close) - word.count(open_)
+               for close, open_ in BRACKETS.items()}
+    while end:
+        last = word[end - 1]
+        if last in TRIMMED:
+            end -= 1
+        elif last == ";":
+            entity = ENTITY.search(word[max(0, end - ENTITY_CHARS_MAX) : end])
+            end -= len(entity[0]) if entity else 1
+        elif surplus.get(last, 0) > 0:
+            surplus[last] -= 1
+            end -= 1
+        else:
+            break
+    return end
+
+
+# -- e-mail -----------------------------------------------------------------------
+
+
+def bare_email(state: StateCore) -> None:
+    """Find addresses in finished text, where underscores have become text again."""
+    if "@" not in state.src:
+        return
+    for token in state.tokens:
+        if token.type == "inline" and token.children and "@" in token.content:
+            token.children = linked_emails(state, token.children)
+
+
+def linked_emails(state: StateCore, children: list[Token]) -> list[Token]:
+    """The same tokens with addresses as links, outside of other links."""
+    out: list[Token] = []
+    depth = 0
+    for child in children:
+        if child.type == "link_open":
+            depth += 1
+        elif child.type == "link_close":
+            depth -= 1
+        if child.type == "text" and not depth and "@" in child.content:
+            out += split_emails(state, child)
+        else:
+            out.append(child)
+    return out
+
+
+def split_emails(state: StateCore, token: Token) -> list[Token]:
+    """One text as texts and links."""
+    out: list[Token] = []
+    start = 0
+    for match in EMAIL.finditer(token.content):
+        end = email_end(match)
+        if end < 0:
+            continue
+        out.append(text_token(token, token.content[start : match.start()]))
+        address = token.content[match.start() : end]
+        link = Token("link_open", "a", 1, level=token.level)
+        prefix = "" if match["scheme"] else "mailto:"
+        link.attrs = {"href": state.md.normalizeLink(prefix + address)}
+        out += [link, text_token(token, address)]
+        out.append(Token("link_close", "a", -1, level=token.level))
+        start = end
+    out.append(text_token(token, token.content[start:]))
+    return [made for made in out if made.type != "text" or made.content]
+
+
+def email_end(match: re.Match[str]) -> int:
+    """Where an address ends, or -1 where it is none."""
+    domain = match["domain"].rstrip("-_")
+    if domain != match["domain"] or not domain[-1].isalpha():
+        return -1
+    end = match.end("domain")
+    if match.string[end : end + 1] == "@":
+        return -1
+    is_room = match["path"] and match["scheme"] == "xmpp:"
+    return match.end() if is_room else end
+
+
+def text_token(like: Token, content: str) -> Token:
+    """Text at the level of another token."""
+    return Token("text", "", 0, content=content, level=like.level)

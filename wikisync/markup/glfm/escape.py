@@ -1,0 +1,28 @@
+r"""``\#1``: an escaped character keeps a mark, so that it is no reference later."""
+
+from __future__ import annotations
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_inline import StateInline
+
+ESCAPABLE = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
+
+
+def escape_rule(md: MarkdownIt) -> None:
+    """Put the rule before markdown-it's own, which still does ``\\`` line breaks."""
+    md.inline.ruler.before("escape", "escaped", escaped)
+
+
+def escaped(state: StateInline, silent: bool) -> bool:
+    """A backslash before ASCII punctuation."""
+    place = state.pos + 1
+    if state.src[state.pos] != "\\" or place >= state.posMax:
+        return False
+    if state.src[place] not in ESCAPABLE:
+        return False
+    if not silent:
+        token = state.push("escaped", "", 0)
+        token.content = state.src[place]
+        token.markup = "\\" + token.content
+    state.pos = place + 1
+    return True

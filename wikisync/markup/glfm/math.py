@@ -1,0 +1,109 @@
+r"""Formulas: ``$x$``, ``$$x$$`` and ``$`x`$``; the fourth form is a code block.
+
+A single dollar opens only before something that is no space, and closes only
+behind something that is no space and before no digit, so prices stay prices.
+"""
+
+from __future__ import annotations
+
+import re
+
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererProtocol
+from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
+from markdown_it.utils import EnvType, OptionsDict
+
+from wikisync.markup.tokens import escape
+
+DOLLARS = re.compile(r"\$+")
+CODE_OPEN, CODE_CLOSE = "$`", "`$"
+SPACES = frozenset(" \t\n")
+NO_CLOSE = "no-math-code-close"
+"""Key in a state's cache: place from which no ```` `$ ```` follows."""
+
+
+def math_rule(md: MarkdownIt) -> None:
+    """Enable formulas in running text."""
+    md.inline.ruler.before("escape", "math_inline", math_inline)
+    md.add_render_rule("math_inline", render_math)
+
+
+def math_inline(state: StateInline, silent: bool) -> bool:
+    """A formula, or dollars as text."""
+    if state.src[state.pos] != "$":
+        return False
+    if state.src.startswith(CODE_OPEN, state.pos):
+        return math_code(state, silent)
+    opening = DOLLARS.match(state.src, state.pos, state.posMax)
+    assert opening is not None
+    width = len(opening[0])
+    end = find_end(state, opening.end(), width) if width <= 2 else -1
+    if not silent:
+        if end < 0:
+            state.append_pending(opening[0])
+        else:
+            content = state.src[opening.end() : end]
+            push_math(state, content, "display" if width == 2 else "inline", "span")
+    state.pos = opening.end() if end < 0 else end + width
+    return True
+
+
+def find_end(state: StateInline, start: int, width: int) -> int:
+    """Place of the closing dollars, or -1."""
+    source, is_single = state.src, width == 1
+    if is_single and (start >= state.posMax or source[start] in SPACES):
+        return -1
+    place = start
+    while (run := DOLLARS.search(source, place, state.posMax)) is not None:
+        place = run.end()
+        before = source[run.start() - 1]
+        if is_single and before in SPACES:
+            return -1
+        if is_single and before == "\\":
+            place = run.start() + 1
+            continue
+        if is_single and source[place : place + 1].isdigit():
+            return -1
+        if len(run[0]) == width and run.start() > start:
+            return run.start()
+    return -1
+
+
+def math_code(state: StateInline, silent: bool) -> bool:
+    """The form with a backtick inside each dollar."""
+    start = state.pos + len(CODE_OPEN)
+    end = -1
+    if state.env.get(NO_CLOSE) != id(state):
+        end = state.src.find(CODE_CLOSE, start, state.posMax)
+        if end < 0:
+            # whoever asks again in this text need not look again
+            state.env[NO_CLOSE] = id(state)
+    if end < 0:
+        return False
+    if not silent:
+        push_math(state, state.src[start:end], "inline", "code")
+    state.pos = end + len(CODE_CLOSE)
+    return True
+
+
+def push_math(state: StateInline, content: str, style: str, tag: str) -> None:
+    """Add the token; line ends in an inline formula are spaces."""
+    token = state.push("math_inline", tag, 0)
+    token.content = content.replace("\n", " ") if style == "inline" else content
+    token.info = style
+
+
+def render_math(
+    self: RendererProtocol,  # noqa: ARG001 - the renderer's signature
+    tokens: list[Token],
+    idx: int,
+    options: OptionsDict,  # noqa: ARG001
+    env: EnvType,  # noqa: ARG001
+) -> str:
+    """The element that the filter for formulas looks for."""
+    token = tokens[idx]
+    return (
+        f'<{token.tag} data-math-style="{token.info}">'
+        f"{escape(token.content)}</{token.tag}>"
+    )

@@ -1,0 +1,36 @@
+"""``[[page]]`` and ``[[text|page]]``; where they lead, the link index will tell."""
+
+from __future__ import annotations
+
+import re
+
+from markdown_it import MarkdownIt
+from markdown_it.common.utils import unescapeAll
+from markdown_it.rules_inline import StateInline
+
+WIKILINK = re.compile(r"\[\[((?:[^\[\]|\\]|\\.)*+)(?:\|((?:[^\[\]|\\]|\\.)*+))?\]\]", re.S)
+
+
+def wikilink_rule(md: MarkdownIt) -> None:
+    """Enable wiki links, which win over links in brackets."""
+    md.inline.ruler.before("link", "wikilink", wikilink)
+
+
+def wikilink(state: StateInline, silent: bool) -> bool:
+    """A wiki link outside of other links; its text is no markdown."""
+    if not state.src.startswith("[[", state.pos) or state.linkLevel > 0:
+        return False
+    if state.pos and state.src[state.pos - 1] in "![":
+        return False
+    match = WIKILINK.match(state.src, state.pos, state.posMax)
+    if match is None:
+        return False
+    if not silent:
+        text = unescapeAll(match[1]).strip()
+        target = text if match[2] is None else unescapeAll(match[2]).strip()
+        token = state.push("link_open", "a", 1)
+        token.attrs = {"href": state.md.normalizeLink(target), "data-wikilink": "true"}
+        state.push("text", "", 0).content = text
+        state.push("link_close", "a", -1)
+    state.pos = match.end()
+    return True
