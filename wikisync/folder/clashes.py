@@ -163,7 +163,7 @@ def _keep(path: PagePath, top: _Folder) -> _Folder:
     """Reserve the names of a page that has a file, and tell its folder."""
     *folders, name = path.split("/")
     stem, page_format = split_extension(name) or (name, Format.MARKDOWN)
-    bare = without_marks([*folders, stem])
+    bare = without_marks(_composed_parts([*folders, stem]))
     folder, start = top, 0
     for component, end in decode_parts(bare, page_format):
         inner = folder
@@ -242,4 +242,9 @@ def _means(path: str, page_format: Format, slug: Slug) -> bool:
     if split is None or split[1] is not page_format or is_ignored_file(name):
         return False
     parts = path[: len(path) - len(name) + len(split[0])].split("/")
-    return decode_slug(parts, page_format) == slug
+    return decode_slug(_composed_parts(parts), page_format) == slug
+
+
+def _composed_parts(parts: list[str]) -> list[str]:
+    """Names in form C, in which paths are read."""
+    return [unicodedata.normalize("NFC", part) for part in parts]

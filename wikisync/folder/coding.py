@@ -32,7 +32,7 @@ _MARKS_IN_ROW_MAX = 30
 _MARK = re.compile(r"~([0-9a-f]{4,40})\Z")
 _PLAIN = re.compile(r"[A-Za-z0-9_-]+( [A-Za-z0-9_-]+)*\Z")
 _MUST_CODE = re.compile(
-    '[\x00-\x1f\x7f-\x9f<>:"|?*\\\\%/\u2028\u2029\ud800-\udfff\ufdd0-\ufdef]'
+    '[\x00-\x1f\x7f-\x9f<>:"|?*\\\\%\u2028\u2029\ud800-\udfff\ufdd0-\ufdef]'
 )
 _CODES = re.compile(r"(?:%[0-9A-F]{2})+")
 _HIGH_CODES = re.compile(r"(?:%[89A-F][0-9A-F])+")
@@ -218,6 +218,9 @@ def _guard_start(part: list[str]) -> str:
 
 def decode_slug(parts: Sequence[str], page_format: Format) -> str:
     """The slug that names on the disk stand for, the last one without extension."""
+    plain = "/".join(parts)
+    if "%" not in plain and "~" not in plain:
+        return plain
     bare = without_marks(parts)
     return "/".join(found.text for found in decode_parts(bare, page_format))
 

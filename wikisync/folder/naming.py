@@ -48,10 +48,13 @@ __all__ = [
     "path_of",
 ]
 
+NAME_BYTES_MAX = 255
+"""Longest name that common file systems take."""
+
 PATH_BYTES_MAX = 3072
 """Longest path in a folder that is written; a disk takes 4096 with its root."""
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_NOT_A_NAME = re.compile("[\x00\ud800-\udfff]")
 _UNSAFE_ATTACHMENT = re.compile("[\x00-\x1f\x7f-\x9f\\\\\u2028\u2029\ud800-\udfff]")
 
 
@@ -72,7 +75,7 @@ def parse_path(path: str) -> tuple[Slug, Format] | None:
         ``uploads``, not text, or not a plain relative path.
     """
     *folders, name = unicodedata.normalize("NFC", path).split("/")
-    if not all(_is_plain_name(part) for part in (*folders, name)):
+    if _NOT_A_NAME.search(path) or "" in folders:
         return None
     split = split_extension(name)
     if split is None or is_ignored_file(name) or folders[:1] == [UPLOADS]:
@@ -96,16 +99,8 @@ def attachment_path(raw: str) -> AttachmentPath | None:
     top, *parts = raw.split("/")
     if top != UPLOADS or not parts or _UNSAFE_ATTACHMENT.search(raw):
         return None
-    if any(not _is_plain_name(part) or part.startswith(".") for part in parts):
+    if any(not part or part.startswith(".") for part in parts):
         return None
-    if any(len(part.encode()) > 255 for part in parts):
+    if any(len(part.encode()) > NAME_BYTES_MAX for part in parts):
         return None
     return AttachmentPath(raw) if len(raw.encode()) <= PATH_BYTES_MAX else None
-
-
-def _is_plain_name(part: str) -> bool:
-    return (
-        part not in {"", ".", ".."}
-        and not _SURROGATE.search(part)
-        and ("\x00" not in part)
-    )

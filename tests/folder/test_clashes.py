@@ -1,0 +1,206 @@
+from __future__ import annotations
+
+import unicodedata
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.folder.hostile import HOSTILE_SLUGS, MARKDOWN, formats, repeatable, slugs
+from tests.folder.test_naming import assert_stay_inside
+from wikisync.folder.naming import assign_paths, parse_path, path_of
+from wikisync.model import Format, PagePath, Slug
+
+ORG = Format.ORG
+
+
+def assigned(
+    *slugs: str, known: dict[str, str] | None = None, folds_case: bool = True
+) -> list[str]:
+    """Paths for markdown pages, in order."""
+    paths = assign_paths(
+        [(Slug(slug), MARKDOWN) for slug in slugs],
+        {Slug(slug): PagePath(path) for slug, path in (known or {}).items()},
+        folds_case=folds_case,
+        folds_unicode=folds_case,
+    )
+    return [paths[Slug(slug)] for slug in slugs]
+
+
+def folded(path: str) -> str:
+    return unicodedata.normalize("NFD", unicodedata.normalize("NFD", path).casefold())
+
+
+def assert_no_clash(paths: list[str]) -> None:
+    """No two files, and no file and folder, are one to a folding disk."""
+    spelled: dict[str, str] = {}
+    for path in paths:
+        parts = path.split("/")
+        for end in range(1, len(parts) + 1):
+            way = "/".join(parts[:end])
+            assert spelled.setdefault(folded(way), way) == way
+    files = {folded(path) for path in paths}
+    folders = {folded(path.rpartition("/")[0]) for path in paths}
+    assert len(files) == len(paths)
+    assert not files & folders
+
+
+def test_pages_without_twins_get_their_plain_names() -> None:
+    assert assigned("home", "Docs/a", "Docs/b") == ["home.md", "Docs/a.md", "Docs/b.md"]
+
+
+def test_later_case_twin_gets_a_mark_that_is_read_away() -> None:
+    first, second = assigned("Readme", "README")
+    assert first == "Readme.md"
+    assert second.startswith("README~")
+    assert len(second) == len("README~1234.md")
+    assert parse_path(second) == ("README", MARKDOWN)
+
+
+def test_case_twins_keep_their_names_on_a_disk_that_tells_them_apart() -> None:
+    assert assigned("Readme", "README", folds_case=False) == ["Readme.md", "README.md"]
+
+
+def test_later_twin_of_a_folder_gets_a_folder_of_its_own() -> None:
+    one, two, three = assigned("docs/a", "Docs/a", "Docs/b")
+    assert one == "docs/a.md"
+    assert two.partition("/")[0] == three.partition("/")[0] != "Docs"
+    assert parse_path(three) == ("Docs/b", MARKDOWN)
+
+
+def test_mark_stays_when_its_page_has_a_file_and_the_order_turns() -> None:
+    first, second = assigned("Readme", "README")
+    known = {"Readme": first, "README": second}
+    assert assigned("README", "Readme", known=known) == [second, first]
+
+
+def test_marked_folder_is_joined_by_later_pages() -> None:
+    known = dict(zip(["docs/a", "Docs/a"], assigned("docs/a", "Docs/a"), strict=True))
+    (path,) = assigned("Docs/c", known=known)
+    assert path.rpartition("/")[0] == known["Docs/a"].rpartition("/")[0]
+
+
+def test_ignorable_characters_do_not_make_two_names() -> None:
+    """Some disks skip a soft hyphen or a joiner when they compare."""
+    plain, hyphenated = assigned("cooperate", "co\u00adoperate")
+    assert hyphenated != "co\u00adoperate.md"
+    assert plain == "cooperate.md"
+
+
+def test_page_with_a_file_keeps_the_name_that_a_person_gave() -> None:
+    known = {"100% sure": "100% sure.markdown", "a": "a.MD"}
+    assert assigned("100% sure", "a", known=known) == ["100% sure.markdown", "a.MD"]
+
+
+def test_new_page_joins_the_folder_that_a_person_named() -> None:
+    assert assigned("100%/b", known={"100%/a": "100%/a.md"}) == ["100%/b.md"]
+
+
+def test_known_pages_that_are_not_asked_for_keep_their_places() -> None:
+    (path,) = assigned("README", known={"readme": "readme.md"})
+    assert path != "README.md"
+
+
+def test_folder_that_looks_like_a_file_is_in_the_pages_way() -> None:
+    (path,) = assigned("foo", known={"foo.md/bar": "foo.md/bar.md"}, folds_case=False)
+    assert path.startswith("foo~")
+    assert parse_path(path) == ("foo", MARKDOWN)
+
+
+def test_page_whose_format_changed_keeps_its_stem() -> None:
+    paths = assign_paths(
+        [(Slug("50% off"), ORG)],
+        {Slug("50% off"): PagePath("50% off.markdown")},
+        folds_case=False,
+        folds_unicode=False,
+    )
+    assert paths == {"50% off": "50% off.org"}
+
+
+def test_known_path_of_another_page_is_not_believed() -> None:
+    assert assigned("a", known={"a": "b.md"}) == ["a.md"]
+
+
+def test_second_page_with_the_same_slug_is_not_given_a_name() -> None:
+    paths = assign_paths(
+        [(Slug("a"), MARKDOWN), (Slug("a"), ORG)],
+        {},
+        folds_case=False,
+        folds_unicode=False,
+    )
+    assert paths == {"a": "a.md"}
+
+
+def test_hostile_slugs_together_never_clash() -> None:
+    paths = assigned(*dict.fromkeys(HOSTILE_SLUGS))
+    assert_no_clash(paths)
+    assert len(paths) == len(set(HOSTILE_SLUGS))
+
+
+TWINS = st.lists(
+    st.lists(
+        st.sampled_from(
+            [*"aAbB/.~", "é", "e\u0301", "É", "ß", "ss", "\u00ad", "x" * 150, ".md"]
+        ),
+        max_size=6,
+    ).map(lambda parts: Slug("".join(parts)))
+    | slugs,
+    max_size=12,
+    unique=True,
+)
+
+
+@repeatable
+@given(TWINS, st.data())
+def test_any_pages_get_names_that_no_disk_confuses(
+    pages: list[Slug], data: st.DataObject
+) -> None:
+    chosen = {slug: data.draw(formats) for slug in pages}
+    paths = assign_paths(chosen.items(), {}, folds_case=True, folds_unicode=True)
+    assert {slug: parse_path(path) for slug, path in paths.items()} == {
+        slug: (slug, chosen[slug]) for slug in pages
+    }
+    assert_no_clash(list(paths.values()))
+    assert_stay_inside(paths.values())
+
+
+@repeatable
+@given(TWINS, st.integers(0, 12))
+def test_names_given_once_stay_whatever_comes_later(
+    pages: list[Slug], count: int
+) -> None:
+    asked = [(slug, MARKDOWN) for slug in pages]
+    early = assign_paths(asked[:count], {}, folds_case=True, folds_unicode=True)
+    late = assign_paths(asked[::-1], early, folds_case=True, folds_unicode=True)
+    assert {slug: late[slug] for slug in early} == early
+    assert_no_clash(list(late.values()))
+
+
+@repeatable
+@given(TWINS, TWINS)
+def test_new_names_clash_with_no_handmade_one(
+    handmade: list[Slug], pages: list[Slug]
+) -> None:
+    known: dict[Slug, PagePath] = {}
+    for name in handmade:
+        found = parse_path(f"{name}.md")
+        if found is not None:
+            known.setdefault(found[0], PagePath(f"{name}.md"))
+    asked = [(slug, MARKDOWN) for slug in pages if slug not in known]
+    paths = assign_paths(asked, known, folds_case=True, folds_unicode=True)
+    assert {slug: parse_path(path) for slug, path in paths.items()} == {
+        slug: (slug, MARKDOWN) for slug, _ in asked
+    }
+    taken = {folded(path) for path in known.values()}
+    assert not taken & {folded(path) for path in paths.values()}
+
+
+@pytest.mark.parametrize(("first", "second"), [*combinations(["ß", "SS", "ẞ"], 2)])
+def test_letters_that_fold_into_two_are_twins(first: str, second: str) -> None:
+    assert_no_clash(assigned(first, second))
+
+
+def test_without_twins_assigning_is_plain_naming() -> None:
+    (path,) = assigned("Docs/naïve café", folds_case=False)
+    assert path == path_of(Slug("Docs/naïve café"), MARKDOWN)
