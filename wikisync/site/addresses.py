@@ -19,13 +19,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from wikisync.model import Problem
+from wikisync.model import Problem, Slug
 
 if TYPE_CHECKING:
-    from wikisync.model import AttachmentPath, Slug, WikiOwner
+    from wikisync.model import AttachmentPath, WikiOwner
 
 HOME_SLUG = "home"
-SIDEBAR_SLUG = "_sidebar"
+SIDEBAR_SLUG = Slug("_sidebar")
 
 MANIFEST = "-/manifest.json"
 REPORT_PAGE = "-/report.html"

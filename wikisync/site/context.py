@@ -76,6 +76,9 @@ class WikiContext:
     page_count: int
     all_url: str
     """The list of all its pages."""
+    groups: tuple[PageRef, ...] = ()
+    """The groups above its owner, the outermost first; a group's own wiki is its
+    address, where that is in the site."""
     changed: str | None = None
 
 
@@ -107,7 +110,7 @@ class SiteContext:
     generator: str
     options: Mapping[str, object]
     noindex: bool
-    """Search engines are asked to stay away: some wiki is not public."""
+    """Search engines are asked to stay away from all of it: no wiki is public."""
     home_url: str
     search_url: str
     all_url: str

@@ -80,10 +80,15 @@ class Tree:
     """All pages of one wiki but its sidebar, sorted by title, home first."""
 
     def __init__(
-        self, title: str, titles: Mapping[Slug, str], urls: Mapping[Slug, str]
+        self,
+        title: str,
+        titles: Mapping[Slug, str],
+        urls: Mapping[Slug, str],
+        home: str | None = None,
     ) -> None:
         """Build the tree from each page's title and its output path."""
         self.root = Node(None, title)
+        self.root.url = home
         self._by_path: dict[str, Node] = {"": self.root}
         for slug, page_title in titles.items():
             if slug == SIDEBAR_SLUG:

@@ -1,0 +1,420 @@
+"""Folders of wikis to one website: the one story, from scan to swap.
+
+scan -> (nothing changed? done) -> parse -> resolve -> compose -> render -> swap
+
+Whatever a page holds, the site is built; what is wrong with it is a line of the
+report.  The same wikis and options give the same bytes, whether the build was
+clean or not; a build that fails leaves the old site as it was.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from wikisync.errors import SiteError
+from wikisync.model import Problem
+from wikisync.progress import Progress, SilentProgress
+from wikisync.site.addresses import (
+    NO_JEKYLL,
+    REPORT_JSON,
+    ROBOTS,
+    SEARCH_FOLDER,
+    SIDEBAR_SLUG,
+    WikiAddresses,
+    assign_addresses,
+    wiki_prefix,
+)
+from wikisync.site.cache import Cache, open_cache
+from wikisync.site.fingerprint import program_fingerprint
+from wikisync.site.model import BrokenLink, BuildReport, SiteOptions, WikiSource
+from wikisync.site.output import Changes, FileState, Output, is_untouched, open_output
+from wikisync.site.sources import ScannedWiki, scan_wiki
+from wikisync.site.theme import Theme, load_theme
+
+if TYPE_CHECKING:
+    from wikisync.site.crosslinks import WikiTable
+    from wikisync.site.index import IndexedWiki
+    from wikisync.site.pages import WikiPages
+    from wikisync.site.report import LinkReport
+
+
+class BuildNote(msgspec.Struct, frozen=True):
+    """What a build remembers of its output for the next one."""
+
+    inputs: bytes
+    """Hash of everything that the site was made from."""
+    states: dict[str, FileState]
+    """Every file of the output as it was left."""
+    keys: dict[str, bytes]
+    """Output path to the hash of what the file was made from."""
+    pages: int
+    problems: tuple[Problem, ...]
+    broken_links: tuple[BrokenLink, ...]
+
+
+NO_NOTE = BuildNote(b"", {}, {}, 0, (), ())
+
+
+def build_site(
+    wikis: Sequence[WikiSource],
+    output: Path,
+    options: SiteOptions,
+    *,
+    cache: Path,
+    progress: Progress | None = None,
+) -> BuildReport:
+    """Make the website of some wikis, or bring it up to date.
+
+    Args:
+        wikis: What to publish, in any order.
+        output: Folder of the site; empty, missing, or holding a site of ours.
+        options: How it is made.
+        cache: Folder for what the next build can use again.
+        progress: Who watches; nobody by default.
+
+    Raises:
+        SiteError: The output is not ours or cannot be written, the theme is
+            wrong, a private wiki in a public site, or no space is left.
+        FolderError: The folder of a wiki cannot be read at all.
+    """
+    sources = checked_sources(wikis, output, options)
+    theme = load_theme(
+        options.theme, project=options.templates, options=options.theme_options
+    )
+    name = b"build:" + os.fsencode(output.absolute())
+    with open_cache(cache) as store:
+        scanned = [scan_wiki(source, store) for source in sources]
+        inputs = _inputs_key(scanned, theme, options)
+        note = _decoded_note(store.state(name))
+        if note.inputs == inputs and is_untouched(output, note.states):
+            return _unchanged(note)
+        place = open_output(output, note.states)
+        build = _Build(store, scanned, theme, options, note.keys)
+        with place.staging():
+            build.write(place, progress or SilentProgress())
+            changes = place.commit()
+        done = build.note(inputs, changes)
+        store.note(name, msgspec.msgpack.encode(done))
+        build.sweep()
+    return BuildReport(
+        pages=done.pages,
+        written=changes.written,
+        unchanged=changes.unchanged,
+        removed=changes.removed,
+        problems=done.problems,
+        broken_links=done.broken_links,
+    )
+
+
+def checked_sources(
+    wikis: Sequence[WikiSource], output: Path, options: SiteOptions
+) -> tuple[WikiSource, ...]:
+    """The wikis sorted by path, if they can make a site together.
+
+    Raises:
+        SiteError: None at all, two of one path, a private one in a public site,
+            several without a prefix, or an output inside a wiki's folder.
+    """
+    if not wikis:
+        raise SiteError(
+            "there is no wiki to publish", hint="name one with --project or --group"
+        )
+    sources = tuple(sorted(wikis, key=lambda wiki: wiki.owner.full_path))
+    if options.drop_prefix and len(sources) > 1:
+        raise SiteError(
+            f"{len(sources)} wikis cannot share the top of one site",
+            hint="leave out drop_prefix, or publish one wiki",
+        )
+    prefixes: dict[str, WikiSource] = {}
+    for source in sources:
+        twin = prefixes.setdefault(wiki_prefix(source.owner).casefold(), source)
+        if twin is not source:
+            raise SiteError(
+                f"{twin.owner} and {source.owner} would have the same addresses",
+                hint="publish each wiki once",
+            )
+        _check_source(source, output, options)
+    return sources
+
+
+def _check_source(source: WikiSource, output: Path, options: SiteOptions) -> None:
+    if options.is_public and source.visibility != "public":
+        raise SiteError(
+            f"the wiki of {source.owner} is {source.visibility}, the site is public",
+            hint="leave the wiki out, or do not mark the site as public",
+        )
+    if output.resolve().is_relative_to(source.folder.resolve()):
+        raise SiteError(
+            f"output {output} lies in the folder of the wiki of {source.owner}",
+            hint="choose a folder beside it with -o",
+        )
+
+
+class _Build:
+    """One build that has something to do."""
+
+    def __init__(
+        self,
+        store: Cache,
+        scanned: Sequence[ScannedWiki],
+        theme: Theme,
+        options: SiteOptions,
+        old_keys: Mapping[str, bytes],
+    ) -> None:
+        self._store = store
+        self._scanned = scanned
+        self._theme = theme
+        self._options = options
+        self._old_keys = old_keys
+        self._keys: dict[str, bytes] = {}
+        self._problems: list[Problem] = []
+        self._broken_links: tuple[BrokenLink, ...] = ()
+        self._wikis: list[IndexedWiki] = []
+        self._addresses = [self._addresses_of(wiki) for wiki in scanned]
+
+    def write(self, output: Output, progress: Progress) -> None:
+        """Put every file of the site."""
+        from wikisync.site.crosslinks import WikiTable
+        from wikisync.site.index import Indexer
+        from wikisync.site.report import encode_report, link_report
+
+        sources = [wiki.source for wiki in self._scanned]
+        table = WikiTable(sources, self._addresses)
+        self._indexer = Indexer(self._store, table, progress)
+        progress.start("reading pages", self._page_count)
+        self._wikis = [
+            self._indexer.index(number, wiki)
+            for number, wiki in enumerate(self._scanned)
+        ]
+        report = link_report(self._wikis)
+        self._broken_links = report.broken
+        pages = self._composers(table)
+        self._collect_problems(pages)
+        progress.start("writing pages", self._page_count)
+        self._write_pages(output, pages, report, progress)
+        self._write_generated(output, pages, report)
+        self._write_search(output, pages)
+        output.put(REPORT_JSON, encode_report(self._wikis, report, self._problems))
+        self._write_files(output)
+
+    def note(self, inputs: bytes, changes: Changes) -> BuildNote:
+        """What the next build shall know of this one."""
+        return BuildNote(
+            inputs=inputs,
+            states=dict(changes.states),
+            keys=self._keys,
+            pages=self._page_count,
+            problems=(*self._problems, *changes.problems),
+            broken_links=self._broken_links,
+        )
+
+    def sweep(self) -> None:
+        """Let the cache forget what no page needs any more."""
+        self._indexer.sweep(
+            [page for wiki in self._wikis for page in wiki.pages.values()]
+        )
+
+    @property
+    def _page_count(self) -> int:
+        return sum(len(wiki.pages) for wiki in self._scanned)
+
+    def _addresses_of(self, wiki: ScannedWiki) -> WikiAddresses:
+        is_dropped = self._options.drop_prefix
+        if is_dropped is None:
+            is_dropped = len(self._scanned) == 1
+        prefix = "" if is_dropped else wiki_prefix(wiki.source.owner)
+        return assign_addresses(prefix, wiki.pages, wiki.attachments)
+
+    def _composers(self, table: WikiTable) -> list[WikiPages]:
+        """A composer of pages for each wiki, around one site."""
+        from wikisync.site.frame import group_homes, site_context, wiki_context
+        from wikisync.site.pages import WikiPages
+
+        sources = [wiki.source for wiki in self._scanned]
+        fingerprint = self._theme.fingerprint
+        self._site = site_context(sources, self._addresses, self._options, fingerprint)
+        limit = self._options.nav_links_max
+        self._settings_key = _hash(
+            program_fingerprint(), fingerprint, self._site, limit
+        )
+        homes = group_homes(sources, self._addresses)
+        return [
+            WikiPages(
+                wiki,
+                wiki_context(wiki.scanned, self._addresses[wiki.number], homes),
+                self._site,
+                self._indexer,
+                table,
+                nav_limit=limit,
+                settings_key=self._settings_key,
+            )
+            for wiki in self._wikis
+        ]
+
+    def _collect_problems(self, pages: Sequence[WikiPages]) -> None:
+        """Everything that is wrong, wiki by wiki, named so that it can be found."""
+        is_many = len(self._wikis) > 1
+        for wiki, composer in zip(self._wikis, pages, strict=True):
+            found = [
+                *wiki.scanned.problems,
+                *self._addresses[wiki.number].problems,
+                *(one for page in wiki.pages.values() for one in page.parsed.problems),
+                *composer.problems,
+            ]
+            where = f"{wiki.name}: " if is_many else ""
+            self._problems += [
+                dataclasses.replace(one, subject=where + one.subject) for one in found
+            ]
+
+    def _write_pages(
+        self,
+        output: Output,
+        pages: Sequence[WikiPages],
+        report: LinkReport,
+        progress: Progress,
+    ) -> None:
+        from wikisync.model import Slug
+        from wikisync.site.crosslinks import Place
+        from wikisync.site.pages import backlink_references
+
+        by_number = dict(enumerate(pages))
+        for number, composer in enumerate(pages):
+            for slug in self._wikis[number].pages:
+                places = report.backlinks.get(Place(number, Slug(slug)), ())
+                backlinks = backlink_references(places, by_number, number)
+                page = composer.composed(slug, backlinks)
+                if not self._keep(output, page.path, page.key):
+                    context = composer.template_context(page)
+                    self._render(output, "page.html", context, page.path)
+                progress.advance()
+
+    def _write_generated(
+        self, output: Output, pages: Sequence[WikiPages], report: LinkReport
+    ) -> None:
+        from wikisync.site.generated import GeneratedPages
+
+        generated = GeneratedPages(self._site, pages, self._text)
+        for page in generated.all(report, self._problems):
+            key = _hash(self._settings_key, page)
+            if not self._keep(output, page.path, key):
+                self._render(output, page.template, page.context, page.path)
+
+    def _write_search(self, output: Output, pages: Sequence[WikiPages]) -> None:
+        """The search index, all of it or nothing: kept while no text changed."""
+        from wikisync.site.search import SearchDocument, SearchSection, build_shards
+
+        digest = hashlib.sha256(program_fingerprint())
+        for composer in pages:
+            for slug, page in composer.wiki.pages.items():
+                line = (composer.url(slug), page.parsed.title, composer.context.title)
+                digest.update(_hash(page.parsed.search_digest, line))
+        key = digest.digest()
+        old = [path for path in self._old_keys if path.startswith(SEARCH_FOLDER)]
+        if old and all(self._keep(output, path, key) for path in old):
+            return
+
+        def documents() -> Iterator[SearchDocument]:
+            for composer in pages:
+                for slug, page in composer.wiki.pages.items():
+                    if slug == SIDEBAR_SLUG:
+                        continue
+                    sections = self._indexer.parsed_page(page).sections
+                    yield SearchDocument(
+                        composer.url(slug),
+                        page.parsed.title,
+                        tuple(
+                            SearchSection(one.id, one.heading, one.text)
+                            for one in sections
+                        ),
+                        composer.context.title,
+                    )
+
+        for name, content in build_shards(documents()).items():
+            self._keys[SEARCH_FOLDER + name] = key
+            output.put(SEARCH_FOLDER + name, content)
+
+    def _write_files(self, output: Output) -> None:
+        """What is no page: the theme's files, attachments, files for robots."""
+        from wikisync.site.generated import robots_text, sitemaps
+
+        for path, content in self._theme.assets().items():
+            output.put(path, content)
+        for addresses, wiki in zip(self._addresses, self._scanned, strict=True):
+            for name, state in wiki.attachments.items():
+                output.put_copy(
+                    addresses.attachments[name], wiki.source.folder / name, state
+                )
+        output.put(NO_JEKYLL, b"")
+        wikis = [
+            (addresses, wiki.source.visibility == "public")
+            for addresses, wiki in zip(self._addresses, self._scanned, strict=True)
+        ]
+        prefixes = [(addresses.prefix, is_public) for addresses, is_public in wikis]
+        output.put(ROBOTS, robots_text(self._site, prefixes).encode())
+        public = [
+            path
+            for addresses, is_public in wikis
+            if is_public
+            for slug, path in addresses.pages.items()
+            if slug != SIDEBAR_SLUG
+        ]
+        if self._site.url and public:
+            for path, text in sitemaps(self._site.url, public):
+                output.put(path, text.encode())
+
+    def _keep(self, output: Output, path: str, key: bytes) -> bool:
+        """Keep a file as it is, if it was made from the same."""
+        self._keys[path] = key
+        return self._old_keys.get(path) == key and output.keep(path)
+
+    def _render(
+        self, output: Output, template: str, context: Mapping[str, object], path: str
+    ) -> None:
+        text = self._theme.render(template, context, at=path)
+        output.put(path, text.encode("utf-8", "replace"))
+
+    def _text(self, key: str) -> str:
+        return self._theme.text(key, self._options.lang)
+
+
+def _inputs_key(
+    scanned: Sequence[ScannedWiki], theme: Theme, options: SiteOptions
+) -> bytes:
+    """Hash of everything that a site is made from."""
+    from wikisync.site.frame import options_text
+
+    prints = [wiki.fingerprint() for wiki in scanned]
+    return _hash(
+        program_fingerprint(), theme.fingerprint, options_text(options), prints
+    )
+
+
+def _hash(*values: object) -> bytes:
+    return hashlib.sha256(repr(values).encode("utf-8", "surrogatepass")).digest()
+
+
+def _decoded_note(value: bytes | None) -> BuildNote:
+    if value is None:
+        return NO_NOTE
+    try:
+        return msgspec.msgpack.decode(value, type=BuildNote)
+    except msgspec.DecodeError:
+        return NO_NOTE
+
+
+def _unchanged(note: BuildNote) -> BuildReport:
+    return BuildReport(
+        pages=note.pages,
+        written=0,
+        unchanged=len(note.states),
+        removed=0,
+        problems=note.problems,
+        broken_links=note.broken_links,
+    )

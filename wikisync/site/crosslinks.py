@@ -1,0 +1,171 @@
+"""Links between the exported wikis, and how pages reach each other.  Pure.
+
+``markup`` knows one wiki.  A full address of another wiki that is part of the
+site comes back from it as outside; here it becomes a page of that wiki, named by
+a token, which nothing else can be mistaken for because a slug holds no NUL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import quote, unquote
+
+from wikisync.markup.links import LinkIndex, Target, normal_path
+from wikisync.model import AttachmentPath, Slug
+from wikisync.site.addresses import WikiAddresses, home_slug, relative_url
+
+if TYPE_CHECKING:
+    from wikisync.site.model import WikiSource
+
+_WIKIS = "/-/wikis"
+_NUL = "\0"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A page or attachment of any wiki of the site."""
+
+    wiki: int
+    """Number of the wiki among the site's."""
+    name: str
+    """Slug or attachment path."""
+
+    def token(self) -> str:
+        """The place as a name among the slugs of another wiki."""
+        return f"{self.wiki}{_NUL}{self.name}"
+
+
+def place_of(name: str, wiki: int) -> Place:
+    """What a link's target means, seen from a wiki: a token, or a name of its own."""
+    number, found, rest = name.partition(_NUL)
+    return Place(int(number), rest) if found else Place(wiki, name)
+
+
+def service_address(source: WikiSource) -> str:
+    """Address of the wiki on the service; without a host where that is unknown."""
+    owner = source.owner
+    kind = "groups/" if owner.kind == "group" else ""
+    base = source.web_url.rstrip("/") or f"/{kind}{quote(owner.full_path)}"
+    return base if base.endswith(_WIKIS) else base + _WIKIS
+
+
+class WikiTable:
+    """Every wiki of the site by its address on the service."""
+
+    def __init__(
+        self, sources: Sequence[WikiSource], addresses: Sequence[WikiAddresses]
+    ) -> None:
+        """Take the wikis in their order, which gives them their numbers."""
+        self.addresses = tuple(addresses)
+        self.web_urls = tuple(service_address(source) for source in sources)
+        self._numbers = {
+            url: number
+            for number, url in enumerate(self.web_urls)
+            if not url.startswith("/")
+        }
+        self._indexes: dict[int, LinkIndex] = {}
+
+    def find(self, url: str) -> tuple[Place, bool, str] | None:
+        """Where a full address leads in the site.
+
+        Returns:
+            The place, whether it is an attachment, and the decoded fragment; a
+            place with an empty name is in an exported wiki but does not exist.
+            None for any other address.
+        """
+        base, found, rest = url.partition(_WIKIS)
+        number = self._numbers.get(base + found)
+        if number is None or rest[:1] not in {"", "/", "?", "#"}:
+            return None
+        path, _, fragment = rest.partition("#")
+        inside = normal_path(unquote(path.partition("?")[0]))
+        index = self._index(number)
+        if inside and inside in index.attachments:
+            return Place(number, inside), True, ""
+        slug = index.find_page(inside) if inside else home_slug(index.pages)
+        return Place(number, slug or ""), False, unquote(fragment)
+
+    def _index(self, number: int) -> LinkIndex:
+        if number not in self._indexes:
+            known = self.addresses[number]
+            self._indexes[number] = LinkIndex(known.pages, known.attachments)
+        return self._indexes[number]
+
+
+class SiteLinks(LinkIndex):
+    """The link index of one wiki that also knows the other wikis of the site."""
+
+    def __init__(
+        self,
+        number: int,
+        table: WikiTable,
+        headings: Mapping[Slug, frozenset[str]],
+        pages: Iterable[Slug] | None = None,
+    ) -> None:
+        """Index the wiki of that number; ``pages`` where only some exist."""
+        known = table.addresses[number]
+        super().__init__(
+            known.pages if pages is None else pages,
+            known.attachments,
+            headings,
+            web_url=table.web_urls[number],
+        )
+        self._table = table
+        self.crossings = 0
+        """Links seen so far that name an exported wiki by its full address."""
+
+    def resolve(
+        self,
+        page_slug: Slug,
+        href: str,
+        *,
+        own_ids: frozenset[str] | None = None,
+        is_wikilink: bool = False,
+    ) -> Target:
+        """What a link means in the site; rules as in ``LinkIndex``."""
+        target = super().resolve(
+            page_slug, href, own_ids=own_ids, is_wikilink=is_wikilink
+        )
+        if target.kind != "external" or target.reason:
+            return target
+        found = self._table.find(target.name)
+        if found is None:
+            return target
+        self.crossings += 1
+        place, is_attachment, fragment = found
+        if not place.name:
+            return target
+        return Target(
+            "attachment" if is_attachment else "page", place.token(), fragment
+        )
+
+
+class PageUrls:
+    """Relative addresses as one page of a wiki writes them."""
+
+    def __init__(self, at: str, number: int, table: WikiTable) -> None:
+        """``at`` is the output path of the page, in the wiki of that number."""
+        self._at = at
+        self._number = number
+        self._table = table
+
+    def page(self, slug: Slug, fragment: str) -> str:
+        """Relative link to a page of this or, by a token, another wiki."""
+        place = place_of(slug, self._number)
+        pages = self._table.addresses[place.wiki].pages
+        return relative_url(self._at, pages[Slug(place.name)], fragment)
+
+    def attachment(self, path: AttachmentPath) -> str:
+        """Relative link to an attachment of this or another wiki."""
+        place = place_of(path, self._number)
+        files = self._table.addresses[place.wiki].attachments
+        return relative_url(self._at, files[AttachmentPath(place.name)])
+
+    def missing(self, target: str) -> str | None:
+        """A missing attachment may still be had on the service; a page may not."""
+        base = self._table.web_urls[self._number]
+        if base.startswith("/") or not target.startswith("uploads/"):
+            return None
+        return f"{base}/{quote(target)}"

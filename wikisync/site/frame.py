@@ -1,0 +1,130 @@
+"""What surrounds every page of a build: the site, its wikis and their groups.  Pure."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from wikisync import __version__
+from wikisync.site.addresses import (
+    ALL_PAGE,
+    INDEX_PAGE,
+    ORPHANS_PAGE,
+    REPORT_PAGE,
+    SEARCH_PAGE,
+    SIDEBAR_SLUG,
+    WANTED_PAGE,
+    WikiAddresses,
+    wiki_list_path,
+)
+from wikisync.site.context import PageRef, SiteContext, WikiContext, WikiRef
+from wikisync.site.crosslinks import service_address
+
+if TYPE_CHECKING:
+    from wikisync.site.model import SiteOptions, WikiSource
+    from wikisync.site.sources import ScannedWiki
+
+RIGHT_TO_LEFT = frozenset(
+    [
+        *("ar", "ckb", "dv", "fa", "he", "ks", "nqo", "ps", "sd", "syr", "ug", "ur"),
+        "yi",
+    ]
+)
+"""Languages whose usual script runs from right to left."""
+
+
+def site_context(
+    sources: Sequence[WikiSource],
+    addresses: Sequence[WikiAddresses],
+    options: SiteOptions,
+    theme_fingerprint: str,
+) -> SiteContext:
+    """``site`` for the templates; nothing in it changes with a page."""
+    is_only = is_top(addresses)
+    return SiteContext(
+        title=options.title,
+        url=options.url.rstrip("/") if options.url else None,
+        lang=options.lang,
+        dir="rtl" if options.lang.partition("-")[0] in RIGHT_TO_LEFT else "ltr",
+        description=options.description,
+        wikis=tuple(
+            WikiRef(
+                title=source.title,
+                kind=source.owner.kind,
+                full_path=source.owner.full_path,
+                url=wiki.home,
+                visibility=source.visibility,
+                description=source.description,
+            )
+            for source, wiki in zip(sources, addresses, strict=True)
+        ),
+        built_from=hashlib.sha256(
+            (theme_fingerprint + options_text(options)).encode()
+        ).hexdigest()[:16],
+        generator=f"wikisync {__version__}",
+        options=dict(options.theme_options),
+        noindex=all(source.visibility != "public" for source in sources),
+        home_url=INDEX_PAGE,
+        search_url=SEARCH_PAGE,
+        all_url=wiki_list_path(sources[0].owner, is_only=True) if is_only else ALL_PAGE,
+        report_url=REPORT_PAGE,
+        wanted_url=WANTED_PAGE,
+        orphans_url=ORPHANS_PAGE,
+    )
+
+
+def wiki_context(
+    scanned: ScannedWiki, addresses: WikiAddresses, homes: Mapping[str, str]
+) -> WikiContext:
+    """``wiki`` for the templates; ``homes`` is group path to its wiki's address."""
+    source = scanned.source
+    owner = source.owner
+    above = owner.full_path.split("/")[:-1]
+    return WikiContext(
+        title=source.title,
+        kind=owner.kind,
+        full_path=owner.full_path,
+        url=addresses.home,
+        web_url=service_address(source) if source.web_url else "",
+        visibility=source.visibility,
+        description=source.description,
+        home=addresses.home,
+        page_count=sum(slug != SIDEBAR_SLUG for slug in scanned.pages),
+        all_url=wiki_list_path(owner, is_only=not addresses.prefix),
+        groups=tuple(
+            PageRef(name, homes.get("/".join(above[: depth + 1])))
+            for depth, name in enumerate(above)
+        ),
+    )
+
+
+def group_homes(
+    sources: Sequence[WikiSource], addresses: Sequence[WikiAddresses]
+) -> dict[str, str]:
+    """Path of each group whose own wiki is in the site to that wiki's home."""
+    return {
+        source.owner.full_path: wiki.home
+        for source, wiki in zip(sources, addresses, strict=True)
+        if source.owner.kind == "group"
+    }
+
+
+def is_top(addresses: Sequence[WikiAddresses]) -> bool:
+    """Whether the site is one wiki whose pages lie at the top."""
+    return len(addresses) == 1 and not addresses[0].prefix
+
+
+def options_text(options: SiteOptions) -> str:
+    """The options that pages depend on, as text; no path of this machine."""
+    return repr(
+        (
+            options.title,
+            options.url,
+            options.lang,
+            options.description,
+            sorted(options.theme_options.items()),
+            options.drop_prefix,
+            options.nav_links_max,
+        )
+    )

@@ -1,0 +1,324 @@
+"""The pages that no wiki has: landing page, lists, report, search, not found.  Pure.
+
+Each is a path, a template and a context; texts that are no HTML come ready.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING
+from urllib.parse import quote, urlsplit
+
+from wikisync.model import Slug
+from wikisync.site.addresses import (
+    ALL_PAGE,
+    INDEX_PAGE,
+    NOT_FOUND_PAGE,
+    ORPHANS_PAGE,
+    REPORT_PAGE,
+    SEARCH_PAGE,
+    SITEMAP,
+    WANTED_PAGE,
+    absolute_url,
+    numbered,
+)
+from wikisync.site.context import (
+    GroupContext,
+    Listing,
+    ListingItem,
+    ListingKind,
+    ListingPart,
+    PageContext,
+    SiteContext,
+    WikiContext,
+)
+from wikisync.site.navigation import natural_key
+
+if TYPE_CHECKING:
+    from wikisync.model import Problem
+    from wikisync.site.pages import WikiPages
+    from wikisync.site.report import LinkReport
+
+LIST_ITEMS_MAX = 2000
+"""Entries of one page of a list."""
+SOURCES_MAX = 20
+"""Pages named beside one wanted page; the count tells of the rest."""
+SITEMAP_URLS_MAX = 50_000
+"""What the protocol allows in one file."""
+
+Translate = Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedPage:
+    """One page to be rendered by a template."""
+
+    path: str
+    template: str
+    context: Mapping[str, object]
+
+
+class GeneratedPages:
+    """Everything around the wikis' own pages."""
+
+    def __init__(
+        self, site: SiteContext, wikis: Sequence[WikiPages], translate: Translate
+    ) -> None:
+        self._site = site
+        self._wikis = wikis
+        self._translate = translate
+        self._is_only = site.home_url == wikis[0].context.url if wikis else False
+        self._noindex = any(wiki.context.visibility != "public" for wiki in wikis)
+
+    def all(
+        self, report: LinkReport, problems: Sequence[Problem]
+    ) -> Iterator[GeneratedPage]:
+        """Every generated page of the site, each path once."""
+        if not self._is_only:
+            yield self._index()
+        for wiki in self._wikis:
+            if wiki.home_is_missing:
+                yield self._wiki_home(wiki)
+            yield from self._all_pages(wiki)
+        if self._site.all_url not in {wiki.context.all_url for wiki in self._wikis}:
+            yield from self._all_wikis()
+        yield from self._wanted(report)
+        yield from self._orphans(report)
+        yield from self._broken(report, problems)
+        yield self._plain(SEARCH_PAGE, "search.html", self._translate("search"))
+        yield self._plain(NOT_FOUND_PAGE, "404.html", self._translate("not_found"))
+
+    def _frame(
+        self, path: str, title: str, wiki: WikiPages | None
+    ) -> dict[str, object]:
+        frame = wiki.frame(Slug(""), path) if wiki else {"site": self._site}
+        return {**frame, "page": self._page(path, title, wiki)}
+
+    def _page(self, path: str, title: str, wiki: WikiPages | None) -> PageContext:
+        is_hidden = wiki.context.visibility != "public" if wiki else self._noindex
+        base = self._site.url
+        return PageContext(
+            title=title,
+            slug="",
+            format="",
+            url=path,
+            web_url=None,
+            edit_url=None,
+            source_url=None,
+            canonical_url=absolute_url(base, path) if base else None,
+            summary="",
+            meta={},
+            tags=(),
+            changed=None,
+            first_seen=None,
+            is_home=path in {INDEX_PAGE, wiki.context.url if wiki else INDEX_PAGE},
+            is_section=False,
+            features=frozenset(),
+            noindex=is_hidden,
+        )
+
+    def _plain(self, path: str, template: str, title: str) -> GeneratedPage:
+        return GeneratedPage(path, template, self._frame(path, title, self._only))
+
+    @property
+    def _only(self) -> WikiPages | None:
+        """The wiki, in a site of one."""
+        return self._wikis[0] if self._is_only else None
+
+    def _index(self) -> GeneratedPage:
+        contexts = [wiki.context for wiki in self._wikis]
+        frame = self._frame(INDEX_PAGE, self._site.title, None)
+        return GeneratedPage(
+            INDEX_PAGE, "index.html", {**frame, "groups": group_tree(contexts)}
+        )
+
+    def _wiki_home(self, wiki: WikiPages) -> GeneratedPage:
+        path = wiki.context.url
+        frame = self._frame(path, wiki.context.title, wiki)
+        return GeneratedPage(path, "wiki.html", frame)
+
+    def _all_pages(self, wiki: WikiPages) -> Iterator[GeneratedPage]:
+        items = []
+        for slug in wiki.tree.order:
+            reference = wiki.reference(slug)
+            above = " / ".join(one.title for one in wiki.tree.ancestors(slug))
+            items.append(ListingItem(reference.title, reference.url, note=above))
+        yield from self._list(wiki.context.all_url, "all", "all_pages", items, wiki)
+
+    def _all_wikis(self) -> Iterator[GeneratedPage]:
+        items = [
+            ListingItem(
+                wiki.context.title,
+                wiki.context.all_url,
+                wiki=wiki.context.full_path,
+                count=wiki.context.page_count,
+            )
+            for wiki in self._wikis
+        ]
+        yield from self._list(ALL_PAGE, "wikis", "all_pages", items, self._only)
+
+    def _wanted(self, report: LinkReport) -> Iterator[GeneratedPage]:
+        items = []
+        for wanted in report.wanted:
+            wiki = self._wikis[wanted.wiki]
+            sources = tuple(wiki.reference(slug) for slug in wanted.pages[:SOURCES_MAX])
+            items.append(
+                ListingItem(
+                    wanted.slug,
+                    None,
+                    wiki=self._name(wiki),
+                    count=len(wanted.pages),
+                    sources=sources,
+                )
+            )
+        yield from self._list(WANTED_PAGE, "wanted", "wanted", items, self._only)
+
+    def _orphans(self, report: LinkReport) -> Iterator[GeneratedPage]:
+        items = []
+        for place in report.orphans:
+            wiki = self._wikis[place.wiki]
+            reference = wiki.reference(Slug(place.name))
+            items.append(
+                ListingItem(reference.title, reference.url, wiki=self._name(wiki))
+            )
+        yield from self._list(ORPHANS_PAGE, "orphans", "orphans", items, self._only)
+
+    def _broken(
+        self, report: LinkReport, problems: Sequence[Problem]
+    ) -> Iterator[GeneratedPage]:
+        by_name = {wiki.wiki.name: wiki for wiki in self._wikis}
+        items = []
+        for link in report.broken:
+            wiki = by_name[link.wiki]
+            items.append(
+                ListingItem(
+                    link.href,
+                    None,
+                    wiki=self._name(wiki),
+                    note=link.reason,
+                    sources=(wiki.reference(link.slug),),
+                )
+            )
+        lines = tuple(str(problem) for problem in problems)
+        yield from self._list(
+            REPORT_PAGE, "broken", "report", items, self._only, problems=lines
+        )
+
+    def _name(self, wiki: WikiPages) -> str:
+        return "" if self._is_only else wiki.context.full_path
+
+    def _list(
+        self,
+        path: str,
+        kind: ListingKind,
+        title_key: str,
+        items: Sequence[ListingItem],
+        wiki: WikiPages | None,
+        *,
+        problems: tuple[str, ...] = (),
+    ) -> Iterator[GeneratedPage]:
+        """A list as one page, or as several where it is long."""
+        title = self._translate(title_key)
+        count = max(-(-len(items) // LIST_ITEMS_MAX), 1)
+        paths = [numbered(path, number) for number in range(1, count + 1)]
+        for index, part in enumerate(paths):
+            start = index * LIST_ITEMS_MAX
+            pages = tuple(
+                ListingPart(number, other, other == part)
+                for number, other in enumerate(paths, start=1)
+            )
+            listing = Listing(
+                kind=kind,
+                title=title,
+                items=tuple(items[start : start + LIST_ITEMS_MAX]),
+                count=len(items),
+                pages=pages if count > 1 else (),
+                problems=problems[:LIST_ITEMS_MAX] if index == 0 else (),
+            )
+            frame = self._frame(part, title, wiki)
+            yield GeneratedPage(part, "list.html", {**frame, "listing": listing})
+
+
+def group_tree(wikis: Iterable[WikiContext]) -> tuple[GroupContext, ...]:
+    """Wikis under the groups of their paths, both sorted by title."""
+    root = _Group("", "")
+    for wiki in wikis:
+        path = (
+            wiki.full_path
+            if wiki.kind == "group"
+            else wiki.full_path.rpartition("/")[0]
+        )
+        root.below(path).wikis.append(wiki)
+    return root.context().groups
+
+
+class _Group:
+    """A group while the tree is built."""
+
+    def __init__(self, title: str, path: str) -> None:
+        self.title = title
+        self.path = path
+        self.wikis: list[WikiContext] = []
+        self.groups: dict[str, _Group] = {}
+
+    def below(self, path: str) -> _Group:
+        """The group at a path below this one."""
+        group = self
+        for name in path.split("/") if path else ():
+            full = f"{group.path}/{name}".lstrip("/")
+            group = group.groups.setdefault(name, _Group(name, full))
+        return group
+
+    def context(self) -> GroupContext:
+        """The finished group; groups nest at most twenty deep on the service."""
+        groups = [group.context() for group in self.groups.values()]
+        return GroupContext(
+            title=self.title,
+            full_path=self.path,
+            wikis=tuple(sorted(self.wikis, key=lambda wiki: natural_key(wiki.title))),
+            groups=tuple(sorted(groups, key=lambda group: natural_key(group.title))),
+        )
+
+
+def robots_text(site: SiteContext, wikis: Sequence[tuple[str, bool]]) -> str:
+    """``robots.txt`` for wikis as (prefix, is public); private ones are closed."""
+    base = urlsplit(site.url).path.rstrip("/") if site.url else ""
+    lines = ["User-agent: *"]
+    closed = [prefix for prefix, is_public in wikis if not is_public]
+    if len(closed) == len(wikis):
+        lines.append("Disallow: /")
+    elif closed:
+        lines += [f"Disallow: {base}/{quote(prefix)}" for prefix in closed]
+        lines.append(f"Disallow: {base}/-/")
+    else:
+        lines.append("Disallow:")
+    if site.url and len(closed) < len(wikis):
+        lines.append(f"Sitemap: {absolute_url(site.url, SITEMAP)}")
+    return "\n".join(lines) + "\n"
+
+
+def sitemaps(base: str, paths: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """``sitemap.xml``: all addresses, or an index of parts where they are many."""
+    parts = [
+        paths[start : start + SITEMAP_URLS_MAX]
+        for start in range(0, len(paths), SITEMAP_URLS_MAX)
+    ]
+    if len(parts) == 1:
+        yield SITEMAP, _sitemap("urlset", "url", base, parts[0])
+        return
+    names = [f"-/sitemap-{number}.xml" for number in range(1, len(parts) + 1)]
+    for name, part in zip(names, parts, strict=True):
+        yield name, _sitemap("urlset", "url", base, part)
+    yield SITEMAP, _sitemap("sitemapindex", "sitemap", base, names)
+
+
+def _sitemap(root: str, entry: str, base: str, paths: Iterable[str]) -> str:
+    lines = [
+        f"<{entry}><loc>{escape(absolute_url(base, path))}</loc></{entry}>"
+        for path in paths
+    ]
+    namespace = "http://www.sitemaps.org/schemas/sitemap/0.9"
+    head = f'<?xml version="1.0" encoding="UTF-8"?>\n<{root} xmlns="{namespace}">'
+    return "\n".join([head, *lines, f"</{root}>", ""])

@@ -1,0 +1,288 @@
+"""The pages of one wiki: what each template gets, and when a page must be made anew.
+
+A page's key is a hash of everything that its template can see.  The tree and the
+text come into it by hashes of their own, so that a page whose key is that of the
+last build is neither composed nor rendered.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Iterable, Mapping
+from html import escape
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from wikisync.markup.resolve import finish_page
+from wikisync.model import Problem, Slug
+from wikisync.site.addresses import (
+    SIDEBAR_SLUG,
+    absolute_url,
+    home_slug,
+    relative_url,
+)
+from wikisync.site.context import (
+    PageContext,
+    PageRef,
+    SiteContext,
+    TocNode,
+    WikiContext,
+)
+from wikisync.site.crosslinks import PageUrls, Place, SiteLinks, service_address
+from wikisync.site.navigation import Tree, natural_key, neighbours, reading_order
+
+if TYPE_CHECKING:
+    from wikisync.markup.record import TocEntry
+    from wikisync.site.crosslinks import WikiTable
+    from wikisync.site.index import IndexedPage, IndexedWiki, Indexer
+
+SIDEBAR_CHARS_MAX = 64 * 1024
+"""A longer sidebar would outweigh the pages; the tree stands in for it."""
+CHILDREN_MAX = 200
+BACKLINKS_MAX = 100
+
+
+class WikiPages:
+    """Composes the pages of one wiki."""
+
+    def __init__(
+        self,
+        wiki: IndexedWiki,
+        context: WikiContext,
+        site: SiteContext,
+        indexer: Indexer,
+        table: WikiTable,
+        *,
+        nav_limit: int,
+        settings_key: bytes,
+    ) -> None:
+        self.wiki = wiki
+        self.context = context
+        self._site = site
+        self._indexer = indexer
+        self._table = table
+        self._nav_limit = nav_limit
+        source = wiki.scanned.source
+        self._service = service_address(source) if source.web_url else None
+        self._noindex = source.visibility != "public"
+        self._home = home_slug(wiki.pages)
+        self._urls = table.addresses[wiki.number].pages
+        titles = {slug: page.parsed.title for slug, page in wiki.pages.items()}
+        self.tree = Tree(source.title, titles, self._urls, context.url)
+        self._sidebar = _Sidebar(wiki, indexer, table)
+        self._around = {
+            **neighbours(self.tree.order),
+            **neighbours(self._sidebar.order),
+        }
+        self._key = hashlib.sha256(
+            settings_key + repr(context).encode("utf-8", "surrogatepass")
+        ).digest()
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What is wrong with the wiki's sidebar."""
+        return self._sidebar.problems
+
+    @property
+    def home_is_missing(self) -> bool:
+        """Whether the wiki has no page that could be its home."""
+        return self._home is None
+
+    def url(self, slug: Slug) -> str:
+        """Output path of a page."""
+        return self._urls[slug]
+
+    def reference(self, slug: Slug) -> PageRef:
+        """A page as others of its wiki link to it."""
+        return PageRef(self.wiki.pages[slug].parsed.title, self._urls[slug])
+
+    def frame_key(self) -> bytes:
+        """Hash of what every page of the wiki shows besides its own."""
+        return self._key + self._sidebar.key
+
+    def composed(self, slug: Slug, backlinks: tuple[PageRef, ...]) -> ComposedPage:
+        """A page with all that its key needs, not yet with what is rendered."""
+        page = self.wiki.pages[slug]
+        before, after = self._around.get(slug, (None, None))
+        parts: dict[str, object] = {
+            "page": self._page_context(page),
+            "prev": self.reference(before) if before else None,
+            "next": self.reference(after) if after else None,
+            "ancestors": self.tree.ancestors(slug),
+            "children": self.tree.children(slug, CHILDREN_MAX),
+            "backlinks": backlinks[:BACKLINKS_MAX],
+            "backlinks_more": max(len(backlinks) - BACKLINKS_MAX, 0),
+        }
+        key = hashlib.sha256(self.frame_key())
+        key.update(page.finished.view_digest)
+        key.update(self.tree.branch_key(slug))
+        key.update(repr(parts).encode("utf-8", "surrogatepass"))
+        return ComposedPage(slug, self._urls[slug], key.digest(), parts)
+
+    def template_context(self, composed: ComposedPage) -> dict[str, object]:
+        """Everything that ``page.html`` sees."""
+        view = self._indexer.view(self.wiki.pages[composed.slug])
+        page = composed.parts["page"]
+        assert isinstance(page, PageContext)
+        return {
+            **composed.parts,
+            **self.frame(composed.slug, composed.path),
+            "page": dataclasses.replace(
+                page,
+                meta=view.meta,
+                tags=_tags(view.meta),
+                features=frozenset(view.features),
+            ),
+            "content": view.html,
+            "toc": toc_tree(view.toc),
+        }
+
+    def frame(self, slug: Slug, at: str) -> dict[str, object]:
+        """What surrounds a page: site, wiki, tree or sidebar."""
+        sidebar = self._sidebar.html(at)
+        return {
+            "site": self._site,
+            "wiki": self.context,
+            "nav": self.tree.navigation(slug, self._nav_limit),
+            "sidebar": sidebar,
+        }
+
+    def _page_context(self, page: IndexedPage) -> PageContext:
+        slug, url = page.slug, self._urls[page.slug]
+        web_url = f"{self._service}/{quote(slug)}" if self._service else None
+        return PageContext(
+            title=page.parsed.title,
+            slug=slug,
+            format=page.source.format,
+            url=url,
+            web_url=web_url,
+            edit_url=f"{web_url}/edit" if web_url else None,
+            source_url=None,
+            canonical_url=absolute_url(self._site.url, url) if self._site.url else None,
+            summary=page.parsed.summary,
+            meta={},
+            tags=(),
+            changed=None,
+            first_seen=None,
+            is_home=slug == self._home,
+            is_section=self.tree.is_section(slug),
+            features=frozenset(),
+            noindex=self._noindex,
+        )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ComposedPage:
+    """A page that is ready to be rendered, if it has to be."""
+
+    slug: Slug
+    path: str
+    """Output path."""
+    key: bytes
+    """Hash of everything that its template can see."""
+    parts: Mapping[str, object]
+
+
+class _Sidebar:
+    """A wiki's ``_sidebar`` page, with links that fit the page it stands beside."""
+
+    def __init__(self, wiki: IndexedWiki, indexer: Indexer, table: WikiTable) -> None:
+        self.problems: tuple[Problem, ...] = ()
+        self.order: tuple[Slug, ...] = ()
+        """The pages that it links to: the reading order of the wiki."""
+        self.key = b""
+        self._number = wiki.number
+        self._table = table
+        self._parsed = None
+        self._by_folder: dict[str, str] = {}
+        page = wiki.pages.get(SIDEBAR_SLUG)
+        if page is None:
+            return
+        linked = (Slug(target) for target in page.finished.targets)
+        self.order = reading_order(linked, wiki.pages)
+        view = indexer.view(page)
+        if len(view.html) > SIDEBAR_CHARS_MAX:
+            self.problems = (_too_long(len(view.html)),)
+            return
+        self.key = page.finished.view_digest
+        self._parsed = indexer.parsed_page(page)
+        headings = {slug: page.parsed.ids for slug, page in wiki.pages.items()}
+        self._links = SiteLinks(wiki.number, table, headings)
+
+    def html(self, at: str) -> str | None:
+        """The sidebar as the page at this path shows it; None where there is none."""
+        if self._parsed is None:
+            return None
+        folder = at.rpartition("/")[0]
+        if folder not in self._by_folder:
+            urls = PageUrls(at, self._number, self._table)
+            finished = finish_page(self._parsed, self._links, urls)
+            self._by_folder[folder] = finished.html
+        own = escape(relative_url(at, at))
+        return self._by_folder[folder].replace(
+            f'<a href="{own}"', f'<a aria-current="page" href="{own}"'
+        )
+
+
+def backlink_references(
+    places: Iterable[Place], wikis: Mapping[int, WikiPages], home: int
+) -> tuple[PageRef, ...]:
+    """The pages that link to a page, sorted by title; others' with their wiki."""
+    found = []
+    for place in places:
+        pages = wikis[place.wiki]
+        reference = pages.reference(Slug(place.name))
+        if place.wiki != home:
+            reference = dataclasses.replace(reference, wiki=pages.context.title)
+        found.append(reference)
+    return tuple(
+        sorted(found, key=lambda one: (natural_key(one.title), one.wiki, one.url or ""))
+    )
+
+
+def toc_tree(entries: Iterable[TocEntry]) -> tuple[TocNode, ...]:
+    """Headings below each other by their levels; a skipped level is no step."""
+    top: list[_Heading] = []
+    open_ones: list[_Heading] = []
+    for entry in entries:
+        heading = _Heading(entry)
+        while open_ones and open_ones[-1].entry.level >= entry.level:
+            open_ones.pop()
+        (open_ones[-1].below if open_ones else top).append(heading)
+        open_ones.append(heading)
+    return tuple(heading.node() for heading in top)
+
+
+class _Heading:
+    """A heading while the list of contents is built."""
+
+    def __init__(self, entry: TocEntry) -> None:
+        self.entry = entry
+        self.below: list[_Heading] = []
+
+    def node(self) -> TocNode:
+        """The finished entry; at most six levels deep."""
+        entry = self.entry
+        children = tuple(heading.node() for heading in self.below)
+        return TocNode(entry.level, entry.id, entry.text, children)
+
+
+def _tags(meta: Mapping[str, object]) -> tuple[str, ...]:
+    """Tags of the front matter: a list, or words divided by commas."""
+    tags = meta.get("tags")
+    if isinstance(tags, str):
+        tags = tags.split(",")
+    if not isinstance(tags, list | tuple):
+        return ()
+    return tuple(tag for tag in (str(tag).strip() for tag in tags) if tag)
+
+
+def _too_long(size: int) -> Problem:
+    return Problem(
+        "sidebar-too-long",
+        SIDEBAR_SLUG,
+        f"has {size} characters of HTML, more than {SIDEBAR_CHARS_MAX}; "
+        "the tree of pages is shown instead",
+        "list only the most important pages in it",
+    )

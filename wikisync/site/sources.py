@@ -1,0 +1,182 @@
+"""The wikis' folders as a build sees them: every page and attachment by digest.
+
+A file whose size and time are those of the last build is not read again, unless
+it had been written so shortly before that a second write could look the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from wikisync.folder.scan import scan_pages
+from wikisync.model import Digest, Format, Problem, Slug
+from wikisync.site.output import FileState
+
+if TYPE_CHECKING:
+    from wikisync.model import AttachmentPath, PagePath
+    from wikisync.site.cache import Cache
+    from wikisync.site.model import WikiSource
+
+SETTLED_NS = 2_000_000_000
+"""A file must be this old for its time to tell a later write; FAT counts in
+steps of two seconds."""
+UNSETTLED = -1
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePage:
+    """One page file."""
+
+    slug: Slug
+    format: Format
+    path: PagePath
+    """Inside the wiki's folder."""
+    digest: Digest
+
+
+@dataclass(frozen=True, slots=True)
+class ScannedWiki:
+    """One wiki's folder at one look."""
+
+    source: WikiSource
+    pages: Mapping[Slug, SourcePage]
+    """Sorted by slug."""
+    attachments: Mapping[AttachmentPath, FileState]
+    problems: tuple[Problem, ...]
+
+    def fingerprint(self) -> bytes:
+        """Hash of everything that a site takes from this wiki."""
+        digest = hashlib.sha256(repr(self.source).encode("utf-8", "surrogatepass"))
+        for page in self.pages.values():
+            line = f"\n{page.slug}\0{page.format}\0{page.path}\0{page.digest}"
+            digest.update(line.encode("utf-8", "surrogatepass"))
+        for path, state in self.attachments.items():
+            digest.update(f"\n{path}\0{state.digest}".encode("utf-8", "surrogatepass"))
+        digest.update(repr(self.problems).encode("utf-8", "surrogatepass"))
+        return digest.digest()
+
+
+_Remembered = dict[str, FileState]
+
+
+def scan_wiki(
+    source: WikiSource, cache: Cache, *, now_ns: Callable[[], int] = time.time_ns
+) -> ScannedWiki:
+    """Look at a wiki's folder; what cannot be read becomes a problem.
+
+    Raises:
+        FolderError: The folder itself cannot be read.
+    """
+    scanned = scan_pages(source.folder)
+    note = b"folder:" + os.fsencode(source.folder.absolute())
+    remembered = _decoded(cache.state(note))
+    digests = _Digests(source, remembered, now_ns())
+    problems = [*source.problems, *scanned.problems]
+    pages: dict[Slug, SourcePage] = {}
+    for file in sorted(scanned.pages, key=lambda file: file.slug):
+        if not _is_text(file.slug):
+            problems.append(_no_text(file.path))
+            continue
+        state = digests.of(file.path, file.size, file.mtime_ns)
+        if state is None:
+            problems.append(_vanished(file.path))
+            continue
+        pages[file.slug] = SourcePage(file.slug, file.format, file.path, state.digest)
+    attachments: dict[AttachmentPath, FileState] = {}
+    for path in sorted(scanned.attachments):
+        state = digests.look(path)
+        if state is None:
+            problems.append(_vanished(path))
+            continue
+        attachments[path] = state
+    if digests.states != remembered:
+        cache.note(note, msgspec.msgpack.encode(digests.states))
+    return ScannedWiki(source, pages, attachments, tuple(problems))
+
+
+class _Digests:
+    """Digests of one folder's files, from memory where that is safe."""
+
+    def __init__(
+        self, source: WikiSource, remembered: _Remembered, now_ns: int
+    ) -> None:
+        self.states: _Remembered = {}
+        self._root = str(source.folder)
+        self._remembered = remembered
+        self._now_ns = now_ns
+
+    def look(self, path: str) -> FileState | None:
+        """State of a file that nobody has looked at yet; None if it is gone."""
+        try:
+            found = os.lstat(f"{self._root}/{path}")
+        except OSError:
+            return None
+        return self.of(path, found.st_size, found.st_mtime_ns)
+
+    def of(self, path: str, size: int, mtime_ns: int) -> FileState | None:
+        """State of a file with this size and time; None if it is gone."""
+        known = self._remembered.get(path)
+        if known is not None and (known.size, known.mtime_ns) == (size, mtime_ns):
+            self.states[path] = known
+            return known
+        try:
+            with open(f"{self._root}/{path}", "rb") as file:  # noqa: PTH123 - speed
+                digest = Digest(hashlib.file_digest(file, "sha256").hexdigest())
+        except OSError:
+            return None
+        is_settled = self._now_ns - mtime_ns > SETTLED_NS
+        state = FileState(size, mtime_ns if is_settled else UNSETTLED, digest)
+        self.states[path] = state
+        return state
+
+
+def _decoded(value: bytes | None) -> _Remembered:
+    if value is None:
+        return {}
+    try:
+        return msgspec.msgpack.decode(value, type=_Remembered)
+    except msgspec.DecodeError:
+        return {}
+
+
+def read_file(root: os.PathLike[str], path: str) -> bytes | None:
+    """A file of a wiki as it is now; None where it cannot be read."""
+    try:
+        with open(f"{os.fspath(root)}/{path}", "rb") as file:  # noqa: PTH123 - speed
+            return file.read()
+    except OSError:
+        return None
+
+
+def _is_text(slug: str) -> bool:
+    """Whether a slug can stand in a page; a service could send half characters."""
+    try:
+        slug.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _no_text(path: str) -> Problem:
+    return Problem(
+        "slug-not-text",
+        path,
+        "stands for a slug that is no Unicode text; it is not in the site",
+        "rename the page",
+    )
+
+
+def _vanished(path: str) -> Problem:
+    return Problem(
+        "unreadable",
+        path,
+        "could not be read and is not in the site",
+        "look at its permissions and build again",
+    )
