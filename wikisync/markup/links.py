@@ -176,7 +176,7 @@ class LinkIndex:
         self.headings = headings or {}
         self.web_url = web_url.rstrip("/")
         self.base = urlsplit(self.web_url).path or DEFAULT_BASE
-        self._folded = {fold(slug): slug for slug in sorted(self.pages, reverse=True)}
+        self._by_fold: dict[str, Slug] | None = None
 
     def find_page(self, path: str) -> Slug | None:
         """The page that the service's lookup finds for a path.
@@ -190,9 +190,16 @@ class LinkIndex:
             if spelling in self.pages:
                 return Slug(spelling)
         for spelling in tries:
-            if (found := self._folded.get(fold(spelling))) is not None:
+            if (found := self._folded().get(fold(spelling))) is not None:
                 return found
         return None
+
+    def _folded(self) -> dict[str, Slug]:
+        """The lookup's table, made for the first link that is spelled otherwise."""
+        if self._by_fold is None:
+            slugs = sorted(self.pages, reverse=True)
+            self._by_fold = {fold(slug): slug for slug in slugs}
+        return self._by_fold
 
     def resolve(
         self,

@@ -138,9 +138,7 @@ def safe_html(
     return "".join(safe_document(page, options, include=include).html)
 
 
-def safe_document(
-    page: Page, options: MarkupOptions, *, include: Include
-) -> Document:
+def safe_document(page: Page, options: MarkupOptions, *, include: Include) -> Document:
     """Sanitised HTML of a page as tokens; raises what ``safe_html`` raises."""
     html = to_html(page, include=include)
     if len(html) > options.html_chars_max:

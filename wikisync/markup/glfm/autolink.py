@@ -118,8 +118,10 @@ def is_host_character(character: str) -> bool:
 def trimmed_length(word: str) -> int:
     """Length of an address without the punctuation of the sentence around it."""
     end = len(word)
-    surplus = {close: word.count(close) - word.count(open_)
-               for close, open_ in BRACKETS.items()}
+    surplus = {
+        close: word.count(close) - word.count(open_)
+        for close, open_ in BRACKETS.items()
+    }
     while end:
         last = word[end - 1]
         if last in TRIMMED:

@@ -27,7 +27,7 @@ def description(
     if state.sCount[start_line] - state.blkIndent > INDENT_MAX:
         return False
     if state.sCount[start_line] < state.blkIndent and not (
-        silent and 0 <= state.ddIndent
+        silent and state.ddIndent >= 0
     ):
         return False
     place = state.bMarks[start_line] + state.tShift[start_line]

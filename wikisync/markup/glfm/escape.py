@@ -9,7 +9,7 @@ ESCAPABLE = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 
 
 def escape_rule(md: MarkdownIt) -> None:
-    """Put the rule before markdown-it's own, which still does ``\\`` line breaks."""
+    """Put the rule before markdown-it's own, which still breaks lines."""
     md.inline.ruler.before("escape", "escaped", escaped)
 
 

@@ -46,7 +46,8 @@ def render_ref(
     token = tokens[idx]
     return (
         f'<sup class="footnote-ref"><a href="#fn-{name_of(token)}"'
-        f' id="fnref-{ref_name(token)}" data-footnote-ref>{token.meta["id"] + 1}</a></sup>'
+        f' id="fnref-{ref_name(token)}" data-footnote-ref>'
+        f"{token.meta['id'] + 1}</a></sup>"
     )
 
 

@@ -1,5 +1,7 @@
 """HTML of markdown tokens in the shape of the service's own parser."""
 
+# ruff: noqa: ARG002 - the base class calls every rule with the same four values
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -12,7 +14,9 @@ from markdown_it.utils import EnvType, OptionsDict
 from wikisync.markup.tokens import escape
 
 ALIGN = "text-align:"
-TEXT_TYPES = frozenset({"text", "code_inline", "text_special", "escaped", "math_inline"})
+TEXT_TYPES = frozenset(
+    {"text", "code_inline", "text_special", "escaped", "math_inline"}
+)
 
 
 class GlfmRenderer(RendererHTML):

@@ -1,4 +1,4 @@
-"""Task lists: ``- [ ]``, ``- [x]`` with any character, ``- [~]``, and boxes in cells."""
+"""Task lists: ``- [ ]``, ``- [x]`` (any character), ``- [~]``, and boxes in cells."""
 
 from __future__ import annotations
 

@@ -8,7 +8,9 @@ from markdown_it import MarkdownIt
 from markdown_it.common.utils import unescapeAll
 from markdown_it.rules_inline import StateInline
 
-WIKILINK = re.compile(r"\[\[((?:[^\[\]|\\]|\\.)*+)(?:\|((?:[^\[\]|\\]|\\.)*+))?\]\]", re.S)
+WIKILINK = re.compile(
+    r"\[\[((?:[^\[\]|\\]|\\.)*+)(?:\|((?:[^\[\]|\\]|\\.)*+))?\]\]", re.DOTALL
+)
 
 
 def wikilink_rule(md: MarkdownIt) -> None:
