@@ -31,13 +31,12 @@
 			button.textContent = text.copied;
 			setTimeout(() => (button.textContent = text.copy), 2000);
 		};
-		frame.className = "code";
+		frame.className = "copyable";
 		block.replaceWith(frame);
 		frame.append(block, button);
-		if (block.scrollWidth > block.clientWidth) Object.assign(block, { tabIndex: 0, role: "region", ariaLabel: text.code });
 	}
 
-	const links = new Map(all(".toc a").map((link) => [decodeURIComponent(link.hash.slice(1)), link]));
+	const links = new Map(all(".contents a").map((link) => [decodeURIComponent(link.hash.slice(1)), link]));
 	const headings = all("article [id]").filter((heading) => links.has(heading.id));
 	const watcher = new IntersectionObserver(() => {
 		const here = headings.findLast((heading) => heading.getBoundingClientRect().top < 130) || headings[0];
