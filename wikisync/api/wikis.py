@@ -41,6 +41,10 @@ from wikisync.model import WRITABLE_FORMATS, AttachmentPath, Format, WikiOwner
 
 T = TypeVar("T")
 
+_READ_DIFFERENTLY = str.maketrans('"\\%', "___")
+"""What servers read differently in a form's file name, to what the service makes
+of each of them anyway (``service-behaviour`` 6.1)."""
+
 
 @dataclass(frozen=True, slots=True)
 class PageList:
@@ -370,9 +374,9 @@ def _upload_form(file: Path | bytes, name: str, branch: str | None) -> OpenForm:
     async def opened() -> AsyncIterator[FormData]:
         stream = await asyncio.to_thread(_open, file)
         try:
-            # names go as they are: the service would take %C3 for three characters
+            # not percent-encoded: not every service would decode it again
             form = FormData(quote_fields=False)
-            form.add_field("file", stream, filename=name)
+            form.add_field("file", stream, filename=name.translate(_READ_DIFFERENTLY))
             if branch is not None:
                 form.add_field("branch", branch)
             yield form

@@ -98,6 +98,9 @@ def route_table() -> RouteTable[Handler]:
 
 def _for(kind: OwnerKind, handler: WikiHandler) -> Handler:
     def handle(call: Call) -> Awaitable[web.StreamResponse]:
+        # without the paid edition there are no such routes (2.2)
+        if kind == "group" and not call.service.settings.profile.is_enterprise:
+            raise unmatched_route()
         return handler(call, kind)
 
     return handle

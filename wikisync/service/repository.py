@@ -98,6 +98,8 @@ class WikiRepository:
 
     def read_many(self, blobs: list[bytes] | tuple[bytes, ...]) -> list[bytes]:
         """The contents of many files, in the same order."""
+        if not blobs:
+            return []
         with self._lock:
             repository = self._open()
             assert repository is not None, "an object id without a repository"
