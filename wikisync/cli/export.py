@@ -212,8 +212,9 @@ def _build(
     report = build_site(
         sources, output, options, cache=cache / SITE_FOLDER, progress=progress
     )
-    # the build repeats what it was told of the sources
-    problems = tuple(dict.fromkeys((*pulled.problems, *report.problems)))
+    # the build's problems hold those of its sources, each with its wiki's name
+    own = (pulled.state_problem,) if pulled.state_problem else ()
+    problems = tuple(dict.fromkeys((*own, *report.problems)))
     return Exported(output / "index.html", pulled, report, problems)
 
 

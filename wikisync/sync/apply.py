@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from wikisync.errors import (
@@ -40,7 +40,7 @@ from wikisync.sync.plan import (
     Write,
 )
 from wikisync.sync.replica import Replica
-from wikisync.sync.state import Agreed, WikiState
+from wikisync.sync.state import Agreed, PackedText, WikiState
 
 log = logging.getLogger(__name__)
 
@@ -170,19 +170,29 @@ class Apply:
 
     async def _write_batch(self, batch: list[_Fetched]) -> None:
         """Write pages and record those that are really there."""
-        held = await self._local.write_pages([(f.page, f.expected) for f in batch])
+        pages = [(fetched.page, fetched.expected) for fetched in batch]
+        with plain_errors():
+            async with asyncio.TaskGroup() as group:
+                writing = group.create_task(self._written(pages))
+                packing = group.create_task(asyncio.to_thread(_packed, batch))
         agreed: list[Agreed] = []
-        for fetched, result in zip(batch, held, strict=True):
+        for fetched, result, text in zip(
+            batch, writing.result(), packing.result(), strict=True
+        ):
             page = fetched.page
             if isinstance(result, Page):
                 log.info("pulled %s", page.slug)
-                base = BasePage(page.slug, page.format, result.digest, page.digest)
-                agreed.append(Agreed(base, page.content))
+                agreed.append(Agreed(_agreed_on(page, result), text))
             else:
                 self._fail_write(page.slug, result)
         self._state.record(agreed)
         self.outcome.written += len(agreed)
         self._progress.advance(len(agreed))
+
+    async def _written(
+        self, pages: list[tuple[Page, Digest | None]]
+    ) -> Sequence[Page | WikisyncError]:
+        return await self._local.write_pages(pages)
 
     def _fail_write(self, slug: Slug, error: WikisyncError) -> None:
         if isinstance(error, PreconditionFailed):
@@ -204,7 +214,7 @@ class Apply:
         if page is None:
             page = await self._local.read(action.slug)
         base = BasePage(action.slug, action.format, action.local, action.remote)
-        return Agreed(base, page.content)
+        return Agreed(base, PackedText.of(page.content))
 
     # -- removals ----------------------------------------------------------------
 
@@ -231,7 +241,7 @@ class Apply:
         )
 
     def _fail(self, code: str, subject: str, message: str, hint: str) -> None:
-        log.warning("%s: %s", subject, message)
+        log.info("problem with %s: %s", subject, message)
         self.outcome.problems.append(Problem(code, subject, message, hint))
 
 
@@ -239,6 +249,16 @@ def is_disk_error(error: FolderError) -> bool:
     """Whether the disk itself refuses, so that no other page can be written."""
     cause = error.__cause__
     return isinstance(cause, OSError) and cause.errno in DISK_ERRORS
+
+
+def _agreed_on(theirs: Page, mine: Page) -> BasePage:
+    remote = theirs.digest
+    local = remote if mine.content == theirs.content else mine.digest
+    return BasePage(theirs.slug, theirs.format, local, remote)
+
+
+def _packed(batch: list[_Fetched]) -> list[PackedText]:
+    return [PackedText.of(fetched.page.content) for fetched in batch]
 
 
 def _batches(plan: Plan) -> Iterator[list[Adopt | DropRecord]]:

@@ -123,5 +123,5 @@ class AttachmentFetch:
         error: WikisyncError | None = None,
     ) -> None:
         hint = (error.hint if error else None) or MISSING_HINT
-        log.warning("%s: %s", path, message)
+        log.info("problem with %s: %s", path, message)
         self.problems.append(Problem(code, path, message, hint))

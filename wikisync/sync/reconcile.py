@@ -94,12 +94,12 @@ def _decide(
     remote: Snapshot,
     policy: Policy,
 ) -> Action | None:
+    mine, theirs = local.pages.get(slug), remote.pages.get(slug)
     here = change_of(agreed.local_state if agreed else None, local, slug)
     there = change_of(agreed.remote_state if agreed else None, remote, slug)
     unknown = _unknown(slug, here, there)
     if unknown is not None:
         return unknown
-    mine, theirs = local.pages.get(slug), remote.pages.get(slug)
     if policy is Policy.MIRROR:
         if here is there is Change.SAME:
             return None

@@ -36,6 +36,9 @@ TEXT_ZLIB_LEVEL = 1
 """Texts are small and many: level 1 packs within 10 % of 6 at a third of the time."""
 BUSY_TIMEOUT_S = 5.0
 
+_FORMATS: Mapping[str, Format] = {known.value: known for known in Format}
+"""A look-up in a table is a third of the time of ``Format(text)``."""
+
 _SCHEMA = """
 CREATE TABLE wiki (
     id INTEGER PRIMARY KEY,
@@ -70,11 +73,26 @@ MIGRATIONS: Mapping[int, Callable[[sqlite3.Connection], None]] = {}
 
 
 @dataclass(frozen=True, slots=True)
+class PackedText:
+    """A page's text as the file keeps it; making one may happen in a thread."""
+
+    zlib: bytes
+    mentions: str
+    """Paths of attachments that the text mentions, one a line."""
+
+    @classmethod
+    def of(cls, text: str) -> PackedText:
+        """Pack a text."""
+        packed = zlib.compress(text.encode("utf-8", "surrogatepass"), TEXT_ZLIB_LEVEL)
+        return cls(packed, "\n".join(mentioned_attachments(text)))
+
+
+@dataclass(frozen=True, slots=True)
 class Agreed:
     """One page that both sides hold now, with the text they agreed on."""
 
     page: BasePage
-    text: str
+    text: PackedText
 
 
 class State:
@@ -90,6 +108,7 @@ class State:
     ) -> None:
         self._connection = connection
         self._service_url = service_url
+        self._wikis: dict[WikiOwner, WikiState] = {}
         self.path = path
         self.set_aside = set_aside
         """Where a damaged predecessor went, or None."""
@@ -128,7 +147,12 @@ class State:
         self.close()
 
     def wiki(self, owner: WikiOwner) -> WikiState:
-        """The part of one wiki, made when it is new."""
+        """The part of one wiki, made when it is new; always the same object."""
+        if owner not in self._wikis:
+            self._wikis[owner] = self._opened_wiki(owner)
+        return self._wikis[owner]
+
+    def _opened_wiki(self, owner: WikiOwner) -> WikiState:
         key = (self._service_url, owner.kind, owner.full_path)
         with _translated(self.path), self._connection as connection:
             connection.execute(
@@ -151,16 +175,20 @@ class WikiState:
         self._connection = connection
         self._path = path
         self._number = number
+        self._base: Mapping[Slug, BasePage] | None = None
 
     def base(self) -> Mapping[Slug, BasePage]:
         """Every page that both sides agreed on, by slug."""
+        if self._base is None:
+            self._base = self._read_base()
+        return self._base
+
+    def _read_base(self) -> Mapping[Slug, BasePage]:
         rows = self._rows(
             "SELECT slug, format, local_digest, remote_digest FROM page WHERE wiki = ?"
         )
         return {
-            Slug(slug): BasePage(
-                Slug(slug), Format(markup), Digest(local), Digest(remote)
-            )
+            slug: BasePage(slug, _FORMATS[markup], local, remote)
             for slug, markup, local, remote in rows
         }
 
@@ -266,8 +294,8 @@ class WikiState:
             page.format,
             page.local,
             page.remote,
-            _pack(agreed.text),
-            "\n".join(mentioned_attachments(agreed.text)),
+            agreed.text.zlib,
+            agreed.text.mentions,
         )
 
     def _rows(self, query: str, *more: object) -> list[tuple[Any, ...]]:
@@ -276,6 +304,7 @@ class WikiState:
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
+        self._base = None
         with _translated(self._path), self._connection as connection:
             yield connection
 
@@ -347,10 +376,6 @@ def _translated(path: Path) -> Iterator[None]:
         ) from exc
     except OSError as exc:
         raise StateError(f"{path} cannot be set aside: {exc.strerror}") from exc
-
-
-def _pack(text: str) -> bytes:
-    return zlib.compress(text.encode("utf-8", "surrogatepass"), TEXT_ZLIB_LEVEL)
 
 
 def _unpack(packed: bytes) -> str:
