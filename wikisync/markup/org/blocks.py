@@ -1,0 +1,365 @@
+"""Blocks of an Org page to HTML: paragraphs, lists, code, quotes, tables.
+
+A block is read from a list of lines; what stands inside of it is read again from
+its own lines, down to ``DEPTH_MAX`` and from there as text.  Ends of blocks are
+looked up in a list made once for each list of lines.
+"""
+
+from __future__ import annotations
+
+import bisect
+import re
+from collections.abc import Sequence
+
+from wikisync.markup.org import lines as grammar
+from wikisync.markup.org.inline import Inline
+from wikisync.markup.org.lines import Item, read_item
+from wikisync.markup.org.settings import Settings
+from wikisync.markup.org.tables import table_html
+from wikisync.markup.org.typography import escape
+
+DEPTH_MAX = 24
+"""Lists and blocks inside each other."""
+BLANKS_IN_LIST_MAX = 1
+"""Two blank lines end every list."""
+
+DROPPED_DRAWERS = frozenset({"PROPERTIES", "LOGBOOK", "CLOCK"})
+EXPORTS = re.compile(r":exports\s+(\w+)")
+HTML_KEYWORDS = frozenset({"HTML"})
+COUNTER = re.compile(r"^\[@([0-9]{1,6})\]\s*")
+FOOTNOTE = re.compile(r"^\[fn:([\w-]+)\]\s*")
+NAME = re.compile(r"[\w-]+")
+
+
+class Blocks:
+    """Writes the blocks of one page."""
+
+    def __init__(self, settings: Settings, inline: Inline) -> None:
+        self.html: list[str] = []
+        self._inline = inline
+        self._has_tables = settings.is_on("|", default=True)
+        self._has_notes = settings.is_on("f", default=False)
+        self._keeps_breaks = settings.is_on("\\n", default=False)
+        self._shows_results = True
+        """Whether results that follow are those of code that exports them."""
+
+    def write(self, lines: Sequence[str], depth: int = 0) -> None:
+        """Write the blocks of some lines."""
+        reader = _Lines(lines)
+        while reader.at < len(lines):
+            self._write_element(reader, depth)
+
+    def _write_element(self, reader: _Lines, depth: int) -> None:
+        line = reader.line
+        first = line.lstrip()[:1]
+        if not first or grammar.COMMENT.match(line) or grammar.PLANNING.match(line):
+            reader.at += 1
+        elif (first == "#" and self._write_hash(reader, depth)) or (first == ":" and self._write_colon(reader, depth)):
+            pass
+        elif first == "|":
+            rows = reader.take_while(grammar.TABLE)
+            if self._has_tables:
+                self.html.append(table_html(rows, self._inline.html_of))
+        elif grammar.RULE.match(line):
+            reader.at += 1
+            self.html.append("<hr>")
+        elif (item := read_item(line)) and depth < DEPTH_MAX:
+            self._write_list(reader, item, depth)
+        elif first == "\\" and self._write_latex(reader):
+            pass
+        else:
+            self._write_paragraph(reader)
+
+    def _write_hash(self, reader: _Lines, depth: int) -> bool:
+        """A block, a keyword, or none of them."""
+        line = reader.line
+        if grammar.DYNAMIC.match(line):
+            reader.at += 1
+            return True
+        if begin := grammar.BEGIN.match(line):
+            return self._write_block(reader, begin, depth)
+        keyword = grammar.KEYWORD.match(line)
+        if keyword is None:
+            return False
+        reader.at += 1
+        if keyword[1].upper() in HTML_KEYWORDS:
+            self.html.append(keyword[2])
+        elif keyword[1].upper() == "RESULTS" and not self._shows_results:
+            self._skip_results(reader)
+        return True
+
+    def _write_colon(self, reader: _Lines, depth: int) -> bool:
+        """Lines behind colons, a drawer, or neither."""
+        if grammar.FIXED.match(reader.line):
+            texts = [
+                found[1] or ""
+                for line in reader.take_while(grammar.FIXED)
+                if (found := grammar.FIXED.match(line))
+            ]
+            self._write_pre(texts)
+            return True
+        drawer = grammar.DRAWER.match(reader.line)
+        if drawer is None:
+            return False
+        end = reader.drawer_end()
+        if end is None:
+            if drawer[1].upper() != "END":
+                return False
+            reader.at += 1
+            return True
+        content = reader.lines[reader.at + 1 : end]
+        reader.at = end + 1
+        if drawer[1].upper() not in DROPPED_DRAWERS and depth < DEPTH_MAX:
+            self.write(content, depth + 1)
+        return True
+
+    def _write_block(self, reader: _Lines, begin: re.Match[str], depth: int) -> bool:
+        name, parameters = begin[1].lower(), begin[2] or ""
+        end = reader.block_end(name)
+        if end is None:
+            reader.at += 1
+            return True
+        content = list(reader.lines[reader.at + 1 : end])
+        reader.at = end + 1
+        match name:
+            case "comment":
+                pass
+            case "src":
+                self._write_source(content, parameters)
+            case "example":
+                self._write_pre(uncommaed(content))
+            case "html":
+                self.html.append("\n".join(content))
+            case "export":
+                if parameters.lower().startswith("html"):
+                    self.html.append("\n".join(content))
+            case "verse":
+                self._write_verse(content)
+            case _ if depth >= DEPTH_MAX:
+                self._write_pre(content)
+            case "quote":
+                self._write_inside("<blockquote>", content, "</blockquote>", depth)
+            case "center":
+                self._write_inside('<div align="center">', content, "</div>", depth)
+            case _:
+                # The service drops what it has no name for; Org shows it.
+                self._write_inside("<div>", content, "</div>", depth)
+        return True
+
+    def _write_inside(
+        self, opened: str, content: Sequence[str], closed: str, depth: int
+    ) -> None:
+        self.html.append(opened)
+        self.write(content, depth + 1)
+        self.html.append(closed)
+
+    def _write_source(self, content: list[str], parameters: str) -> None:
+        exports = EXPORTS.search(parameters)
+        wanted = exports[1].lower() if exports else "code"
+        self._shows_results = wanted in {"results", "both"}
+        if wanted in {"code", "both"}:
+            language = NAME.match(parameters)
+            self._write_pre(uncommaed(content), language[0] if language else "")
+
+    def _write_pre(self, content: Sequence[str], language: str = "") -> None:
+        text = escape("\n".join(undented(content)))
+        attribute = f' data-canonical-lang="{escape(language)}"' if language else ""
+        self.html.append(f"<pre{attribute}><code>{text}\n</code></pre>")
+
+    def _write_verse(self, content: Sequence[str]) -> None:
+        """Lines as they stand; the service drops them, Org shows them."""
+        verses = [
+            "\u00a0" * (len(line) - len(line.lstrip()))
+            + self._inline.html_of(line.strip())
+            for line in undented(content)
+        ]
+        self.html.append(f'<p class="verse">{"<br>".join(verses)}</p>')
+
+    def _write_latex(self, reader: _Lines) -> bool:
+        begin = grammar.LATEX.match(reader.line)
+        if begin is None:
+            return False
+        end = reader.latex_end(begin[1])
+        if end is None:
+            return False
+        formula = "\n".join(reader.lines[reader.at : end + 1]).strip()
+        reader.at = end + 1
+        self.html.append(
+            f'<pre data-math-style="display"><code>{escape(formula)}</code></pre>'
+        )
+        return True
+
+    def _write_paragraph(self, reader: _Lines) -> None:
+        texts = [reader.line.strip()]
+        reader.at += 1
+        while reader.at < len(reader.lines) and not grammar.starts_element(reader.line):
+            texts.append(reader.line.strip())
+            reader.at += 1
+        html = self._text_html(texts)
+        if html:
+            self.html.append(f"<p>{html}</p>")
+
+    def _text_html(self, texts: Sequence[str]) -> str:
+        text = "\n".join(texts)
+        definition = FOOTNOTE.match(text) if self._has_notes else None
+        note = ""
+        if definition is not None:
+            name = escape(definition[1])
+            note = (
+                f'<sup><a id="user-content-fn.{name}" class="footnum"'
+                f' href="#fnr.{name}">{name}</a></sup> '
+            )
+            text = text[definition.end() :]
+        html = self._inline.html_of(text)
+        if self._keeps_breaks:
+            html = html.replace("\n", "<br>\n")
+        return note + html
+
+    def _skip_results(self, reader: _Lines) -> None:
+        """Results of code that shows only itself."""
+        reader.skip_blank()
+        if reader.at >= len(reader.lines):
+            return
+        line = reader.line
+        if begin := grammar.BEGIN.match(line):
+            end = reader.block_end(begin[1].lower())
+            reader.at = reader.at + 1 if end is None else end + 1
+        elif grammar.FIXED.match(line):
+            reader.take_while(grammar.FIXED)
+        elif grammar.TABLE.match(line):
+            reader.take_while(grammar.TABLE)
+        elif grammar.DRAWER.match(line) and (end := reader.drawer_end()) is not None:
+            reader.at = end + 1
+
+    def _write_list(self, reader: _Lines, first: Item, depth: int) -> None:
+        """Items of one kind at one column."""
+        self.html.append(f"<{first.kind}>")
+        item: Item | None = first
+        while item is not None:
+            content = reader.take_item(item.indent)
+            self._write_item(item, content, depth)
+            following = reader.peek_item()
+            item = None
+            if (
+                following is not None
+                and following.indent == first.indent
+                and following.kind == first.kind
+            ):
+                reader.skip_blank()
+                item = following
+        self.html.append(f"</{first.kind}>")
+
+    def _write_item(self, item: Item, content: Sequence[str], depth: int) -> None:
+        opened, closed = ("<li>", "</li>")
+        text = item.text
+        if item.kind == "dl":
+            self.html.append(f"<dt>{self._inline.html_of(item.term)}</dt>")
+            opened, closed = ("<dd>", "</dd>")
+        elif item.kind == "ol" and (counter := COUNTER.match(text)):
+            opened = f'<li value="{counter[1]}">'
+            text = text[counter.end() :]
+        # The first paragraph stands in the item itself, as the service has it.
+        texts = [text.strip()] if text.strip() else []
+        count = 0
+        while count < len(content) and not grammar.starts_element(content[count]):
+            texts.append(content[count].strip())
+            count += 1
+        self.html.append(opened + self._text_html(texts))
+        self.write(content[count:], depth + 1)
+        self.html.append(closed)
+
+
+class _Lines:
+    """A place in some lines, and where their blocks end."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self.lines = lines
+        self.at = 0
+        self._ends: dict[str, list[int]] = {}
+
+    @property
+    def line(self) -> str:
+        return self.lines[self.at]
+
+    def take_while(self, pattern: re.Pattern[str]) -> list[str]:
+        """The lines from here that match."""
+        start = self.at
+        while self.at < len(self.lines) and pattern.match(self.lines[self.at]):
+            self.at += 1
+        return list(self.lines[start : self.at])
+
+    def skip_blank(self) -> None:
+        while self.at < len(self.lines) and not self.lines[self.at].strip():
+            self.at += 1
+
+    def block_end(self, name: str, start: int | None = None) -> int | None:
+        """The line that ends the block begun at ``start`` (here, if not given)."""
+        return self._end("#+end_" + name, start)
+
+    def drawer_end(self) -> int | None:
+        return self._end(":end:", None)
+
+    def latex_end(self, name: str) -> int | None:
+        return self._end(f"\\end{{{name}}}", None)
+
+    def _end(self, closing: str, start: int | None) -> int | None:
+        closing = closing.lower()
+        if not self._ends:
+            self._index_ends()
+        places = self._ends.get(closing, [])
+        index = bisect.bisect_left(places, (self.at if start is None else start) + 1)
+        return places[index] if index < len(places) else None
+
+    def _index_ends(self) -> None:
+        self._ends[""] = []
+        for number, line in enumerate(self.lines):
+            text = line.strip().lower()
+            if text.startswith(("#+end_", ":end:", "\\end{")):
+                self._ends.setdefault(text.split()[0], []).append(number)
+
+    def peek_item(self) -> Item | None:
+        """The list item that comes next, over as many blanks as a list may have."""
+        at = self.at
+        while at < len(self.lines) and not self.lines[at].strip():
+            at += 1
+        if at == len(self.lines) or at - self.at > BLANKS_IN_LIST_MAX:
+            return None
+        return read_item(self.lines[at])
+
+    def take_item(self, indent: int) -> Sequence[str]:
+        """The lines of an item behind its first; goes to the line after it."""
+        start = self.at + 1
+        at = start
+        end = start
+        while at < len(self.lines):
+            line = self.lines[at]
+            if not line.strip():
+                at += 1
+                if at - end > BLANKS_IN_LIST_MAX:
+                    break
+                continue
+            if grammar.indent_of(line) <= indent:
+                break
+            closing = None
+            if begin := grammar.BEGIN.match(line):
+                # Inside of a block nothing has to be indented.
+                closing = self.block_end(begin[1].lower(), at)
+            at = end = (at if closing is None else closing) + 1
+        self.at = end
+        return self.lines[start:end]
+
+
+def undented(content: Sequence[str]) -> list[str]:
+    """Lines without the indentation that all of them share."""
+    margin = min(
+        (len(line) - len(line.lstrip()) for line in content if line.strip()), default=0
+    )
+    return [line[margin:] if line.strip() else line.strip() for line in content]
+
+
+def uncommaed(content: Sequence[str]) -> list[str]:
+    """Lines without the comma that hides a headline or a keyword from Org."""
+    return [COMMA.sub(r"\1\2", line) for line in content]
+
+
+COMMA = re.compile(r"^(\s*),(\s*(?:\*|#\+))")

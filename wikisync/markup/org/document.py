@@ -1,0 +1,274 @@
+"""Org pages to HTML, as the service shows them.
+
+Its reader is org-ruby, and what people see there is the rule here; where that
+drops text or shows what is meant for the editor, Org's own export is followed:
+verses and blocks without a known name, widths in tables, counters of lists,
+HTML blocks, formulas.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from wikisync.markup.context import Include, PageContext, include_nothing
+from wikisync.markup.org import lines as grammar
+from wikisync.markup.org.blocks import Blocks
+from wikisync.markup.org.inline import Inline
+from wikisync.markup.org.settings import Settings, read_settings
+from wikisync.markup.org.typography import escape
+
+INCLUDE = re.compile(
+    r"^\s*#\+include:\s*(?:\"([^\"]+)\"|(\S+))\s*(.*?)\s*$", re.IGNORECASE
+)
+INCLUDE_DEPTH_MAX = 3
+INCLUDES_MAX = 32
+TAGS = re.compile(r"[ \t]+:([\w@#%]+(?::[\w@#%]+)*):[ \t]*$")
+LEVELS_MAX = 6
+
+
+def to_html(source: str, context: PageContext) -> str:
+    """HTML of an Org page, not yet safe; linear in the length of ``source``."""
+    text = source.removeprefix("\ufeff").replace("\r\n", "\n")
+    lines = list(_Includes(context.include).expand(text.split("\n"), "", 0))
+    settings = read_settings(lines)
+    page = _Page(settings)
+    return page.html_of(lines)
+
+
+@dataclass(slots=True)
+class Headline:
+    """One headline and the lines under it."""
+
+    level: int
+    text: str
+    keyword: str
+    tags: tuple[str, ...]
+    body: list[str]
+
+    @property
+    def is_comment(self) -> bool:
+        """Whether the tree is not for readers."""
+        return self.text == "COMMENT" or self.text.startswith("COMMENT ")
+
+
+class _Page:
+    """One page while it is written."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._notes: dict[str, str] = {}
+        self._inline = Inline(settings, self._note)
+        self._blocks = Blocks(settings, self._inline)
+        self._numbers: list[int] = []
+
+    def html_of(self, lines: Sequence[str]) -> str:
+        html = self._blocks.html
+        if self._settings.title and self._settings.is_on("title", default=True):
+            title = self._inline.html_of(self._settings.title)
+            html.append(f'<h1 class="title">{title}</h1>')
+        preface, headlines = split_headlines(lines, self._settings)
+        if not self._settings.is_on("skip", default=False):
+            self._blocks.write(preface)
+        for headline, has_body in exported(headlines, self._settings):
+            html.append(self._heading_html(headline))
+            if has_body:
+                self._blocks.write(headline.body)
+        self._write_notes()
+        return "\n".join(html) + "\n" if html else ""
+
+    def _heading_html(self, headline: Headline) -> str:
+        pieces = []
+        if self._settings.is_numbered:
+            pieces.append(self._number(headline.level))
+        if headline.keyword and self._settings.is_on("todo", default=False):
+            is_done = headline.keyword in self._settings.done_words
+            kind = "done" if is_done else "todo"
+            pieces.append(f'<span class="{kind}">{escape(headline.keyword)}</span>')
+        pieces.append(self._inline.html_of(headline.text))
+        level = min(headline.level, LEVELS_MAX)
+        identity = custom_id(headline.body)
+        attribute = f' id="user-content-{escape(identity)}"' if identity else ""
+        return f"<h{level}{attribute}>{' '.join(pieces)}</h{level}>"
+
+    def _number(self, level: int) -> str:
+        numbers = (self._numbers + [0] * level)[:level]
+        numbers[-1] += 1
+        self._numbers = numbers
+        return ".".join(map(str, numbers))
+
+    def _note(self, name: str, definition: str | None) -> str:
+        if definition is not None:
+            name = name or f"note-{len(self._notes) + 1}"
+            self._notes.setdefault(name, definition)
+        shown = escape(name)
+        return (
+            f'<sup><a id="user-content-fnr.{shown}" class="footref"'
+            f' href="#fn.{shown}">{shown}</a></sup>'
+        )
+
+    def _write_notes(self) -> None:
+        if not self._notes:
+            return
+        html = self._blocks.html
+        html.append('<h2 class="footnotes">Footnotes:</h2>')
+        for name, definition in self._notes.items():
+            shown = escape(name)
+            html.append(
+                f'<p class="footnote"><sup><a id="user-content-fn.{shown}"'
+                f' class="footnum" href="#fnr.{shown}">{shown}</a></sup>'
+                f" {definition}</p>"
+            )
+
+
+def split_headlines(
+    lines: Sequence[str], settings: Settings
+) -> tuple[list[str], list[Headline]]:
+    """The lines before the first headline, and the headlines with theirs."""
+    preface: list[str] = []
+    headlines: list[Headline] = []
+    body = preface
+    closing = ""
+    ends = _last_ends(lines)
+    for number, line in enumerate(lines):
+        if closing:
+            closing = "" if line.strip().lower().startswith(closing) else closing
+        elif line.startswith("*") and (found := grammar.HEADLINE.match(line)):
+            headline = read_headline(len(found[1]), found[2], settings)
+            headlines.append(headline)
+            body = headline.body
+            continue
+        elif (begin := grammar.BEGIN.match(line)) and (
+            begin[1].lower() in grammar.LITERAL_BLOCKS
+        ):
+            # A star in code is no headline, if the code has an end at all.
+            name = "#+end_" + begin[1].lower()
+            closing = name if ends.get(name, -1) > number else ""
+        body.append(line)
+    return preface, headlines
+
+
+def _last_ends(lines: Sequence[str]) -> dict[str, int]:
+    return {
+        line.strip().lower().split()[0]: number
+        for number, line in enumerate(lines)
+        if line.lstrip()[:6].lower() == "#+end_"
+    }
+
+
+def read_headline(level: int, text: str, settings: Settings) -> Headline:
+    """A headline's words: keyword, title and tags."""
+    tags: tuple[str, ...] = ()
+    if found := TAGS.search(f" {text}"):
+        tags = tuple(found[1].split(":"))
+        text = f" {text}"[: found.start()]
+    keyword, _, rest = text.strip().partition(" ")
+    if keyword in settings.todo_words:
+        return Headline(level, rest.strip(), keyword, tags, [])
+    return Headline(level, text.strip(), "", tags, [])
+
+
+def custom_id(body: Sequence[str]) -> str:
+    """The id that the properties of a headline give it, or nothing."""
+    for line in body[:40]:
+        stripped = line.strip()
+        if stripped and not (stripped.startswith(":") or grammar.PLANNING.match(line)):
+            return ""
+        if stripped.upper().startswith(":CUSTOM_ID:"):
+            return stripped[len(":CUSTOM_ID:") :].strip()
+    return ""
+
+
+def exported(
+    headlines: Sequence[Headline], settings: Settings
+) -> Iterator[tuple[Headline, bool]]:
+    """The headlines for readers, and whether their bodies are.
+
+    With select tags only their trees are, and the headlines above them.
+    """
+    kept: list[Headline] = []
+    hidden_level: int | None = None
+    for headline in headlines:
+        if hidden_level is not None and headline.level > hidden_level:
+            continue
+        hidden_level = None
+        if headline.is_comment or settings.exclude_tags & set(headline.tags):
+            hidden_level = headline.level
+            continue
+        kept.append(headline)
+    if not any(settings.select_tags & set(headline.tags) for headline in kept):
+        yield from ((headline, True) for headline in kept)
+        return
+    yield from _selected(kept, settings.select_tags)
+
+
+def _selected(
+    headlines: Sequence[Headline], tags: frozenset[str]
+) -> Iterator[tuple[Headline, bool]]:
+    chosen: list[tuple[Headline, bool]] = []
+    above: list[Headline] = []
+    inside: int | None = None
+    for headline in headlines:
+        if inside is not None and headline.level > inside:
+            chosen.append((headline, True))
+            continue
+        inside = None
+        while above and above[-1].level >= headline.level:
+            above.pop()
+        if tags & set(headline.tags):
+            inside = headline.level
+            chosen += ((upper, False) for upper in above)
+            above.clear()
+            chosen.append((headline, True))
+        else:
+            above.append(headline)
+    return iter(chosen)
+
+
+class _Includes:
+    """Puts included pages in the place of their directives."""
+
+    def __init__(self, include: Include) -> None:
+        self._include = include
+        self._count = 0
+
+    def expand(self, lines: Sequence[str], folder: str, depth: int) -> Iterator[str]:
+        """Lines with what they include, those of code blocks untouched."""
+        closing = ""
+        for line in lines:
+            if "#+" not in line:
+                yield line
+                continue
+            lowered = line.strip().lower()
+            if closing:
+                closing = "" if lowered.startswith(closing) else closing
+            elif (begin := grammar.BEGIN.match(line)) and (
+                begin[1].lower() in grammar.LITERAL_BLOCKS
+            ):
+                closing = "#+end_" + begin[1].lower()
+            elif found := INCLUDE.match(line):
+                yield from self._included(found, folder, depth)
+                continue
+            yield line
+
+    def _included(self, found: re.Match[str], folder: str, depth: int) -> Iterator[str]:
+        if self._include is include_nothing:
+            return
+        target = (found[1] or found[2]).partition("::")[0]
+        path = posixpath.normpath(posixpath.join(folder, target))
+        self._count += 1
+        is_allowed = depth < INCLUDE_DEPTH_MAX and self._count <= INCLUDES_MAX
+        text = self._include(path) if is_allowed else None
+        if text is None:
+            yield f"*[ERROR: #+INCLUDE: {target} - not found]*"
+            return
+        words = found[3].split()
+        if words and words[0].lower() in {"src", "example"}:
+            yield "#+begin_" + " ".join(words)
+            yield from text.split("\n")
+            yield f"#+end_{words[0]}"
+            return
+        inner = text.replace("\r\n", "\n").split("\n")
+        yield from self.expand(inner, posixpath.dirname(path), depth + 1)

@@ -1,0 +1,343 @@
+"""Marks, links and signs in a text of an Org page, in one forward scan.
+
+Where a mark may close does not depend on where it opened, so every marker's
+closing places are listed once and looked up; a line of ten thousand markers
+costs one pass.
+"""
+
+from __future__ import annotations
+
+import bisect
+import re
+from collections.abc import Callable
+
+from wikisync.markup.org.entities import ENTITIES
+from wikisync.markup.org.links import link_html
+from wikisync.markup.org.settings import Settings
+from wikisync.markup.org.typography import Typography, escape
+
+DEPTH_MAX = 8
+"""Texts inside of texts: labels of links, contents of marks and scripts."""
+MACROS_MAX = 500
+MACRO_CHARACTERS_MAX = 10_000
+
+MARKS = {
+    "*": ("<b>", "</b>"),
+    "/": ("<i>", "</i>"),
+    "_": ("<u>", "</u>"),
+    "+": ("<del>", "</del>"),
+    "=": ("<code>", "</code>"),
+    "~": ("<code>", "</code>"),
+}
+VERBATIM = "=~"
+BEFORE_MARK = frozenset(" \t\n-('\"{\u00a0\u3000—–")
+AFTER_MARK = frozenset(" \t\n-.,:!?;'\")}\\[\u00a0\u3000—–")
+NEWLINES_MAX = 1
+"""Line breaks that a mark may span."""
+
+START = re.compile(
+    r"(?P<link>\[\[)"
+    r"|(?P<note>\[fn:)"
+    r"|(?P<angle><(?=[A-Za-z<]))"
+    r"|(?P<script>[_^]\{)"
+    r"|(?P<breaks>\\\\[ \t]*(?=\n|$))"
+    r"|(?P<math>\\[(\[])"
+    r"|(?P<entity>\\[A-Za-z]+[0-9]{0,2}(?:\{\}|(?![A-Za-z])))"
+    r"|(?P<snippet>@@[A-Za-z]+:)"
+    r"|(?P<macro>\{\{\{)"
+    r"|(?P<mark>[*/_=~+])"
+)
+ANGLE = re.compile(r"<((?:https?|ftp|mailto|file|irc|news):[^<>\n]{1,2000})>")
+TARGET = re.compile(r"<<<?([^<>\n]{1,500})>>>?")
+MACRO = re.compile(
+    r"\{\{\{([A-Za-z][\w-]*)(?:\(((?:[^)\n]|\)(?!\}\}\})){0,500})\))?\}\}\}"
+)
+NOTE_NAME = re.compile(r"\[fn:([\w-]*)(:|\])")
+MACRO_ARGUMENT = re.compile(r"\$([0-9])")
+Notes = Callable[[str, str | None], str]
+"""Name and, for an inline definition, its HTML; gives the reference's HTML."""
+
+
+class Inline:
+    """Renders texts of one page: knows its settings and counts its notes."""
+
+    def __init__(self, settings: Settings, notes: Notes) -> None:
+        self._settings = settings
+        self._notes = notes
+        self._has_scripts = settings.is_on("^", default=True)
+        self._has_notes = settings.is_on("f", default=False)
+        self._has_entities = settings.is_on("e", default=True)
+        self._macros = 0
+
+    def html_of(self, text: str, depth: int = 0, *, is_in_link: bool = False) -> str:
+        """HTML of a text that may have several lines."""
+        if depth > DEPTH_MAX:
+            return escape(text)
+        return _Scan(self, text, depth, is_in_link=is_in_link).html()
+
+    def macro_text(self, found: re.Match[str]) -> str | None:
+        """What a macro stands for; None for one that the page does not have."""
+        name, arguments = found[1].lower(), (found[2] or "").split(",")
+        self._macros += 1
+        if self._macros > MACROS_MAX:
+            return None
+        if name in {"title", "author", "date", "email"}:
+            return self._settings.keywords.get(name.upper())
+        body = self._settings.macros.get(found[1])
+        if body is None:
+            return None
+
+        def argument(place: re.Match[str]) -> str:
+            number = int(place[1])
+            if number == 0:
+                return found[2] or ""
+            return arguments[number - 1].strip() if number <= len(arguments) else ""
+
+        return MACRO_ARGUMENT.sub(argument, body)[:MACRO_CHARACTERS_MAX]
+
+    def note(self, name: str, definition: str | None) -> str:
+        """The reference to a footnote."""
+        return self._notes(name, definition)
+
+    def link(self, target: str, label: str | None, depth: int, *, inside: bool) -> str:
+        """A link; inside of another one only what it shows."""
+        return link_html(
+            target,
+            label,
+            self._settings.links,
+            render=lambda text: self.html_of(text, depth + 1, is_in_link=True),
+            is_in_link=inside,
+        )
+
+    @property
+    def has_scripts(self) -> bool:
+        """Whether braces behind ``_`` and ``^`` lower and raise."""
+        return self._has_scripts
+
+    @property
+    def has_notes(self) -> bool:
+        """Whether footnotes are shown as such."""
+        return self._has_notes
+
+    @property
+    def has_entities(self) -> bool:
+        """Whether a name behind a backslash is a sign."""
+        return self._has_entities
+
+
+class _Scan:
+    """One pass over one text."""
+
+    def __init__(
+        self, inline: Inline, text: str, depth: int, *, is_in_link: bool
+    ) -> None:
+        self._inline = inline
+        self._text = text
+        self._depth = depth
+        self._is_in_link = is_in_link
+        self._pieces: list[str] = []
+        self._typography = Typography()
+        self._places: dict[str, list[int]] = {}
+        self._closers: dict[str, list[int]] = {}
+
+    def html(self) -> str:
+        at = 0
+        position = 0
+        while found := START.search(self._text, position):
+            read = self._read(found)
+            if read is None:
+                position = found.start() + 1
+                continue
+            html, end = read
+            self._write_text(at, found.start())
+            self._pieces.append(html)
+            at = position = end
+        self._write_text(at, len(self._text))
+        return "".join(self._pieces)
+
+    def _write_text(self, start: int, end: int) -> None:
+        if start < end:
+            before = self._text[start - 1] if start else " "
+            after = self._text[end] if end < len(self._text) else " "
+            self._pieces.append(
+                self._typography.html_of(self._text[start:end], before, after)
+            )
+
+    def _read(self, found: re.Match[str]) -> tuple[str, int] | None:
+        """HTML of what starts here and where it ends; None for plain text."""
+        match found.lastgroup:
+            case "link":
+                return self._read_link(found.start())
+            case "note":
+                return self._read_note(found.start())
+            case "angle":
+                return self._read_angle(found.start())
+            case "script":
+                return self._read_script(found.start())
+            case "breaks":
+                return "<br>", found.end()
+            case "math":
+                return self._read_math(found.start())
+            case "entity":
+                return self._read_entity(found)
+            case "snippet":
+                return self._read_snippet(found)
+            case "macro":
+                return self._read_macro(found.start())
+            case _:
+                return self._read_mark(found.start())
+
+    def _read_link(self, start: int) -> tuple[str, int] | None:
+        end = self._next("]]", start + 3)
+        if end < 0:
+            return None
+        middle = self._next("][", start + 2)
+        if 0 <= middle < end:
+            target, label = self._text[start + 2 : middle], self._text[middle + 2 : end]
+            # A bracket that closes the label itself belongs to it.
+            if self._text.startswith("]]]", end):
+                label, end = f"{label}]", end + 1
+        else:
+            target, label = self._text[start + 2 : end], None
+        if not target.strip() or target.count("\n") > NEWLINES_MAX:
+            return None
+        html = self._inline.link(
+            target, label or None, self._depth, inside=self._is_in_link
+        )
+        return html, end + 2
+
+    def _read_note(self, start: int) -> tuple[str, int] | None:
+        found = NOTE_NAME.match(self._text, start)
+        if found is None or not self._inline.has_notes:
+            return None
+        if found[2] == "]":
+            if not found[1]:
+                return None
+            return self._inline.note(found[1], None), found.end()
+        end = self._balanced(found.end(), "[", "]")
+        if end is None:
+            return None
+        definition = self._text[found.end() : end]
+        html = self._inline.html_of(definition, self._depth + 1)
+        return self._inline.note(found[1], html), end + 1
+
+    def _read_angle(self, start: int) -> tuple[str, int] | None:
+        if found := TARGET.match(self._text, start):
+            identity = escape(found[1].strip())
+            shown = identity if found[0].startswith("<<<") else ""
+            return f'<a id="user-content-{identity}">{shown}</a>', found.end()
+        if (found := ANGLE.match(self._text, start)) and not self._is_in_link:
+            return f'<a href="{escape(found[1])}">{escape(found[1])}</a>', found.end()
+        return None
+
+    def _read_script(self, start: int) -> tuple[str, int] | None:
+        if (
+            not self._inline.has_scripts
+            or start == 0
+            or self._text[start - 1].isspace()
+        ):
+            return None
+        end = self._balanced(start + 2, "{", "}")
+        if end is None:
+            return None
+        tag = "sub" if self._text[start] == "_" else "sup"
+        inner = self._inline.html_of(self._text[start + 2 : end], self._depth + 1)
+        return f"<{tag}>{inner}</{tag}>", end + 1
+
+    def _read_math(self, start: int) -> tuple[str, int] | None:
+        is_inline = self._text[start + 1] == "("
+        end = self._next("\\)" if is_inline else "\\]", start + 2)
+        if end < 0 or "\n\n" in self._text[start:end]:
+            return None
+        formula = escape(self._text[start + 2 : end].strip())
+        style = "inline" if is_inline else "display"
+        return f'<code data-math-style="{style}">{formula}</code>', end + 2
+
+    def _read_entity(self, found: re.Match[str]) -> tuple[str, int] | None:
+        name = found[0].removesuffix("{}").removeprefix("\\")
+        sign = ENTITIES.get(name) if self._inline.has_entities else None
+        return None if sign is None else (escape(sign), found.end())
+
+    def _read_snippet(self, found: re.Match[str]) -> tuple[str, int] | None:
+        end = self._next("@@", found.end())
+        if end < 0:
+            return None
+        backend = found[0].strip("@:").lower()
+        return self._text[found.end() : end] if backend == "html" else "", end + 2
+
+    def _read_macro(self, start: int) -> tuple[str, int] | None:
+        found = MACRO.match(self._text, start)
+        if found is None:
+            return None
+        text = self._inline.macro_text(found)
+        if text is None:
+            return None
+        return self._inline.html_of(text, self._depth + 1), found.end()
+
+    def _read_mark(self, start: int) -> tuple[str, int] | None:
+        marker = self._text[start]
+        before = self._text[start - 1] if start else "\n"
+        after = self._text[start + 1] if start + 1 < len(self._text) else " "
+        if before not in BEFORE_MARK or after.isspace():
+            return None
+        closers = self._closing_places(marker)
+        index = bisect.bisect_left(closers, start + 2)
+        if index == len(closers):
+            return None
+        end = closers[index]
+        if self._text.count("\n", start, min(end, start + 4000)) > NEWLINES_MAX:
+            return None
+        if end - start > 4000:
+            return None
+        opened, closed = MARKS[marker]
+        content = self._text[start + 1 : end]
+        if marker in VERBATIM:
+            return f"{opened}{escape(content)}{closed}", end + 1
+        inner = self._inline.html_of(
+            content, self._depth + 1, is_in_link=self._is_in_link
+        )
+        return f"{opened}{inner}{closed}", end + 1
+
+    def _closing_places(self, marker: str) -> list[int]:
+        """Where a marker may close: behind text, before space or punctuation."""
+        known = self._closers.get(marker)
+        if known is None:
+            text = self._text
+            known = [
+                place
+                for place in self._all(marker)
+                if place
+                and not text[place - 1].isspace()
+                and (place + 1 == len(text) or text[place + 1] in AFTER_MARK)
+            ]
+            self._closers[marker] = known
+        return known
+
+    def _balanced(self, start: int, opening: str, closing: str) -> int | None:
+        """Where the bracket closes that opened before ``start``."""
+        level, place = 1, start
+        while True:
+            closes = self._next(closing, place)
+            if closes < 0 or closes - start > 4000:
+                return None
+            opens = self._next(opening, place)
+            if 0 <= opens < closes:
+                level, place = level + 1, opens + 1
+                continue
+            level, place = level - 1, closes + 1
+            if level == 0:
+                return closes
+
+    def _next(self, token: str, start: int) -> int:
+        places = self._all(token)
+        index = bisect.bisect_left(places, start)
+        return places[index] if index < len(places) else -1
+
+    def _all(self, token: str) -> list[int]:
+        places = self._places.get(token)
+        if places is None:
+            # A look-ahead also finds the second of the brackets in "]]]".
+            pattern = f"(?={re.escape(token)})"
+            places = [found.start() for found in re.finditer(pattern, self._text)]
+            self._places[token] = places
+        return places

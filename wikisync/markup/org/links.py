@@ -1,0 +1,77 @@
+"""Links of Org pages: targets of all kinds to what the shared filter resolves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from wikisync.markup.org.settings import expand_abbreviation
+from wikisync.markup.org.typography import escape
+
+IMAGE = re.compile(r"\.(?:gif|jpe?g|png|svg|webp|bmp|tiff?)(?:[?#].*)?$", re.IGNORECASE)
+SPACES = re.compile(r"\s+")
+SEARCH = re.compile(r"::.*$", re.DOTALL)
+SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*:")
+
+
+def link_html(
+    target: str,
+    label: str | None,
+    abbreviations: Mapping[str, str],
+    *,
+    render: Callable[[str], str],
+    is_in_link: bool,
+) -> str:
+    """HTML of ``[[target][label]]``.
+
+    A picture without a label is shown, and a picture as label links.
+    """
+    href = href_of(SPACES.sub(" ", target.strip()), abbreviations)
+    if label is None and IMAGE.search(href):
+        return f'<img src="{escape(href)}" alt="{escape(href)}">'
+    if label is None:
+        content = escape(shown_target(target, abbreviations))
+    else:
+        picture = SPACES.sub(" ", label.strip())
+        is_picture = IMAGE.search(picture) and (
+            SCHEME.match(picture) or picture.startswith((".", "/"))
+        )
+        if is_picture:
+            source = escape(href_of(picture, abbreviations))
+            content = f'<img src="{source}" alt="{source}">'
+        else:
+            content = render(label)
+    return content if is_in_link else f'<a href="{escape(href)}">{content}</a>'
+
+
+def href_of(target: str, abbreviations: Mapping[str, str]) -> str:
+    """What a target means as a URL; a relative one is a page or attachment."""
+    target = expand_abbreviation(abbreviations, target)
+    if target.startswith("file+"):
+        target = "file:" + target.partition(":")[2]
+    if target.startswith("file:"):
+        target = SEARCH.sub("", target.removeprefix("file:"))
+    elif not SCHEME.match(target):
+        target = SEARCH.sub("", target) if "/" in target or "." in target else target
+    if target.startswith("*"):
+        return "#" + heading_slug(target[1:])
+    return target
+
+
+def shown_target(target: str, abbreviations: Mapping[str, str]) -> str:
+    """The text of a link without a label."""
+    shown = SPACES.sub(" ", target.strip())
+    expanded = expand_abbreviation(abbreviations, shown)
+    if expanded.startswith("file:"):
+        return SEARCH.sub("", expanded.removeprefix("file:"))
+    return expanded
+
+
+def heading_slug(text: str) -> str:
+    """The id that a heading with this text gets, for ``[[*Heading]]``."""
+    kept = "".join(
+        character
+        for character in text.strip().lower()
+        if character.isalnum() or character in " -_"
+    )
+    return kept.replace(" ", "-")

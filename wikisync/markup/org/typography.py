@@ -1,0 +1,60 @@
+"""Quotes, dashes and dots in the text of an Org page.  Pure."""
+
+from __future__ import annotations
+
+import re
+
+SPECIAL = re.compile(r"-{2,3}(?!-)|\.\.\.|``|''|\"|'|`")
+OPENS_BEHIND = frozenset(" \t\n([{<-–—/\u00a0“‘\"'")
+
+
+def escape(text: str) -> str:
+    """Text for an element or an attribute in double quotes."""
+    return (
+        text.replace("&", "&amp;")
+        .replace("<", "&lt;")
+        .replace(">", "&gt;")
+        .replace('"', "&quot;")
+    )
+
+
+class Typography:
+    """Turns straight signs into the printer's."""
+
+    def html_of(self, text: str, before: str, after: str) -> str:
+        """A piece of text as HTML.
+
+        Args:
+            text: the piece.
+            before: the character in front of it, which says if a quote opens.
+            after: the character behind it.
+        """
+        around = f"{before}{text}{after}"
+
+        def replace(found: re.Match[str]) -> str:
+            previous = around[found.start()]
+            following = around[found.end() + 1]
+            return _sign(found[0], previous, following)
+
+        return escape(SPECIAL.sub(replace, text))
+
+
+def _sign(mark: str, previous: str, following: str) -> str:
+    opens = previous in OPENS_BEHIND and not following.isspace()
+    match mark:
+        case "---":
+            return "—"
+        case "--":
+            return "–"
+        case "...":
+            return "…"
+        case "``":
+            return "“"
+        case "''":
+            return "”"
+        case '"':
+            return "“" if opens else "”"
+        case "'":
+            return "‘" if opens and not following.isdigit() else "’"
+        case _:
+            return "‘" if opens else mark
