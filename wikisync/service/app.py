@@ -67,13 +67,17 @@ def make_app(service: Service) -> web.Application:
     """The application for one service; whoever runs it opens the records."""
     table = route_table()
 
-    async def answer(request: web.Request) -> web.StreamResponse:
+    # a middleware sees every request, also those for which aiohttp's own router,
+    # which works on decoded paths, has no route; ours does all the routing
+    @web.middleware
+    async def answer(
+        request: web.Request,
+        handler: Callable[[web.Request], Awaitable[web.StreamResponse]],  # noqa: ARG001
+    ) -> web.StreamResponse:
         return await _answer(service, table, request)
 
     # our own limits are checked while reading, so aiohttp's is switched off
-    app = web.Application(client_max_size=0)
-    app.router.add_route("*", "/{path:.*}", answer)
-    return app
+    return web.Application(middlewares=[answer], client_max_size=0)
 
 
 def route_table() -> RouteTable[Handler]:

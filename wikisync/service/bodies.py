@@ -17,6 +17,7 @@ from urllib.parse import parse_qsl
 
 import msgspec
 from aiohttp import BodyPartReader, web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from wikisync.service.answers import Refusal, bad_parameters, too_large
 from wikisync.service.parameters import SentFile
@@ -70,10 +71,13 @@ async def _read_whole(request: web.BaseRequest, bytes_max: int) -> bytes:
     if (request.content_length or 0) > bytes_max:
         raise too_large()
     body = bytearray()
-    async for chunk in request.content.iter_chunked(CHUNK_BYTES):
-        body += chunk
-        if len(body) > bytes_max:
-            raise too_large()
+    try:
+        async for chunk in request.content.iter_chunked(CHUNK_BYTES):
+            body += chunk
+            if len(body) > bytes_max:
+                raise too_large()
+    except (web.RequestPayloadError, HttpProcessingError):
+        raise bad_parameters(["the request body cannot be unpacked"]) from None
     return bytes(body)
 
 
@@ -142,7 +146,7 @@ async def _read_multipart(
                 fields[name] = _checked(text.decode())
     except UnicodeDecodeError:
         raise malformed() from None
-    except (ValueError, AssertionError, web.HTTPBadRequest):
+    except (ValueError, AssertionError, HttpProcessingError):
         # what aiohttp raises for a boundary or a header that makes no sense
         raise bad_parameters(["the multipart body is not valid"]) from None
     return fields

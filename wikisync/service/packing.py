@@ -39,10 +39,22 @@ def write_blob_pack(objects: Path, contents: Iterable[bytes]) -> None:
     """
     folder = objects / "pack"
     folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder, prefix="incoming-") as incoming:
+        pack = Path(incoming, "pack")
+        rows, checksum = _write_pack(pack, contents)
+        if not rows:
+            return
+        index = Path(incoming, "index")
+        index.write_bytes(_index(rows, checksum))
+        for path, suffix in ((pack, "pack"), (index, "idx")):
+            path.chmod(0o444)
+            path.rename(folder / f"pack-{checksum.hex()}.{suffix}")
+
+
+def _write_pack(path: Path, contents: Iterable[bytes]) -> tuple[list[_Entry], bytes]:
+    """Write the pack; gives its entries by object id, and its checksum."""
     entries: dict[bytes, tuple[int, int]] = {}
-    with tempfile.NamedTemporaryFile(
-        dir=folder, prefix="incoming-", delete=False
-    ) as pack:
+    with path.open("w+b") as pack:
         # the count in the header is known only at the end, and the trailing
         # checksum covers it, so the file is hashed once more when it is whole
         pack.write(_pack_header(0))
@@ -60,17 +72,8 @@ def write_blob_pack(objects: Path, contents: Iterable[bytes]) -> None:
         pack.seek(0)
         checksum = hashlib.file_digest(pack, _sha1).digest()
         pack.write(checksum)
-    written = Path(pack.name)
-    if not entries:
-        written.unlink()
-        return
     rows = sorted((name, crc, place) for name, (crc, place) in entries.items())
-    index = written.with_suffix(".index")
-    index.write_bytes(_index(rows, checksum))
-    stem = f"pack-{checksum.hex()}"
-    for path, suffix in ((written, ".pack"), (index, ".idx")):
-        path.chmod(0o444)
-        path.rename(folder / (stem + suffix))
+    return rows, checksum
 
 
 def _sha1() -> hashlib._Hash:

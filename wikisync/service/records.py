@@ -27,7 +27,8 @@ T = TypeVar("T")
 
 SCHEMA_VERSION = 1
 TOKEN_PREFIX = "glpat-"  # noqa: S105 - the public prefix, not a token
-ALL_SCOPES = ("api", "read_api", "read_user", "read_repository", "write_repository")
+RESERVED = frozenset({"-", "api", "groups", "users"})
+"""First parts of paths that are the service's own routes."""
 
 _SCHEMA = """
 CREATE TABLE user (
@@ -252,6 +253,7 @@ class Tables:
         """The user of that name; made with a namespace of its own if new."""
         if (known := self.user_named(username)) is not None:
             return known
+        self._check_free(username)
         stamp = self._stamp()
         with self._transaction():
             cursor = self._db.execute(
@@ -558,6 +560,11 @@ class Tables:
         return self.add_group(full_path, visibility=visibility)
 
     def _check_free(self, full_path: str) -> None:
+        if full_path.partition("/")[0].lower() in RESERVED:
+            raise ServiceError(
+                f"the path {full_path} is reserved: the service itself answers there",
+                hint="choose another path",
+            )
         for table, query in _TAKEN.items():
             row = self._one(query, (full_path,))
             if row is not None:

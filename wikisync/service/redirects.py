@@ -28,7 +28,7 @@ _LINE = re.compile(
 def parse_redirects(source: bytes) -> dict[str, str]:
     """The mapping in a redirects file; lines that are none are left out."""
     found: dict[str, str] = {}
-    for line in source.decode("utf-8", "replace").splitlines():
+    for line in source.decode("utf-8", "replace").split("\n"):
         match = _LINE.fullmatch(line)
         if match is None:
             continue

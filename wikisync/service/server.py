@@ -23,6 +23,10 @@ from wikisync.service.records import Records, Tables
 from wikisync.service.settings import Settings
 
 ADMIN = "root"
+SHUTDOWN_S = 3.0
+"""How long answers under way may take when the service is told to stop."""
+LINGERING_S = 5.0
+"""How long the rest of a refused body is read, so that its sender hears why."""
 
 
 class RunningService:
@@ -99,6 +103,8 @@ async def running_service(
                 make_app(service),
                 access_log=None,
                 handle_signals=False,
+                shutdown_timeout=SHUTDOWN_S,
+                lingering_time=LINGERING_S,
                 max_line_size=service.settings.limits.url_bytes_max,
                 max_field_size=service.settings.limits.url_bytes_max,
             )

@@ -1,0 +1,124 @@
+"""The status matrix of service-behaviour.md 2.2, row by row, and scopes."""
+
+from __future__ import annotations
+
+import pytest
+
+from wikisync.service.access import (
+    Level,
+    Operation,
+    Standing,
+    Verdict,
+    WikiDoor,
+    judge_container,
+    judge_signed_in,
+    judge_wiki,
+    scope_allows,
+)
+
+OK, NO, HIDDEN = Verdict.ALLOWED, Verdict.FORBIDDEN, Verdict.HIDDEN
+
+ANONYMOUS = Standing()
+STRANGER = Standing(is_signed_in=True)
+ADMIN = Standing(is_signed_in=True, is_admin=True)
+
+
+def member(level: int) -> Standing:
+    return Standing(is_signed_in=True, level=level)
+
+
+PRIVATE = WikiDoor("private")
+PUBLIC = WikiDoor("public")
+INTERNAL = WikiDoor("internal")
+DISABLED = WikiDoor("private", "disabled")
+PUBLIC_DISABLED = WikiDoor("public", "disabled")
+MEMBERS_ONLY = WikiDoor("public", "private")
+ARCHIVED = WikiDoor("private", "enabled", is_archived=True)
+
+MATRIX = [
+    # who, standing, state, door, read, write, delete
+    ("anonymous", ANONYMOUS, "private", PRIVATE, HIDDEN, HIDDEN, HIDDEN),
+    ("anonymous", ANONYMOUS, "internal", INTERNAL, HIDDEN, HIDDEN, HIDDEN),
+    ("anonymous", ANONYMOUS, "public", PUBLIC, OK, NO, NO),
+    ("anonymous", ANONYMOUS, "public-disabled", PUBLIC_DISABLED, NO, NO, NO),
+    ("anonymous", ANONYMOUS, "members-only", MEMBERS_ONLY, NO, NO, NO),
+    ("stranger", STRANGER, "private", PRIVATE, HIDDEN, HIDDEN, HIDDEN),
+    ("stranger", STRANGER, "internal", INTERNAL, OK, NO, NO),
+    ("stranger", STRANGER, "public", PUBLIC, OK, NO, NO),
+    ("stranger", STRANGER, "members-only", MEMBERS_ONLY, NO, NO, NO),
+    ("minimal", member(Level.MINIMAL), "private", PRIVATE, HIDDEN, HIDDEN, HIDDEN),
+    ("guest", member(Level.GUEST), "private", PRIVATE, OK, NO, NO),
+    ("guest", member(Level.GUEST), "members-only", MEMBERS_ONLY, OK, NO, NO),
+    ("guest", member(Level.GUEST), "disabled", DISABLED, NO, NO, NO),
+    ("planner", member(Level.PLANNER), "private", PRIVATE, OK, OK, OK),
+    ("planner", member(Level.PLANNER), "archived", ARCHIVED, OK, NO, NO),
+    ("reporter", member(Level.REPORTER), "private", PRIVATE, OK, NO, NO),
+    ("security", member(25), "private", PRIVATE, OK, NO, NO),
+    ("developer", member(Level.DEVELOPER), "private", PRIVATE, OK, OK, NO),
+    ("developer", member(Level.DEVELOPER), "disabled", DISABLED, NO, NO, NO),
+    ("developer", member(Level.DEVELOPER), "archived", ARCHIVED, OK, NO, NO),
+    ("maintainer", member(Level.MAINTAINER), "private", PRIVATE, OK, OK, OK),
+    ("maintainer", member(Level.MAINTAINER), "archived", ARCHIVED, OK, NO, NO),
+    ("owner", member(Level.OWNER), "private", PRIVATE, OK, OK, OK),
+    ("owner", member(Level.OWNER), "disabled", DISABLED, NO, NO, NO),
+    ("admin", ADMIN, "private", PRIVATE, OK, OK, OK),
+    ("admin", ADMIN, "disabled", DISABLED, NO, NO, NO),
+    ("admin", ADMIN, "archived", ARCHIVED, OK, NO, NO),
+]
+
+
+@pytest.mark.parametrize(
+    ("standing", "door", "read", "write", "delete"),
+    [(row[1], row[3], *row[4:]) for row in MATRIX],
+    ids=[f"{row[0]}-{row[2]}" for row in MATRIX],
+)
+def test_each_caller_may_do_what_the_matrix_says(
+    standing: Standing,
+    door: WikiDoor,
+    read: Verdict,
+    write: Verdict,
+    delete: Verdict,
+) -> None:
+    verdicts = [judge_wiki(door, standing, operation) for operation in Operation]
+
+    assert verdicts == [read, write, delete]
+
+
+def test_delete_level_can_be_lowered_to_developer() -> None:
+    developer = member(Level.DEVELOPER)
+
+    verdict = judge_wiki(
+        PRIVATE, developer, Operation.DELETE, delete_level=Level.DEVELOPER
+    )
+
+    assert verdict is OK
+
+
+def test_member_below_a_private_group_sees_it_but_not_its_wiki() -> None:
+    inside = Standing(is_signed_in=True, sees_inside=True)
+
+    assert judge_container("private", inside) is OK
+    assert judge_wiki(PRIVATE, inside, Operation.READ) is NO
+
+
+def test_operation_about_oneself_needs_somebody() -> None:
+    assert judge_signed_in(ANONYMOUS) is Verdict.UNAUTHENTICATED
+    assert judge_signed_in(STRANGER) is OK
+
+
+@pytest.mark.parametrize(
+    ("scope", "reading", "writing"),
+    [
+        ("api", True, True),
+        ("read_api", True, False),
+        ("read_user", False, False),
+        ("write_repository", False, False),
+    ],
+)
+def test_scope_reaches_as_far_as_it_says(
+    scope: str, reading: bool, writing: bool
+) -> None:
+    scopes = frozenset({scope})
+
+    assert scope_allows(scopes, is_reading=True) is reading
+    assert scope_allows(scopes, is_reading=False) is writing

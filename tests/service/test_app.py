@@ -1,0 +1,249 @@
+"""What every answer has: error shapes, request ids, compression, no tracebacks."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import logging
+import zlib
+
+import aiohttp
+import pytest
+
+from tests.service.conftest import WIKIS, Api
+from tests.support.service import EmbeddedService
+from wikisync.service.records import Tables
+
+GZIP = {"Accept-Encoding": "gzip"}
+PLAIN = {"Accept-Encoding": "identity"}
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/api/v4", "/api/v4/nothing", "/api/v3/projects", "/%0A", "/docs/x"]
+)
+async def test_unknown_route_is_told_in_json(api: Api, path: str) -> None:
+    answer = await api.get(path)
+
+    assert (answer.status, answer.json) == (404, {"error": "404 Not Found"})
+
+
+async def test_wrong_method_names_the_right_ones(api: Api) -> None:
+    answer = await api("PATCH", f"{WIKIS}/home")
+
+    assert (answer.status, answer.json) == (405, {"error": "405 Not Allowed"})
+    assert answer.headers["Allow"] == "DELETE, GET, HEAD, PUT"
+
+
+async def test_answer_is_json_without_charset_and_has_an_id(api: Api) -> None:
+    first = await api.get("/api/v4/version")
+    second = await api.get("/api/v4/version")
+
+    assert first.headers["Content-Type"] == "application/json"
+    assert first.headers["X-Request-Id"] != second.headers["X-Request-Id"]
+    assert "X-Runtime" in first.headers
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/v4/projects/%FF",
+        "/api/v4/projects/a%00b",
+        "/api/v4/projects?search=%FF",
+        "/api/v4/projects?search=a%00",
+    ],
+)
+async def test_malformed_text_is_refused(api: Api, path: str) -> None:
+    answer = await api.get(path)
+
+    assert answer.status == 400
+    assert set(answer.json) == {"error"}
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (b"{", "application/json"),
+        (b"[1]", "application/json"),
+        (b'{"title": "\xff"}', "application/json"),
+        (b'{"title": "\\ud800", "content": ""}', "application/json"),
+        (b"[" * 100_000, "application/json"),
+        (b"title=%FF", "application/x-www-form-urlencoded"),
+        (b"a=&" * 2000, "application/x-www-form-urlencoded"),
+        (b"nothing", "multipart/form-data"),
+        (b"nothing", "multipart/form-data; boundary=x"),
+        (b"--x\r\n\r\nno name\r\n--x--\r\n", "multipart/form-data; boundary=x"),
+        (b"--x\r\nbroken", "multipart/form-data; boundary=x"),
+    ],
+)
+async def test_body_that_makes_no_sense_is_refused(
+    service: EmbeddedService, api: Api, body: bytes, kind: str
+) -> None:
+    await service.add_project("docs/handbook")
+
+    answer = await api.post(WIKIS, data=body, headers={"Content-Type": kind})
+
+    assert answer.status == 400
+    assert set(answer.json) == {"error"}
+
+
+async def test_body_of_another_type_is_refused(api: Api) -> None:
+    answer = await api.post(WIKIS, data=b"x", headers={"Content-Type": "text/plain"})
+
+    text = "The provided content-type 'text/plain' is not supported."
+    assert (answer.status, answer.json) == (415, {"error": text})
+
+
+async def test_unforeseen_error_shows_no_traceback(
+    service: EmbeddedService,
+    api: Api,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fail(*_args: object) -> None:
+        raise RuntimeError("secret detail")
+
+    monkeypatch.setattr(Tables, "token_and_user", fail)
+
+    with caplog.at_level(logging.ERROR, "wikisync"):
+        answer = await api.get(f"/api/v4/version?private_token={service.token}")
+
+    assert (answer.status, answer.json) == (
+        500,
+        {"message": "500 Internal Server Error"},
+    )
+    assert "secret detail" in caplog.text
+    assert service.token not in caplog.text
+    assert answer.headers["X-Request-Id"] in caplog.text
+
+
+async def test_long_answer_is_compressed_when_asked(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_project("docs/handbook", {f"page-{n}": "" for n in range(50)})
+
+    async with aiohttp.ClientSession(auto_decompress=False) as session:
+        packed = await session.get(
+            f"{service.url}{WIKIS}", headers={"PRIVATE-TOKEN": service.token} | GZIP
+        )
+        body = await packed.read()
+    plain = await api.get(WIKIS, headers=PLAIN)
+
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert packed.headers["Vary"] == "Accept-Encoding"
+    assert gzip.decompress(body) == plain.body
+    assert "Content-Encoding" not in plain.headers
+    assert packed.headers["ETag"] == plain.headers["ETag"]
+
+
+@pytest.mark.parametrize("coding", ["identity", "gzip;q=0", "br"])
+async def test_answer_is_plain_for_those_who_cannot_unpack(
+    service: EmbeddedService, api: Api, coding: str
+) -> None:
+    await service.add_project("docs/handbook", {f"page-{n}": "" for n in range(50)})
+
+    answer = await api.get(WIKIS, headers={"Accept-Encoding": coding})
+
+    assert "Content-Encoding" not in answer.headers
+
+
+async def test_short_answer_is_not_compressed(api: Api) -> None:
+    answer = await api.get("/api/v4/version", headers=GZIP)
+
+    assert "Content-Encoding" not in answer.headers
+
+
+async def test_huge_answer_is_not_compressed_for_the_own_machine(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_project("docs/handbook", {"home": "x" * 5000})
+    packed = await api.get(f"{WIKIS}/home", headers=GZIP)
+
+    service.set_limits(gzip_loopback_bytes_max=2000)
+    plain = await api.get(f"{WIKIS}/home", headers=GZIP)
+
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert "Content-Encoding" not in plain.headers
+
+
+@pytest.mark.parametrize("is_told", [True, False], ids=["length", "chunked"])
+async def test_body_over_the_limit_is_refused_while_it_comes(
+    service: EmbeddedService, api: Api, is_told: bool
+) -> None:
+    service.set_limits(body_bytes_max=1000)
+    sent = 0
+
+    async def body() -> object:
+        nonlocal sent
+        for _ in range(3):
+            sent += 1000
+            yield b"x" * 1000
+
+    headers = {"Content-Type": "application/json"}
+    options = {"data": b"x" * 3000} if is_told else {"data": body()}
+
+    answer = await api.post(WIKIS, headers=headers, **options)
+
+    text = "413 Request Entity Too Large"
+    assert (answer.status, answer.json) == (413, {"message": text})
+
+
+async def test_endless_body_is_refused_before_it_ends(
+    service: EmbeddedService,
+) -> None:
+    """A body that never ends is answered all the same: memory never fills."""
+    service.set_limits(body_bytes_max=100_000)
+    host, port = service.url.removeprefix("http://").split(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    writer.write(
+        f"POST {WIKIS} HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n"
+        "Content-Type: application/json\r\n\r\n".encode()
+    )
+    chunk = b"x" * 50_000
+    for _ in range(3):
+        writer.write(b"%x\r\n%s\r\n" % (len(chunk), chunk))
+    await writer.drain()
+
+    status = await reader.readline()
+
+    assert b" 413 " in status
+    writer.close()
+    await writer.wait_closed()
+
+
+async def test_compressed_body_that_swells_is_refused(
+    service: EmbeddedService, api: Api
+) -> None:
+    service.set_limits(body_bytes_max=100_000)
+    bomb = zlib.compress(b"x" * 10_000_000)
+
+    answer = await api.post(
+        WIKIS,
+        data=bomb,
+        headers={"Content-Type": "application/json", "Content-Encoding": "deflate"},
+    )
+
+    assert len(bomb) < 100_000
+    assert answer.status in {400, 413}
+
+
+async def test_body_that_cannot_be_unpacked_is_refused(api: Api) -> None:
+    answer = await api.post(
+        WIKIS,
+        data=b"not packed",
+        headers={"Content-Type": "application/json", "Content-Encoding": "gzip"},
+    )
+
+    assert (answer.status, set(answer.json)) == (400, {"error"})
+
+
+async def test_long_address_of_a_deep_page_is_read(
+    service: EmbeddedService, api: Api
+) -> None:
+    slug = "/".join(["日" * 80] * 20)
+    await service.add_project("docs/handbook", {slug: "deep"})
+    encoded = "%2F".join(["%E6%97%A5" * 80] * 20)
+
+    answer = await api.get(f"{WIKIS}/{encoded}")
+
+    assert len(encoded) > 8190
+    assert (answer.status, answer.json["content"]) == (200, "deep")

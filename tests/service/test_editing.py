@@ -1,0 +1,265 @@
+"""What a create, an edit and a delete do to the files of a wiki."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from wikisync.model import Format
+from wikisync.service.answers import Refusal
+from wikisync.service.editing import (
+    Change,
+    Edit,
+    find_page,
+    plan_create,
+    plan_delete,
+    plan_edit,
+)
+from wikisync.service.redirects import REDIRECTS_PATH, parse_redirects
+from wikisync.service.settings import Limits
+from wikisync.service.tree import RepositoryFile, WikiTree
+
+LIMITS = Limits()
+
+
+def tree_of(*paths: str) -> WikiTree:
+    return WikiTree("c", [RepositoryFile(path, path.encode()) for path in paths])
+
+
+def create(tree: WikiTree, title: str, content: str = "x", **more: Any) -> Change:
+    page_format = more.pop("format", Format.MARKDOWN)
+    return plan_create(
+        tree, title, content, page_format, limits=LIMITS, message="m", **more
+    )
+
+
+def edit(tree: WikiTree, slug: str, **wishes: Any) -> Change:
+    redirects = wishes.pop("redirects", b"")
+    limits = wishes.pop("limits", LIMITS)
+    page = find_page(tree, slug)
+    return plan_edit(
+        tree, page, Edit(**wishes), limits=limits, redirects=redirects, message="m"
+    )
+
+
+def after(tree: WikiTree, change: Change) -> set[str]:
+    kept = {file.path for file in tree.files} - change.removes
+    return (kept | change.writes.keys() | change.links.keys()) - {REDIRECTS_PATH}
+
+
+def refusal(error: pytest.ExceptionInfo[Refusal]) -> tuple[int, object]:
+    return error.value.status, error.value.body
+
+
+def test_create_writes_the_file_of_the_title() -> None:
+    change = create(tree_of(), "Dir/New Page", "text\r\n")
+
+    assert change.writes == {"Dir/New-Page.md": b"text\r\n"}
+    assert change.page == "Dir/New-Page.md"
+
+
+def test_create_in_another_format_takes_its_long_extension() -> None:
+    change = create(tree_of(), "a", format=Format.ASCIIDOC)
+
+    assert change.page == "a.asciidoc"
+
+
+@pytest.mark.parametrize("present", ["foo.md", "FOO.md", "foo.org", "Foo.rst.txt"])
+def test_create_of_a_title_that_is_there_names_the_file(present: str) -> None:
+    with pytest.raises(Refusal) as error:
+        create(tree_of(present), "foo")
+
+    text = (
+        f"Duplicate page: A page with that title already exists in the file {present}"
+    )
+    assert refusal(error) == (400, {"message": {"base": [text]}})
+
+
+def test_create_below_a_file_is_refused() -> None:
+    with pytest.raises(Refusal) as error:
+        create(tree_of("foo.md"), "foo.md/bar")
+
+    assert "already exists with the path foo.md" in str(error.value.body)
+
+
+def test_create_in_the_place_of_a_directory_is_refused() -> None:
+    with pytest.raises(Refusal) as error:
+        create(tree_of("foo.md/bar.md"), "foo")
+
+    assert "directory already exists with the path foo.md" in str(error.value.body)
+
+
+def test_create_takes_its_slug_out_of_the_redirects() -> None:
+    change = create(tree_of(), "a", redirects=b"a: b\nc: d\n")
+
+    assert parse_redirects(change.writes[REDIRECTS_PATH]) == {"c": "d"}
+
+
+def test_blank_title_is_refused() -> None:
+    with pytest.raises(Refusal) as error:
+        create(tree_of(), "  ")
+
+    assert refusal(error) == (400, {"message": {"title": ["can't be blank"]}})
+
+
+def test_content_over_the_limit_is_refused_with_both_sizes() -> None:
+    with pytest.raises(Refusal) as error:
+        create(tree_of(), "a", "x" * 6 * 1024 * 1024)
+
+    text = "is too long (6 MB). The maximum size is 5 MB."
+    assert refusal(error) == (400, {"message": {"content": [text]}})
+
+
+def test_content_at_the_limit_is_taken() -> None:
+    assert create(tree_of(), "a", "x" * LIMITS.content_bytes_max).page == "a.md"
+
+
+def test_content_alone_stays_in_its_place_and_format() -> None:
+    tree = tree_of("dir/old.asciidoc")
+
+    change = edit(tree, "dir/old", content="new")
+
+    assert change.writes == {"dir/old.asciidoc": b"new"}
+    assert not change.removes
+
+
+def test_content_alone_keeps_a_path_with_spaces() -> None:
+    change = edit(tree_of("My Dir/a b.md"), "My Dir/a b", content="new")
+
+    assert after(tree_of("My Dir/a b.md"), change) == {"My Dir/a b.md"}
+
+
+def test_title_on_a_path_with_spaces_hyphenates_it() -> None:
+    tree = tree_of("My Dir/a b.md")
+
+    change = edit(tree, "My Dir/a b", title="My Dir/a b", content="x")
+
+    assert after(tree, change) == {"My-Dir/a-b.md"}
+
+
+def test_leaf_title_renames_in_the_same_directory() -> None:
+    tree = tree_of("dir/old.md")
+
+    change = edit(tree, "dir/old", title="new")
+
+    assert after(tree, change) == {"dir/new.md"}
+    assert change.links["dir/new.md"].blob == b"dir/old.md"
+
+
+def test_title_with_leading_slash_moves_to_the_root() -> None:
+    tree = tree_of("dir/old.md")
+
+    assert after(tree, edit(tree, "dir/old", title="/new")) == {"new.md"}
+
+
+def test_format_change_renames_the_file_and_keeps_the_content() -> None:
+    tree = tree_of("a.md", "a/b.md")
+
+    change = edit(tree, "a", format=Format.ORG)
+
+    assert after(tree, change) == {"a.org", "a/b.md"}
+    assert change.links["a.org"].blob == b"a.md"
+    assert REDIRECTS_PATH not in change.writes
+
+
+def test_same_format_lowers_the_extension() -> None:
+    tree = tree_of("a.MD")
+
+    change = edit(tree, "a", content="x", format=Format.MARKDOWN)
+
+    assert after(tree, change) == {"a.md"}
+
+
+def test_children_move_with_their_parent() -> None:
+    tree = tree_of("old.md", "old/a.md", "old/b/c.png", "older/x.md")
+
+    change = edit(tree, "old", title="new/place", content="x")
+
+    assert after(tree, change) == {
+        "new/place.md",
+        "new/place/a.md",
+        "new/place/b/c.png",
+        "older/x.md",
+    }
+
+
+def test_children_follow_whatever_the_case_of_their_directory() -> None:
+    tree = tree_of("OLD/a.md", "old.md")
+
+    change = edit(tree, "old", title="new")
+
+    assert after(tree, change) == {"new.md", "new/a.md"}
+
+
+def test_page_can_move_below_itself() -> None:
+    tree = tree_of("a.md", "a/x.md")
+
+    change = edit(tree, "a", title="a/b")
+
+    assert after(tree, change) == {"a/b.md", "a/b/x.md"}
+
+
+def test_page_can_move_above_itself() -> None:
+    tree = tree_of("a/b.md", "a/b/x.md")
+
+    change = edit(tree, "a/b", title="/a")
+
+    assert after(tree, change) == {"a.md", "a/x.md"}
+
+
+@pytest.mark.parametrize("other", ["new.md", "NEW.org"])
+def test_rename_onto_another_page_is_refused(other: str) -> None:
+    with pytest.raises(Refusal) as error:
+        edit(tree_of("old.md", other), "old", title="new")
+
+    text = "There is already a page with the same title in that path."
+    assert refusal(error) == (400, {"message": {"title": [text]}})
+
+
+def test_rename_in_case_alone_meets_itself_and_is_refused() -> None:
+    """As in the real service: such renames need two steps (5.6)."""
+    with pytest.raises(Refusal):
+        edit(tree_of("Foo.md"), "Foo", title="foo")
+
+
+def test_rename_whose_children_would_land_on_others_is_refused() -> None:
+    with pytest.raises(Refusal):
+        edit(tree_of("old.md", "old/x.md", "new/x.md"), "old", title="new")
+
+
+def test_format_change_onto_a_twin_is_refused() -> None:
+    with pytest.raises(Refusal):
+        edit(tree_of("a.md", "a.org"), "a", format=Format.ORG)
+
+
+def test_rename_leaves_a_redirect_and_takes_out_the_one_at_its_new_place() -> None:
+    change = edit(tree_of("old.md"), "old", title="new", redirects=b"new: x\na: b\n")
+
+    redirects = parse_redirects(change.writes[REDIRECTS_PATH])
+    assert redirects == {"a": "b", "old": "new"}
+
+
+def test_redirects_over_their_limit_refuse_the_rename() -> None:
+    with pytest.raises(Refusal) as error:
+        edit(
+            tree_of("old.md"), "old", title="new", limits=Limits(redirects_bytes_max=9)
+        )
+
+    text = "Redirects file is too large"
+    assert refusal(error) == (400, {"message": {"base": [text]}})
+
+
+def test_delete_takes_the_file_and_leaves_its_children() -> None:
+    tree = tree_of("a.md", "a/b.md")
+
+    change = plan_delete(find_page(tree, "A"), message="m")
+
+    assert after(tree, change) == {"a/b.md"}
+
+
+def test_slug_of_no_page_is_refused() -> None:
+    with pytest.raises(Refusal) as error:
+        find_page(tree_of("a.md"), "b")
+
+    assert refusal(error) == (404, {"message": "404 Wiki Page Not Found"})

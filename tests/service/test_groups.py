@@ -1,0 +1,130 @@
+"""Reading groups, those below them, and their projects."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.service.conftest import Api
+from tests.support.service import EmbeddedService
+from wikisync.service.access import Level
+
+GROUPS = "/api/v4/groups"
+
+
+async def filled(service: EmbeddedService) -> None:
+    await service.add_group("docs")
+    await service.add_group("docs/team")
+    await service.add_group("docs/team/inner", wiki=False)
+    await service.add_group("open", visibility="public")
+    await service.add_project("docs/handbook")
+    await service.add_project("docs/team/notes")
+
+
+async def paths(api: Api, path: str, key: str = "full_path") -> list[str]:
+    answer = await api.get(path)
+    assert answer.status == 200
+    return sorted(record[key] for record in answer.json)
+
+
+async def test_group_is_read_by_path_and_number(
+    service: EmbeddedService, api: Api
+) -> None:
+    await filled(service)
+
+    by_path = await api.get(f"{GROUPS}/docs%2Fteam")
+    by_number = await api.get(f"{GROUPS}/{by_path.json['id']}")
+    parent = await api.get(f"{GROUPS}/docs")
+
+    assert by_path.json["full_path"] == "docs/team"
+    assert by_path.json["parent_id"] == parent.json["id"]
+    assert by_path.json["web_url"] == f"{service.url}/groups/docs/team"
+    assert by_number.json == by_path.json
+
+
+async def test_list_shows_what_the_caller_may_see(
+    service: EmbeddedService, api: Api
+) -> None:
+    await filled(service)
+
+    assert await paths(api, GROUPS) == ["docs", "docs/team", "docs/team/inner", "open"]
+    assert await paths(api.as_user(None), GROUPS) == ["open"]
+    assert await paths(api, f"{GROUPS}?search=TEAM") == ["docs/team", "docs/team/inner"]
+
+
+async def test_user_namespace_is_no_group(service: EmbeddedService, api: Api) -> None:
+    await service.add_user("dana")
+
+    assert (await api.get(f"{GROUPS}/dana")).status == 404
+    assert await paths(api, GROUPS) == []
+
+
+async def test_member_of_a_project_sees_the_groups_above_it(
+    service: EmbeddedService, api: Api
+) -> None:
+    await filled(service)
+    person = api.as_user(await service.add_user("dana"))
+    await service.add_member("docs/team/notes", "dana", Level.GUEST)
+
+    assert await paths(person, GROUPS) == ["docs", "docs/team", "open"]
+    assert (await person.get(f"{GROUPS}/docs/wikis")).status == 403
+
+
+async def test_descendants_are_at_any_depth_and_subgroups_at_one(
+    service: EmbeddedService, api: Api
+) -> None:
+    await filled(service)
+
+    deep = await paths(api, f"{GROUPS}/docs/descendant_groups")
+    flat = await paths(api, f"{GROUPS}/docs/subgroups")
+
+    assert deep == ["docs/team", "docs/team/inner"]
+    assert flat == ["docs/team"]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("", ["docs/handbook"]),
+        ("?include_subgroups=true", ["docs/handbook", "docs/team/notes"]),
+        ("?include_subgroups=true&search=note", ["docs/team/notes"]),
+    ],
+)
+async def test_projects_of_a_group(
+    service: EmbeddedService, api: Api, query: str, expected: list[str]
+) -> None:
+    await filled(service)
+
+    found = await paths(api, f"{GROUPS}/docs/projects{query}", "path_with_namespace")
+
+    assert found == expected
+
+
+async def test_lists_are_paginated(service: EmbeddedService, api: Api) -> None:
+    await filled(service)
+
+    answer = await api.get(f"{GROUPS}/docs/descendant_groups?per_page=1")
+
+    assert len(answer.json) == 1
+    assert answer.headers["X-Total"] == "2"
+    assert 'rel="next"' in answer.headers["Link"]
+
+
+@pytest.mark.parametrize("tail", ["", "/projects", "/descendant_groups", "/wikis"])
+async def test_hidden_group_is_not_found(
+    service: EmbeddedService, api: Api, tail: str
+) -> None:
+    await filled(service)
+
+    answer = await api.as_user(None).get(f"{GROUPS}/docs{tail}")
+
+    assert (answer.status, answer.json) == (404, {"message": "404 Group Not Found"})
+
+
+async def test_group_wiki_that_is_off_is_forbidden(
+    service: EmbeddedService, api: Api
+) -> None:
+    await filled(service)
+
+    answer = await api.get(f"{GROUPS}/docs%2Fteam%2Finner/wikis")
+
+    assert (answer.status, answer.json) == (403, {"message": "403 Forbidden"})

@@ -1,0 +1,167 @@
+"""Tokens in all their forms, and what they say of themselves."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.service.conftest import WIKIS, Api
+from tests.support.service import EmbeddedService
+
+VERSION = "/api/v4/version"
+
+
+async def test_version_and_metadata_need_a_token(api: Api) -> None:
+    version = await api.get(VERSION)
+    metadata = await api.get("/api/v4/metadata")
+    anonymous = await api.as_user(None).get(VERSION)
+
+    assert (version.status, set(version.json)) == (200, {"version", "revision"})
+    assert metadata.json["version"] == version.json["version"]
+    assert metadata.json["enterprise"] is True
+    assert (anonymous.status, anonymous.json) == (401, {"message": "401 Unauthorized"})
+
+
+async def test_user_is_the_tokens_owner(service: EmbeddedService, api: Api) -> None:
+    token = await service.add_user("dana")
+
+    answer = await api.as_user(token).get("/api/v4/user")
+
+    assert answer.json["username"] == "dana"
+    assert answer.json["web_url"] == f"{service.url}/dana"
+    assert "is_admin" not in answer.json
+    assert (await api.get("/api/v4/user")).json["is_admin"] is True
+
+
+async def test_token_tells_of_itself_whatever_its_scope(
+    service: EmbeddedService, api: Api
+) -> None:
+    token = await service.add_user(
+        "dana", scopes=("read_repository",), expires_on="2999-01-31"
+    )
+
+    answer = await api.as_user(token).get("/api/v4/personal_access_tokens/self")
+
+    assert answer.json["scopes"] == ["read_repository"]
+    assert answer.json["expires_at"] == "2999-01-31"
+    assert token not in answer.body.decode()
+
+
+@pytest.mark.parametrize(
+    ("header", "query"),
+    [
+        ("PRIVATE-TOKEN: {}", ""),
+        ("Authorization: Bearer {}", ""),
+        ("Authorization: bearer {}", ""),
+        ("", "?private_token={}"),
+        ("", "?access_token={}"),
+    ],
+)
+async def test_token_is_taken_in_every_form(
+    service: EmbeddedService, api: Api, header: str, query: str
+) -> None:
+    name, _, value = header.format(service.token).partition(": ")
+    headers = {name: value} if name else {}
+
+    answer = await api.as_user(None).get(
+        VERSION + query.format(service.token), headers=headers
+    )
+
+    assert answer.status == 200
+
+
+async def test_token_is_taken_from_a_form(service: EmbeddedService, api: Api) -> None:
+    await service.add_project("docs/handbook")
+
+    answer = await api.as_user(None).post(
+        WIKIS, data={"title": "a", "content": "b", "private_token": service.token}
+    )
+
+    assert answer.status == 201
+
+
+async def test_unknown_token_is_refused_even_for_public_things(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_project("docs/handbook", visibility="public")
+
+    answer = await api.as_user("glpat-EXAMPLE").get(WIKIS)
+
+    assert (answer.status, answer.json) == (401, {"message": "401 Unauthorized"})
+
+
+async def test_revoked_token_says_so(service: EmbeddedService, api: Api) -> None:
+    token = await service.add_user("dana")
+    await service.revoke(token)
+
+    answer = await api.as_user(token).get(VERSION)
+
+    assert answer.status == 401
+    assert answer.json == {
+        "error": "invalid_token",
+        "error_description": (
+            "Token was revoked. You have to re-authorize from the user."
+        ),
+    }
+    assert answer.headers["WWW-Authenticate"].startswith("Bearer realm=")
+
+
+async def test_expired_token_says_so(service: EmbeddedService, api: Api) -> None:
+    token = await service.add_user("dana", expires_on="2020-01-31")
+
+    answer = await api.as_user(token).get(VERSION)
+
+    assert answer.status == 401
+    assert answer.json["error"] == "invalid_token"
+    assert answer.json["error_description"] == (
+        "Token is expired. You can either do re-authorization or token refresh."
+    )
+
+
+async def test_blocked_user_is_shut_out(service: EmbeddedService, api: Api) -> None:
+    token = await service.add_user("dana")
+    await service.block("dana")
+
+    answer = await api.as_user(token).get(VERSION)
+
+    assert answer.status == 403
+    assert answer.json["message"].startswith("403 Forbidden - Your account has been")
+
+
+@pytest.mark.parametrize(
+    ("scope", "statuses"),
+    [
+        ("api", (200, 200, 201)),
+        ("read_api", (200, 200, 403)),
+        ("read_user", (200, 403, 403)),
+        ("write_repository", (403, 403, 403)),
+    ],
+)
+async def test_scope_bounds_what_a_token_may_do(
+    service: EmbeddedService, api: Api, scope: str, statuses: tuple[int, ...]
+) -> None:
+    await service.add_project("docs/handbook")
+    person = api.as_user(await service.add_user("d", scopes=(scope,), is_admin=True))
+
+    answers = [
+        await person.get("/api/v4/user"),
+        await person.get(WIKIS),
+        await person.post(WIKIS, json={"title": "a", "content": ""}),
+    ]
+
+    assert tuple(answer.status for answer in answers) == statuses
+
+
+async def test_small_scope_is_named_in_the_oauth_shape(
+    service: EmbeddedService, api: Api
+) -> None:
+    token = await service.add_user("dana", scopes=("read_api",))
+
+    answer = await api.as_user(token).post(WIKIS, json={"title": "a", "content": ""})
+
+    assert answer.json == {
+        "error": "insufficient_scope",
+        "error_description": (
+            "The request requires higher privileges than provided by the access token."
+        ),
+        "scope": "api read_api",
+    }

@@ -1,0 +1,112 @@
+"""Typed reading of parameters, with the texts of service-behaviour.md 2.1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from wikisync.model import WRITABLE_FORMATS, Format
+from wikisync.service.answers import Refusal
+from wikisync.service.parameters import Parameters, SentFile
+
+Read = Callable[[Parameters], object]
+
+
+def refused(raw: Mapping[str, object], *reads: Read) -> str:
+    parameters = Parameters(raw)
+    for read in reads:
+        read(parameters)
+    with pytest.raises(Refusal) as error:
+        parameters.check()
+    assert error.value.status == 400
+    assert isinstance(error.value.body, dict)
+    return str(error.value.body["error"])
+
+
+def test_missing_parameters_are_named_together() -> None:
+    error = refused(
+        {},
+        lambda p: p.required_text("title"),
+        lambda p: p.required_text("content"),
+    )
+
+    assert error == "title is missing, content is missing"
+
+
+def test_empty_text_is_not_missing() -> None:
+    parameters = Parameters({"title": "", "content": None})
+
+    assert parameters.required_text("title") == ""
+    assert parameters.required_text("content") == ""
+    parameters.check()
+
+
+def test_number_is_taken_for_text() -> None:
+    assert Parameters({"title": 5}).text("title") == "5"
+
+
+@pytest.mark.parametrize("value", [{"a": 1}, ["a"]])
+def test_structure_is_no_text(value: object) -> None:
+    assert refused({"title": value}, lambda p: p.text("title")) == "title is invalid"
+
+
+@pytest.mark.parametrize("value", ["true", "1", "T", "on", "yes", True, 1])
+def test_spellings_of_yes(value: object) -> None:
+    assert Parameters({"x": value}).boolean("x") is True
+
+
+@pytest.mark.parametrize("value", ["false", "0", "F", "off", "no", False, 0, "", None])
+def test_spellings_of_no(value: object) -> None:
+    assert Parameters({"x": value}).boolean("x") is False
+
+
+@pytest.mark.parametrize("value", ["maybe", 2, [True]])
+def test_anything_else_is_an_invalid_boolean(value: object) -> None:
+    error = refused({"with_content": value}, lambda p: p.boolean("with_content"))
+
+    assert error == "with_content is invalid"
+
+
+def test_unknown_format_does_not_have_a_valid_value() -> None:
+    error = refused(
+        {"format": "textile"}, lambda p: p.member("format", Format, WRITABLE_FORMATS)
+    )
+
+    assert error == "format does not have a valid value"
+
+
+def test_one_of_several_must_be_there() -> None:
+    error = refused({}, lambda p: p.at_least_one_of("content", "title", "format"))
+
+    assert error == (
+        "content, title, format are missing, at least one parameter must be provided"
+    )
+
+
+@pytest.mark.parametrize("value", ["x", "1.5", "9" * 30, True, "-"])
+def test_anything_else_is_an_invalid_integer(value: object) -> None:
+    assert refused({"page": value}, lambda p: p.integer("page")) == "page is invalid"
+
+
+def test_count_below_the_least_is_refused_and_above_the_most_is_lowered() -> None:
+    def read(parameters: Parameters) -> int:
+        return parameters.number("per_page", default=20, least=1, most=100)
+
+    assert refused({"per_page": "0"}, read) == "per_page has a value not allowed"
+    assert read(Parameters({"per_page": "500"})) == 100
+    assert read(Parameters({})) == 20
+
+
+def test_file_must_be_a_file() -> None:
+    assert refused({}, lambda p: p.required_file("file")) == "file is missing"
+    assert (
+        refused({"file": "x"}, lambda p: p.required_file("file")) == "file is invalid"
+    )
+
+
+def test_file_is_given_as_sent() -> None:
+    file = SentFile("a.png", Path("/x"), 3)
+
+    assert Parameters({"file": file}).required_file("file") is file

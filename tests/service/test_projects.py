@@ -1,0 +1,184 @@
+"""Reading one project and listing many."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.service.conftest import Api
+from tests.support.service import EmbeddedService
+from wikisync.service.access import Level
+
+PROJECTS = "/api/v4/projects"
+
+
+async def filled(service: EmbeddedService) -> None:
+    await service.add_project("docs/alpha", visibility="public", description="First")
+    await service.add_project("docs/beta", is_archived=True)
+    await service.add_project("docs/team/gamma", visibility="internal")
+
+
+async def paths(api: Api, query: str = "") -> list[str]:
+    answer = await api.get(f"{PROJECTS}?order_by=id&sort=asc&{query}")
+    assert answer.status == 200
+    return [project["path"] for project in answer.json]
+
+
+@pytest.mark.parametrize("key", ["1", "docs%2Falpha", "DOCS%2FAlpha"])
+async def test_project_is_read_by_number_or_path(
+    service: EmbeddedService, api: Api, key: str
+) -> None:
+    await filled(service)
+
+    answer = await api.get(f"{PROJECTS}/{key}")
+
+    project = answer.json
+    assert answer.status == 200
+    assert (project["id"], project["path_with_namespace"]) == (1, "docs/alpha")
+    assert project["web_url"] == f"{service.url}/docs/alpha"
+    assert project["namespace"]["full_path"] == "docs"
+    assert (project["wiki_access_level"], project["wiki_enabled"]) == ("enabled", True)
+
+
+async def test_project_tells_the_callers_levels(
+    service: EmbeddedService, api: Api
+) -> None:
+    await filled(service)
+    token = await service.add_user("dana")
+    await service.add_member("docs", "dana", Level.DEVELOPER)
+    await service.add_member("docs/alpha", "dana", Level.OWNER)
+
+    answer = await api.as_user(token).get(f"{PROJECTS}/1")
+
+    assert answer.json["permissions"] == {
+        "project_access": {"access_level": 50, "notification_level": 3},
+        "group_access": {"access_level": 30, "notification_level": 3},
+    }
+
+
+async def test_hidden_and_absent_projects_answer_alike(
+    service: EmbeddedService, api: Api
+) -> None:
+    await filled(service)
+    person = api.as_user(await service.add_user("dana"))
+
+    hidden = await person.get(f"{PROJECTS}/docs%2Fbeta")
+    absent = await person.get(f"{PROJECTS}/docs%2Fnothing")
+
+    assert (hidden.status, hidden.json) == (404, {"message": "404 Project Not Found"})
+    assert (absent.status, absent.json) == (hidden.status, hidden.json)
+
+
+async def test_huge_number_is_not_found(api: Api) -> None:
+    answer = await api.get(f"{PROJECTS}/{'9' * 40}")
+
+    assert answer.status == 404
+
+
+async def test_list_shows_what_the_caller_may_see(
+    service: EmbeddedService, api: Api
+) -> None:
+    await filled(service)
+    person = api.as_user(await service.add_user("dana"))
+
+    assert await paths(api) == ["alpha", "beta", "gamma"]
+    assert await paths(person) == ["alpha", "gamma"]
+    assert await paths(api.as_user(None)) == ["alpha"]
+
+
+async def test_anonymous_list_is_simple(service: EmbeddedService, api: Api) -> None:
+    await filled(service)
+
+    simple = (await api.as_user(None).get(PROJECTS)).json[0]
+    full = (await api.get(PROJECTS)).json[0]
+    asked = (await api.get(f"{PROJECTS}?simple=true")).json[0]
+
+    assert "wiki_access_level" not in simple
+    assert "wiki_access_level" not in asked
+    assert "wiki_access_level" in full
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("search=ALPH", ["alpha"]),
+        ("search=first", ["alpha"]),
+        ("visibility=internal", ["gamma"]),
+        ("archived=true", ["beta"]),
+        ("archived=false", ["alpha", "gamma"]),
+        ("membership=true", []),
+        ("owned=true", []),
+        ("min_access_level=30", []),
+    ],
+)
+async def test_list_is_narrowed(
+    service: EmbeddedService, api: Api, query: str, expected: list[str]
+) -> None:
+    await filled(service)
+
+    assert await paths(api, query) == expected
+
+
+async def test_membership_counts_inherited_levels(
+    service: EmbeddedService, api: Api
+) -> None:
+    await filled(service)
+    person = api.as_user(await service.add_user("dana"))
+    await service.add_member("docs/team", "dana", Level.REPORTER)
+
+    assert await paths(person, "membership=true") == ["gamma"]
+    assert await paths(person, "min_access_level=30") == []
+
+
+@pytest.mark.parametrize(
+    ("query", "error"),
+    [
+        ("order_by=size", "order_by does not have a valid value"),
+        ("sort=up", "sort does not have a valid value"),
+        ("visibility=secret", "visibility does not have a valid value"),
+        ("min_access_level=7", "min_access_level does not have a valid value"),
+        ("per_page=0", "per_page has a value not allowed"),
+        ("page=x", "page is invalid"),
+        ("archived=perhaps", "archived is invalid"),
+    ],
+)
+async def test_wrong_filter_is_refused(api: Api, query: str, error: str) -> None:
+    answer = await api.get(f"{PROJECTS}?{query}")
+
+    assert (answer.status, answer.json) == (400, {"error": error})
+
+
+async def test_list_is_paginated_with_links_that_lead_on(
+    service: EmbeddedService, api: Api
+) -> None:
+    await filled(service)
+
+    first = await api.get(f"{PROJECTS}?per_page=2&order_by=path&sort=asc")
+    link = first.headers["Link"].split(";")[0].strip("<>")
+    second = await api.get(link.removeprefix(service.url))
+
+    assert [project["path"] for project in first.json] == ["alpha", "beta"]
+    assert (first.headers["X-Total"], first.headers["X-Next-Page"]) == ("3", "2")
+    assert [project["path"] for project in second.json] == ["gamma"]
+    assert second.headers["X-Next-Page"] == ""
+
+
+async def test_newest_project_comes_first_by_default(
+    service: EmbeddedService, api: Api
+) -> None:
+    await filled(service)
+
+    answer = await api.get(PROJECTS)
+
+    assert [project["id"] for project in answer.json] == [3, 2, 1]
+
+
+async def test_own_namespace_makes_an_owner(service: EmbeddedService, api: Api) -> None:
+    person = api.as_user(await service.add_user("dana"))
+    await service.add_project("dana/notes", {"home": "x"})
+
+    answer = await person.get(f"{PROJECTS}/dana%2Fnotes")
+    deleted = await person.delete(f"{PROJECTS}/dana%2Fnotes/wikis/home")
+
+    assert answer.json["namespace"]["kind"] == "user"
+    assert answer.json["owner"]["name"] == "dana"
+    assert deleted.status == 204

@@ -1,0 +1,169 @@
+"""One wiki's git repository: trees written as asked, nothing half done."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pygit2
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from wikisync.service.editing import Change
+from wikisync.service.repository import Author, GitRefused, WikiRepository
+from wikisync.service.tree import WikiTree
+
+AUTHOR = Author("Dana", "dana@example.com")
+NAMES = st.sampled_from(["a", "b.md", "é", "a-b", "a.b"])
+PATHS = st.lists(NAMES, min_size=1, max_size=3).map("/".join)
+
+
+def write(
+    repository: WikiRepository, files: dict[str, bytes], branch: str | None = None
+) -> WikiTree:
+    change = Change("write", writes=files)
+    return repository.change(lambda _tree: change, AUTHOR, branch=branch)
+
+
+def contents(repository: WikiRepository) -> dict[str, bytes]:
+    return {file.path: repository.read(file.blob) for file in repository.tree().files}
+
+
+def is_possible(files: dict[str, bytes]) -> bool:
+    return not any(other.startswith(path + "/") for path in files for other in files)
+
+
+@given(
+    before=st.dictionaries(PATHS, st.binary(max_size=3), max_size=6),
+    writes=st.dictionaries(PATHS, st.binary(max_size=3), max_size=4),
+    removes=st.frozensets(PATHS, max_size=4),
+)
+@settings(
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+def test_change_gives_the_files_it_says(
+    tmp_path_factory: pytest.TempPathFactory,
+    before: dict[str, bytes],
+    writes: dict[str, bytes],
+    removes: frozenset[str],
+) -> None:
+    """Directories come and go, files turn into directories and back."""
+    repository = WikiRepository(tmp_path_factory.mktemp("wiki") / "r.git")
+    before = before if is_possible(before) else {}
+    removes = removes | frozenset(
+        path
+        for path in before
+        for new in writes
+        if path.startswith(new + "/") or new.startswith(path + "/")
+    )
+    wanted = {p: c for p, c in before.items() if p not in removes} | writes
+    change = Change("m", writes=writes, removes=removes - writes.keys())
+
+    write(repository, before)
+    if is_possible(writes):
+        repository.change(lambda _tree: change, AUTHOR)
+
+    expected = wanted if is_possible(writes) else before
+    assert contents(repository) == expected
+    paths = [file.path for file in repository.tree().files]
+    assert paths == sorted(paths, key=str.encode)
+
+
+def test_file_and_directory_of_one_name_are_refused(tmp_path: Path) -> None:
+    repository = WikiRepository(tmp_path / "r.git")
+
+    with pytest.raises(GitRefused):
+        write(repository, {"a": b"", "a/b": b""})
+
+    assert repository.tree().files == ()
+
+
+def test_repository_comes_into_being_with_its_first_commit(tmp_path: Path) -> None:
+    repository = WikiRepository(tmp_path / "wikis" / "r.git")
+
+    assert repository.tree().commit is None
+    assert repository.tree_at("main") is None
+    assert repository.branch() == "main"
+    assert not repository.path.exists()
+
+    write(repository, {"a.md": b"x"})
+    assert repository.path.exists()
+    assert list(repository.path.parent.iterdir()) == [repository.path]
+
+
+def test_another_process_sees_what_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "r.git"
+    write(WikiRepository(path), {"d/a.md": b"x"})
+
+    assert contents(WikiRepository(path)) == {"d/a.md": b"x"}
+
+
+def test_push_from_outside_is_seen(tmp_path: Path) -> None:
+    path = tmp_path / "r.git"
+    first, second = WikiRepository(path), WikiRepository(path)
+    write(first, {"d/a.md": b"x"})
+    first.tree()
+
+    write(second, {"d/b.md": b"y"})
+
+    assert contents(first) == {"d/a.md": b"x", "d/b.md": b"y"}
+
+
+def test_commit_of_a_decision_that_refuses_is_not_made(tmp_path: Path) -> None:
+    repository = WikiRepository(tmp_path / "r.git")
+
+    def refuse(_tree: WikiTree) -> Change:
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        repository.change(refuse, AUTHOR)
+
+    assert not repository.path.exists()
+
+
+def test_repository_with_another_default_branch_is_read_from_it(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "r.git"
+    pygit2.init_repository(str(path), bare=True, initial_head="master")
+    repository = WikiRepository(path)
+
+    write(repository, {"a.md": b"x"})
+
+    assert repository.branch() == "master"
+    assert contents(repository) == {"a.md": b"x"}
+    assert repository.tree_at("main") is None
+
+
+def test_name_that_is_not_utf8_is_left_out_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "r.git"
+    git = pygit2.init_repository(str(path), bare=True, initial_head="main")
+    blob = git.create_blob(b"x")
+    raw = b"100644 \xff.md\0" + blob.raw
+    tree = git.odb.write(pygit2.enums.ObjectType.TREE, raw)
+    signature = pygit2.Signature("n", "e")
+    git.create_commit("refs/heads/main", signature, signature, "m", tree, [])
+    repository = WikiRepository(path)
+
+    write(repository, {"a.md": b"y"})
+
+    assert contents(repository) == {"a.md": b"y"}
+    tip = pygit2.Repository(str(path)).revparse_single("main").peel(pygit2.Tree)
+    assert len(tip) == 2
+
+
+def test_stored_files_are_linked_without_being_stored_again(tmp_path: Path) -> None:
+    repository = WikiRepository(tmp_path / "r.git")
+    source = tmp_path / "a.md"
+    source.write_bytes(b"x")
+
+    stored = repository.store_files({"a.md": source})
+    repository.change(lambda _tree: Change("m", links=stored), AUTHOR)
+    packs = repository.path / "objects" / "pack"
+    before = len(list(packs.iterdir()))
+    repository.store_files({"b.md": source})
+
+    assert contents(repository) == {"a.md": b"x"}
+    assert len(list(packs.iterdir())) == before

@@ -1,0 +1,622 @@
+"""The wiki operations over HTTP: statuses, texts, order, names, commits."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+from typing import Any
+
+import pygit2
+import pytest
+
+from tests.service.conftest import GROUP_WIKIS, PROJECT, WIKIS, Api
+from tests.support.service import EmbeddedService
+from wikisync.model import WikiOwner
+from wikisync.service.access import Level
+
+
+async def last_commit(service: EmbeddedService, owner: WikiOwner) -> pygit2.Commit:
+    wiki = await service.wiki(owner)
+    repository = pygit2.Repository(str(wiki.repository.path))
+    return repository.revparse_single("main").peel(pygit2.Commit)
+
+
+# who may do what
+
+STATUSES: list[tuple[str, Level | None, dict[str, Any], tuple[int, ...]]] = [
+    # caller, level, state; list, get, create, edit, delete
+    ("anonymous", None, {}, (404, 404, 404, 404, 404)),
+    ("anonymous", None, {"visibility": "public"}, (200, 200, 403, 403, 403)),
+    ("stranger", Level.NONE, {}, (404, 404, 404, 404, 404)),
+    ("stranger", Level.NONE, {"visibility": "internal"}, (200, 200, 403, 403, 403)),
+    ("guest", Level.GUEST, {}, (200, 200, 403, 403, 403)),
+    ("planner", Level.PLANNER, {}, (200, 200, 201, 200, 204)),
+    ("reporter", Level.REPORTER, {}, (200, 200, 403, 403, 403)),
+    ("developer", Level.DEVELOPER, {}, (200, 200, 201, 200, 403)),
+    ("maintainer", Level.MAINTAINER, {}, (200, 200, 201, 200, 204)),
+    ("owner", Level.OWNER, {}, (200, 200, 201, 200, 204)),
+    ("owner", Level.OWNER, {"is_archived": True}, (200, 200, 403, 403, 403)),
+    (
+        "owner",
+        Level.OWNER,
+        {"wiki_access_level": "disabled"},
+        (403, 403, 403, 403, 403),
+    ),
+    (
+        "stranger",
+        Level.NONE,
+        {"visibility": "public", "wiki_access_level": "private"},
+        (403, 403, 403, 403, 403),
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("caller", "level", "state", "statuses"),
+    STATUSES,
+    ids=["-".join([row[0], *map(str, row[2].values())]) for row in STATUSES],
+)
+async def test_status_follows_role_and_state(
+    service: EmbeddedService,
+    api: Api,
+    caller: str,
+    level: Level | None,
+    state: dict[str, Any],
+    statuses: tuple[int, ...],
+) -> None:
+    await service.add_project("docs/handbook", {"home": "x"}, **state)
+    token = None if level is None else await service.add_user(caller)
+    if level:
+        await service.add_member("docs/handbook", caller, level)
+    person = api.as_user(token)
+
+    answers = [
+        await person.get(WIKIS),
+        await person.get(f"{WIKIS}/home"),
+        await person.post(WIKIS, json={"title": "new", "content": "n"}),
+        await person.put(f"{WIKIS}/home", json={"content": "y"}),
+        await person.delete(f"{WIKIS}/home"),
+    ]
+
+    assert tuple(answer.status for answer in answers) == statuses
+    texts = {answer.json["message"] for answer in answers if answer.status >= 400}
+    assert texts <= {"404 Project Not Found", "403 Forbidden"}
+
+
+async def test_level_is_inherited_from_the_group_above(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_project("docs/team/handbook", {"home": "x"})
+    token = await service.add_user("dana")
+    await service.add_member("docs", "dana", Level.MAINTAINER)
+
+    answer = await api.as_user(token).delete(
+        "/api/v4/projects/docs%2Fteam%2Fhandbook/wikis/home"
+    )
+
+    assert answer.status == 204
+
+
+async def test_group_wiki_has_every_operation(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_group("docs")
+
+    created = await api.post(GROUP_WIKIS, json={"title": "a", "content": "1"})
+    edited = await api.put(f"{GROUP_WIKIS}/a", json={"content": "2"})
+    listed = await api.get(GROUP_WIKIS)
+    deleted = await api.delete(f"{GROUP_WIKIS}/a")
+
+    assert [created.status, edited.status, deleted.status] == [201, 200, 204]
+    assert [page["slug"] for page in listed.json] == ["a"]
+    assert deleted.body == b""
+
+
+async def test_hidden_group_is_not_found(service: EmbeddedService, api: Api) -> None:
+    await service.add_group("docs")
+
+    answer = await api.as_user(None).get(GROUP_WIKIS)
+
+    assert (answer.status, answer.json) == (404, {"message": "404 Group Not Found"})
+
+
+async def test_parameters_are_checked_before_anything_is_looked_up(api: Api) -> None:
+    answer = await api.as_user(None).post("/api/v4/projects/nothing/wikis", json={})
+
+    expected = {"error": "title is missing, content is missing"}
+    assert (answer.status, answer.json) == (400, expected)
+
+
+# list and get
+
+
+async def test_empty_wiki_lists_nothing_and_takes_a_page(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_project("docs/handbook")
+
+    empty = await api.get(WIKIS)
+    absent = await api.delete(f"{WIKIS}/home")
+    created = await api.post(WIKIS, json={"title": "home", "content": ""})
+
+    assert (empty.status, empty.json) == (200, [])
+    assert (absent.status, absent.json["message"]) == (404, "404 Wiki Page Not Found")
+    assert created.status == 201
+
+
+async def test_list_is_whole_and_in_byte_order_of_paths(
+    service: EmbeddedService, api: Api
+) -> None:
+    pages = {f"p{number:03}": "x" for number in range(120)}
+    await service.add_project("docs/handbook", pages | {"a": "", "A": "", "a/b": ""})
+    await service.put_file(PROJECT, "a-b.org", b"")
+
+    answer = await api.get(f"{WIKIS}?page=2&per_page=20")
+
+    slugs = [page["slug"] for page in answer.json]
+    assert slugs == ["A", "a-b", "a", "a/b", *sorted(pages)]
+    assert not [name for name in answer.headers if name.lower().startswith("x-page")]
+    assert "Link" not in answer.headers
+
+
+async def test_list_shows_content_only_when_asked(
+    service: EmbeddedService, api: Api
+) -> None:
+    text = "---\ntitle: Welcome\n---\n\nHello\r\n"
+    await service.add_project("docs/handbook", {"my-home": text})
+
+    short = await api.get(WIKIS)
+    full = await api.get(f"{WIKIS}?with_content=true")
+
+    page = {"format": "markdown", "slug": "my-home", "title": "my home"}
+    assert short.json == [page]
+    shown = {"encoding": "UTF-8", "front_matter": {"title": "Welcome"}}
+    assert full.json == [page | {"content": text} | shown]
+
+
+async def test_bad_boolean_is_refused(service: EmbeddedService, api: Api) -> None:
+    await service.add_project("docs/handbook")
+
+    answer = await api.get(f"{WIKIS}?with_content=maybe")
+
+    assert (answer.status, answer.json) == (400, {"error": "with_content is invalid"})
+
+
+@pytest.mark.parametrize("slug", ["dir%2FMy-Page", "dir/My-Page", "DIR/my%20page"])
+async def test_page_is_found_encoded_raw_and_in_any_case(
+    service: EmbeddedService, api: Api, slug: str
+) -> None:
+    await service.add_project("docs/handbook", {"dir/My-Page": "x"})
+
+    answer = await api.get(f"{WIKIS}/{slug}")
+
+    assert (answer.status, answer.json["slug"]) == (200, "dir/My-Page")
+
+
+async def test_page_that_is_not_utf8_is_transcoded(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_project("docs/handbook")
+    await service.put_file(PROJECT, "odd.md", b"caf\xe9")
+    await service.put_file(PROJECT, "raw.md", b"a\x00\xff")
+
+    odd = await api.get(f"{WIKIS}/odd")
+    raw = await api.get(f"{WIKIS}/raw")
+
+    assert (odd.json["content"], odd.json["encoding"]) == ("café", "UTF-8")
+    assert (raw.json["content"], raw.json["encoding"]) == ("a\0\ufffd", "ASCII-8BIT")
+
+
+async def test_long_page_is_cut_where_it_is_shown(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_project("docs/handbook", {"long": "aé" * 10})
+    service.set_limits(shown_bytes_max=5)
+
+    answer = await api.get(f"{WIKIS}/long")
+
+    assert answer.json["content"] == "aéa"
+
+
+async def test_page_is_shown_as_of_a_commit(service: EmbeddedService, api: Api) -> None:
+    await service.add_project("docs/handbook", {"home": "old"})
+    version = (await last_commit(service, PROJECT)).id
+    await service.put_file(PROJECT, "home.md", b"new")
+
+    then = await api.get(f"{WIKIS}/home?version={version}")
+    absent = await api.get(f"{WIKIS}/home?version={'0' * 40}")
+
+    assert then.json["content"] == "old"
+    assert (absent.status, absent.json) == (404, {"message": "404 Wiki Page Not Found"})
+
+
+async def test_storage_fault_lists_nothing(service: EmbeddedService, api: Api) -> None:
+    await service.add_project("docs/handbook", {"home": "x"})
+    service.set_faults(list_fails_empty=True)
+
+    answer = await api.get(WIKIS)
+
+    assert (answer.status, answer.json) == (200, [])
+
+
+async def test_latency_delays_an_answer(service: EmbeddedService, api: Api) -> None:
+    service.set_faults(latency_s=0.05)
+
+    answer = await api.get("/api/v4/version")
+
+    assert float(answer.headers["X-Runtime"]) >= 0.05
+
+
+# create
+
+
+async def test_create_answers_with_the_page(service: EmbeddedService, api: Api) -> None:
+    await service.add_project("docs/handbook")
+
+    answer = await api.post(
+        WIKIS, json={"title": "Dir/C++ & co", "content": "= x", "format": "asciidoc"}
+    )
+
+    assert answer.status == 201
+    assert answer.json == {
+        "format": "asciidoc",
+        "slug": "Dir/C++-&-co",
+        "title": "C++ & co",
+        "content": "= x",
+        "encoding": "UTF-8",
+        "front_matter": {},
+    }
+    assert await service.files(PROJECT) == {"Dir/C++-&-co.asciidoc": b"= x"}
+
+
+@pytest.mark.parametrize("content", ["a\r\nb\r", "\ufeffbom", "", "\t\u00a0\n\n"])
+async def test_content_is_kept_to_the_byte(
+    service: EmbeddedService, api: Api, content: str
+) -> None:
+    await service.add_project("docs/handbook")
+
+    await api.post(WIKIS, json={"title": "a", "content": content})
+    answer = await api.get(f"{WIKIS}/a")
+
+    assert answer.json["content"] == content
+    assert await service.files(PROJECT) == {"a.md": content.encode()}
+
+
+async def test_form_and_multipart_bodies_are_read_like_json(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_project("docs/handbook")
+
+    form = await api.post(WIKIS, data={"title": "é a", "content": "1+1"})
+    fields = {"title": "b", "content": "2", "file": io.BytesIO(b"ignored")}
+    multipart = await api.post(WIKIS, data=fields)
+
+    assert (form.status, form.json["slug"]) == (201, "é-a")
+    assert (multipart.status, multipart.json["content"]) == (201, "2")
+
+
+DUPLICATE = "Duplicate page: A page with that title already exists in the file home.md"
+REFUSALS = [
+    ({"content": "x"}, {"error": "title is missing"}),
+    ({"title": "x"}, {"error": "content is missing"}),
+    (
+        {"title": "x", "content": "", "format": "textile"},
+        {"error": "format does not have a valid value"},
+    ),
+    ({"title": "", "content": ""}, {"message": {"title": ["can't be blank"]}}),
+    (
+        {"title": "x" * 246, "content": ""},
+        {"message": {"title": ["exceeds the limit of 245 bytes"]}},
+    ),
+    (
+        {"title": "HOME", "content": ""},
+        {
+            "message": {
+                "base": [DUPLICATE],
+            }
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("body", "error"),
+    REFUSALS,
+    ids=["no-title", "no-content", "format", "blank", "long", "duplicate"],
+)
+async def test_create_is_refused_in_the_services_words(
+    service: EmbeddedService, api: Api, body: dict[str, str], error: dict[str, object]
+) -> None:
+    await service.add_project("docs/handbook", {"home": "x"})
+
+    answer = await api.post(WIKIS, json=body)
+
+    assert (answer.status, answer.json) == (400, error)
+
+
+async def test_page_of_six_megabytes_is_refused(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_project("docs/handbook")
+    body = json.dumps({"title": "a", "content": "x" * 6 * 1024 * 1024})
+
+    answer = await api.post(
+        WIKIS,
+        data=io.BytesIO(body.encode()),
+        headers={"Content-Type": "application/json"},
+    )
+
+    text = "is too long (6 MB). The maximum size is 5 MB."
+    assert (answer.status, answer.json) == (400, {"message": {"content": [text]}})
+
+
+@pytest.mark.parametrize("title", [".git/config", "a/.git/b", ".GIT/x"])
+async def test_path_that_git_refuses_is_a_plain_refusal(
+    service: EmbeddedService, api: Api, title: str
+) -> None:
+    await service.add_project("docs/handbook", {"home": "x"})
+
+    answer = await api.post(WIKIS, json={"title": title, "content": "x"})
+
+    assert answer.status == 400
+    assert list(answer.json["message"]) == ["base"]
+    assert await service.files(PROJECT) == {"home.md": b"x"}
+
+
+async def test_commit_bears_the_callers_name_and_the_services_message(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_project("docs/handbook")
+    person = api.as_user(await service.add_user("dana", is_admin=True))
+
+    await person.post(WIKIS, json={"title": "My Page", "content": "1"})
+    created = await last_commit(service, PROJECT)
+    await person.put(f"{WIKIS}/my-page", json={"content": "2"})
+    updated = await last_commit(service, PROJECT)
+    await person.delete(f"{WIKIS}/my-page")
+    deleted = await last_commit(service, PROJECT)
+
+    assert created.message == "dana created page: My Page"
+    assert updated.message == "dana updated page: My Page"
+    assert deleted.message == "dana deleted page: My Page"
+    assert (created.author.name, created.author.email) == ("dana", "dana@example.com")
+    assert deleted.parent_ids == [updated.id]
+
+
+# edit and delete
+
+
+async def test_edit_without_any_attribute_is_refused(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_project("docs/handbook", {"home": "x"})
+
+    answer = await api.put(f"{WIKIS}/home", json={})
+
+    text = "content, title, format are missing, at least one parameter must be provided"
+    assert (answer.status, answer.json) == (400, {"error": text})
+
+
+async def test_edit_of_content_leaves_the_page_where_it_is(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_project("docs/handbook")
+    await service.put_file(PROJECT, "dir/a.adoc", b"old")
+
+    answer = await api.put(f"{WIKIS}/dir%2Fa", json={"content": "new"})
+
+    assert (answer.json["slug"], answer.json["format"]) == ("dir/a", "asciidoc")
+    assert await service.files(PROJECT) == {"dir/a.adoc": b"new"}
+
+
+async def test_rename_moves_children_in_the_same_commit(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_project("docs/handbook", {"old": "p", "old/a": "c"})
+    before = await last_commit(service, PROJECT)
+
+    answer = await api.put(f"{WIKIS}/old", json={"title": "/b/new", "content": "q"})
+
+    assert (answer.status, answer.json["slug"]) == (200, "b/new")
+    assert await service.files(PROJECT) == {
+        ".gitlab/redirects.yml": b'---\n"old": "b/new"\n',
+        "b/new.md": b"q",
+        "b/new/a.md": b"c",
+    }
+    assert (await last_commit(service, PROJECT)).parent_ids == [before.id]
+    assert (await api.get(f"{WIKIS}/old")).status == 404
+
+
+async def test_rename_onto_another_page_is_refused(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_project("docs/handbook", {"a": "1", "b": "2"})
+
+    answer = await api.put(f"{WIKIS}/a", json={"title": "B"})
+
+    text = "There is already a page with the same title in that path."
+    assert (answer.status, answer.json) == (400, {"message": {"title": [text]}})
+
+
+async def test_edit_that_changes_nothing_makes_no_commit(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_project("docs/handbook", {"home": "x"})
+    before = await last_commit(service, PROJECT)
+
+    answer = await api.put(f"{WIKIS}/home", json={"title": "home", "content": "x"})
+
+    assert answer.status == 200
+    assert (await last_commit(service, PROJECT)).id == before.id
+
+
+async def test_last_page_can_be_deleted(service: EmbeddedService, api: Api) -> None:
+    await service.add_project("docs/handbook", {"home": "x"})
+
+    answer = await api.delete(f"{WIKIS}/home")
+
+    assert answer.status == 204
+    assert (await api.get(WIKIS)).json == []
+
+
+async def test_write_moves_the_projects_last_activity(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_project("docs/handbook", {"home": "x"})
+    before = (await api.get("/api/v4/projects/1")).json["last_activity_at"]
+
+    await api.put(f"{WIKIS}/home", json={"content": "y"})
+
+    after = (await api.get("/api/v4/projects/1")).json["last_activity_at"]
+    assert after > before
+
+
+async def test_fifty_creates_at_once_lose_nothing(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_project("docs/handbook")
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [
+            group.create_task(
+                api.post(WIKIS, json={"title": f"d{n % 5}/p{n}", "content": str(n)})
+            )
+            for n in range(50)
+        ]
+
+    assert {task.result().status for task in tasks} == {201}
+    files = await service.files(PROJECT)
+    assert files == {f"d{n % 5}/p{n}.md": str(n).encode() for n in range(50)}
+
+
+async def test_one_of_many_equal_creates_wins(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_project("docs/handbook")
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [
+            group.create_task(api.post(WIKIS, json={"title": "a", "content": str(n)}))
+            for n in range(10)
+        ]
+
+    statuses = sorted(task.result().status for task in tasks)
+    assert statuses == [201] + [400] * 9
+
+
+# conditional requests
+
+
+async def test_unchanged_list_is_not_sent_again(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_project("docs/handbook", {"home": "x"})
+    path = f"{WIKIS}?with_content=1"
+    first = await api.get(path)
+    tag = {"If-None-Match": first.headers["ETag"]}
+
+    again = await api.get(path, headers=tag)
+    await api.put(f"{WIKIS}/home", json={"content": "y"})
+    changed = await api.get(path, headers=tag)
+
+    assert first.headers["ETag"].startswith('W/"')
+    assert (again.status, again.body) == (304, b"")
+    assert again.headers["ETag"] == first.headers["ETag"]
+    assert changed.status == 200
+
+
+async def test_tag_of_the_short_list_does_not_stand_for_the_full_one(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_project("docs/handbook", {"home": "x"})
+    short = await api.get(WIKIS)
+
+    full = await api.get(
+        f"{WIKIS}?with_content=1", headers={"If-None-Match": short.headers["ETag"]}
+    )
+
+    assert full.status == 200
+
+
+async def test_unchanged_page_is_not_sent_again(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_project("docs/handbook", {"home": "x"})
+    first = await api.get(f"{WIKIS}/home")
+
+    again = await api.get(
+        f"{WIKIS}/home", headers={"If-None-Match": f'"other", {first.headers["ETag"]}'}
+    )
+
+    assert again.status == 304
+
+
+async def test_head_gives_the_headers_of_get(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_project("docs/handbook", {"home": "x"})
+
+    get = await api.get(f"{WIKIS}/home")
+    head = await api("HEAD", f"{WIKIS}/home")
+
+    assert (head.status, head.body) == (200, b"")
+    assert head.headers["ETag"] == get.headers["ETag"]
+    assert head.headers["Content-Length"] == str(len(get.body))
+
+
+# render_html
+
+
+async def test_page_is_rendered_with_links_of_the_project(
+    service: EmbeddedService, api: Api
+) -> None:
+    text = "# Head\n\n[next](dir/page) ![pic](uploads/0f/a.png)"
+    await service.add_project("docs/handbook", {"home": text, "dir/page": ""})
+    await service.put_file(PROJECT, "uploads/0f/a.png", b"PNG")
+
+    answer = await api.get(f"{WIKIS}/home?render_html=1")
+
+    html = answer.json["content"]
+    assert 'href="/docs/handbook/-/wikis/dir/page"' in html
+    assert 'src="/docs/handbook/-/wikis/uploads/0f/a.png"' in html
+    assert answer.json["front_matter"] == {}
+
+
+async def test_group_page_is_rendered_with_links_of_the_group(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_group("docs", {"home": "[next](a)", "a": ""})
+
+    answer = await api.get(f"{GROUP_WIKIS}/home?render_html=true")
+
+    assert 'href="/groups/docs/-/wikis/a"' in answer.json["content"]
+
+
+async def test_rendered_page_is_safe(service: EmbeddedService, api: Api) -> None:
+    await service.add_project("docs/handbook", {"home": "<script>x</script>ok"})
+
+    answer = await api.get(f"{WIKIS}/home?render_html=1")
+
+    assert "<script" not in answer.json["content"]
+
+
+async def test_list_does_not_render(service: EmbeddedService, api: Api) -> None:
+    await service.add_group("docs", {"home": "# x"})
+
+    answer = await api.get(f"{GROUP_WIKIS}?with_content=1&render_html=1")
+
+    assert answer.json[0]["content"] == "# x"
+
+
+async def test_null_byte_in_json_is_refused(service: EmbeddedService, api: Api) -> None:
+    await service.add_project("docs/handbook")
+
+    answer = await api.post(
+        WIKIS,
+        data=json.dumps({"title": "a\0b", "content": ""}),
+        headers={"Content-Type": "application/json"},
+    )
+
+    assert answer.status == 400
+    assert "error" in answer.json
