@@ -1,0 +1,233 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from wikisync.errors import FolderError, PreconditionFailed
+from wikisync.folder import pages as pages_module
+from wikisync.folder.pages import PageFolder, decode_page, title_of
+from wikisync.folder.probe import Folding
+from wikisync.folder.scan import scan_pages
+from wikisync.model import Format, Page, Problem, Slug, digest_of
+
+MARKDOWN = Format.MARKDOWN
+
+
+def page(slug: str, content: str = "text", page_format: Format = MARKDOWN) -> Page:
+    return Page(Slug(slug), page_format, content)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> PageFolder:
+    return PageFolder(tmp_path)
+
+
+def test_file_holds_the_content_byte_for_byte(
+    folder: PageFolder, tmp_path: Path
+) -> None:
+    content = "\ufeff# Títle\r\n\r\nno end of line"
+    folder.write_many([(page("dir/home", content), None)])
+    assert (tmp_path / "dir/home.md").read_bytes() == content.encode()
+    assert folder.snapshot().pages[Slug("dir/home")].digest == digest_of(content)
+
+
+def test_written_page_has_the_services_title(folder: PageFolder) -> None:
+    (written,) = folder.write_many([(page("dir/my-page"), None)])
+    assert written == Page(Slug("dir/my-page"), MARKDOWN, "text", "my page")
+    assert title_of(Slug("a--b")) == "a  b"
+
+
+def test_page_is_read_as_it_was_written(folder: PageFolder) -> None:
+    folder.write_many([(page("../../etc/x", "a\r\nb", Format.ORG), None)])
+    found = folder.read(Slug("../../etc/x"))
+    assert found == Page(Slug("../../etc/x"), Format.ORG, "a\r\nb", "x")
+
+
+def test_name_that_a_person_gave_is_kept(folder: PageFolder, tmp_path: Path) -> None:
+    (tmp_path / "100% sure.markdown").write_text("old")
+    folder.write_many([(page("100% sure", "new"), digest_of("old"))])
+    assert [path.name for path in tmp_path.iterdir()] == ["100% sure.markdown"]
+    assert (tmp_path / "100% sure.markdown").read_text() == "new"
+
+
+def test_case_twins_get_two_files_on_a_disk_that_folds(
+    folder: PageFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folding = Folding(case=True)
+    monkeypatch.setattr(pages_module, "probe_folding", lambda _root: folding)
+    folder.write_many([(page("Home", "a"), None), (page("home", "b"), None)])
+    names = sorted(path.name.lower() for path in tmp_path.iterdir())
+    assert len(set(names)) == 2
+    assert set(folder.snapshot().pages) == {"Home", "home"}
+
+
+def test_page_in_another_format_replaces_its_file(
+    folder: PageFolder, tmp_path: Path
+) -> None:
+    folder.write_many([(page("a", "old"), None)])
+    folder.write_many([(page("a", "new", Format.ORG), digest_of("old"))])
+    assert {p.name: p.read_text() for p in tmp_path.iterdir()} == {"a.org": "new"}
+
+
+def test_page_in_another_format_does_not_replace_an_edited_file(
+    folder: PageFolder, tmp_path: Path
+) -> None:
+    folder.write_many([(page("a", "edited"), None)])
+    (result,) = folder.write_many([(page("a", "new", Format.ORG), digest_of("old"))])
+    assert isinstance(result, PreconditionFailed)
+    assert {p.name: p.read_text() for p in tmp_path.iterdir()} == {"a.md": "edited"}
+
+
+def test_new_page_does_not_replace_one_in_another_format(folder: PageFolder) -> None:
+    folder.write_many([(page("a", "theirs"), None)])
+    (result,) = folder.write_many([(page("a", "new", Format.ORG), None)])
+    assert isinstance(result, PreconditionFailed)
+
+
+@pytest.mark.parametrize(
+    ("content", "what"), [("a\x00b", "a NUL"), ("a\ud800", "half a character")]
+)
+def test_page_that_no_text_file_can_hold_is_refused_alone(
+    folder: PageFolder, content: str, what: str
+) -> None:
+    bad, good = folder.write_many([(page("bad", content), None), (page("good"), None)])
+    assert isinstance(bad, FolderError)
+    assert f"the page bad holds {what}" in bad.message
+    assert isinstance(good, Page)
+
+
+def test_page_whose_path_is_too_long_is_refused_alone(folder: PageFolder) -> None:
+    long, good = folder.write_many(
+        [(page("deep/" * 700 + "x"), None), (page("good"), None)]
+    )
+    assert isinstance(long, FolderError)
+    assert "too long" in long.message
+    assert len(long.message) < 200
+    assert isinstance(good, Page)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"caf\xe9", "not UTF-8 at byte 3"),
+        (b"\xff\xfeh\x00i\x00", "NUL"),
+        (b"\xed\xa0\x80", "not UTF-8"),
+    ],
+)
+def test_file_that_is_no_text_is_a_problem_and_unreadable(
+    folder: PageFolder, tmp_path: Path, content: bytes, words: str
+) -> None:
+    (tmp_path / "bad.md").write_bytes(content)
+    (tmp_path / "good.md").write_bytes(b"fine")
+    snapshot = folder.snapshot()
+    (problem,) = snapshot.problems
+    assert (problem.code, problem.subject) == ("page-not-text", "bad.md")
+    assert words in problem.message
+    assert snapshot.unreadable == {"bad"}
+    assert set(snapshot.pages) == {"good"}
+
+
+def test_reading_a_file_that_is_no_text_is_an_error(
+    folder: PageFolder, tmp_path: Path
+) -> None:
+    (tmp_path / "bad.md").write_bytes(b"\xff")
+    folder.rescan()
+    with pytest.raises(FolderError, match=r"bad\.md: is not UTF-8"):
+        folder.read(Slug("bad"))
+
+
+def test_page_with_two_files_is_unreadable(folder: PageFolder, tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("x")
+    (tmp_path / "a.org").write_text("y")
+    snapshot = folder.snapshot()
+    assert snapshot.unreadable == {"a"}
+    assert not snapshot.pages
+
+
+def test_page_that_is_far_too_large_is_not_read(
+    folder: PageFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pages_module, "PAGE_BYTES_MAX", 3)
+    (tmp_path / "big.md").write_text("four")
+    snapshot = folder.snapshot()
+    assert snapshot.unreadable == {"big"}
+    assert snapshot.problems[0].code == "page-unreadable"
+
+
+def test_unchanged_old_file_is_not_read_again(
+    folder: PageFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.md").write_text("x")
+    monkeypatch.setattr(pages_module, "SETTLED_NS", -1_000_000_000_000)
+    first = folder.snapshot()
+    monkeypatch.setattr(pages_module, "decode_page", None)
+    assert folder.snapshot() == first
+
+
+def test_changed_file_is_read_again(
+    folder: PageFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.md").write_text("x")
+    monkeypatch.setattr(pages_module, "SETTLED_NS", -1_000_000_000_000)
+    folder.snapshot()
+    (tmp_path / "a.md").write_text("longer")
+    assert folder.snapshot().pages[Slug("a")].digest == digest_of("longer")
+
+
+def test_young_file_is_read_again_though_its_times_are_the_same(
+    folder: PageFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two saves within one tick of the disk's clock look the same."""
+    (tmp_path / "a.md").write_text("x")
+    folder.snapshot()
+    monkeypatch.setattr(pages_module, "decode_page", lambda *_: Problem("seen", "", ""))
+    assert [problem.code for problem in folder.snapshot().problems] == ["seen"]
+
+
+def test_file_that_goes_while_we_look_is_simply_not_there(
+    folder: PageFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.md").write_text("x")
+    scan = scan_pages
+
+    def scan_and_lose(root: Path) -> object:
+        scanned = scan(root)
+        (tmp_path / "a.md").unlink()
+        return scanned
+
+    monkeypatch.setattr(pages_module, "scan_pages", scan_and_lose)
+    snapshot = folder.snapshot()
+    assert not snapshot.pages
+    assert not snapshot.problems
+
+
+def test_deleted_page_takes_its_empty_folder_along(
+    folder: PageFolder, tmp_path: Path
+) -> None:
+    folder.write_many([(page("a/b"), None)])
+    folder.delete(Slug("a/b"), expected=digest_of("text"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_page_deleted_and_written_again_gets_its_plain_name(
+    folder: PageFolder, tmp_path: Path
+) -> None:
+    folder.write_many([(page("a"), None)])
+    folder.delete(Slug("a"), expected=digest_of("text"))
+    folder.write_many([(page("a"), None)])
+    assert [path.name for path in tmp_path.iterdir()] == ["a.md"]
+
+
+@pytest.mark.parametrize("slug", ["a", "gone"])
+def test_page_that_is_not_as_expected_is_not_deleted(
+    folder: PageFolder, tmp_path: Path, slug: str
+) -> None:
+    folder.write_many([(page("a", "edited"), None)])
+    with pytest.raises(PreconditionFailed):
+        folder.delete(Slug(slug), expected=digest_of("text"))
+    assert (tmp_path / "a.md").read_text() == "edited"
+
+
+def test_text_is_not_changed_on_the_way() -> None:
+    assert decode_page("\ufeffé\r\n\x0c".encode(), "a.md") == "\ufeffé\r\n\x0c"

@@ -1,0 +1,202 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from wikisync.errors import FolderError, NotFound, PreconditionFailed
+from wikisync.folder.replica import CHUNK_BYTES, FolderReplica
+from wikisync.model import AttachmentPath, Format, Page, Slug, digest_of
+from wikisync.sync.replica import Replica
+
+PICTURE = AttachmentPath("uploads/0123456789abcdef0123456789abcdef/picture.png")
+
+
+def page(slug: str, content: str = "text") -> Page:
+    return Page(Slug(slug), Format.MARKDOWN, content)
+
+
+async def pieces(*chunks: bytes) -> AsyncIterator[bytes]:
+    for chunk in chunks:
+        yield chunk
+
+
+def names_in(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir()]
+
+
+@pytest.fixture
+def replica(tmp_path: Path) -> FolderReplica:
+    return FolderReplica(tmp_path)
+
+
+async def test_folder_is_a_replica(tmp_path: Path) -> None:
+    replica: Replica = FolderReplica(tmp_path)
+    await replica.write(page("home"), expected=None)
+    snapshot = await replica.snapshot()
+    assert {slug: state.digest for slug, state in snapshot.pages.items()} == {
+        "home": digest_of("text")
+    }
+    assert replica.name == str(tmp_path)
+
+
+async def test_folder_is_made_only_when_asked_for(tmp_path: Path) -> None:
+    replica = FolderReplica(tmp_path / "my-wikis" / "handbook")
+    with pytest.raises(FolderError, match="does not exist"):
+        await replica.snapshot()
+    await replica.create()
+    await replica.create()
+    assert not (await replica.snapshot()).pages
+
+
+async def test_folder_that_is_a_file_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "wiki").write_text("x")
+    with pytest.raises(FolderError, match="is not a folder"):
+        await FolderReplica(tmp_path / "wiki").create()
+    with pytest.raises(FolderError, match="make the folder"):
+        await FolderReplica(tmp_path / "wiki" / "inner").create()
+
+
+async def test_page_is_read_without_a_snapshot_before(tmp_path: Path) -> None:
+    (tmp_path / "my-page.org").write_bytes(b"a\r\n")
+    found = await FolderReplica(tmp_path).read(Slug("my-page"))
+    assert found == Page(Slug("my-page"), Format.ORG, "a\r\n", "my page")
+
+
+async def test_page_that_was_moved_to_another_format_is_found(
+    replica: FolderReplica, tmp_path: Path
+) -> None:
+    await replica.write(page("a"), expected=None)
+    (tmp_path / "a.md").rename(tmp_path / "a.org")
+    assert (await replica.read(Slug("a"))).format is Format.ORG
+
+
+async def test_page_that_is_not_there_is_not_found(replica: FolderReplica) -> None:
+    with pytest.raises(NotFound, match="no page gone in"):
+        await replica.read(Slug("gone"))
+
+
+async def test_page_is_replaced_only_when_it_is_as_expected(
+    replica: FolderReplica,
+) -> None:
+    await replica.write(page("a", "one"), expected=None)
+    await replica.write(page("a", "two"), expected=digest_of("one"))
+    with pytest.raises(PreconditionFailed):
+        await replica.write(page("a", "three"), expected=digest_of("one"))
+    assert (await replica.read(Slug("a"))).content == "two"
+
+
+async def test_page_is_deleted_only_when_it_is_as_expected(
+    replica: FolderReplica,
+) -> None:
+    await replica.write(page("a", "one"), expected=None)
+    with pytest.raises(PreconditionFailed):
+        await replica.delete(Slug("a"), expected=digest_of("two"))
+    await replica.delete(Slug("a"), expected=digest_of("one"))
+    assert not (await replica.snapshot()).pages
+
+
+async def test_many_pages_at_once_each_get_a_result(replica: FolderReplica) -> None:
+    await replica.write(page("b", "theirs"), expected=None)
+    results = await replica.write_pages(
+        [(page(slug), None) for slug in ("c", "b", "../a")]
+    )
+    kinds = [type(result) for result in results]
+    assert kinds == [Page, PreconditionFailed, Page]
+
+
+async def test_pages_written_side_by_side_are_all_there(
+    replica: FolderReplica,
+) -> None:
+    async with asyncio.TaskGroup() as group:
+        for number in range(30):
+            group.create_task(replica.write(page(f"d/{number}"), expected=None))
+    assert len((await replica.snapshot()).pages) == 30
+
+
+async def test_hostile_slugs_stay_inside(tmp_path: Path) -> None:
+    replica = FolderReplica(tmp_path / "wiki")
+    await replica.create()
+    slugs = ["../../etc/x", "/abs", "a/../../b", ".git/config", "uploads/x", "CON"]
+    await replica.write_pages([(page(slug), None) for slug in slugs])
+    assert set((await replica.snapshot()).pages) == set(slugs)
+    assert names_in(tmp_path) == ["wiki"]
+
+
+async def test_attachment_comes_back_as_it_was_stored(
+    replica: FolderReplica, tmp_path: Path
+) -> None:
+    content = bytes(range(256)) * (CHUNK_BYTES // 100)
+    halves = content[:1000], content[1000:]
+    stored = await replica.write_attachment(PICTURE, pieces(*halves))
+    read = b"".join([chunk async for chunk in replica.read_attachment(PICTURE)])
+    assert read == content == (tmp_path / PICTURE).read_bytes()
+    assert stored == await replica.attachment(PICTURE)
+    assert (stored.digest, stored.size) == (digest_of(content), len(content))
+
+
+async def test_empty_attachment_is_stored(replica: FolderReplica) -> None:
+    stored = await replica.write_attachment(PICTURE, pieces())
+    assert (stored.size, stored.digest) == (0, digest_of(b""))
+
+
+async def test_attachment_that_is_not_there(replica: FolderReplica) -> None:
+    assert await replica.attachment(PICTURE) is None
+    with pytest.raises(NotFound, match="no attachment uploads/"):
+        await anext(replica.read_attachment(PICTURE))
+
+
+@pytest.mark.parametrize(
+    "path", ["uploads/../home.md", "home.md", "uploads/0a/.htaccess", "uploads/a\x00"]
+)
+async def test_unsafe_attachment_path_is_refused(
+    replica: FolderReplica, tmp_path: Path, path: str
+) -> None:
+    unsafe = AttachmentPath(path)
+    with pytest.raises(FolderError, match="not a safe path"):
+        await replica.write_attachment(unsafe, pieces(b"x"))
+    with pytest.raises(FolderError, match="not a safe path"):
+        await replica.attachment(unsafe)
+    with pytest.raises(FolderError, match="not a safe path"):
+        await anext(replica.read_attachment(unsafe))
+    assert names_in(tmp_path) == []
+
+
+async def test_attachment_is_not_written_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "wiki").mkdir()
+    (tmp_path / "wiki" / "uploads").symlink_to(tmp_path / "outside")
+    with pytest.raises(FolderError, match="uploads is a symbolic link"):
+        await FolderReplica(tmp_path / "wiki").write_attachment(PICTURE, pieces(b"x"))
+    assert names_in(tmp_path / "outside") == []
+
+
+async def test_attachment_whose_source_breaks_never_was(
+    replica: FolderReplica, tmp_path: Path
+) -> None:
+    async def broken() -> AsyncIterator[bytes]:
+        yield b"x" * CHUNK_BYTES
+        raise NotFound("cut short")
+
+    with pytest.raises(NotFound, match="cut short"):
+        await replica.write_attachment(PICTURE, broken())
+    assert names_in(tmp_path) == []
+
+
+async def test_cancelled_attachment_never_was(
+    replica: FolderReplica, tmp_path: Path
+) -> None:
+    stalled = asyncio.Event()
+
+    async def endless() -> AsyncIterator[bytes]:
+        yield b"x" * CHUNK_BYTES
+        stalled.set()
+        await asyncio.Event().wait()
+
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(replica.write_attachment(PICTURE, endless()))
+        await stalled.wait()
+        task.cancel()
+    assert names_in(tmp_path) == []

@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from wikisync.errors import FolderError
+from wikisync.folder.scan import ScannedFolder, scan_pages
+from wikisync.model import Format
+
+
+def put(root: Path, *paths: str) -> None:
+    for path in paths:
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(path)
+
+
+def slugs(scanned: ScannedFolder) -> list[str]:
+    return [page.slug for page in scanned.pages]
+
+
+def codes(scanned: ScannedFolder) -> list[tuple[str, str]]:
+    return [(problem.code, problem.subject) for problem in scanned.problems]
+
+
+def test_pages_are_listed_in_the_order_of_their_paths(tmp_path: Path) -> None:
+    put(tmp_path, "b.md", "a/z.org", "a.rdoc", "Z.asciidoc", "é.txt")
+    scanned = scan_pages(tmp_path)
+    assert slugs(scanned) == ["Z", "a", "a/z", "b", "é"]
+    assert scanned.is_complete
+
+
+def test_page_is_told_with_what_the_disk_knows(tmp_path: Path) -> None:
+    put(tmp_path, "100% sure.markdown")
+    (page,) = scan_pages(tmp_path).pages
+    status = (tmp_path / "100% sure.markdown").stat()
+    assert (page.path, page.slug) == ("100% sure.markdown", "100% sure")
+    assert page.format is Format.MARKDOWN
+    assert (page.size, page.mtime_ns) == (status.st_size, status.st_mtime_ns)
+
+
+def test_coded_names_are_read_back(tmp_path: Path) -> None:
+    put(tmp_path, "%2E%2E/a%3Ab.md", "%75ploads/x.md")
+    assert slugs(scan_pages(tmp_path)) == ["../a:b", "uploads/x"]
+
+
+def test_attachments_are_listed_apart(tmp_path: Path) -> None:
+    put(tmp_path, "uploads/0a/b.png", "uploads/0a/notes.md", "home.md")
+    scanned = scan_pages(tmp_path)
+    assert scanned.attachments == ("uploads/0a/b.png", "uploads/0a/notes.md")
+    assert slugs(scanned) == ["home"]
+
+
+def test_what_is_ignored_is_ignored_without_a_word(tmp_path: Path) -> None:
+    put(tmp_path, ".git/x.md", ".wikisync/tmp/y.md", "a.md~", "b.conflict.md", "c.png")
+    put(tmp_path, "uploads/0a/.DS_Store", "wikisync.toml", "noext")
+    assert scan_pages(tmp_path) == ScannedFolder(pages=())
+
+
+def test_links_are_not_followed_but_told(tmp_path: Path) -> None:
+    put(tmp_path, "outside/secret.md", "wiki/home.md")
+    (tmp_path / "wiki" / "page.md").symlink_to(tmp_path / "outside" / "secret.md")
+    (tmp_path / "wiki" / "folder").symlink_to(tmp_path / "outside")
+    (tmp_path / "wiki" / "uploads").symlink_to(tmp_path / "outside")
+    (tmp_path / "wiki" / "picture.png").symlink_to(tmp_path / "outside")
+    scanned = scan_pages(tmp_path / "wiki")
+    assert slugs(scanned) == ["home"]
+    assert sorted(codes(scanned)) == [
+        ("link-ignored", "folder"),
+        ("link-ignored", "page.md"),
+        ("link-ignored", "uploads"),
+    ]
+
+
+def test_linked_attachment_is_told(tmp_path: Path) -> None:
+    put(tmp_path, "secret", "uploads/0a/b.png")
+    (tmp_path / "uploads" / "0a" / "c.png").symlink_to(tmp_path / "secret")
+    assert codes(scan_pages(tmp_path)) == [("link-ignored", "uploads/0a/c.png")]
+
+
+def test_two_files_of_one_page_are_told_and_the_first_counts(tmp_path: Path) -> None:
+    put(tmp_path, "a.org", "a.md", "b 100%25.md", "b 100%.md")
+    scanned = scan_pages(tmp_path)
+    assert [page.path for page in scanned.pages] == ["a.md", "b 100%.md"]
+    assert codes(scanned) == [
+        ("duplicate-page", "a.org"),
+        ("duplicate-page", "b 100%25.md"),
+    ]
+    assert scanned.duplicates == {"a", "b 100%"}
+
+
+def test_name_that_is_not_text_is_told_printably(tmp_path: Path) -> None:
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.md")).write_text("x")
+    (problem,) = scan_pages(tmp_path).problems
+    assert (problem.code, problem.subject) == ("name-not-text", "caf\\xe9.md")
+
+
+def test_attachment_with_an_unsafe_name_is_told(tmp_path: Path) -> None:
+    put(tmp_path, "uploads/0a/a\\b.png")
+    scanned = scan_pages(tmp_path)
+    assert scanned.attachments == ()
+    assert codes(scanned) == [("attachment-name", "uploads/0a/a\\b.png")]
+
+
+def test_pipe_is_no_page(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.md")
+    assert scan_pages(tmp_path) == ScannedFolder(pages=())
+
+
+def test_folder_that_cannot_be_listed_makes_the_look_incomplete(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests may run as root, to whom no folder is closed."""
+    put(tmp_path, "home.md", "closed/a.md")
+    closed = (tmp_path / "closed").stat().st_ino
+    scandir = os.scandir
+
+    def refuse(descriptor: int) -> object:
+        if os.fstat(descriptor).st_ino == closed:
+            raise PermissionError(13, "Permission denied")
+        return scandir(descriptor)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    scanned = scan_pages(tmp_path)
+    assert slugs(scanned) == ["home"]
+    assert not scanned.is_complete
+    assert codes(scanned) == [("folder-unreadable", "closed")]
+
+
+def test_missing_folder_is_an_error_and_not_an_empty_wiki(tmp_path: Path) -> None:
+    with pytest.raises(FolderError, match="does not exist"):
+        scan_pages(tmp_path / "gone")

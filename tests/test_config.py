@@ -1,0 +1,352 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from wikisync.config import (
+    Config,
+    MarkupSection,
+    PreviewSection,
+    ServiceSection,
+    SiteSection,
+    SyncSection,
+    WikiSection,
+    load_config,
+    parse_config,
+    render_config,
+)
+from wikisync.errors import ConfigError, ExitCode
+from wikisync.model import WikiOwner
+
+SERVICE = '[service]\nurl = "https://gitlab.example.com"\n'
+FULL = """
+[service]
+url = "https://gitlab.example.com/sub/"
+token_command = "pass show 'git lab'"
+
+[[wiki]]
+project = "docs/handbook"
+
+[[wiki]]
+group = "docs"
+folder = "our/docs/"
+
+[sync]
+reads_max = 4
+settle_ms = 50
+poll_interval_s = 60
+
+[site]
+title = "Our handbook"
+output = "public"
+url = "https://docs.example.com"
+language = "pt-BR"
+description = "How we work"
+theme = "plain"
+templates = "theme"
+
+[site.options]
+accent = "#0a6"
+toc_levels = [2, 3]
+show_source = true
+
+[markup]
+math = "source"
+highlight = false
+emoji = false
+
+[preview]
+host = "0.0.0.0"
+port = 0
+"""
+
+
+def problems_of(text: str) -> tuple[str, ...]:
+    with pytest.raises(ConfigError) as caught:
+        parse_config(text)
+    return caught.value.problems
+
+
+def test_every_key_is_read() -> None:
+    assert parse_config(FULL) == Config(
+        service=ServiceSection(
+            "https://gitlab.example.com/sub", ("pass", "show", "git lab")
+        ),
+        wikis=(
+            WikiSection("project", "docs/handbook", "handbook"),
+            WikiSection("group", "docs", "our/docs"),
+        ),
+        sync=SyncSection(4, 50, 60),
+        site=SiteSection(
+            title="Our handbook",
+            output="public",
+            url="https://docs.example.com",
+            language="pt-BR",
+            description="How we work",
+            theme="plain",
+            templates="theme",
+            options={"accent": "#0a6", "toc_levels": (2, 3), "show_source": True},
+        ),
+        markup=MarkupSection("source", highlight=False, emoji=False),
+        preview=PreviewSection("0.0.0.0", 0),
+    )
+
+
+def test_only_the_services_address_is_needed() -> None:
+    assert parse_config(SERVICE) == Config(ServiceSection("https://gitlab.example.com"))
+
+
+def test_wiki_knows_its_owner() -> None:
+    (wiki,) = parse_config(SERVICE + '[[wiki]]\ngroup = "docs"\n').wikis
+    assert wiki.owner == WikiOwner("group", "docs")
+
+
+def test_token_command_may_be_a_list_of_words() -> None:
+    config = parse_config(SERVICE + 'token_command = ["a", "b c"]\n')
+    assert config.service.token_command == ("a", "b c")
+
+
+@pytest.mark.parametrize(
+    ("lines", "problem"),
+    [
+        (
+            '[[wiki]]\nproject = "a/b"\n[[wiki]]\nprojcet = "docs/handbook"',
+            'wiki[1].projcet = "docs/handbook": unknown key (did you mean "project"?)',
+        ),
+        ("[sycn]\nreads_max = 3", 'sycn: unknown key (did you mean "sync"?)'),
+        ('[site]\nthem = "x"', 'site.them = "x": unknown key (did you mean "theme"?)'),
+        ("[site]\nxyz = 1", "site.xyz = 1: unknown key"),
+        ("[site]\ntitle = 7", "site.title = 7: expected a string"),
+        ("[site]\ntheme = ' '", 'site.theme = " ": must not be empty'),
+        (
+            "[site]\nlanguage = 'no such'",
+            'site.language = "no such": must be a language tag like en',
+        ),
+        (
+            "[site.options]\nx = { y = 1 }",
+            "site.options.x: expected a simple value or a list",
+        ),
+        ("[sync]\nreads_max = true", "sync.reads_max = true: expected a whole number"),
+        ("[sync]\nreads_max = 99", "sync.reads_max = 99: must be from 1 to 32"),
+        ("[sync]\nsettle_ms = 0", "sync.settle_ms = 0: must be from 50 to 10000"),
+        ("[preview]\nport = 70000", "preview.port = 70000: must be from 0 to 65535"),
+        ("[markup]\nemoji = 1", "markup.emoji = 1: expected true or false"),
+        (
+            '[markup]\nmath = "mathlm"',
+            (
+                'markup.math = "mathlm": must be "mathml" or "source" '
+                '(did you mean "mathml"?)'
+            ),
+        ),
+        ("[[site]]", "site: expected a table"),
+        ("[wikis]", 'wikis: unknown key (did you mean "wiki"?)'),
+        (
+            '[[wiki]]\nfolder = "x"',
+            'wiki[0]: needs a project or a group: project = "docs/handbook"',
+        ),
+        (
+            '[[wiki]]\nproject = "a/b"\ngroup = "c"\nfolder = "d"',
+            "wiki[0].group: a wiki has either a project or a group",
+        ),
+        (
+            '[[wiki]]\nproject = "handbook"',
+            (
+                'wiki[0].project = "handbook": needs the full path with its namespace, '
+                'like "docs/handbook"'
+            ),
+        ),
+        (
+            '[[wiki]]\ngroup = "/docs"',
+            (
+                'wiki[0].group = "/docs": must be a full path without slashes at its '
+                'ends, like "docs/handbook"'
+            ),
+        ),
+        (
+            (
+                '[[wiki]]\nproject = "a/b"\nfolder = "x"\n'
+                '[[wiki]]\nproject = "a/b"\nfolder = "y"'
+            ),
+            "wiki[1]: project a/b is already wiki[0]",
+        ),
+        (
+            '[[wiki]]\nproject = "a/b"\n[[wiki]]\nproject = "c/d"\nfolder = "B/c"',
+            'wiki[1].folder = "B/c": overlaps wiki[0].folder, give it another name',
+        ),
+        (
+            '[[wiki]]\nproject = "a/b"\nfolder = "site"',
+            'wiki[0].folder = "site": overlaps site.output, give it another name',
+        ),
+    ],
+)
+def test_mistake_is_named_with_its_key_its_value_and_the_nearest_name(
+    lines: str, problem: str
+) -> None:
+    assert problems_of(f"{SERVICE}{lines}\n") == (problem,)
+
+
+@pytest.mark.parametrize(
+    "folder", ["", ".", "/abs", "../x", "a/../..", "a\\\\b", ".wikisync/x", "a\\nb"]
+)
+def test_folder_outside_the_workspace_is_refused(folder: str) -> None:
+    wiki = f'[[wiki]]\nproject = "a/b"\nfolder = "{folder}"\n'
+    (problem,) = problems_of(SERVICE + wiki)
+    assert problem.startswith("wiki[0].folder = ")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "gitlab.example.com",
+        "ftp://gitlab.example.com",
+        "https://",
+        "https://gitlab.example.com:port",
+        "https://gitlab.example.com?x=1",
+        "https://gitlab.example.com#x",
+        "https://[::1",
+    ],
+)
+def test_address_that_is_none_is_refused(url: str) -> None:
+    (problem,) = problems_of(f'[service]\nurl = "{url}"\n')
+    assert problem.startswith(f'service.url = "{url}": ')
+
+
+def test_missing_address_is_told_with_an_example() -> None:
+    wanted = "service.url: is missing, like https://gitlab.example.com"
+    assert problems_of("") == (wanted,)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'token = "glpat-EXAMPLE"',
+        'tokn = "glpat-EXAMPLE"',
+        'private_token = "short"',
+        'password = "short"',
+        'address = "glpat-EXAMPLE"',
+        'address = "0123456789abcdef0123456789abcdef"',
+        'address = "https://user:short@gitlab.example.com"',
+    ],
+)
+def test_what_could_be_a_secret_is_not_repeated(line: str) -> None:
+    (problem,) = problems_of(f"{SERVICE}{line}\n")
+    assert problem.startswith(f"service.{line.split(' ', maxsplit=1)[0]}:")
+    assert "EXAMPLE" not in problem
+    assert "short" not in problem
+    assert "0123" not in problem
+
+
+def test_address_with_a_token_in_it_is_refused_unseen() -> None:
+    url = "https://oauth2:glpat-EXAMPLE@gitlab.example.com"
+    (problem,) = problems_of(f'[service]\nurl = "{url}"\n')
+    assert problem == "service.url: must not hold a user or a token"
+
+
+def test_token_in_the_file_is_told_where_it_belongs() -> None:
+    (problem,) = problems_of(SERVICE + 'token = "glpat-EXAMPLE"\n')
+    assert "WIKISYNC_TOKEN, token_command or token_file" in problem
+
+
+def test_two_sources_of_the_token_are_one_too_many() -> None:
+    (problem,) = problems_of(SERVICE + 'token_command = "x"\ntoken_file = "y"\n')
+    assert problem == "service.token_file: give either token_command or token_file"
+
+
+def test_command_with_an_open_quote_is_refused() -> None:
+    (problem,) = problems_of(SERVICE + 'token_command = "pass \'x"\n')
+    assert problem.endswith("has a quote that is not closed")
+
+
+def test_all_mistakes_are_told_at_once_with_the_places_they_have() -> None:
+    problems = problems_of(
+        'service = 3\n[[wiki]]\nprojct = "a/b"\n[[wiki]]\nproject = "a/b"\n'
+        'folder = "site"\n[preview]\nport = "x"\n'
+    )
+    assert [problem.split(":")[0].split(" ")[0] for problem in problems] == [
+        "wiki[0].projct",
+        "service",
+        "service.url",
+        "preview.port",
+        "wiki[1].folder",
+    ]
+
+
+def test_text_that_is_not_toml_is_told_with_its_line() -> None:
+    with pytest.raises(ConfigError, match=r"my\.toml is not TOML") as caught:
+        parse_config("[service]\nurl = \n", "my.toml")
+    assert "line 2" in caught.value.problems[0]
+    assert caught.value.exit_code is ExitCode.USAGE
+
+
+def test_file_is_loaded(tmp_path: Path) -> None:
+    (tmp_path / "wikisync.toml").write_text(FULL)
+    assert load_config(tmp_path / "wikisync.toml") == parse_config(FULL)
+
+
+def test_missing_file_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"no wikisync\.toml in") as caught:
+        load_config(tmp_path / "wikisync.toml")
+    assert "wikisync clone" in str(caught.value.hint)
+
+
+def test_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot read"):
+        load_config(tmp_path)
+
+
+def test_file_that_is_not_utf8_is_named(tmp_path: Path) -> None:
+    (tmp_path / "wikisync.toml").write_bytes(b"# caf\xe9")
+    with pytest.raises(ConfigError, match="not UTF-8 at byte 5"):
+        load_config(tmp_path / "wikisync.toml")
+
+
+def test_written_file_shows_what_can_be_set() -> None:
+    text = render_config(Config(ServiceSection("https://gitlab.example.com")))
+    assert '# theme = "default"' in text
+    assert "# token_command" in text
+    assert 'url = "https://gitlab.example.com"' in text.splitlines()
+
+
+def test_every_comment_that_sets_a_key_is_a_right_setting() -> None:
+    """Whoever takes the mark away gets the default, not an error."""
+    config = Config(ServiceSection("https://gitlab.example.com"))
+    lines = render_config(config).splitlines()
+    shown = [line.removeprefix("# ") if " = " in line else line for line in lines]
+    kept = [line for line in shown if not line.endswith('""') and "token" not in line]
+    assert parse_config("\n".join(kept)) == config
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+VALUES = (
+    TEXT | st.integers(-(2**40), 2**40) | st.booleans() | st.floats(allow_nan=False)
+)
+
+
+@settings(max_examples=100, deadline=None, derandomize=True, database=None)
+@given(
+    st.builds(
+        Config,
+        service=st.builds(
+            ServiceSection,
+            url=st.just("https://gitlab.example.com/sub"),
+            token_command=st.lists(TEXT, max_size=3).map(tuple),
+        ),
+        wikis=st.sampled_from([(), (WikiSection("project", "a/b", "ünï/x y"),)]),
+        sync=st.builds(SyncSection, reads_max=st.integers(1, 32)),
+        site=st.builds(
+            SiteSection,
+            title=TEXT,
+            description=TEXT,
+            options=st.dictionaries(
+                TEXT, VALUES | st.lists(VALUES, max_size=3).map(tuple), max_size=3
+            ),
+        ),
+        markup=st.builds(MarkupSection, highlight=st.booleans()),
+        preview=st.builds(PreviewSection, port=st.integers(0, 65535)),
+    )
+)
+def test_written_file_is_read_back(config: Config) -> None:
+    assert parse_config(render_config(config)) == config
