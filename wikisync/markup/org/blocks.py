@@ -23,7 +23,8 @@ DEPTH_MAX = 24
 BLANKS_IN_LIST_MAX = 1
 """Two blank lines end every list."""
 
-DROPPED_DRAWERS = frozenset({"PROPERTIES", "LOGBOOK", "CLOCK"})
+DROPPED_DRAWERS = frozenset({"PROPERTIES"})
+"""The service shows what any other drawer holds, the log of a task too."""
 EXPORTS = re.compile(r":exports\s+(\w+)")
 HTML_KEYWORDS = frozenset({"HTML"})
 COUNTER = re.compile(r"^\[@([0-9]{1,6})\]\s*")
@@ -40,7 +41,7 @@ class Blocks:
         self._has_tables = settings.is_on("|", default=True)
         self._has_notes = settings.is_on("f", default=False)
         self._keeps_breaks = settings.is_on("\\n", default=False)
-        self._shows_results = True
+        self._shows_results = False
         """Whether results that follow are those of code that exports them."""
 
     def write(self, lines: Sequence[str], depth: int = 0) -> None:
@@ -54,7 +55,7 @@ class Blocks:
         first = line.lstrip()[:1]
         if not first or grammar.COMMENT.match(line) or grammar.PLANNING.match(line):
             reader.at += 1
-        elif (first == "#" and self._write_hash(reader, depth)) or (first == ":" and self._write_colon(reader, depth)):
+        elif first in "#:" and self._write_marked(reader, depth):
             pass
         elif first == "|":
             rows = reader.take_while(grammar.TABLE)
@@ -69,6 +70,12 @@ class Blocks:
             pass
         else:
             self._write_paragraph(reader)
+
+    def _write_marked(self, reader: _Lines, depth: int) -> bool:
+        """What starts with a hash or a colon, if it is no text."""
+        if reader.line.lstrip()[0] == "#":
+            return self._write_hash(reader, depth)
+        return self._write_colon(reader, depth)
 
     def _write_hash(self, reader: _Lines, depth: int) -> bool:
         """A block, a keyword, or none of them."""
@@ -96,7 +103,7 @@ class Blocks:
                 for line in reader.take_while(grammar.FIXED)
                 if (found := grammar.FIXED.match(line))
             ]
-            self._write_pre(texts)
+            self._write_code(texts)
             return True
         drawer = grammar.DRAWER.match(reader.line)
         if drawer is None:
@@ -162,7 +169,10 @@ class Blocks:
             self._write_pre(uncommaed(content), language[0] if language else "")
 
     def _write_pre(self, content: Sequence[str], language: str = "") -> None:
-        text = escape("\n".join(undented(content)))
+        self._write_code(undented(content), language)
+
+    def _write_code(self, content: Sequence[str], language: str = "") -> None:
+        text = escape("\n".join(content))
         attribute = f' data-canonical-lang="{escape(language)}"' if language else ""
         self.html.append(f"<pre{attribute}><code>{text}\n</code></pre>")
 

@@ -27,6 +27,7 @@ INCLUDE_DEPTH_MAX = 3
 INCLUDES_MAX = 32
 TAGS = re.compile(r"[ \t]+:([\w@#%]+(?::[\w@#%]+)*):[ \t]*$")
 LEVELS_MAX = 6
+INLINE_TASK_LEVEL = 15
 
 
 def to_html(source: str, context: PageContext) -> str:
@@ -80,6 +81,8 @@ class _Page:
         return "\n".join(html) + "\n" if html else ""
 
     def _heading_html(self, headline: Headline) -> str:
+        if headline.level >= INLINE_TASK_LEVEL:
+            return self._task_html(headline)
         pieces = []
         if self._settings.is_numbered:
             pieces.append(self._number(headline.level))
@@ -92,6 +95,12 @@ class _Page:
         identity = custom_id(headline.body)
         attribute = f' id="user-content-{escape(identity)}"' if identity else ""
         return f"<h{level}{attribute}>{' '.join(pieces)}</h{level}>"
+
+    def _task_html(self, headline: Headline) -> str:
+        """A task inside of a text, which Org writes as a very deep headline."""
+        if headline.text == "END":
+            return ""
+        return f"<p>{self._inline.html_of(headline.text)}</p>"
 
     def _number(self, level: int) -> str:
         numbers = (self._numbers + [0] * level)[:level]
@@ -113,6 +122,7 @@ class _Page:
         if not self._notes:
             return
         html = self._blocks.html
+        html.append('<div id="user-content-footnotes">')
         html.append('<h2 class="footnotes">Footnotes:</h2>')
         for name, definition in self._notes.items():
             shown = escape(name)
@@ -121,6 +131,7 @@ class _Page:
                 f' class="footnum" href="#fnr.{shown}">{shown}</a></sup>'
                 f" {definition}</p>"
             )
+        html.append("</div>")
 
 
 def split_headlines(

@@ -69,11 +69,19 @@ class Inline:
         self._has_entities = settings.is_on("e", default=True)
         self._macros = 0
 
-    def html_of(self, text: str, depth: int = 0, *, is_in_link: bool = False) -> str:
+    def html_of(
+        self,
+        text: str,
+        depth: int = 0,
+        *,
+        is_in_link: bool = False,
+        is_in_mark: bool = False,
+    ) -> str:
         """HTML of a text that may have several lines."""
         if depth > DEPTH_MAX:
             return escape(text)
-        return _Scan(self, text, depth, is_in_link=is_in_link).html()
+        scan = _Scan(self, text, depth, is_in_link=is_in_link, is_in_mark=is_in_mark)
+        return scan.html()
 
     def macro_text(self, found: re.Match[str]) -> str | None:
         """What a macro stands for; None for one that the page does not have."""
@@ -129,12 +137,19 @@ class _Scan:
     """One pass over one text."""
 
     def __init__(
-        self, inline: Inline, text: str, depth: int, *, is_in_link: bool
+        self,
+        inline: Inline,
+        text: str,
+        depth: int,
+        *,
+        is_in_link: bool,
+        is_in_mark: bool,
     ) -> None:
         self._inline = inline
         self._text = text
         self._depth = depth
         self._is_in_link = is_in_link
+        self._is_in_mark = is_in_mark
         self._pieces: list[str] = []
         self._typography = Typography()
         self._places: dict[str, list[int]] = {}
@@ -275,6 +290,9 @@ class _Scan:
         return self._inline.html_of(text, self._depth + 1), found.end()
 
     def _read_mark(self, start: int) -> tuple[str, int] | None:
+        if self._is_in_mark:
+            # The service shows marks inside of marks as they are written.
+            return None
         marker = self._text[start]
         before = self._text[start - 1] if start else "\n"
         after = self._text[start + 1] if start + 1 < len(self._text) else " "
@@ -294,7 +312,10 @@ class _Scan:
         if marker in VERBATIM:
             return f"{opened}{escape(content)}{closed}", end + 1
         inner = self._inline.html_of(
-            content, self._depth + 1, is_in_link=self._is_in_link
+            content,
+            self._depth + 1,
+            is_in_link=self._is_in_link,
+            is_in_mark=True,
         )
         return f"{opened}{inner}{closed}", end + 1
 

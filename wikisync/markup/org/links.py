@@ -8,7 +8,9 @@ from collections.abc import Callable, Mapping
 from wikisync.markup.org.settings import expand_abbreviation
 from wikisync.markup.org.typography import escape
 
-IMAGE = re.compile(r"\.(?:gif|jpe?g|png|svg|webp|bmp|tiff?)(?:[?#].*)?$", re.IGNORECASE)
+IMAGE = re.compile(
+    r"\.(?:gif|jpe?g|png|svgz?|webp|bmp|tiff?)(?:[?#].*)?$", re.IGNORECASE
+)
 SPACES = re.compile(r"\s+")
 SEARCH = re.compile(r"::.*$", re.DOTALL)
 SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*:")
@@ -64,7 +66,7 @@ def shown_target(target: str, abbreviations: Mapping[str, str]) -> str:
     expanded = expand_abbreviation(abbreviations, shown)
     if expanded.startswith("file:"):
         return SEARCH.sub("", expanded.removeprefix("file:"))
-    return expanded
+    return expanded.removeprefix("*")
 
 
 def heading_slug(text: str) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-KEYWORD = re.compile(r"^\s*#\+([A-Za-z_]+):(?:\s+(.*?))?\s*$")
+KEYWORD = re.compile(r"^\s*#\+([A-Za-z_]+):\s*(.*?)\s*$")
 OPTION = re.compile(r"(\S+?):(\([^)]*\)|\S*)")
 TODO_KEYS = frozenset({"TODO", "SEQ_TODO", "TYP_TODO"})
 TODO_WORDS = ("TODO", "DONE")
@@ -101,8 +101,8 @@ def _read_todo_words(settings: Settings, value: str) -> None:
 
 def expand_abbreviation(links: Mapping[str, str], target: str) -> str:
     """A target whose prefix the page has declared with ``#+LINK``."""
-    prefix, colon, rest = target.partition(":")
-    pattern = links.get(prefix) if colon else None
+    prefix, _, rest = target.partition(":")
+    pattern = links.get(prefix)
     if pattern is None:
         return target
     return pattern.replace("%s", rest) if "%s" in pattern else pattern + rest
