@@ -234,7 +234,12 @@ class _Build:
 
     def _composers(self, table: WikiTable) -> list[WikiPages]:
         """A composer of pages for each wiki, around one site."""
-        from wikisync.site.frame import group_homes, site_context, wiki_context
+        from wikisync.site.frame import (
+            group_homes,
+            site_context,
+            wiki_context,
+            wiki_labels,
+        )
         from wikisync.site.pages import WikiPages
 
         sources = [wiki.source for wiki in self._scanned]
@@ -245,6 +250,7 @@ class _Build:
             program_fingerprint(), fingerprint, self._site, limit
         )
         homes = group_homes(sources, self._addresses)
+        labels = wiki_labels(sources)
         return [
             WikiPages(
                 wiki,
@@ -252,6 +258,7 @@ class _Build:
                 self._site,
                 self._indexer,
                 table,
+                label=labels[wiki.number],
                 nav_limit=limit,
                 settings_key=self._settings_key,
             )
@@ -313,7 +320,7 @@ class _Build:
         digest = hashlib.sha256(program_fingerprint())
         for composer in pages:
             for slug, page in composer.wiki.pages.items():
-                line = (composer.url(slug), page.parsed.title, composer.context.title)
+                line = (composer.url(slug), page.parsed.title, composer.label)
                 digest.update(_hash(page.parsed.search_digest, line))
         key = digest.digest()
         old = [path for path in self._old_keys if path.startswith(SEARCH_FOLDER)]
@@ -333,7 +340,7 @@ class _Build:
                             SearchSection(one.id, one.heading, one.text)
                             for one in sections
                         ),
-                        composer.context.title,
+                        composer.label,
                     )
 
         for name, content in build_shards(documents()).items():

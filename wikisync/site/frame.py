@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -108,6 +109,17 @@ def group_homes(
         for source, wiki in zip(sources, addresses, strict=True)
         if source.owner.kind == "group"
     }
+
+
+def wiki_labels(sources: Sequence[WikiSource]) -> list[str]:
+    """The title of each wiki, with its path where another one has the same."""
+    counts = Counter(source.title for source in sources)
+    return [
+        source.title
+        if counts[source.title] == 1
+        else f"{source.title} ({source.owner.full_path})"
+        for source in sources
+    ]
 
 
 def is_top(addresses: Sequence[WikiAddresses]) -> bool:

@@ -54,10 +54,13 @@ class WikiPages:
         indexer: Indexer,
         table: WikiTable,
         *,
+        label: str,
         nav_limit: int,
         settings_key: bytes,
     ) -> None:
         self.wiki = wiki
+        self.label = label
+        """Name of the wiki that no other one of the site has."""
         self.context = context
         self._site = site
         self._indexer = indexer
@@ -234,7 +237,7 @@ def backlink_references(
         pages = wikis[place.wiki]
         reference = pages.reference(Slug(place.name))
         if place.wiki != home:
-            reference = dataclasses.replace(reference, wiki=pages.context.title)
+            reference = dataclasses.replace(reference, wiki=pages.label)
         found.append(reference)
     return tuple(
         sorted(found, key=lambda one: (natural_key(one.title), one.wiki, one.url or ""))

@@ -1,0 +1,117 @@
+"""What the site tests speak: a studio with wikis, built and looked at."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from tests.support.archive import tree_bytes, unpack
+from wikisync.model import WikiOwner
+from wikisync.site.build import build_site
+from wikisync.site.model import BuildReport, SiteOptions, WikiSource
+
+HOST = "https://gitlab.example.com"
+
+SHOW_ALL = """\
+-- templates/base.html --
+{{ site }}
+{% block content %}{% endblock %}
+-- templates/page.html --
+{% extends "base.html" %}{% block content %}
+WIKI {{ wiki }}
+PAGE {{ page.title }} {{ page.slug }} {{ page.url }} {{ page.web_url }} {{ page.tags }}
+META {{ page.meta }} {{ page.features | sort }} {{ page.summary }} {{ page.is_section }}
+AROUND {{ prev }} {{ next }} {{ ancestors }} {{ children }}
+BACK {{ backlinks }}
+NAV {{ nav }}
+SIDEBAR {{ sidebar }}
+TOC {{ toc }}
+TEXT {{ content }}
+{% endblock %}
+-- templates/list.html --
+{% extends "base.html" %}{% block content %}{{ listing }}{{ nav }}{% endblock %}
+-- templates/wiki.html --
+{% extends "base.html" %}{% block content %}{{ wiki }}{{ nav }}{% endblock %}
+-- templates/index.html --
+{% extends "base.html" %}{% block content %}{{ groups }}{% endblock %}
+-- templates/search.html --
+{% extends "base.html" %}
+-- templates/404.html --
+{% extends "base.html" %}
+"""
+"""Templates that show everything they are given: what a key misses, they tell."""
+
+
+def wiki_source(
+    folder: Path, path: str = "docs/handbook", **changes: Any
+) -> WikiSource:
+    """A project wiki in a folder; ``group:docs`` makes a group's."""
+    kind, _, full_path = path.rpartition(":")
+    owner = WikiOwner("group" if kind == "group" else "project", full_path)
+    web = f"{HOST}/groups/{full_path}" if kind == "group" else f"{HOST}/{full_path}"
+    title = full_path.rpartition("/")[2].title()
+    return replace(WikiSource(owner, title, folder, web), **changes)
+
+
+@dataclass
+class Studio:
+    """A place with wiki folders, one site, and its cache."""
+
+    root: Path
+    sources: list[WikiSource] = field(default_factory=list)
+    options: SiteOptions = field(default_factory=lambda: SiteOptions("Docs"))
+
+    @property
+    def site(self) -> Path:
+        return self.root / "site"
+
+    def add(self, archive: str, path: str = "docs/handbook", **changes: Any) -> Path:
+        """A wiki from a text archive; its folder."""
+        folder = unpack(archive, self.root / "wikis" / path.replace(":", "-"))
+        self.sources.append(wiki_source(folder, path, **changes))
+        return folder
+
+    def set(self, **changes: Any) -> None:
+        """Change options of the site."""
+        self.options = replace(self.options, **changes)
+
+    def show_all(self) -> None:
+        """Use templates that print their whole context, and are quick."""
+        self.set(templates=unpack(SHOW_ALL, self.root / "theme"))
+
+    def build(self) -> BuildReport:
+        """Bring the site up to date."""
+        return build_site(
+            self.sources, self.site, self.options, cache=self.root / "cache"
+        )
+
+    def clean_build(self) -> dict[str, bytes]:
+        """The files of a site made from nothing."""
+        output = self.root / "clean"
+        number = sum(1 for _ in self.root.glob("clean*"))
+        output = self.root / f"clean{number}"
+        build_site(
+            self.sources, output, self.options, cache=self.root / f"cache-clean{number}"
+        )
+        return tree_bytes(output)
+
+    def files(self) -> dict[str, bytes]:
+        """Every file of the site."""
+        return tree_bytes(self.site)
+
+    def read(self, path: str) -> str:
+        """One file of the site."""
+        return (self.site / path).read_text(encoding="utf-8")
+
+    def report(self) -> Any:
+        """``-/report.json``."""
+        return json.loads(self.read("-/report.json"))
+
+    def article(self, path: str) -> str:
+        """What stands in the article of a page."""
+        match = re.search(r"<article>(.*?)</article>", self.read(path), re.DOTALL)
+        assert match is not None, path
+        return match[1]

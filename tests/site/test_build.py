@@ -1,0 +1,822 @@
+"""A whole site from a text archive, looked at piece by piece; and again, changed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urljoin, urlsplit
+
+import pytest
+
+from tests.site.sites import Studio
+from wikisync.errors import FolderError, SiteError
+
+HANDBOOK = """\
+-- home.md --
+# Welcome
+
+See [the start](guide/start), [[Guide|guide]], [odd](C++-&-"quotes"),
+[missing](not/written), [a picture](uploads/0123456789abcdef0123456789abcdef/map.txt)
+and ![gone](uploads/0123456789abcdef0123456789abcdef/gone.png).
+-- guide.md --
+---
+title: The guide
+tags: [a, b]
+---
+## First
+
+Words of the guide.
+
+## Second
+
+[start](guide/start#here) and [nowhere](guide/start#nowhere)
+-- guide/start.md --
+# Here
+
+Start here. Back [home](/home).
+-- guide/deep/er.rdoc --
+= Deeper
+
+A page in rdoc.
+-- C++-&-%22quotes%22.md --
+Odd title, text.
+-- naïve-café.md --
+Coffee for [日本語](日本語).
+-- 日本語.md --
+日本語のページ。
+-- dir/with space.md --
+A space.
+-- lonely.md --
+Nobody links here.
+-- uploads/0123456789abcdef0123456789abcdef/map.txt --
+a map
+"""
+
+
+class Links(HTMLParser):
+    """Every address that a page names."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(
+        self,
+        tag: str,  # noqa: ARG002 - the name is html.parser's
+        attrs: list[tuple[str, str | None]],
+    ) -> None:
+        values = dict(attrs)
+        self.found += [values[key] or "" for key in ("href", "src") if key in values]
+
+
+def links_of(html: str) -> list[str]:
+    parser = Links()
+    parser.feed(html)
+    return parser.found
+
+
+def dead_links(site: Path) -> list[tuple[str, str]]:
+    """Links between files of the site that name no file of it."""
+    dead = []
+    for page in site.rglob("*.html"):
+        at = "http://site/" + page.relative_to(site).as_posix().replace("%", "%25")
+        for link in links_of(page.read_text(encoding="utf-8")):
+            target = urlsplit(urljoin(at.replace("#", "%23"), link))
+            path = unquote(target.path).lstrip("/")
+            if target.netloc == "site" and not (site / path).is_file():
+                dead.append((page.name, link))
+    return dead
+
+
+def with_handbook(studio: Studio) -> Studio:
+    studio.add(HANDBOOK, visibility="public")
+    studio.build()
+    return studio
+
+
+@pytest.fixture(scope="module")
+def handbook(tmp_path_factory: pytest.TempPathFactory) -> Studio:
+    """The handbook, built once; tests only look at it."""
+    return with_handbook(Studio(tmp_path_factory.mktemp("handbook")))
+
+
+@pytest.fixture
+def own_handbook(studio: Studio) -> Studio:
+    """The handbook, for a test that changes it."""
+    return with_handbook(studio)
+
+
+def test_every_page_is_a_file_of_its_slug(handbook: Studio) -> None:
+    pages = {path for path in handbook.files() if path.endswith(".html")}
+    assert pages == {
+        "index.html",
+        "guide.html",
+        "guide/start.html",
+        "guide/deep/er.html",
+        "C++-&--quotes-.html",
+        "naïve-café.html",
+        "日本語.html",
+        "dir/with space.html",
+        "lonely.html",
+        "404.html",
+        "-/all.html",
+        "-/orphans.html",
+        "-/report.html",
+        "-/search.html",
+        "-/wanted.html",
+    }
+
+
+def test_every_link_of_every_page_names_a_file(handbook: Studio) -> None:
+    assert dead_links(handbook.site) == []
+
+
+def test_no_link_is_absolute(handbook: Studio) -> None:
+    """The same bytes work from a file system and below any base path."""
+    links = [
+        link
+        for path in handbook.site.rglob("*.html")
+        for link in links_of(path.read_text(encoding="utf-8"))
+    ]
+    assert [link for link in links if link.startswith("/")] == []
+
+
+def test_wiki_links_lead_to_files(handbook: Studio) -> None:
+    article = handbook.article("index.html")
+    assert 'href="guide/start.html"' in article
+    assert 'href="C%2B%2B-%26--quotes-.html"' in article
+    assert 'href="../index.html"' in handbook.article("guide/start.html")
+
+
+def test_page_shows_its_neighbours_and_who_links_to_it(handbook: Studio) -> None:
+    page = handbook.read("guide/start.html")
+    backlinks = page[page.index('<section class="backlinks"') :]
+    assert re.findall(
+        r'href="([^"]*)"', backlinks[: backlinks.index("</section>")]
+    ) == [
+        "../index.html",
+        "../guide.html",
+    ]
+    assert '<link rel="prev" href="deep/er.html">' in page
+
+
+def test_tree_marks_the_current_page(handbook: Studio) -> None:
+    page = handbook.read("guide/start.html")
+    assert '<a href="start.html" aria-current="page">start</a>' in page
+
+
+def test_attachment_lies_beside_the_wiki(handbook: Studio) -> None:
+    path = "uploads/0123456789abcdef0123456789abcdef/map.txt"
+    assert handbook.read(path) == "a map\n"
+    assert f'href="{path}"' in handbook.article("index.html")
+
+
+def test_missing_attachment_is_a_placeholder_and_a_broken_link(
+    handbook: Studio,
+) -> None:
+    assert "missing-media" in handbook.article("index.html")
+    broken = handbook.report()["broken_links"]
+    assert "there is no such attachment" in {link["reason"] for link in broken}
+
+
+def test_report_tells_of_broken_links_wanted_pages_and_orphans(
+    handbook: Studio,
+) -> None:
+    report = handbook.report()
+    assert [(link["slug"], link["href"]) for link in report["broken_links"]] == [
+        ("guide", "guide/start#nowhere"),
+        ("home", "not/written"),
+        ("home", "uploads/0123456789abcdef0123456789abcdef/gone.png"),
+    ]
+    assert report["wanted_pages"] == [
+        {"wiki": "docs/handbook", "slug": "not/written", "count": 1, "pages": ["home"]}
+    ]
+    assert {"wiki": "docs/handbook", "slug": "lonely"} in report["orphans"]
+    assert "guide/start#nowhere" in handbook.read("-/report.html")
+    assert "not/written" in handbook.read("-/wanted.html")
+    assert "lonely" in handbook.read("-/orphans.html")
+
+
+def test_build_report_counts_pages_and_broken_links(studio: Studio) -> None:
+    studio.add(HANDBOOK)
+    report = studio.build()
+    assert (report.pages, len(report.broken_links), report.removed) == (9, 3, 0)
+    assert report.written == len(studio.files())
+
+
+def test_front_matter_gives_title_and_tags(handbook: Studio) -> None:
+    page = handbook.read("guide.html")
+    assert "<title>The guide · Docs</title>" in page
+    assert "<li>a</li>" in page
+
+
+def test_all_pages_are_listed_in_the_order_of_the_tree(handbook: Studio) -> None:
+    article = handbook.article("-/all.html")
+    assert article.index("index.html") < article.index("guide/start.html")
+    assert article.count("<li>") == 9
+
+
+def test_search_index_has_every_page(handbook: Studio) -> None:
+    names = "".join(
+        text.decode()
+        for path, text in handbook.files().items()
+        if path.startswith("-/search/d-")
+    )
+    assert "guide/start.html" in names
+    assert "%E6%97%A5%E6%9C%AC%E8%AA%9E.html" in names
+
+
+def test_hosts_are_told_to_take_every_file(handbook: Studio) -> None:
+    assert handbook.read(".nojekyll") == ""
+
+
+def test_manifest_names_every_file_but_itself(handbook: Studio) -> None:
+    manifest = json.loads(handbook.read("-/manifest.json"))
+    paths = [file["path"] for file in manifest["files"]]
+    assert sorted({*paths, "-/manifest.json"}) == sorted(handbook.files())
+    assert paths == sorted(paths)
+
+
+# -- what is not public --------------------------------------------------------------
+
+
+def test_public_site_is_open_to_search_engines(handbook: Studio) -> None:
+    assert handbook.read("robots.txt") == "User-agent: *\nDisallow:\n"
+    assert 'content="noindex"' not in handbook.read("index.html")
+
+
+def test_private_wiki_asks_search_engines_to_stay_away(studio: Studio) -> None:
+    studio.add("-- home.md --\nsecret\n", visibility="private")
+    studio.build()
+    assert studio.read("robots.txt") == "User-agent: *\nDisallow: /\n"
+    assert 'name="robots" content="noindex"' in studio.read("index.html")
+
+
+def test_private_wiki_beside_a_public_one_is_closed_alone(studio: Studio) -> None:
+    studio.set(url="https://docs.example.com/base/")
+    studio.add("-- home.md --\nopen\n", "docs/open", visibility="public")
+    studio.add("-- home.md --\nsecret\n", "docs/closed", visibility="internal")
+    studio.build()
+    assert "Disallow: /base/docs/closed/-/wikis/" in studio.read("robots.txt")
+    assert 'content="noindex"' not in studio.read("docs/open/-/wikis/index.html")
+    assert 'content="noindex"' in studio.read("docs/closed/-/wikis/index.html")
+    assert 'content="noindex"' in studio.read("index.html")
+    assert "closed" not in studio.read("sitemap.xml")
+
+
+def test_private_wiki_in_a_site_marked_public_is_refused(studio: Studio) -> None:
+    studio.set(is_public=True)
+    studio.add("-- home.md --\nsecret\n", visibility="private")
+    with pytest.raises(SiteError, match="docs/handbook is private") as caught:
+        studio.build()
+    assert caught.value.hint
+    assert not studio.site.exists()
+
+
+def test_sitemap_is_written_where_the_address_is_known(studio: Studio) -> None:
+    studio.set(url="https://docs.example.com/w")
+    studio.add("-- home.md --\nx\n-- é.md --\nx\n", visibility="public")
+    studio.build()
+    sitemap = studio.read("sitemap.xml")
+    assert "<loc>https://docs.example.com/w/</loc>" in sitemap
+    assert "<loc>https://docs.example.com/w/%C3%A9.html</loc>" in sitemap
+    assert "Sitemap: https://docs.example.com/w/sitemap.xml" in studio.read(
+        "robots.txt"
+    )
+
+
+def test_site_without_address_has_no_sitemap(handbook: Studio) -> None:
+    assert "sitemap.xml" not in handbook.files()
+
+
+# -- many wikis ----------------------------------------------------------------------
+
+
+def with_instance(studio: Studio) -> Studio:
+    """A group's wiki and two projects', one of them without a home."""
+    studio.add("-- home.md --\n[b](b)\n-- b.md --\ngroup page\n", "group:docs")
+    studio.add(
+        "-- home.md --\n"
+        "[other](https://gitlab.example.com/docs/tools/-/wikis/Setup#top) "
+        "[group](https://gitlab.example.com/groups/docs/-/wikis/home) "
+        "[file](https://gitlab.example.com/docs/tools/-/wikis/uploads/0a/x.txt) "
+        "[none](https://gitlab.example.com/docs/tools/-/wikis/none) "
+        "[outside](https://gitlab.example.com/else/-/wikis/home)\n",
+        "docs/b",
+    )
+    studio.add("-- setup.md --\ntools\n-- uploads/0a/x.txt --\nx\n", "docs/tools")
+    studio.build()
+    return studio
+
+
+@pytest.fixture(scope="module")
+def instance(tmp_path_factory: pytest.TempPathFactory) -> Studio:
+    """Three wikis, built once; tests only look at them."""
+    return with_instance(Studio(tmp_path_factory.mktemp("instance")))
+
+
+@pytest.fixture
+def own_instance(studio: Studio) -> Studio:
+    """Three wikis, for a test that changes them."""
+    return with_instance(studio)
+
+
+def test_group_page_and_project_of_one_name_lie_apart(instance: Studio) -> None:
+    pages = {path for path in instance.files() if path.endswith(".html")}
+    assert {
+        "index.html",
+        "docs/-/wikis/index.html",
+        "docs/-/wikis/b.html",
+        "docs/b/-/wikis/index.html",
+        "docs/tools/-/wikis/setup.html",
+        "-/all/docs.html",
+        "-/all/docs/b.html",
+        "-/all.html",
+    } <= pages
+
+
+def test_landing_page_lists_every_wiki_below_its_group(instance: Studio) -> None:
+    article = instance.article("index.html")
+    assert "docs/b/-/wikis/index.html" in article
+    assert "docs/tools/-/wikis/index.html" in article
+    assert article.index("<h2>docs</h2>") < article.index("docs/-/wikis/index.html")
+
+
+def test_wiki_without_home_gets_one(instance: Studio) -> None:
+    home = instance.article("docs/tools/-/wikis/index.html")
+    assert 'href="setup.html"' in home
+
+
+def test_full_addresses_of_exported_wikis_become_relative(instance: Studio) -> None:
+    article = instance.article("docs/b/-/wikis/index.html")
+    assert 'href="../../../tools/-/wikis/setup.html#top"' in article
+    assert 'href="../../../-/wikis/index.html"' in article
+    assert 'href="../../../tools/-/wikis/uploads/0a/x.txt"' in article
+
+
+def test_full_addresses_of_anything_else_stay(instance: Studio) -> None:
+    article = instance.article("docs/b/-/wikis/index.html")
+    assert 'href="https://gitlab.example.com/else/-/wikis/home"' in article
+    assert 'href="https://gitlab.example.com/docs/tools/-/wikis/none"' in article
+
+
+def test_backlink_from_another_wiki_names_that_wiki(instance: Studio) -> None:
+    page = instance.read("docs/tools/-/wikis/setup.html")
+    backlinks = page[page.index('<section class="backlinks"') :]
+    assert '<a href="../../../b/-/wikis/index.html">Home</a>' in backlinks
+    assert "B</span>" in backlinks
+
+
+def test_all_links_between_wikis_name_files(instance: Studio) -> None:
+    assert dead_links(instance.site) == []
+
+
+def test_new_page_in_one_wiki_is_linked_from_the_other(own_instance: Studio) -> None:
+    (own_instance.sources[2].folder / "none.md").write_text("now it is there")
+    own_instance.build()
+    article = own_instance.article("docs/b/-/wikis/index.html")
+    assert 'href="../../../tools/-/wikis/none.html"' in article
+    assert own_instance.files() == own_instance.clean_build()
+
+
+def test_problem_in_a_site_of_many_names_its_wiki(studio: Studio) -> None:
+    studio.add("-- home.md --\nx\n", "docs/a")
+    studio.add("-- home.md --\nx\n", "docs/b")
+    (studio.sources[1].folder / "bad.md").write_bytes(b"caf\xe9")
+    report = studio.build()
+    assert [problem.subject for problem in report.problems] == ["docs/b: bad"]
+
+
+def test_two_wikis_of_one_path_are_refused(studio: Studio) -> None:
+    studio.add("-- home.md --\nx\n", "docs/a")
+    studio.add("-- home.md --\nx\n", "Docs/A")
+    with pytest.raises(SiteError, match="same addresses"):
+        studio.build()
+
+
+def test_prefix_cannot_be_dropped_for_several_wikis(studio: Studio) -> None:
+    studio.set(drop_prefix=True)
+    studio.add("-- home.md --\nx\n", "docs/a")
+    studio.add("-- home.md --\nx\n", "docs/b")
+    with pytest.raises(SiteError, match="cannot share"):
+        studio.build()
+
+
+def test_prefix_of_one_wiki_can_be_kept(studio: Studio) -> None:
+    studio.set(drop_prefix=False)
+    studio.add("-- home.md --\nx\n")
+    studio.build()
+    assert "docs/handbook/-/wikis/index.html" in studio.files()
+    assert "docs/handbook/-/wikis/index.html" in studio.read("index.html")
+
+
+def test_nothing_to_publish_is_an_error(studio: Studio) -> None:
+    with pytest.raises(SiteError, match="no wiki"):
+        studio.build()
+
+
+# -- sidebar -------------------------------------------------------------------------
+
+SIDEBAR = """\
+-- _sidebar.md --
+- [Second](b/two)
+- [First](a)
+-- home.md --
+x
+-- a.md --
+x
+-- b/two.md --
+x
+-- c.md --
+x
+"""
+
+
+def test_sidebar_stands_in_place_of_the_tree(studio: Studio) -> None:
+    studio.add(SIDEBAR)
+    studio.build()
+    page = studio.read("b/two.html")
+    nav = page[page.index('<nav class="site-nav"') : page.index("</nav>")]
+    assert '<a aria-current="page" href="two.html">' in nav
+    assert 'href="../a.html"' in nav
+    assert "c.html" not in nav
+
+
+def test_sidebar_gives_the_reading_order(studio: Studio) -> None:
+    studio.add(SIDEBAR)
+    studio.build()
+    page = studio.read("b/two.html")
+    assert '<link rel="next" href="../a.html">' in page
+    assert '<link rel="prev"' not in page
+
+
+def test_sidebar_is_no_page_of_lists_and_makes_no_orphans(studio: Studio) -> None:
+    studio.add(SIDEBAR)
+    studio.build()
+    assert "_sidebar" not in studio.read("-/all.html")
+    assert [orphan["slug"] for orphan in studio.report()["orphans"]] == ["c"]
+
+
+def test_sidebar_that_outweighs_the_pages_gives_way_to_the_tree(
+    studio: Studio,
+) -> None:
+    links = "".join(
+        f"- [a very long entry, number {n}](page-{n})\n" for n in range(900)
+    )
+    studio.add(f"-- _sidebar.md --\n{links}-- home.md --\nx\n")
+    report = studio.build()
+    assert "sidebar-too-long" in [problem.code for problem in report.problems]
+    assert len(studio.read("index.html")) < 20_000
+
+
+# -- odd pages -----------------------------------------------------------------------
+
+
+def test_page_that_is_not_utf8_is_shown_and_reported(studio: Studio) -> None:
+    folder = studio.add("-- home.md --\nx\n")
+    (folder / "latin.md").write_bytes("# Café\n".encode("latin-1"))
+    report = studio.build()
+    assert [(one.code, one.subject) for one in report.problems] == [
+        ("page-not-utf8", "latin")
+    ]
+    assert "Caf\ufffd" in studio.article("latin.html")
+    assert "latin: is not UTF-8" in studio.read("-/report.html")
+
+
+def test_huge_page_is_shown_as_source(studio: Studio) -> None:
+    folder = studio.add("-- home.md --\nx\n")
+    (folder / "huge.md").write_text("word *x* " * 700_000)
+    report = studio.build()
+    assert [one.code for one in report.problems] == ["page-not-rendered"]
+    assert "word *x*" in studio.read("huge.html")
+
+
+def test_text_of_a_page_is_never_a_template(studio: Studio) -> None:
+    studio.add(
+        "-- home.md --\n---\ntitle: '{{ 7*7 }}'\n---\n"
+        "{{ 7*7 }} {% for x in y %}\n\n{% raw %}\n"
+    )
+    studio.build()
+    page = studio.read("index.html")
+    assert "{{ 7*7 }}" in page
+    assert "49" not in page
+
+
+def test_title_of_a_page_is_escaped(studio: Studio) -> None:
+    studio.add('-- home.md --\n[x](a)\n-- a.md --\n---\ntitle: "<b>&amp;"\n---\nx\n')
+    studio.build()
+    assert "<b>&amp;" not in studio.read("index.html")
+    assert "&lt;b&gt;&amp;amp;" in studio.read("index.html")
+
+
+def test_active_attachments_are_saved_not_opened(studio: Studio) -> None:
+    studio.add(
+        "-- home.md --\n[draw](uploads/0a/x.svg) [page](uploads/0a/x.html)"
+        " ![see](uploads/0a/x.svg)\n"
+        "-- uploads/0a/x.svg --\n<svg/>\n-- uploads/0a/x.html --\n<p>\n"
+    )
+    studio.build()
+    article = studio.article("index.html")
+    assert '<a href="uploads/0a/x.svg" download>' in article
+    assert '<a href="uploads/0a/x.html" download>' in article
+    assert '<img src="uploads/0a/x.svg"' in article
+
+
+def test_case_twins_are_both_published_and_reported(studio: Studio) -> None:
+    studio.add("-- Setup.md --\none\n-- setup.md --\ntwo\n")
+    report = studio.build()
+    assert "address-twin" in [problem.code for problem in report.problems]
+    pages = [path for path in studio.files() if path.lower().startswith("setup")]
+    assert len({path.lower() for path in pages}) == 2
+
+
+def test_slug_of_half_characters_is_left_out_and_reported(studio: Studio) -> None:
+    studio.add("-- home.md --\nx\n-- %ED%A0%80.md --\nx\n")
+    report = studio.build()
+    assert [problem.code for problem in report.problems] == ["slug-not-text"]
+
+
+def test_problems_from_before_the_build_are_in_the_report(studio: Studio) -> None:
+    from wikisync.model import Problem
+
+    before = Problem("attachment-missing", "uploads/0a/x.png", "cannot be had")
+    studio.add("-- home.md --\nx\n", problems=(before,))
+    assert studio.build().problems == (before,)
+    assert "uploads/0a/x.png: cannot be had" in studio.read("-/report.html")
+
+
+def test_empty_wiki_is_a_site(studio: Studio) -> None:
+    studio.add("")
+    assert studio.build().pages == 0
+    assert "index.html" in studio.files()
+
+
+def test_page_may_include_another_and_follows_it(studio: Studio) -> None:
+    """The cache knows what a page took from others."""
+    folder = studio.add(
+        "-- home.md --\n::include{file=part.md}\n-- part.md --\nfirst\n"
+    )
+    studio.build()
+    before = studio.article("index.html")
+    (folder / "part.md").write_text("second part\n")
+    studio.build()
+    assert studio.files() == studio.clean_build()
+    assert ("first" in before) == ("second part" in studio.article("index.html"))
+
+
+# -- output and cache ------------------------------------------------------------------
+
+
+def test_folder_of_others_is_refused_before_any_work(studio: Studio) -> None:
+    studio.add("-- home.md --\nx\n")
+    studio.site.mkdir()
+    (studio.site / "thesis.txt").write_text("precious")
+    with pytest.raises(SiteError, match="holds no site of wikisync"):
+        studio.build()
+    assert list(studio.files()) == ["thesis.txt"]
+
+
+def test_output_in_the_folder_of_a_wiki_is_refused(studio: Studio) -> None:
+    folder = studio.add("-- home.md --\nx\n")
+    studio.root = folder
+    with pytest.raises(SiteError, match="lies in the folder of the wiki"):
+        studio.build()
+
+
+def test_missing_wiki_folder_is_an_error_that_names_it(studio: Studio) -> None:
+    folder = studio.add("-- home.md --\nx\n")
+    (folder / "home.md").unlink()
+    folder.rmdir()
+    with pytest.raises(FolderError):
+        studio.build()
+
+
+def test_unknown_theme_is_an_error(studio: Studio) -> None:
+    studio.add("-- home.md --\nx\n")
+    studio.set(theme="defualt")
+    with pytest.raises(SiteError, match="defualt"):
+        studio.build()
+
+
+def test_failing_template_leaves_the_old_site(studio: Studio) -> None:
+    studio.add("-- home.md --\nx\n")
+    studio.build()
+    before = studio.files()
+    theme = studio.root / "theme" / "templates"
+    theme.mkdir(parents=True)
+    (theme / "page.html").write_text("{{ nonsense.x }}")
+    studio.set(templates=studio.root / "theme")
+    with pytest.raises(SiteError, match=r"page\.html"):
+        studio.build()
+    assert studio.files() == before
+
+
+def test_damaged_cache_is_thrown_away(studio: Studio) -> None:
+    studio.add("-- home.md --\nx\n")
+    studio.build()
+    (studio.root / "cache" / "site.db").write_bytes(b"not a database" * 1000)
+    assert studio.build().written == 0
+
+
+def test_lost_cache_costs_a_build_but_writes_nothing(studio: Studio) -> None:
+    studio.add(HANDBOOK)
+    studio.build()
+    for file in (studio.root / "cache").iterdir():
+        file.unlink()
+    report = studio.build()
+    assert (report.written, report.removed) == (0, 0)
+
+
+def test_second_build_at_the_same_time_is_told_to_wait(
+    studio: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wikisync.site.cache.WAIT_S", 0)
+    studio.add("-- home.md --\nx\n")
+    studio.build()
+    other = sqlite3.connect(studio.root / "cache" / "site.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(SiteError, match="another build"):
+        studio.build()
+    other.close()
+
+
+# -- again, changed --------------------------------------------------------------------
+
+
+def settle(studio: Studio) -> None:
+    """Make every source old, so that its time tells the next write."""
+    for path in (studio.root / "wikis").rglob("*"):
+        os.utime(path, ns=(10**18, 10**18))
+
+
+def test_build_without_change_writes_nothing(own_handbook: Studio) -> None:
+    before = {path: (own_handbook.site / path).stat() for path in own_handbook.files()}
+    report = own_handbook.build()
+    assert (report.written, report.removed) == (0, 0)
+    assert report.unchanged == len(before)
+    assert {path: (own_handbook.site / path).stat() for path in before} == before
+
+
+def test_build_without_change_gives_the_same_report(studio: Studio) -> None:
+    studio.add(HANDBOOK)
+    first, second = studio.build(), studio.build()
+    assert second.broken_links == first.broken_links
+    assert second.problems == first.problems
+    assert second.pages == first.pages
+
+
+def test_changed_text_writes_its_page_and_the_search_only(studio: Studio) -> None:
+    folder = studio.add(HANDBOOK)
+    studio.build()
+    before = studio.files()
+    (folder / "lonely.md").write_text("Nobody links here, still.\n")
+    studio.build()
+    after = studio.files()
+    changed = {path for path in after if after[path] != before.get(path)}
+    assert {path for path in changed if not path.startswith("-/")} == {"lonely.html"}
+    assert "-/all.html" not in changed
+
+
+def test_removed_page_is_removed_from_the_site(studio: Studio) -> None:
+    folder = studio.add(HANDBOOK)
+    studio.build()
+    (folder / "lonely.md").unlink()
+    assert studio.build().removed >= 1
+    assert "lonely.html" not in studio.files()
+
+
+def test_new_page_mends_the_links_that_wanted_it(studio: Studio) -> None:
+    folder = studio.add(HANDBOOK)
+    studio.build()
+    (folder / "not").mkdir()
+    (folder / "not" / "written.md").write_text("now")
+    studio.build()
+    assert 'href="not/written.html"' in studio.article("index.html")
+    assert studio.report()["wanted_pages"] == []
+
+
+def test_renamed_heading_breaks_links_to_it(studio: Studio) -> None:
+    folder = studio.add(HANDBOOK)
+    studio.build()
+    (folder / "guide" / "start.md").write_text("# There\n")
+    broken = {link.href for link in studio.build().broken_links}
+    assert "guide/start#here" in broken
+    assert studio.files() == studio.clean_build()
+
+
+def test_file_removed_from_the_site_comes_back(own_handbook: Studio) -> None:
+    before = own_handbook.files()
+    (own_handbook.site / "guide.html").unlink()
+    own_handbook.build()
+    assert own_handbook.files() == before
+
+
+def test_file_edited_in_the_site_is_put_right(own_handbook: Studio) -> None:
+    before = own_handbook.files()
+    (own_handbook.site / "guide.html").write_text("vandal")
+    own_handbook.build()
+    assert own_handbook.files() == before
+
+
+def test_file_changed_within_the_clock_is_seen(studio: Studio) -> None:
+    """Same size, same time: only a file that is old enough is not read again."""
+    folder = studio.add("-- home.md --\nfirst\n")
+    studio.build()
+    times = (folder / "home.md").stat()
+    (folder / "home.md").write_text("other\n")
+    os.utime(folder / "home.md", ns=(times.st_atime_ns, times.st_mtime_ns))
+    studio.build()
+    assert "other" in studio.article("index.html")
+
+
+def test_settled_files_are_not_read_again(studio: Studio) -> None:
+    """Proved by a file whose text changed while size and time did not."""
+    folder = studio.add("-- home.md --\nfirst\n")
+    settle(studio)
+    studio.build()
+    (folder / "home.md").write_text("other\n")
+    settle(studio)
+    assert studio.build().written == 0
+
+
+def test_option_of_the_site_changes_every_page(studio: Studio) -> None:
+    studio.add(HANDBOOK)
+    studio.build()
+    studio.set(title="Renamed")
+    studio.build()
+    assert "Renamed" in studio.read("guide.html")
+    assert studio.files() == studio.clean_build()
+
+
+def test_template_of_the_project_changes_every_page(studio: Studio) -> None:
+    studio.add(HANDBOOK)
+    studio.build()
+    studio.show_all()
+    studio.build()
+    assert "TEXT" in studio.read("guide.html")
+
+
+def test_wiki_that_is_no_longer_published_is_removed(own_instance: Studio) -> None:
+    del own_instance.sources[1]
+    own_instance.build()
+    assert not [path for path in own_instance.files() if path.startswith("docs/b/")]
+    assert own_instance.files() == own_instance.clean_build()
+
+
+def test_order_of_the_wikis_does_not_matter(own_instance: Studio) -> None:
+    before = own_instance.files()
+    own_instance.sources.reverse()
+    assert own_instance.build().written == 0
+    assert own_instance.files() == before
+
+
+def test_bytes_do_not_depend_on_the_hash_seed(studio: Studio) -> None:
+    folder = studio.add(HANDBOOK)
+    studio.build()
+    script = (
+        "import sys; from pathlib import Path; from tests.site.sites import *;"
+        "build_site([wiki_source(Path(sys.argv[1]), visibility='private')],"
+        " Path(sys.argv[2]), SiteOptions('Docs'), cache=Path(sys.argv[3]))"
+    )
+    output = studio.root / "seeded"
+    subprocess.run(
+        [sys.executable, "-c", script, folder, output, studio.root / "cache2"],
+        env={**os.environ, "PYTHONHASHSEED": "12345"},
+        cwd=Path(__file__).resolve().parents[2],
+        check=True,
+    )
+    site, studio.root = studio.files(), studio.root
+    assert {
+        path.relative_to(output).as_posix(): path.read_bytes()
+        for path in output.rglob("*")
+        if path.is_file()
+    } == site
+
+
+def test_nothing_heavy_is_loaded_when_nothing_changed(own_handbook: Studio) -> None:
+    """What makes a no-op quick: neither markup nor templates are imported."""
+    source = own_handbook.sources[0]
+    script = (
+        "import sys; from pathlib import Path; from tests.site.sites import *;"
+        f"source = wiki_source(Path(sys.argv[1]), visibility={source.visibility!r});"
+        "r = build_site([source], Path(sys.argv[2]), SiteOptions('Docs'),"
+        " cache=Path(sys.argv[3]));"
+        "print(r.written, *sorted(sys.modules))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", script, source.folder, own_handbook.site,
+         own_handbook.root / "cache"],
+        cwd=Path(__file__).resolve().parents[2],
+        check=True,
+        capture_output=True,
+        text=True,
+    )  # fmt: skip
+    written, *modules = run.stdout.split()
+    assert written == "0"
+    assert not set(modules) & {"jinja2", "nh3", "markdown_it", "pygments"}
