@@ -22,11 +22,11 @@ from wikisync.model import (
     digest_of,
 )
 
-Before = Callable[[str, str], Awaitable[None]]
-"""Called with an operation's name and its object."""
+Before = Callable[[str], Awaitable[None]]
+"""Called with an operation and its object: ``read home``."""
 
 
-async def nothing_before(operation: str, subject: str) -> None:
+async def nothing_before(entry: str) -> None:
     """Let every operation pass."""
 
 
@@ -134,8 +134,9 @@ class MemoryReplica:
         return Attachment(path, digest_of(content), len(content))
 
     async def _enter(self, operation: str, subject: str) -> None:
-        await self.before(operation, subject)
-        self.log.append(f"{operation} {subject}")
+        entry = f"{operation} {subject}"
+        await self.before(entry)
+        self.log.append(entry)
 
     def _require(self, slug: Slug, expected: Digest | None) -> None:
         held = self.pages.get(slug)

@@ -235,8 +235,8 @@ class Apply:
     def _postpone(self, deletes: tuple[DeleteLocal, ...]) -> None:
         self._fail(
             "removals-postponed",
-            f"{len(deletes)} pages",
-            "gone from the wiki, kept here because other pages failed",
+            f"{len(deletes)} page{'s' * (len(deletes) > 1)}",
+            "gone from the wiki, kept here because another page failed",
             "run it again when the other problems are solved",
         )
 

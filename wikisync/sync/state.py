@@ -208,6 +208,10 @@ class WikiState:
                 "INSERT OR REPLACE INTO page VALUES (?, ?, ?, ?, ?, ?, ?)", rows
             )
             connection.executemany("DELETE FROM page WHERE wiki = ? AND slug = ?", gone)
+            # the mark stood for the base as it was before
+            connection.execute(
+                "UPDATE wiki SET remote_tag = '' WHERE id = ?", (self._number,)
+            )
 
     def mentions(self) -> tuple[AttachmentPath, ...]:
         """Attachments that any page of the base mentions, sorted."""

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from wikisync.errors import Halted, NotFound
+from wikisync.sync import flow
+from wikisync.sync.flow import each, finish, plain_errors
+
+
+async def test_each_does_everything_with_so_many_in_flight() -> None:
+    running, most, done = 0, 0, []
+
+    async def work(item: int) -> None:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0)
+        running -= 1
+        done.append(item)
+
+    await each(range(50), work, in_flight=8)
+    assert sorted(done) == list(range(50))
+    assert most == 8
+
+
+async def test_each_raises_the_first_error_itself_and_stops() -> None:
+    started = []
+
+    async def work(item: int) -> None:
+        started.append(item)
+        await asyncio.sleep(0)
+        if item == 3:
+            raise NotFound("item 3")
+
+    with pytest.raises(NotFound, match="item 3"):
+        await each(range(1000), work, in_flight=4)
+    assert len(started) < 20
+
+
+async def test_mistake_of_ours_is_not_hidden_behind_an_error_for_people() -> None:
+    with pytest.raises(ExceptionGroup), plain_errors():
+        raise ExceptionGroup("both", [NotFound("for people"), KeyError("ours")])
+
+
+async def test_error_is_found_in_nested_groups() -> None:
+    inner = ExceptionGroup("inner", [Halted("here")])
+    with pytest.raises(Halted, match="here"), plain_errors():
+        raise ExceptionGroup("outer", [inner])
+
+
+async def test_interrupt_waits_for_what_must_be_whole() -> None:
+    steps: list[str] = []
+    started = asyncio.Event()
+
+    async def batch() -> None:
+        steps.append("effect")
+        started.set()
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        steps.append("record")
+
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(finish(batch()))
+        await started.wait()
+        task.cancel()
+    assert task.cancelled()
+    assert steps == ["effect", "record"]
+
+
+async def test_interrupt_does_not_wait_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(flow, "FINISH_TIMEOUT_S", 0.0)
+    stuck, release = asyncio.Event(), asyncio.Event()
+
+    async def batch() -> None:
+        stuck.set()
+        await release.wait()
+
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(finish(batch()))
+        await stuck.wait()
+        task.cancel()
+    assert task.cancelled()
+    release.set()
+    await asyncio.sleep(0)
+
+
+async def test_finish_gives_the_result_and_the_error() -> None:
+    async def good() -> int:
+        return 7
+
+    async def bad() -> int:
+        raise NotFound("gone")
+
+    assert await finish(good()) == 7
+    with pytest.raises(NotFound):
+        await finish(bad())

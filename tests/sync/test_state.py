@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from wikisync.errors import StateError
+from wikisync.model import (
+    Attachment,
+    AttachmentPath,
+    Digest,
+    Format,
+    PageState,
+    Slug,
+    WikiOwner,
+    digest_of,
+)
+from wikisync.sync import state as module
+from wikisync.sync.plan import BasePage
+from wikisync.sync.state import Agreed, PackedText, State, WikiState
+
+OWNER = WikiOwner("project", "docs/handbook")
+HOME = Slug("home")
+FOLDER = "uploads/" + "0123456789abcdef" * 2
+PICTURE = AttachmentPath(f"{FOLDER}/p.png")
+
+
+def agreed(slug: str, text: str, *, remote: str = "") -> Agreed:
+    local, other = digest_of(text), digest_of(remote or text)
+    page = BasePage(Slug(slug), Format.ORG, local, other)
+    return Agreed(page, PackedText.of(text))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "state.db"
+
+
+@pytest.fixture
+def state(path: Path) -> Iterator[State]:
+    with State.open(path) as opened:
+        yield opened
+
+
+@pytest.fixture
+def wiki(state: State) -> WikiState:
+    return state.wiki(OWNER)
+
+
+def test_page_is_remembered_with_both_digests_and_its_text(wiki: WikiState) -> None:
+    one = agreed("home", "text\r\n", remote="text\n")
+    wiki.record([one])
+    assert wiki.base() == {HOME: one.page}
+    assert wiki.text(HOME) == "text\r\n"
+    assert wiki.remote_pages() == {
+        HOME: PageState(HOME, Format.ORG, digest_of("text\n"))
+    }
+
+
+def test_state_survives_closing(path: Path) -> None:
+    with State.open(path) as first:
+        first.wiki(OWNER).record([agreed("home", "text")])
+    with State.open(path) as second:
+        assert second.wiki(OWNER).text(HOME) == "text"
+
+
+def test_text_that_is_not_unicode_is_remembered_too(wiki: WikiState) -> None:
+    wiki.record([agreed("home", "half \ud83d")])
+    assert wiki.text(HOME) == "half \ud83d"
+
+
+def test_dropped_page_is_forgotten(wiki: WikiState) -> None:
+    wiki.record([agreed("home", "a"), agreed("other", "b")])
+    wiki.record(dropped=[HOME])
+    assert set(wiki.base()) == {"other"}
+    assert wiki.text(HOME) is None
+
+
+def test_batch_is_recorded_whole_or_not_at_all(wiki: WikiState) -> None:
+    wiki.record([agreed("home", "old")])
+    broken = Agreed(agreed("x", "x").page, PackedText(None, ""))  # type: ignore[arg-type]
+    with pytest.raises(StateError):
+        wiki.record([agreed("home", "new"), broken])
+    assert wiki.text(HOME) == "old"
+
+
+def test_wikis_of_one_workspace_do_not_mix(state: State) -> None:
+    group = state.wiki(WikiOwner("group", "docs/handbook"))
+    state.wiki(OWNER).record([agreed("home", "project")])
+    group.record([agreed("home", "group")])
+    state.wiki(OWNER).record(dropped=[HOME])
+    assert group.text(HOME) == "group"
+
+
+def test_wiki_of_another_service_is_another_wiki(path: Path) -> None:
+    with State.open(path, service_url="https://one.example.com") as one:
+        one.wiki(OWNER).record([agreed("home", "one")])
+    with State.open(path, service_url="https://two.example.com") as two:
+        assert not two.wiki(OWNER).base()
+
+
+def test_mentions_are_those_of_the_pages_there_are(wiki: WikiState) -> None:
+    wiki.record([agreed("home", f"![p]({PICTURE})"), agreed("b", f"{FOLDER}/b.png")])
+    assert wiki.mentions() == (f"{FOLDER}/b.png", PICTURE)
+    wiki.record(dropped=[Slug("b")])
+    assert wiki.mentions() == (PICTURE,)
+
+
+def test_attachments_are_remembered_and_forgotten(wiki: WikiState) -> None:
+    picture = Attachment(PICTURE, Digest("a" * 64), 7)
+    wiki.record_attachments([picture])
+    assert wiki.attachments() == {PICTURE: picture}
+    wiki.record_attachments(dropped=[PICTURE])
+    assert not wiki.attachments()
+
+
+def test_mark_of_the_wiki_holds_until_the_base_moves(wiki: WikiState) -> None:
+    """Or a wiki that went back to an old state would be taken for the new one."""
+    wiki.remember_remote_tag('W/"1"')
+    assert wiki.remote_tag == 'W/"1"'
+    wiki.record([agreed("home", "text")])
+    assert not wiki.remote_tag
+
+
+def test_first_id_is_noted_and_another_one_is_another_wiki(wiki: WikiState) -> None:
+    assert wiki.is_same_wiki("7")
+    assert wiki.is_same_wiki("7")
+    assert not wiki.is_same_wiki("8")
+
+
+def test_starting_over_forgets_the_old_wiki(wiki: WikiState) -> None:
+    wiki.is_same_wiki("7")
+    wiki.record([agreed("home", "text")])
+    wiki.record_attachments([Attachment(PICTURE, Digest("a" * 64), 7)])
+    wiki.remember_remote_tag("mark")
+    wiki.start_over("8")
+    assert not wiki.base()
+    assert not wiki.attachments()
+    assert not wiki.remote_tag
+    assert wiki.is_same_wiki("8")
+
+
+# -- damage ------------------------------------------------------------------------
+
+
+def test_damaged_file_is_set_aside_and_made_anew(path: Path) -> None:
+    path.write_bytes(b"this is no database at all, " * 100)
+    with State.open(path) as state:
+        assert state.set_aside == path.with_name("state.db.damaged-1")
+        assert not state.wiki(OWNER).base()
+    assert state.set_aside is not None
+    assert state.set_aside.read_bytes().startswith(b"this is no database")
+
+
+def test_second_damaged_file_does_not_replace_the_first(path: Path) -> None:
+    path.with_name("state.db.damaged-1").write_text("the first")
+    path.write_bytes(b"not a database either" * 100)
+    State.open(path).close()
+    assert path.with_name("state.db.damaged-1").read_text() == "the first"
+    assert path.with_name("state.db.damaged-2").exists()
+
+
+def test_damage_in_the_middle_is_noticed_on_opening(path: Path) -> None:
+    with State.open(path) as state:
+        state.wiki(OWNER).record([agreed(f"p{n}", "text" * 99) for n in range(200)])
+    content = bytearray(path.read_bytes())
+    content[len(content) // 3 : len(content) // 2] = b"\xff" * 9000
+    path.write_bytes(content)
+    with State.open(path) as again:
+        assert again.set_aside is not None
+
+
+def test_file_of_a_newer_wikisync_is_left_alone(path: Path) -> None:
+    State.open(path).close()
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(StateError, match="newer wikisync"):
+        State.open(path)
+    assert path.read_bytes() == before
+
+
+def test_older_file_is_brought_up_to_date_step_by_step(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with State.open(path) as state:
+        state.wiki(OWNER).record([agreed("home", "text")])
+    monkeypatch.setattr(module, "SCHEMA_VERSION", 3)
+    steps = {
+        1: lambda c: c.execute("CREATE TABLE two (x)"),
+        2: lambda c: c.execute("ALTER TABLE two ADD COLUMN y"),
+    }
+    monkeypatch.setattr(module, "MIGRATIONS", steps)
+    with State.open(path) as migrated:
+        assert migrated.wiki(OWNER).text(HOME) == "text"
+    connection = sqlite3.connect(path)
+    assert connection.execute("PRAGMA user_version").fetchone() == (3,)
+    assert connection.execute("SELECT x, y FROM two").fetchall() == []
+    connection.close()
+
+
+def test_folder_that_is_missing_is_an_error_with_the_path(tmp_path: Path) -> None:
+    missing = tmp_path / "nowhere" / "state.db"
+    with pytest.raises(StateError, match="nowhere"):
+        State.open(missing)
