@@ -8,6 +8,7 @@ import pytest
 
 from wikisync.errors import FolderError
 from wikisync.folder.descent import (
+    Folders,
     file_status,
     folder_error,
     open_file,
@@ -128,7 +129,11 @@ def test_folder_in_a_files_place_is_named(tmp_path: Path) -> None:
 def test_file_is_read_whole(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "b.md").write_bytes(b"x" * 200_000)
-    with opened_root(tmp_path) as root, opened_file(root, "a/b.md") as descriptor:
+    with (
+        opened_root(tmp_path) as root,
+        Folders(root) as folders,
+        opened_file(folders, "a/b.md") as descriptor,
+    ):
         assert len(read_all(descriptor, "a/b.md")) == 200_000
 
 
@@ -137,3 +142,16 @@ def test_error_of_the_system_is_told_in_words() -> None:
     assert error.message == "cannot write a/b.md: the disk is full"
     assert error.path == "a/b.md"
     assert error.hint
+
+
+def test_folder_stays_open_for_its_neighbours_and_is_closed_at_the_end(
+    tmp_path: Path,
+) -> None:
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    (tmp_path / "a").mkdir()
+    with opened_root(tmp_path) as root, Folders(root) as folders:
+        first = folders.open(["a"], makes=False)
+        assert folders.open(["a"], makes=False) == first
+        folders.open(["b"], makes=True)
+    assert folders.touched == {("a",), ("b",), ()}
+    assert len(list(Path("/proc/self/fd").iterdir())) == before

@@ -48,7 +48,9 @@ def assert_stay_inside(paths: Iterable[str]) -> None:
 
 
 @pytest.mark.parametrize("slug", HOSTILE_SLUGS)
-@pytest.mark.parametrize("page_format", list(Format))
+@pytest.mark.parametrize(
+    "page_format", [Format.MARKDOWN, Format.REST, Format.PLAINTEXT]
+)
 def test_hostile_slug_gets_a_safe_name_and_is_read_back(
     slug: str, page_format: Format
 ) -> None:

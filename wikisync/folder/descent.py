@@ -210,20 +210,55 @@ def open_file(parent: int, name: str, path: str) -> int:
     return descriptor
 
 
+class Folders:
+    """Opens folders below a root, keeps the last one, remembers the touched ones."""
+
+    def __init__(self, root: int) -> None:
+        self._root = root
+        self._last: tuple[list[str], int] | None = None
+        self.touched: set[tuple[str, ...]] = set()
+
+    def __enter__(self) -> Folders:
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        self._close()
+
+    def open(self, parts: list[str], *, makes: bool) -> int:
+        """A folder's descriptor, good until the next call."""
+        if self._last is None or self._last[0] != parts:
+            made: set[tuple[str, ...]] = set()
+            descriptor = open_folder(self._root, parts, made=made if makes else None)
+            self._close()
+            self._last = parts, descriptor
+            self.touched |= {tuple(parts), *(way[:-1] for way in made)}
+        return self._last[1]
+
+    def fsync(self) -> None:
+        """Bring the entries of the touched folders to the disk, inner ones first."""
+        for way in sorted(self.touched, reverse=True):
+            descriptor = open_folder(self._root, way)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+
+    def _close(self) -> None:
+        if self._last is not None:
+            os.close(self._last[1])
+            self._last = None
+
+
 @contextmanager
-def opened_file(root: int, path: str) -> Iterator[int]:
-    """A file below a folder, open for reading.
+def opened_file(folders: Folders, path: str) -> Iterator[int]:
+    """A file below the folders' root, open for reading.
 
     Raises:
         FileNotFoundError: nothing is there.
         FolderError: a link is on the way, or it cannot be read.
     """
-    *folders, name = split_path(path)
-    parent = open_folder(root, folders)
-    try:
-        descriptor = open_file(parent, name, path)
-    finally:
-        os.close(parent)
+    *parts, name = split_path(path)
+    descriptor = open_file(folders.open(parts, makes=False), name, path)
     try:
         yield descriptor
     finally:

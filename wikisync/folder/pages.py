@@ -15,7 +15,7 @@ from pathlib import Path
 
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder.clashes import PathBook
-from wikisync.folder.descent import opened_file, opened_root, read_all
+from wikisync.folder.descent import Folders, opened_file, opened_root, read_all
 from wikisync.folder.naming import PATH_BYTES_MAX, parse_path
 from wikisync.folder.probe import Folding, probe_folding
 from wikisync.folder.scan import PageFile, ScannedFolder, scan_pages
@@ -75,9 +75,9 @@ class PageFolder:
         problems = list(scanned.problems)
         unreadable = set(scanned.duplicates)
         seen: dict[str, _Seen] = {}
-        with opened_root(self._root) as root:
+        with opened_root(self._root) as root, Folders(root) as folders:
             for file in scanned.pages:
-                found = self._digest(root, file)
+                found = self._digest(folders, file)
                 if isinstance(found, Problem):
                     problems.append(found)
                     unreadable.add(file.slug)
@@ -109,9 +109,9 @@ class PageFolder:
         path = (self._paths or {}).get(slug)
         if path is None:
             return None
-        with opened_root(self._root) as root:
+        with opened_root(self._root) as root, Folders(root) as folders:
             try:
-                content = _read_bytes(root, path)
+                content = _read_bytes(folders, path)
             except FileNotFoundError:
                 return None
         text = decode_page(content, path)
@@ -212,7 +212,7 @@ class PageFolder:
         self._known_paths()[page.slug] = path
         return Page(page.slug, page.format, page.content, title_of(page.slug))
 
-    def _digest(self, root: int, file: PageFile) -> _Seen | Problem | None:
+    def _digest(self, folders: Folders, file: PageFile) -> _Seen | Problem | None:
         """A page file's digest; None where the file has just gone."""
         status = (file.size, file.mtime_ns, file.ctime_ns, file.inode)
         known = self._seen.get(file.path)
@@ -220,7 +220,7 @@ class PageFolder:
             return known
         started_ns = time.time_ns()
         try:
-            content = _read_bytes(root, file.path)
+            content = _read_bytes(folders, file.path)
         except FileNotFoundError:
             return None
         except FolderError as exc:
@@ -277,8 +277,8 @@ def title_of(slug: Slug) -> str:
     return slug.rpartition("/")[2].replace("-", " ")
 
 
-def _read_bytes(root: int, path: str) -> bytes:
-    with opened_file(root, path) as descriptor:
+def _read_bytes(folders: Folders, path: str) -> bytes:
+    with opened_file(folders, path) as descriptor:
         if os.fstat(descriptor).st_size > PAGE_BYTES_MAX:
             raise FolderError(
                 f"{path} is larger than {PAGE_BYTES_MAX >> 20} MiB",

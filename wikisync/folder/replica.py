@@ -13,7 +13,12 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 from wikisync.errors import FolderError, NotFound
-from wikisync.folder.descent import folder_error, opened_file, opened_root
+from wikisync.folder.descent import (
+    Folders,
+    folder_error,
+    opened_file,
+    opened_root,
+)
 from wikisync.folder.naming import attachment_path
 from wikisync.folder.pages import PageFolder, WrittenPage
 from wikisync.folder.scan import PageFile, ScannedFolder, scan_pages
@@ -147,7 +152,8 @@ class FolderReplica:
         try:
             with (
                 opened_root(self._root) as root,
-                opened_file(root, path) as descriptor,
+                Folders(root) as folders,
+                opened_file(folders, path) as descriptor,
             ):
                 while chunk := await finish_in_thread(_read, descriptor, path):
                     yield chunk
@@ -200,7 +206,11 @@ def _attachment_in(root_path: Path, path: AttachmentPath) -> Attachment | None:
     digest = hashlib.sha256()
     size = 0
     try:
-        with opened_root(root_path) as root, opened_file(root, path) as descriptor:
+        with (
+            opened_root(root_path) as root,
+            Folders(root) as folders,
+            opened_file(folders, path) as descriptor,
+        ):
             while chunk := _read(descriptor, path):
                 digest.update(chunk)
                 size += len(chunk)

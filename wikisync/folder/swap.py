@@ -27,6 +27,7 @@ from pathlib import Path
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder.descent import (
     WHOLE_DISK,
+    Folders,
     file_status,
     folder_error,
     open_file,
@@ -135,7 +136,7 @@ class FolderWriter:
         order = sorted(range(len(writes)), key=lambda index: writes[index].path)
         staged = [self._stage(writes[index]) for index in order]
         self._bring_to_disk(len(staged), lambda: self._fsync_files(staged))
-        with _Folders(self._root) as folders:
+        with Folders(self._root) as folders:
             for index, temporary in zip(order, staged, strict=True):
                 write = writes[index]
                 try:
@@ -155,7 +156,7 @@ class FolderWriter:
             FolderError: it cannot be removed.
         """
         *parts, name = split_path(path)
-        with _Folders(self._root) as folders:
+        with Folders(self._root) as folders:
             try:
                 parent = folders.open(parts, makes=False)
             except FileNotFoundError as exc:
@@ -176,7 +177,7 @@ class FolderWriter:
             FolderError: it cannot be read.
         """
         *parts, name = split_path(path)
-        with _Folders(self._root) as folders:
+        with Folders(self._root) as folders:
             try:
                 parent = folders.open(parts, makes=False)
             except FileNotFoundError as exc:
@@ -192,7 +193,7 @@ class FolderWriter:
         temporary, descriptor = self._new_temporary(path)
 
         def give_name() -> None:
-            with _Folders(self._root) as folders:
+            with Folders(self._root) as folders:
                 self._give_name(temporary, path, expected, folders)
                 folders.fsync()
 
@@ -217,7 +218,7 @@ class FolderWriter:
         return name, descriptor
 
     def _give_name(
-        self, temporary: str, path: str, expected: Expected, folders: _Folders
+        self, temporary: str, path: str, expected: Expected, folders: Folders
     ) -> None:
         *parts, name = split_path(path)
         parent = folders.open(parts, makes=True)
@@ -346,45 +347,6 @@ def _write_all(descriptor: int, content: bytes, path: str) -> None:
             rest = rest[os.write(descriptor, rest) :]
         except OSError as exc:
             raise folder_error("write", path, exc) from exc
-
-
-class _Folders:
-    """Opens folders below a root, keeps the last one, remembers the touched ones."""
-
-    def __init__(self, root: int) -> None:
-        self._root = root
-        self._last: tuple[list[str], int] | None = None
-        self.touched: set[tuple[str, ...]] = set()
-
-    def __enter__(self) -> _Folders:
-        return self
-
-    def __exit__(self, *args: object) -> None:
-        self._close()
-
-    def open(self, parts: list[str], *, makes: bool) -> int:
-        """A folder's descriptor, good until the next call."""
-        if self._last is None or self._last[0] != parts:
-            made: set[tuple[str, ...]] = set()
-            descriptor = open_folder(self._root, parts, made=made if makes else None)
-            self._close()
-            self._last = parts, descriptor
-            self.touched |= {tuple(parts), *(way[:-1] for way in made)}
-        return self._last[1]
-
-    def fsync(self) -> None:
-        """Bring the entries of the touched folders to the disk, inner ones first."""
-        for way in sorted(self.touched, reverse=True):
-            descriptor = open_folder(self._root, way)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
-
-    def _close(self) -> None:
-        if self._last is not None:
-            os.close(self._last[1])
-            self._last = None
 
 
 def _check_expected(
