@@ -125,7 +125,7 @@ def command(
                 progress=progress,
             )
         )
-        exported = _build(
+        exported = build(
             client,
             pulled,
             output,
@@ -135,7 +135,7 @@ def command(
             theme_options=options,
             progress=progress,
         )
-    return _report(console, exported, is_strict=strict, as_json=as_json)
+    return show_report(console, exported, is_strict=strict, as_json=as_json)
 
 
 async def pull(
@@ -171,17 +171,24 @@ async def pull(
     return pulled
 
 
-def _build(
+def build(
     client: Client,
     pulled: Pulled,
     output: Path,
     cache: Path,
     *,
-    title: str | None,
-    theme: str,
-    theme_options: Mapping[str, object],
+    title: str | None = None,
+    theme: str = "default",
+    theme_options: Mapping[str, object] | None = None,
     progress: Progress,
 ) -> Exported:
+    """Make the site of what was pulled.
+
+    Raises:
+        Halted: a brake left no wiki to show.
+        UsageError: there is no wiki with pages.
+        SiteError: the theme or the output folder cannot be used.
+    """
     from wikisync.site.build import build_site
     from wikisync.site.model import SiteOptions, WikiSource
 
@@ -207,7 +214,7 @@ def _build(
     options: SiteOptions = SiteOptions(
         title=title or site_title([one.wiki for one in pulled.wikis], client),
         theme=theme,
-        theme_options=theme_options,
+        theme_options=theme_options or {},
     )
     report = build_site(
         sources, output, options, cache=cache / SITE_FOLDER, progress=progress
@@ -330,9 +337,18 @@ def _theme_value(text: str) -> object:
 # -- the report --------------------------------------------------------------------
 
 
-def _report(
-    console: Console, exported: Exported, *, is_strict: bool, as_json: bool
+def show_report(
+    console: Console,
+    exported: Exported,
+    *,
+    is_strict: bool = False,
+    as_json: bool = False,
 ) -> int:
+    """Print what an export did and give its exit code.
+
+    Raises:
+        Halted: a brake stopped at least one wiki; everything else is printed.
+    """
     from wikisync.cli.pulling import show_problems
 
     show_problems(console, exported.problems, exported.pulled.skipped)

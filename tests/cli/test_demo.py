@@ -1,0 +1,54 @@
+"""``wikisync demo``: the user guide from the service to a website."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from wikisync.cli.demo import guide_folder
+from wikisync.cli.main import main
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    output = tmp_path_factory.mktemp("demo") / "site"
+    assert main(["demo", "--output", str(output)]) == 0
+    return output
+
+
+def test_both_wikis_of_the_guide_are_in_the_site(site: Path) -> None:
+    assert (site / "docs/-/wikis/house-rules.html").is_file()
+    assert (site / "docs/handbook/-/wikis/formats/org.html").is_file()
+
+
+def test_the_only_broken_link_is_the_one_on_purpose(site: Path) -> None:
+    """The guide is a test input: a second broken link is a mistake in it."""
+    report = json.loads((site / "-/report.json").read_text(encoding="utf-8"))
+    links = [(link["slug"], link["href"]) for link in report["broken_links"]]
+    assert links == [("export/broken-links", "a-page-that-nobody-wrote")]
+    assert report["problems"] == []
+
+
+def test_the_guide_has_pages_of_all_four_formats() -> None:
+    pages = [path for path in guide_folder().rglob("*") if path.is_file()]
+    suffixes = {path.suffix for path in pages}
+    assert {".md", ".rdoc", ".asciidoc", ".org"} <= suffixes
+    assert len(pages) > 24
+
+
+def test_running_the_demo_again_updates_the_same_site(
+    site: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["demo", "--output", str(site)]) == 0
+    assert "index.html" in capsys.readouterr().out
+
+
+def test_a_folder_with_other_files_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "thesis.txt").write_text("all my work")
+    assert main(["demo", "--output", str(tmp_path)]) == 1
+    assert (tmp_path / "thesis.txt").read_text() == "all my work"
+    assert "hint" in capsys.readouterr().err

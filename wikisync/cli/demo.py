@@ -1,0 +1,96 @@
+"""``wikisync demo``: the whole way on this machine, with nothing set up.
+
+The embedded service is started with the user guide in it, every wiki of it is
+exported over the REST API, and the service is stopped again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from wikisync.cli.context import Selection
+from wikisync.errors import ServiceError
+
+if TYPE_CHECKING:
+    from wikisync.api.client import Client
+    from wikisync.cli.console import Console
+    from wikisync.cli.pulling import Pulled
+    from wikisync.progress import Progress
+
+GUIDE_FOLDER = "sample-site"
+SITE_TITLE = "wikisync"
+
+
+@click.command(name="demo")
+@click.option(
+    "-o",
+    "--output",
+    default=Path("demo/site"),
+    show_default=True,
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Folder of the website.",
+)
+@click.pass_obj
+def command(console: Console, output: Path) -> int:
+    """Export the user guide from an embedded service and say where the site is."""
+    from wikisync.cli.export import build, check_output, held_cache, show_report
+
+    check_output(output)
+    # another port each time makes another service of it, so nothing is kept
+    with (
+        tempfile.TemporaryDirectory(prefix="wikisync-demo-") as name,
+        console.progress() as progress,
+    ):
+        data, cache = Path(name, "service"), Path(name, "cache")
+        with held_cache(cache):
+            client, pulled = asyncio.run(serve_and_pull(data, cache, progress))
+            exported = build(
+                client, pulled, output, cache, title=SITE_TITLE, progress=progress
+            )
+    code = show_report(console, exported)
+    console.result(exported.index.resolve().as_uri())
+    return code
+
+
+async def serve_and_pull(
+    data: Path, cache: Path, progress: Progress
+) -> tuple[Client, Pulled]:
+    """Run the service as long as it takes to read all its wikis."""
+    from wikisync.api.client import Client
+    from wikisync.cli.export import pull
+    from wikisync.service.server import running_service
+
+    progress.start("start the service", None)
+    async with running_service(data) as running:
+        loaded = await running.load_folder(guide_folder())
+        client = Client(running.url, loaded.token)
+        pulled = await pull(
+            client,
+            Selection(is_all=True),
+            cache,
+            allow_emptying=False,
+            progress=progress,
+        )
+    return client, pulled
+
+
+def guide_folder() -> Path:
+    """The guide of an installed wheel, else that of the checkout.
+
+    Raises:
+        ServiceError: neither is there.
+    """
+    package = Path(__file__).resolve().parent.parent
+    for place in (package / GUIDE_FOLDER, package.parent / GUIDE_FOLDER):
+        if place.is_dir():
+            return place
+    raise ServiceError(
+        "the user guide did not come with this installation",
+        hint="install wikisync again from its wheel or its checkout",
+    )
