@@ -71,6 +71,27 @@ def test_change_gives_the_files_it_says(
     assert paths == sorted(paths, key=str.encode)
 
 
+@pytest.mark.parametrize("path", ["a", "a/b/c"])
+def test_nothing_is_replaced_that_was_not_removed(tmp_path: Path, path: str) -> None:
+    repository = WikiRepository(tmp_path / "r.git")
+    write(repository, {"a/b": b"kept"})
+
+    with pytest.raises(GitRefused):
+        write(repository, {path: b""})
+
+    assert contents(repository) == {"a/b": b"kept"}
+
+
+def test_removing_a_file_never_takes_a_directory(tmp_path: Path) -> None:
+    repository = WikiRepository(tmp_path / "r.git")
+    write(repository, {"a/b": b"kept"})
+
+    change = Change("m", removes=frozenset({"a"}))
+    repository.change(lambda _tree: change, AUTHOR)
+
+    assert contents(repository) == {"a/b": b"kept"}
+
+
 def test_file_and_directory_of_one_name_are_refused(tmp_path: Path) -> None:
     repository = WikiRepository(tmp_path / "r.git")
 

@@ -93,11 +93,12 @@ async def load_folder(
         wiki = service.wiki(kind, owner_id)
         name = Author(author.name, author.email)
         try:
-            kept += await asyncio.to_thread(
+            edited = await asyncio.to_thread(
                 load_wiki, wiki.repository, source.files, name
             )
         except (OSError, GitRefused) as error:
             raise ServiceError(f"cannot load {root / entry.wiki}: {error}") from error
+        kept += [f"{entry.path}: {path}" for path in edited]
     return LoadedFolder(token, tuple(owners), tuple(ignored), tuple(kept))
 
 

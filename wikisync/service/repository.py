@@ -368,37 +368,51 @@ def _edit_tree(
             below.setdefault(name, {})[rest] = file
         else:
             here[name] = file
+    present = _present(repository, tree)
     builder = (
         repository.TreeBuilder(pygit2.Oid(raw=tree))
         if tree
         else repository.TreeBuilder()
     )
-    present = {name: (mode, raw) for name, mode, raw in _present(repository, tree)}
-    became_directory: set[str] = set()
-    for name, inner in below.items():
-        mode, raw = present.get(name, (0, b""))
-        subtree = _edit_tree(repository, raw if mode == DIRECTORY_MODE else None, inner)
-        if subtree is not None:
-            builder.insert(name, pygit2.Oid(raw=subtree), DIRECTORY_MODE)
-            became_directory.add(name)
-        elif mode == DIRECTORY_MODE:
-            builder.remove(name)
+    # files go first and come last, so that a directory may take a file's place
+    # or give it up, but nothing is ever replaced that was not removed
     for name, file in here.items():
-        if file is not None and name in became_directory:
-            raise ValueError(f"{name} cannot be a file and a directory")
-        if file is not None:
-            builder.insert(name, pygit2.Oid(raw=file.blob), file.mode)
-        elif name in present and name not in became_directory:
+        if file is None and name in present and not _is_directory(present[name]):
             builder.remove(name)
+            del present[name]
+    for name, inner in below.items():
+        entry = present.get(name)
+        if entry is not None and not _is_directory(entry):
+            if any(file is not None for file in inner.values()):
+                raise ValueError(f"{name} is a file and cannot be a directory")
+            continue
+        subtree = _edit_tree(repository, entry[1] if entry else None, inner)
+        if subtree is not None:
+            present[name] = DIRECTORY_MODE, subtree
+            builder.insert(name, pygit2.Oid(raw=subtree), DIRECTORY_MODE)
+        elif entry is not None:
+            builder.remove(name)
+            del present[name]
+    for name, file in here.items():
+        if file is None:
+            continue
+        if name in present and _is_directory(present[name]):
+            raise ValueError(f"{name} is a directory and cannot be a file")
+        builder.insert(name, pygit2.Oid(raw=file.blob), file.mode)
     return bytes(builder.write().raw) if len(builder) else None
+
+
+def _is_directory(entry: tuple[int, bytes]) -> bool:
+    return entry[0] == DIRECTORY_MODE
 
 
 def _present(
     repository: pygit2.Repository, tree: bytes | None
-) -> list[tuple[str, int, bytes]]:
+) -> dict[str, tuple[int, bytes]]:
+    """A tree's entries: name to mode and raw object id."""
     if tree is None:
-        return []
-    return [
-        (name.decode("utf-8", "surrogateescape"), mode, raw)
+        return {}
+    return {
+        name.decode("utf-8", "surrogateescape"): (mode, raw)
         for name, mode, raw in _entries(repository, tree)
-    ]
+    }

@@ -1,0 +1,169 @@
+"""``wikisync serve`` as a process: what it prints, refuses, and how it stops."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from wikisync.cli.serve import export_selection
+from wikisync.model import WikiOwner
+
+
+@contextmanager
+def serving(*arguments: str | Path) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "wikisync", "serve", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def url_line(process: subprocess.Popen[str]) -> list[str]:
+    """Everything on stdout up to the line with the URL."""
+    assert process.stdout is not None
+    lines: list[str] = []
+    for line in process.stdout:
+        lines.append(line.strip())
+        if line.startswith("url: "):
+            break
+    return lines
+
+
+def version(url: str, token: str) -> int:
+    request = urllib.request.Request(
+        f"{url}/api/v4/version", headers={"PRIVATE-TOKEN": token}
+    )
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        return int(answer.status)
+
+
+def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "wikisync", "serve", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    wikis = tmp_path / "wikis"
+    for name in ("group", "book"):
+        (wikis / name).mkdir(parents=True)
+        (wikis / name / "home.md").write_text("# Home")
+    (wikis / "service.toml").write_text(
+        '[[group]]\npath = "docs"\nwiki = "group"\n'
+        '[[project]]\npath = "docs/handbook"\nwiki = "book"\n'
+    )
+    return wikis
+
+
+def test_serve_prints_url_and_token_and_how_to_export(
+    tmp_path: Path, folder: Path
+) -> None:
+    with serving("--data", tmp_path / "data", "--load", folder) as process:
+        token, url = (line.partition(": ")[2] for line in url_line(process))
+        status = version(url, token)
+        process.send_signal(signal.SIGTERM)
+        _stdout, stderr = process.communicate(timeout=20)
+
+    assert status == 200
+    assert process.returncode == 0
+    assert "loaded the wiki of project docs/handbook" in stderr
+    assert f"wikisync export {url} --group docs --all -o site" in stderr
+    assert "Traceback" not in stderr
+
+
+def test_second_start_shows_no_token_but_how_to_get_one(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with serving("--data", data) as process:
+        assert len(url_line(process)) == 2
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=20)
+    first_code = process.returncode
+
+    with serving("--data", data) as process:
+        lines = url_line(process)
+        process.send_signal(signal.SIGINT)
+        _stdout, stderr = process.communicate(timeout=20)
+
+    assert first_code == 0
+    assert re.fullmatch(r"url: http://127\.0\.0\.1:\d+", lines[0])
+    assert f"wikisync serve --data {data} --new-token" in stderr
+
+
+def test_new_token_is_printed_when_asked_for(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with serving("--data", data) as process:
+        old = url_line(process)[0]
+
+    with serving("--data", data, "--new-token") as process:
+        token, url = (line.partition(": ")[2] for line in url_line(process))
+        status = version(url, token)
+
+    assert status == 200
+    assert token not in old
+
+
+def test_token_is_shown_even_when_loading_fails(tmp_path: Path) -> None:
+    result = run("--data", tmp_path / "data", "--load", tmp_path / "nowhere")
+
+    assert result.returncode == 1
+    assert result.stdout.startswith("token: glpat-")
+    assert "error: no folder" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_address_of_other_machines_needs_to_be_allowed(tmp_path: Path) -> None:
+    result = run("--data", tmp_path / "data", "--host", "0.0.0.0")
+
+    assert result.returncode == 2
+    assert "--allow-remote" in result.stderr
+    assert not (tmp_path / "data").exists()
+
+
+def test_allowed_address_is_served_with_a_warning(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with serving("--data", data, "--host", "0.0.0.0", "--allow-remote") as process:
+        lines = url_line(process)
+        process.send_signal(signal.SIGTERM)
+        _stdout, stderr = process.communicate(timeout=20)
+
+    assert lines[-1].startswith("url: http://0.0.0.0:")
+    assert "nothing on the way is encrypted" in stderr.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("owners", "flags"),
+    [
+        ([], ""),
+        ([("project", "a/b")], "--project a/b -o site"),
+        ([("group", "a"), ("project", "a/b")], "--group a --all -o site"),
+        (
+            [("group", "a"), ("group", "a/x"), ("project", "c/d")],
+            "--group a --all --project c/d -o site",
+        ),
+    ],
+)
+def test_export_line_takes_in_every_wiki(
+    owners: list[tuple[str, str]], flags: str
+) -> None:
+    found = [WikiOwner(kind, path) for kind, path in owners]  # type: ignore[arg-type]
+
+    assert export_selection(found) == flags

@@ -1,0 +1,88 @@
+"""service.toml: every wrong key is named with its place."""
+
+from __future__ import annotations
+
+import pytest
+
+from wikisync.errors import ServiceError
+from wikisync.service.access import Level
+from wikisync.service.manifest import level_of, parse_manifest
+
+GOOD = """
+[[user]]
+username = "dana"
+admin = true
+
+[[group]]
+path = "docs"
+wiki = "docs"
+members = { dana = "planner" }
+
+[[project]]
+path = "docs/handbook"
+description = "A book"
+visibility = "internal"
+wiki = "handbook"
+archived = true
+"""
+
+
+def test_manifest_is_read() -> None:
+    manifest = parse_manifest(GOOD, "service.toml")
+
+    assert manifest.user[0].admin
+    assert manifest.group[0].members == {"dana": "planner"}
+    assert manifest.project[0].visibility == "internal"
+    assert (manifest.group[0].visibility, manifest.project[0].wiki) == (
+        "private",
+        "handbook",
+    )
+
+
+def test_role_is_a_level() -> None:
+    assert level_of("maintainer") == Level.MAINTAINER
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        ("[[projcet]]\npath = 'a/b'", "projcet: no such key", "did you mean project?"),
+        (
+            "[[project]]\npath = 'a/b'\nvisiblity = 'public'",
+            "project[0].visiblity: no such key",
+            "did you mean visibility?",
+        ),
+        (
+            "[[project]]\npath = 'a/b'\nvisibility = 'secret'",
+            "project[0].visibility: invalid enum value 'secret'",
+            None,
+        ),
+        ("[[group]]\nname = 'x'", "group[0]: object missing required field", None),
+        ("[[group]]\npath = 5", "group[0].path: expected `str`, got `int`", None),
+        (
+            "[[group]]\npath = '../x'",
+            "group[0].path: '../x' is not a path",
+            "use letters",
+        ),
+        (
+            "[[group]]\npath = 'a'\n[[project]]\npath = 'A'",
+            "project[0].path: A comes twice",
+            None,
+        ),
+        (
+            "[[group]]\npath = 'a'\nmembers = { eve = 'guest' }",
+            "group[0].members.eve: no such user",
+            "add [[user]]",
+        ),
+        ("[[group", "service.toml is not TOML", None),
+    ],
+)
+def test_wrong_manifest_names_the_place(
+    text: str, message: str, hint: str | None
+) -> None:
+    with pytest.raises(ServiceError) as error:
+        parse_manifest(text, "service.toml")
+
+    assert error.value.message.startswith("service.toml")
+    assert message in error.value.message
+    assert (error.value.hint or "").startswith(hint or "")
