@@ -1,0 +1,79 @@
+"""The cache file: kept on errors, thrown away when damaged, held by one build."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from wikisync.errors import SiteError
+from wikisync.site.cache import CACHE_NAME, SPARE_ROWS, Cache, open_cache
+
+
+def test_rows_and_notes_are_there_in_the_next_build(tmp_path: Path) -> None:
+    with open_cache(tmp_path / "new" / "cache") as cache:
+        cache.store("parsed", b"k", b"facts", b"body")
+        cache.note(b"n", b"value")
+    with open_cache(tmp_path / "new" / "cache") as cache:
+        assert cache.facts("parsed", b"k") == b"facts"
+        assert cache.body("parsed", b"k") == b"body"
+        assert cache.state(b"n") == b"value"
+        assert cache.facts("finished", b"k") is None
+        assert cache.state(b"m") is None
+
+
+def interrupted(cache: Cache) -> None:
+    cache.store("parsed", b"k", b"facts", b"body")
+    raise KeyboardInterrupt
+
+
+def test_work_of_an_interrupted_build_is_kept(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), open_cache(tmp_path) as cache:
+        interrupted(cache)
+    with open_cache(tmp_path) as cache:
+        assert cache.facts("parsed", b"k") == b"facts"
+
+
+def test_file_that_is_no_database_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / CACHE_NAME).write_bytes(b"x" * 5000)
+    with open_cache(tmp_path) as cache:
+        cache.note(b"n", b"value")
+        assert cache.state(b"n") == b"value"
+
+
+def test_cache_of_another_version_is_emptied(tmp_path: Path) -> None:
+    with open_cache(tmp_path) as cache:
+        cache.note(b"n", b"value")
+    with sqlite3.connect(tmp_path / CACHE_NAME) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    with open_cache(tmp_path) as cache:
+        assert cache.state(b"n") is None
+
+
+def test_sweep_keeps_what_is_used_once_the_rest_is_much(tmp_path: Path) -> None:
+    keys = [b"%d" % number for number in range(SPARE_ROWS + 10)]
+    with open_cache(tmp_path) as cache:
+        for key in keys:
+            cache.store("finished", key, b"", b"")
+        cache.sweep("finished", keys[:4])
+        left = [cache.facts("finished", key) for key in keys]
+    assert left == [b""] * 4 + [None] * (SPARE_ROWS + 6)
+
+
+def test_sweep_of_little_waste_is_left_for_later(tmp_path: Path) -> None:
+    """A page that is put back as it was need not be parsed again."""
+    with open_cache(tmp_path) as cache:
+        cache.store("finished", b"old", b"", b"")
+        cache.sweep("finished", [])
+        assert cache.facts("finished", b"old") == b""
+
+
+def test_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with (
+        pytest.raises(SiteError, match="cannot make the cache folder"),
+        open_cache(tmp_path / "file" / "cache"),
+    ):
+        pass

@@ -1,0 +1,88 @@
+"""The promise of the cache: whatever was edited, the next build equals a clean one."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.site.sites import Studio
+
+FILES = (
+    "home.md",
+    "_sidebar.md",
+    "a.md",
+    "A.md",
+    "a/b.md",
+    "a/c.org",
+    "a/b/d.rdoc",
+    "x y.md",
+    "uploads/0123456789abcdef0123456789abcdef/f.txt",
+    "uploads/0123456789abcdef0123456789abcdef/g.png",
+)
+PHRASES = (
+    "# Title one",
+    "## Part",
+    "plain words",
+    "[a](a)",
+    "[part](a#part)",
+    "[[a/b]]",
+    "[up](../home)",
+    "[other](https://gitlab.example.com/docs/two/-/wikis/a)",
+    "[part there](https://gitlab.example.com/docs/one/-/wikis/a/b#part)",
+    "![f](uploads/0123456789abcdef0123456789abcdef/g.png)",
+    "[f](uploads/0123456789abcdef0123456789abcdef/f.txt)",
+    "::include{file=a.md}",
+    "`code`",
+)
+TEXTS = st.tuples(
+    st.sampled_from(["", "---\ntitle: New\n---\n", "---\ntags: [t]\n---\n"]),
+    st.lists(st.sampled_from(PHRASES), max_size=5),
+).map(lambda pair: pair[0] + "\n\n".join(pair[1]) + "\n")
+EDITS = st.lists(
+    st.tuples(
+        st.sampled_from(["docs/one", "docs/two"]),
+        st.sampled_from(FILES),
+        st.none() | TEXTS,
+    ),
+    min_size=1,
+    max_size=8,
+)
+"""Wiki, file, and its new text; None removes the file."""
+
+
+def apply_edits(studio: Studio, edits: list[tuple[str, str, str | None]]) -> None:
+    for wiki, name, text in edits:
+        path = studio.root / "wikis" / wiki / name
+        path.unlink(missing_ok=True)
+        if text is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+
+
+@given(first=EDITS, later=st.lists(EDITS, min_size=1, max_size=3))
+@settings(
+    max_examples=12,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+def test_build_after_any_edits_equals_a_clean_build(
+    first: list[tuple[str, str, str | None]],
+    later: list[list[tuple[str, str, str | None]]],
+) -> None:
+    """Byte for byte, with templates that print all that they are given."""
+    root = Path(tempfile.mkdtemp())
+    studio = Studio(root)
+    studio.add("", "docs/one")
+    studio.add("", "docs/two", visibility="public")
+    studio.show_all()
+    studio.set(url="https://docs.example.com")
+    for edits in [first, *later]:
+        apply_edits(studio, edits)
+        studio.build()
+    built, clean = studio.files(), studio.clean_build()
+    shutil.rmtree(root)
+    assert built == clean

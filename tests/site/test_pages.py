@@ -1,0 +1,104 @@
+"""What a page's template gets, seen through templates that print it."""
+
+from __future__ import annotations
+
+from tests.site.sites import Studio
+from wikisync.markup.record import TocEntry
+from wikisync.site.pages import BACKLINKS_MAX, toc_tree
+
+
+def shape(entries: list[tuple[int, str]]) -> str:
+    nodes = toc_tree(TocEntry(level, name, name) for level, name in entries)
+    return "".join(map(drawn, nodes))
+
+
+def drawn(node: object) -> str:
+    children = "".join(map(drawn, node.children))  # type: ignore[attr-defined]
+    return f"{node.id}({children})" if children else f"{node.id} "  # type: ignore[attr-defined]
+
+
+def test_headings_nest_by_their_levels() -> None:
+    assert shape([(1, "a"), (2, "b"), (3, "c"), (2, "d")]) == "a(b(c )d )"
+
+
+def test_skipped_level_is_no_step_and_order_is_kept() -> None:
+    assert shape([(3, "a"), (1, "b"), (4, "c"), (2, "d")]) == "a b(c d )"
+
+
+def test_page_knows_its_address_on_the_service(studio: Studio) -> None:
+    studio.add("-- home.md --\nx\n-- dir/C# 100%25.md --\nx\n")
+    studio.build()
+    page = studio.read("dir/C# 100%.html")
+    web = "https://gitlab.example.com/docs/handbook/-/wikis/dir/C%23%20100%25"
+    assert f'href="{web}"' in page
+    assert f'href="{web}/edit"' in page
+
+
+def test_page_of_a_wiki_of_unknown_address_has_no_edit_link(studio: Studio) -> None:
+    studio.add("-- home.md --\nx\n", web_url="")
+    studio.build()
+    assert "/edit" not in studio.read("index.html")
+
+
+def test_summary_is_the_begin_of_the_text_without_the_heading(studio: Studio) -> None:
+    studio.add("-- home.md --\n# Heading\n\n" + "many words " * 40 + "\n")
+    studio.build()
+    page = studio.read("index.html")
+    assert '<meta name="description" content="many words many' in page
+    assert ' …">' in page
+
+
+def test_description_of_the_front_matter_comes_first(studio: Studio) -> None:
+    studio.add("-- home.md --\n---\ndescription: Said so.\n---\nx\n")
+    studio.build()
+    assert 'name="description" content="Said so."' in studio.read("index.html")
+
+
+def test_plain_home_is_called_as_the_service_calls_it(studio: Studio) -> None:
+    studio.add("-- home.md --\nx\n")
+    studio.build()
+    assert "<title>Home · Docs</title>" in studio.read("index.html")
+
+
+def test_backlinks_of_a_popular_page_are_capped(studio: Studio) -> None:
+    studio.show_all()
+    folder = studio.add("-- home.md --\nx\n")
+    for number in range(BACKLINKS_MAX + 5):
+        (folder / f"p{number}.md").write_text("[h](home)")
+    studio.build()
+    back = studio.read("index.html").partition("BACK ")[2].partition("NAV")[0]
+    assert back.count("PageRef(") == BACKLINKS_MAX
+
+
+def test_page_does_not_link_back_to_itself(studio: Studio) -> None:
+    studio.show_all()
+    studio.add("-- home.md --\n[me](home) [[home]]\n")
+    studio.build()
+    assert "BACK ()" in studio.read("index.html")
+
+
+def test_right_to_left_follows_the_language(studio: Studio) -> None:
+    studio.set(lang="fa-IR")
+    studio.add("-- home.md --\nx\n")
+    studio.build()
+    assert '<html lang="fa-IR" dir="rtl"' in studio.read("index.html")
+
+
+def test_canonical_address_is_the_sites_own(studio: Studio) -> None:
+    studio.set(url="https://docs.example.com/w/")
+    studio.add("-- home.md --\nx\n-- a b.md --\nx\n")
+    studio.build()
+    assert 'rel="canonical" href="https://docs.example.com/w/a%20b.html"' in (
+        studio.read("a b.html")
+    )
+
+
+def test_wikis_of_one_title_are_told_apart_by_their_path(studio: Studio) -> None:
+    studio.show_all()
+    studio.add("-- home.md --\nx\n", "a/wiki")
+    link = "[x](https://gitlab.example.com/a/wiki/-/wikis/home)"
+    studio.add(f"-- home.md --\n{link}\n", "b/wiki")
+    studio.build()
+    assert "wiki='Wiki (b/wiki)'" in studio.read("a/wiki/-/wikis/index.html").replace(
+        "&#39;", "'"
+    )

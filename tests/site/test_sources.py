@@ -1,0 +1,77 @@
+"""Folders by digest: what is read again, what is a problem."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from tests.site.sites import wiki_source
+from tests.support.archive import unpack
+from wikisync.model import Slug, digest_of
+from wikisync.site.cache import open_cache
+from wikisync.site.sources import SETTLED_NS, ScannedWiki, read_file, scan_wiki
+
+WRITTEN_NS = 1_700_000_000_000_000_000
+
+
+def scanned(folder: Path, *, after_ns: int = 10 * SETTLED_NS) -> ScannedWiki:
+    """The folder, all its files written at once, so long after."""
+    for path in folder.rglob("*"):
+        os.utime(path, ns=(WRITTEN_NS, WRITTEN_NS))
+    with open_cache(folder.parent / "cache") as cache:
+        source = wiki_source(folder)
+        return scan_wiki(source, cache, now_ns=lambda: WRITTEN_NS + after_ns)
+
+
+def test_pages_come_sorted_by_slug_with_their_digests(tmp_path: Path) -> None:
+    folder = unpack("-- b.md --\nB\n-- a/c.org --\nC\n", tmp_path / "w")
+    pages = scanned(folder).pages
+    assert list(pages) == ["a/c", "b"]
+    assert pages[Slug("b")].digest == digest_of("B\n")
+
+
+def test_attachments_come_with_size_and_digest(tmp_path: Path) -> None:
+    name = "uploads/0123456789abcdef0123456789abcdef/f.txt"
+    folder = unpack(f"-- {name} --\nfile\n", tmp_path / "w")
+    (state,) = scanned(folder).attachments.values()
+    assert (state.size, state.digest) == (5, digest_of("file\n"))
+
+
+def test_file_that_was_old_enough_is_not_read_again(tmp_path: Path) -> None:
+    folder = unpack("-- a.md --\none\n", tmp_path / "w")
+    scanned(folder)
+    (folder / "a.md").write_text("two\n")
+    assert scanned(folder).pages[Slug("a")].digest == digest_of("one\n")
+
+
+def test_file_written_just_before_the_look_is_read_again(tmp_path: Path) -> None:
+    folder = unpack("-- a.md --\none\n", tmp_path / "w")
+    scanned(folder, after_ns=SETTLED_NS)
+    (folder / "a.md").write_text("two\n")
+    assert scanned(folder).pages[Slug("a")].digest == digest_of("two\n")
+
+
+def test_fingerprint_follows_text_format_attachments_and_owner(tmp_path: Path) -> None:
+    base = "-- a.md --\none\n"
+    archives = [base, base + "-- b.md --\n", "-- a.org --\none\n", "-- a.md --\ntwo\n"]
+    archives.append(base + "-- uploads/0123456789abcdef0123456789abcdef/f --\nx\n")
+    prints = {
+        scanned(unpack(archive, tmp_path / str(number) / "w")).pages
+        and scanned(tmp_path / str(number) / "w").fingerprint()
+        for number, archive in enumerate(archives)
+    }
+    assert len(prints) == len(archives)
+
+
+def test_fingerprint_of_the_same_folder_is_the_same(tmp_path: Path) -> None:
+    folder = unpack("-- a.md --\none\n", tmp_path / "w")
+    assert scanned(folder).fingerprint() == scanned(folder).fingerprint()
+
+
+def test_problems_of_the_source_come_first(tmp_path: Path) -> None:
+    folder = unpack("-- a.md --\nx\n-- a.org --\nx\n", tmp_path / "w")
+    assert [problem.code for problem in scanned(folder).problems] == ["duplicate-page"]
+
+
+def test_file_that_is_gone_reads_as_none(tmp_path: Path) -> None:
+    assert read_file(tmp_path, "gone.md") is None
