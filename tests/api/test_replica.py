@@ -267,6 +267,13 @@ async def test_attachment_that_is_missing_is_none(replica: WikiReplica) -> None:
     assert await replica.attachment(ATTACHMENT) is None
 
 
+async def test_attachment_that_is_missing_is_called_a_missing_file(
+    replica: WikiReplica,
+) -> None:
+    with pytest.raises(NotFound, match=r"pic\.png .*: there is no such file"):
+        [chunk async for chunk in replica.read_attachment(ATTACHMENT)]
+
+
 # -- answers that the embedded service never gives -----------------------------------
 
 ATTEMPTS = ClientSettings().attempts_max

@@ -362,13 +362,14 @@ def _not_found(answer: Answer, purpose: Purpose) -> RemoteError:
 
 
 def _missing(answer: Answer, purpose: Purpose, text: str) -> tuple[str, str]:
+    if purpose.about == "attachment":
+        # the web side names no object in its errors
+        return "there is no such file", "look for it in the pages that mention it"
     if is_unknown_route(answer):
         return _unknown_route(purpose)
     is_owner_missing = "project" in text or "group" in text
     if "wiki page" in text or (purpose.about == "page" and not is_owner_missing):
         return "there is no such page", "list the pages to see their slugs"
-    if purpose.about == "attachment":
-        return "there is no such file", "look for it in the pages that mention it"
     if purpose.owner:
         hidden = (
             "check its path; the token may also not be allowed to see it"

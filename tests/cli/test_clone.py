@@ -1,0 +1,299 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.support.service import EmbeddedService
+from wikisync.cli.clone import folder_names
+from wikisync.config import load_config
+from wikisync.model import WikiOwner
+from wikisync.sync.state import State
+
+HANDBOOK = WikiOwner("project", "docs/handbook")
+UPLOADS = "uploads/" + "0123456789abcdef" * 2
+
+
+@pytest.fixture
+async def handbook(service: EmbeddedService) -> EmbeddedService:
+    await service.add_project(
+        "docs/handbook", {"home": f"![p]({UPLOADS}/p.png)", "dir/page": "text"}
+    )
+    await service.put_file(HANDBOOK, f"{UPLOADS}/p.png", b"\x89PNG picture")
+    return service
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    return tmp_path / "my-wikis"
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    found = [path for path in folder.rglob("*") if path.is_file()]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in found}
+
+
+async def test_clone_makes_a_workspace(
+    handbook: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    ran = await run("clone", handbook.url, "--project", "docs/handbook", workspace)
+    assert ran.code == 0
+    assert files(workspace / "handbook") == {
+        "home.md": f"![p]({UPLOADS}/p.png)".encode(),
+        "dir/page.md": b"text",
+        f"{UPLOADS}/p.png": b"\x89PNG picture",
+    }
+    config = load_config(workspace / "wikisync.toml")
+    assert config.service.url == handbook.url
+    assert [wiki.owner for wiki in config.wikis] == [HANDBOOK]
+    assert len((workspace / ".wikisync/folder-id").read_text().strip()) == 32
+    assert {path.name for path in (workspace / ".wikisync").iterdir()} == {
+        "folder-id",
+        "lock",
+        "state.db",
+    }
+
+
+async def test_token_is_nowhere_in_the_workspace(
+    handbook: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    await run("clone", handbook.url, "--project", "docs/handbook", workspace)
+    secret = handbook.token.encode()
+    assert not [name for name, text in files(workspace).items() if secret in text]
+
+
+async def test_clone_prints_what_it_did(
+    handbook: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    ran = await run("clone", handbook.url, "--project", "docs/handbook", workspace)
+    assert ran.out == (
+        "project docs/handbook: 2 pages, 2 written, 1 attachment fetched,"
+        f" in {workspace / 'handbook'}\n"
+    )
+
+
+async def test_clone_prints_json_for_programs(
+    handbook: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    ran = await run(
+        "clone", handbook.url, "--project", "docs/handbook", workspace, "--json"
+    )
+    assert ran.json["workspace"] == str(workspace)
+    (wiki,) = ran.json["wikis"]
+    assert (wiki["path"], wiki["pages"], wiki["written"]) == ("docs/handbook", 2, 2)
+
+
+async def test_clone_of_a_group_with_all_wikis_gives_each_a_folder(
+    handbook: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    await handbook.add_group("docs", {"home": "group"})
+    await handbook.add_project("docs/sub/handbook", {"home": "another"})
+    await handbook.add_project("docs/empty")
+    ran = await run("clone", handbook.url, "--group", "docs", "--all", workspace)
+    assert ran.code == 0
+    assert {path.name for path in workspace.iterdir() if path.is_dir()} == {
+        ".wikisync",
+        "docs",
+        "docs-handbook",
+        "docs-sub-handbook",
+    }
+    assert "project docs/empty: left out: its wiki has no pages" in ran.err
+
+
+async def test_empty_wiki_that_was_named_is_cloned_empty(
+    service: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    await service.add_project("docs/empty")
+    ran = await run("clone", service.url, "--project", "docs/empty", workspace)
+    assert ran.code == 0
+    assert not list((workspace / "empty").iterdir())
+
+
+# -- running it again --------------------------------------------------------------
+
+
+async def test_second_clone_brings_the_first_up_to_date(
+    handbook: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    words = ("clone", handbook.url, "--project", "docs/handbook", workspace)
+    await run(*words)
+    config = (workspace / "wikisync.toml").read_bytes()
+    await handbook.add_pages(HANDBOOK, {"dir/page": "new text"})
+    ran = await run(*words)
+    assert ran.code == 0
+    assert (workspace / "handbook/dir/page.md").read_text() == "new text"
+    assert (workspace / "wikisync.toml").read_bytes() == config
+
+
+async def test_second_clone_keeps_an_edit_made_here(
+    handbook: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    words = ("clone", handbook.url, "--project", "docs/handbook", workspace)
+    await run(*words)
+    (workspace / "handbook/dir/page.md").write_text("mine")
+    await handbook.add_pages(HANDBOOK, {"dir/page": "theirs"})
+    ran = await run(*words, "--json")
+    assert ran.code == 3
+    assert ran.problem_codes == ["page-held"]
+    assert (workspace / "handbook/dir/page.md").read_text() == "mine"
+
+
+async def test_list_that_fails_as_empty_removes_nothing(
+    handbook: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    words = ("clone", handbook.url, "--project", "docs/handbook", workspace)
+    await run(*words)
+    handbook.set_faults(list_fails_empty=True)
+    ran = await run(*words, "--json")
+    assert ran.code == 3
+    assert "absence-doubted" in ran.problem_codes
+    assert (workspace / "handbook/home.md").exists()
+
+
+async def test_emptied_wiki_is_stopped_by_the_brake_until_a_person_says_yes(
+    handbook: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    words = ("clone", handbook.url, "--project", "docs/handbook", workspace)
+    await run(*words)
+    await handbook.remove_file(HANDBOOK, "home.md")
+    await handbook.remove_file(HANDBOOK, "dir/page.md")
+    stopped = await run(*words)
+    assert stopped.code == 4
+    assert "2 of 2 pages (dir/page, home) are gone" in stopped.err
+    assert (workspace / "handbook/home.md").exists()
+    ran = await run(*words, "--allow-emptying")
+    assert ran.code == 0
+    assert not (workspace / "handbook/home.md").exists()
+
+
+async def test_lost_folder_of_a_wiki_is_not_taken_for_deleted_pages(
+    handbook: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    """Its disk may be away; what is mounted there is not ours to make."""
+    words = ("clone", handbook.url, "--project", "docs/handbook", workspace)
+    await run(*words)
+    (workspace / "handbook").rename(workspace.parent / "elsewhere")
+    ran = await run(*words)
+    assert ran.code == 1
+    assert str(workspace / "handbook") in ran.err
+    assert not (workspace / "handbook").exists()
+
+
+async def test_damaged_state_is_set_aside_and_nothing_is_lost(
+    handbook: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    words = ("clone", handbook.url, "--project", "docs/handbook", workspace)
+    await run(*words)
+    before = files(workspace / "handbook")
+    (workspace / ".wikisync/state.db").write_bytes(b"damaged" * 1000)
+    ran = await run(*words, "--json")
+    assert ran.problem_codes == ["state-set-aside"]
+    assert files(workspace / "handbook") == before
+    with State.open(
+        workspace / ".wikisync/state.db", service_url=handbook.url
+    ) as state:
+        assert len(state.wiki(HANDBOOK).base()) == 2
+
+
+# -- what is refused ---------------------------------------------------------------
+
+
+async def test_folder_with_other_files_is_refused_and_not_touched(
+    handbook: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    workspace.mkdir()
+    (workspace / "thesis.txt").write_text("years of work")
+    ran = await run("clone", handbook.url, "--project", "docs/handbook", workspace)
+    assert ran.code == 1
+    assert f"{workspace} is not empty" in ran.err
+    assert files(workspace) == {"thesis.txt": b"years of work"}
+
+
+async def test_workspace_of_another_wiki_is_refused(
+    handbook: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    await handbook.add_project("docs/other", {"home": "other"})
+    await run("clone", handbook.url, "--project", "docs/other", workspace)
+    before = files(workspace)
+    ran = await run("clone", handbook.url, "--project", "docs/handbook", workspace)
+    assert ran.code == 1
+    assert "a workspace already, of other wikis" in ran.err
+    assert files(workspace) == before
+
+
+async def test_file_in_place_of_the_folder_is_refused(
+    handbook: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    workspace.write_text("a file")
+    ran = await run("clone", handbook.url, "--project", "docs/handbook", workspace)
+    assert ran.code == 1
+    assert f"{workspace} is not a folder" in ran.err
+
+
+async def test_workspace_in_use_is_refused(
+    handbook: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    from wikisync.cli.pulling import locked
+
+    words = ("clone", handbook.url, "--project", "docs/handbook", workspace)
+    await run(*words)
+    with locked(workspace / ".wikisync", "it"):
+        ran = await run(*words)
+    assert ran.code == 1
+    assert f"another wikisync works on the workspace {workspace}" in ran.err
+
+
+@pytest.mark.parametrize(
+    "wiki", ["docs/nothing", "docs/off"], ids=["missing", "switched off"]
+)
+async def test_wiki_that_cannot_be_had_leaves_no_folder_behind(
+    service: EmbeddedService, run: Run, workspace: Path, wiki: str
+) -> None:
+    await service.add_project("docs/off", {"home": "x"}, wiki_access_level="disabled")
+    ran = await run("clone", service.url, "--project", wiki, workspace)
+    assert ran.code == 1
+    assert wiki in ran.err
+    assert "hint:" in ran.err
+    assert not workspace.exists()
+
+
+async def test_empty_folder_that_was_there_stays_after_a_failure(
+    service: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    workspace.mkdir()
+    await service.add_project("docs/off", {"home": "x"}, wiki_access_level="disabled")
+    await run("clone", service.url, "--project", "docs/off", workspace)
+    assert not list(workspace.iterdir())
+
+
+async def test_nothing_named_is_a_usage_error(
+    service: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    ran = await run("clone", service.url, workspace)
+    assert ran.code == 2
+    assert "--project PATH" in ran.err
+    assert not workspace.exists()
+
+
+# -- folder names ------------------------------------------------------------------
+
+
+def project(path: str) -> WikiOwner:
+    return WikiOwner("project", path)
+
+
+def test_folder_is_the_last_name_where_that_is_clear() -> None:
+    owners = [project("docs/handbook"), project("docs/api")]
+    assert list(folder_names(owners).values()) == ["handbook", "api"]
+
+
+def test_folders_that_would_clash_bear_the_whole_path() -> None:
+    owners = [project("a/wiki"), project("b/Wiki"), WikiOwner("group", "a/wiki")]
+    names = list(folder_names(owners).values())
+    assert names == ["a-wiki", "b-Wiki", "a-wiki-2"]
+
+
+@pytest.mark.parametrize("name", ["site", "wikisync.toml", ".wikisync"])
+def test_folder_never_takes_a_name_of_ours(name: str) -> None:
+    assert list(folder_names([project(f"docs/{name}")]).values()) == [f"docs-{name}"]

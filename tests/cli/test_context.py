@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.service import EmbeddedService
+from wikisync.api.client import Client
+from wikisync.cli.console import Console
+from wikisync.cli.context import Found, Selection, find_wikis, read_token
+from wikisync.errors import NotFound, UsageError
+
+CONSOLE = Console()
+
+
+# -- tokens ------------------------------------------------------------------------
+
+
+def test_token_comes_from_the_environment() -> None:
+    environment = {"WIKISYNC_TOKEN": " glpat-EXAMPLE\n"}
+    assert read_token(None, CONSOLE, environment=environment) == "glpat-EXAMPLE"
+
+
+@pytest.mark.parametrize("environment", [{}, {"WIKISYNC_TOKEN": ""}])
+def test_no_token_asks_as_anybody(environment: dict[str, str]) -> None:
+    assert read_token(None, CONSOLE, environment=environment) is None
+
+
+def test_token_file_counts_more_than_the_environment(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text("glpat-FILE\n")
+    file.chmod(0o600)
+    environment = {"WIKISYNC_TOKEN": "glpat-EXAMPLE"}
+    assert read_token(file, CONSOLE, environment=environment) == "glpat-FILE"
+
+
+def test_token_file_open_to_others_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "token"
+    file.write_text("glpat-FILE\n")
+    file.chmod(0o644)
+    read_token(file, CONSOLE, environment={})
+    told = capsys.readouterr().err
+    assert f"chmod 600 {file}" in told
+    assert "glpat" not in told
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"  \n", b"two tokens", b"\xff\xfe", b"x" * 5000]
+)
+def test_token_file_without_one_token_is_refused_and_not_quoted(
+    tmp_path: Path, content: bytes
+) -> None:
+    file = tmp_path / "token"
+    file.write_bytes(content)
+    with pytest.raises(UsageError, match="does not hold one token") as caught:
+        read_token(file, CONSOLE, environment={})
+    assert "two tokens" not in str(caught.value)
+
+
+def test_missing_token_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="nowhere cannot be read"):
+        read_token(tmp_path / "nowhere", CONSOLE, environment={})
+
+
+# -- which wikis -------------------------------------------------------------------
+
+
+@pytest.fixture
+async def client(service: EmbeddedService) -> AsyncIterator[Client]:
+    await service.add_group("docs", {"home": "group"})
+    await service.add_group("docs/sub", wiki=False)
+    await service.add_project("docs/handbook", {"home": "one"})
+    await service.add_project("docs/sub/deep", {"home": "two"})
+    await service.add_project("docs/off", {"home": "x"}, wiki_access_level="disabled")
+    await service.add_group("other")
+    await service.add_project("other/thing", {"home": "three"})
+    async with Client(service.url, service.token) as opened:
+        yield opened
+
+
+def owners(found: Found) -> list[str]:
+    return [str(wiki.owner) for wiki in found.wikis]
+
+
+async def test_named_projects_and_groups_are_found(client: Client) -> None:
+    selection = Selection(projects=("docs/handbook", "/other/thing/"), groups=("docs",))
+    found = await find_wikis(client, selection)
+    assert owners(found) == [
+        "project docs/handbook",
+        "project other/thing",
+        "group docs",
+    ]
+    assert all(wiki.is_named for wiki in found.wikis)
+
+
+async def test_group_with_everything_below_it(client: Client) -> None:
+    found = await find_wikis(client, Selection(groups=("docs",), is_all=True))
+    assert owners(found) == [
+        "group docs",
+        "project docs/handbook",
+        "project docs/sub/deep",
+    ]
+    assert [problem.subject for problem in found.skipped] == [
+        "group docs/sub",
+        "project docs/off",
+    ]
+
+
+async def test_everything_there_is(client: Client) -> None:
+    found = await find_wikis(client, Selection(is_all=True))
+    assert {"group docs", "project docs/sub/deep", "project other/thing"} <= set(
+        owners(found)
+    )
+
+
+async def test_wiki_named_and_found_comes_once_and_counts_as_named(
+    client: Client,
+) -> None:
+    selection = Selection(projects=("docs/handbook",), groups=("docs",), is_all=True)
+    found = await find_wikis(client, selection)
+    assert owners(found).count("project docs/handbook") == 1
+    assert found.wikis[0].is_named
+
+
+async def test_named_wiki_that_is_switched_off_is_not_left_out(client: Client) -> None:
+    """The pull then says why it cannot be had; leaving it out would say nothing."""
+    found = await find_wikis(client, Selection(projects=("docs/off",)))
+    assert owners(found) == ["project docs/off"]
+
+
+async def test_missing_project_is_named_with_a_hint(client: Client) -> None:
+    with pytest.raises(NotFound, match="project docs/nothing") as caught:
+        await find_wikis(client, Selection(projects=("docs/nothing",)))
+    assert "token" in (caught.value.hint or "")
+
+
+async def test_missing_group_is_named(client: Client) -> None:
+    with pytest.raises(NotFound, match="group nothing"):
+        await find_wikis(client, Selection(groups=("nothing",)))
+
+
+async def test_nothing_named_says_what_to_name(client: Client) -> None:
+    with pytest.raises(UsageError) as caught:
+        await find_wikis(client, Selection())
+    assert "--project PATH" in (caught.value.hint or "")
+
+
+async def test_empty_path_is_refused(client: Client) -> None:
+    with pytest.raises(UsageError, match="empty path"):
+        await find_wikis(client, Selection(projects=("/",)))
+
+
+def test_environment_is_read_when_none_is_given(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(os.environ, "WIKISYNC_TOKEN", "glpat-EXAMPLE")
+    assert read_token(None, CONSOLE) == "glpat-EXAMPLE"
