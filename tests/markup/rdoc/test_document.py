@@ -166,7 +166,7 @@ def test_page_of_one_snippet_over_and_over_ends_soon(snippet: str) -> None:
     """The reference hangs on 6 KB of ``a[b``; time here is linear."""
     began = time.process_time()
     html_of(snippet * (15_000 // len(snippet)))
-    assert time.process_time() - began < 2
+    assert time.process_time() - began < 4
 
 
 def test_lists_inside_lists_end_at_a_depth() -> None:

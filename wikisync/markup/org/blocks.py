@@ -59,8 +59,9 @@ class Blocks:
             pass
         elif first == "|":
             rows = reader.take_while(grammar.TABLE)
-            if self._has_tables:
-                self.html.append(table_html(rows, self._inline.html_of))
+            html = table_html(rows, self._inline.html_of) if self._has_tables else ""
+            if html:
+                self.html.append(html)
         elif grammar.RULE.match(line):
             reader.at += 1
             self.html.append("<hr>")
@@ -80,7 +81,7 @@ class Blocks:
     def _write_hash(self, reader: _Lines, depth: int) -> bool:
         """A block, a keyword, or none of them."""
         line = reader.line
-        if grammar.DYNAMIC.match(line):
+        if grammar.LOOSE.match(line):
             reader.at += 1
             return True
         if begin := grammar.BEGIN.match(line):
@@ -238,6 +239,8 @@ class Blocks:
             reader.take_while(grammar.FIXED)
         elif grammar.TABLE.match(line):
             reader.take_while(grammar.TABLE)
+        elif line.lstrip().startswith("[["):
+            reader.at += 1
         elif grammar.DRAWER.match(line) and (end := reader.drawer_end()) is not None:
             reader.at = end + 1
 
@@ -360,9 +363,10 @@ class _Lines:
 
 
 def undented(content: Sequence[str]) -> list[str]:
-    """Lines without the indentation that all of them share."""
+    """Lines without the spaces that all of them begin with; tabs stay."""
     margin = min(
-        (len(line) - len(line.lstrip()) for line in content if line.strip()), default=0
+        (len(line) - len(line.lstrip(" ")) for line in content if line.strip()),
+        default=0,
     )
     return [line[margin:] if line.strip() else line.strip() for line in content]
 

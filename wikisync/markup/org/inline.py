@@ -18,6 +18,8 @@ from wikisync.markup.org.typography import Typography, escape
 
 DEPTH_MAX = 8
 """Texts inside of texts: labels of links, contents of marks and scripts."""
+SPAN_CHARACTERS_MAX = 4000
+"""Between the two ends of a mark, a link or an inline note."""
 MACROS_MAX = 500
 MACRO_CHARACTERS_MAX = 10_000
 
@@ -204,7 +206,7 @@ class _Scan:
 
     def _read_link(self, start: int) -> tuple[str, int] | None:
         end = self._next("]]", start + 3)
-        if end < 0:
+        if end < 0 or end - start > SPAN_CHARACTERS_MAX:
             return None
         middle = self._next("][", start + 2)
         if 0 <= middle < end:
@@ -303,9 +305,9 @@ class _Scan:
         if index == len(closers):
             return None
         end = closers[index]
-        if self._text.count("\n", start, min(end, start + 4000)) > NEWLINES_MAX:
+        if end - start > SPAN_CHARACTERS_MAX:
             return None
-        if end - start > 4000:
+        if self._text.count("\n", start, end) > NEWLINES_MAX:
             return None
         opened, closed = MARKS[marker]
         content = self._text[start + 1 : end]
@@ -339,7 +341,7 @@ class _Scan:
         level, place = 1, start
         while True:
             closes = self._next(closing, place)
-            if closes < 0 or closes - start > 4000:
+            if closes < 0 or closes - start > SPAN_CHARACTERS_MAX:
                 return None
             opens = self._next(opening, place)
             if 0 <= opens < closes:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 BLANK = re.compile(r"^\s*$")
 BEGIN = re.compile(r"^\s*#\+begin_(\S+)(?:\s+(.*?))?\s*$", re.IGNORECASE)
-DYNAMIC = re.compile(r"^\s*#\+(?:begin|end):", re.IGNORECASE)
+LOOSE = re.compile(r"^\s*#\+(?:begin:|end:|end_\S)", re.IGNORECASE)
+"""The frame of a dynamic block, or the end of a block that has no beginning."""
 KEYWORD = re.compile(r"^\s*#\+([A-Za-z_]+)(?:\[[^\]]*\])?:\s*(.*?)\s*$")
 COMMENT = re.compile(r"^\s*#(?:\s|$)")
 DRAWER = re.compile(r"^\s*:([\w@#%-]+):\s*$")
@@ -63,7 +64,12 @@ def starts_element(line: str) -> bool:
     if not first:
         return True
     if first == "#":
-        return bool(BEGIN.match(line) or KEYWORD.match(line) or COMMENT.match(line))
+        return bool(
+            BEGIN.match(line)
+            or KEYWORD.match(line)
+            or COMMENT.match(line)
+            or LOOSE.match(line)
+        )
     if first == ":":
         return bool(FIXED.match(line) or DRAWER.match(line))
     if first == "|":

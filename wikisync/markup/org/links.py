@@ -35,9 +35,7 @@ def link_html(
         content = escape(shown_target(target, abbreviations))
     else:
         picture = SPACES.sub(" ", label.strip())
-        is_picture = IMAGE.search(picture) and (
-            SCHEME.match(picture) or picture.startswith((".", "/"))
-        )
+        is_picture = IMAGE.search(picture) and " " not in picture
         if is_picture:
             source = escape(href_of(picture, abbreviations))
             content = f'<img src="{source}" alt="{source}">'

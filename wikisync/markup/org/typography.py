@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-SPECIAL = re.compile(r"-{2,3}(?!-)|\.\.\.|``|''|\"|'|`")
+SPECIAL = re.compile(r"-{2,3}(?!-)|\.\.\.|``|''|\"|'")
 OPENS_BEHIND = frozenset(" \t\n([{<-–—/\u00a0“‘\"'")
 
 
@@ -54,7 +54,5 @@ def _sign(mark: str, previous: str, following: str) -> str:
             return "”"
         case '"':
             return "“" if opens else "”"
-        case "'":
-            return "‘" if opens and not following.isdigit() else "’"
         case _:
-            return "‘" if opens else mark
+            return "‘" if opens and not following.isdigit() else "’"
