@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import io
 import logging
 import zlib
 
@@ -12,7 +13,7 @@ import pytest
 
 from tests.service.conftest import WIKIS, Api
 from tests.support.service import EmbeddedService
-from wikisync.service.records import Tables
+from wikisync.service.tables import Tables
 
 GZIP = {"Accept-Encoding": "gzip"}
 PLAIN = {"Accept-Encoding": "identity"}
@@ -224,6 +225,17 @@ async def test_compressed_body_that_swells_is_refused(
 
     assert len(bomb) < 100_000
     assert answer.status in {400, 413}
+
+
+async def test_texts_of_a_multipart_body_have_a_limit_too(
+    service: EmbeddedService, api: Api
+) -> None:
+    service.set_limits(body_bytes_max=1000)
+    fields = {"title": "a", "content": "x" * 1001, "file": io.BytesIO(b"f")}
+
+    answer = await api.post(WIKIS, data=fields)
+
+    assert answer.status == 413
 
 
 async def test_body_that_cannot_be_unpacked_is_refused(api: Api) -> None:

@@ -13,10 +13,10 @@ from wikisync.service.access import Level
 from wikisync.service.editing import Change
 from wikisync.service.instance import WikiStorage
 from wikisync.service.loading import LoadedFolder
-from wikisync.service.records import Tables
 from wikisync.service.repository import Author
 from wikisync.service.server import RunningService, running_service
 from wikisync.service.settings import Settings
+from wikisync.service.tables import Tables
 
 Pages = Mapping[str, str] | Iterable[Page]
 

@@ -27,8 +27,8 @@ from wikisync.service.answers import (
 )
 from wikisync.service.call import Call, Caller, Owner, judge
 from wikisync.service.editing import Change
-from wikisync.service.records import Tables
 from wikisync.service.settings import KIB
+from wikisync.service.tables import Tables
 from wikisync.service.tree import RepositoryFile, WikiTree, is_regular
 from wikisync.service.wikis import note_activity
 

@@ -32,8 +32,9 @@ from wikisync.service.answers import (
 )
 from wikisync.service.instance import Service, WikiStorage
 from wikisync.service.parameters import Parameters
-from wikisync.service.records import Group, Project, Tables, Token, User
 from wikisync.service.repository import Author
+from wikisync.service.rows import Group, Project, Token, User
+from wikisync.service.tables import Tables
 
 Need = Literal["api", "user", "any"]
 """What a token must be good for: the API, reading its own user, or nothing."""

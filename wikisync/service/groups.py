@@ -11,7 +11,8 @@ from wikisync.service.answers import json_answer
 from wikisync.service.call import Call, Caller
 from wikisync.service.pagination import paginate, read_window
 from wikisync.service.projects import answer_projects, read_filters
-from wikisync.service.records import Group, Tables
+from wikisync.service.rows import Group
+from wikisync.service.tables import Tables
 
 
 async def show_group(call: Call) -> web.Response:

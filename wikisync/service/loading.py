@@ -27,8 +27,9 @@ from wikisync.service.manifest import (
     level_of,
     parse_manifest,
 )
-from wikisync.service.records import Tables, User
 from wikisync.service.repository import Author, GitRefused, WikiRepository
+from wikisync.service.rows import User
+from wikisync.service.tables import Tables
 from wikisync.service.tree import RepositoryFile, WikiTree
 
 LOCAL_GROUP = "local"

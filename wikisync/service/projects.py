@@ -12,8 +12,9 @@ from wikisync.service.answers import json_answer
 from wikisync.service.call import Call, Caller
 from wikisync.service.pagination import Window, paginate, read_window
 from wikisync.service.parameters import Parameters
-from wikisync.service.records import Project, Tables
+from wikisync.service.rows import Project
 from wikisync.service.settings import Limits
+from wikisync.service.tables import Tables
 
 _ORDERS: dict[str, Callable[[Project], int | str]] = {
     "id": lambda project: project.id,

@@ -19,8 +19,9 @@ from wikisync.errors import ServiceError
 from wikisync.service.app import make_app
 from wikisync.service.instance import Service
 from wikisync.service.loading import LoadedFolder, load_folder
-from wikisync.service.records import Records, Tables
+from wikisync.service.records import Records
 from wikisync.service.settings import Settings
+from wikisync.service.tables import Tables
 
 ADMIN = "root"
 SHUTDOWN_S = 3.0

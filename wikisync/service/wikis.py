@@ -33,8 +33,9 @@ from wikisync.service.pages import (
     encode_list,
     shown_page,
 )
-from wikisync.service.records import Project, Tables
 from wikisync.service.redirects import REDIRECTS_PATH
+from wikisync.service.rows import Project
+from wikisync.service.tables import Tables
 from wikisync.service.tree import PageFile, WikiTree
 
 

@@ -1,0 +1,125 @@
+"""Pages as JSON: decoding, cutting, and the cache behind long lists."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from wikisync.api.schema import WikiPageRecord
+from wikisync.model import Format
+from wikisync.service.editing import Change
+from wikisync.service.pages import (
+    PageCache,
+    decode_text,
+    encode_full_list,
+    encode_list,
+    front_matter_of,
+)
+from wikisync.service.repository import Author, WikiRepository
+from wikisync.service.tree import PageFile
+
+AUTHOR = Author("n", "e")
+
+
+def page(name: str, blob: bytes = b"0") -> PageFile:
+    return PageFile(f"{name}.md", blob, name, Format.MARKDOWN)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> WikiRepository:
+    made = WikiRepository(tmp_path / "r.git")
+    files = {f"p{n}.md": f"text {n}".encode() for n in range(5)}
+    made.change(lambda _tree: Change("m", writes=files), AUTHOR)
+    return made
+
+
+def test_lists_are_what_the_client_reads(repository: WikiRepository) -> None:
+    pages = repository.tree().pages
+
+    short = encode_list(pages)
+    full = encode_full_list(repository, pages, PageCache(10_000), 1000)
+
+    records = msgspec.json.decode(full, type=list[WikiPageRecord])
+    assert [record.content for record in records] == [f"text {n}" for n in range(5)]
+    bare = msgspec.json.decode(short, type=list[WikiPageRecord])
+    assert [record.slug for record in bare] == [record.slug for record in records]
+    assert {record.content for record in bare} == {None}
+
+
+def test_list_from_the_cache_is_the_same(
+    repository: WikiRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = PageCache(10_000)
+    pages = repository.tree().pages
+    first = encode_full_list(repository, pages, cache, 1000)
+    asked: list[int] = []
+
+    def read_many(blobs: list[bytes]) -> list[bytes]:
+        asked.append(len(blobs))
+        return []
+
+    monkeypatch.setattr(repository, "read_many", read_many)
+
+    assert encode_full_list(repository, pages, cache, 1000) == first
+    assert asked == [0]
+
+
+def test_only_the_changed_page_is_read_again(repository: WikiRepository) -> None:
+    cache = PageCache(10_000)
+    encode_full_list(repository, repository.tree().pages, cache, 1000)
+
+    change = Change("m", writes={"p3.md": b"new"})
+    repository.change(lambda _tree: change, AUTHOR)
+    pages = repository.tree().pages
+
+    assert [at for at, held in enumerate(cache.find(pages)) if held is None] == [3]
+
+
+def test_cache_stays_under_its_limit_and_forgets_the_oldest() -> None:
+    cache = PageCache(30)
+    cache.keep([(page("a"), b"x" * 10), (page("b"), b"x" * 10)])
+    cache.find([page("a")])
+
+    cache.keep([(page("c"), b"x" * 15)])
+
+    assert cache.size == 25
+    held = cache.find([page("a"), page("b"), page("c")])
+    assert [encoded is not None for encoded in held] == [True, False, True]
+
+
+def test_page_kept_twice_counts_once() -> None:
+    cache = PageCache(100)
+
+    cache.keep([(page("a"), b"x" * 10)])
+    cache.keep([(page("a"), b"x" * 10)])
+
+    assert cache.size == 10
+
+
+@pytest.mark.parametrize(
+    ("content", "limit", "text", "encoding"),
+    [
+        (b"\xef\xbb\xbfbom", 99, "\ufeffbom", "UTF-8"),
+        ("aé".encode(), 2, "a", "UTF-8"),
+        (b"\x93quoted\x94", 99, "“quoted”", "UTF-8"),
+        (b"\x81\xff", 99, "\x81ÿ", "UTF-8"),
+        (b"\0\xff", 99, "\0\ufffd", "ASCII-8BIT"),
+    ],
+)
+def test_text_is_decoded(content: bytes, limit: int, text: str, encoding: str) -> None:
+    assert decode_text(content, limit) == (text, encoding)
+
+
+@pytest.mark.parametrize(
+    ("text", "meta"),
+    [
+        ("---\ntitle: A\n---\nx", {"title": "A"}),
+        ("---\r\ntitle: A\r\n---\r\nx", {"title": "A"}),
+        ("x\n---\ntitle: A\n---\n", {}),
+        ("plain", {}),
+    ],
+)
+def test_front_matter_is_told(text: str, meta: dict[str, object]) -> None:
+    assert front_matter_of(text) == meta

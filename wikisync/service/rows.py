@@ -1,0 +1,196 @@
+"""Users, tokens, groups and projects as values, read from rows of the tables.
+
+No SQL here and no connection; ``tables`` asks, these hold the answers.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+from typing import Literal
+
+from wikisync.service.access import FeatureLevel, Level, Standing, Visibility, WikiDoor
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """Someone who may sign in."""
+
+    id: int
+    username: str
+    name: str
+    email: str
+    is_admin: bool
+    is_blocked: bool
+    created_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """An access token, without its secret."""
+
+    id: int
+    user_id: int
+    name: str
+    scopes: frozenset[str]
+    created_at: str
+    expires_on: str | None
+    is_revoked: bool
+
+    def is_expired(self, today: str) -> bool:
+        """Whether its last day has come; dates as ``YYYY-MM-DD``."""
+        return self.expires_on is not None and self.expires_on <= today
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace:
+    """What a project belongs to."""
+
+    id: int
+    kind: Literal["user", "group"]
+    name: str
+    path: str
+    full_path: str
+    parent_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A project, and what the asking user is to it."""
+
+    id: int
+    path: str
+    full_path: str
+    name: str
+    description: str | None
+    visibility: Visibility
+    wiki_access_level: FeatureLevel
+    is_archived: bool
+    creator_id: int
+    created_at: str
+    updated_at: str
+    last_activity_at: str
+    namespace: Namespace
+    owner_id: int | None
+    """The user whose namespace it is in; None in a group."""
+    project_level: int
+    group_level: int
+
+    @property
+    def door(self) -> WikiDoor:
+        """What it says about access to its wiki."""
+        return WikiDoor(self.visibility, self.wiki_access_level, self.is_archived)
+
+    def standing(self, user: User | None) -> Standing:
+        """What the user that asked for this record is to it."""
+        if user is None:
+            return Standing()
+        level = max(self.project_level, self.group_level)
+        if self.owner_id == user.id:
+            level = Level.OWNER
+        return Standing(is_signed_in=True, is_admin=user.is_admin, level=level)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A group, and what the asking user is to it."""
+
+    id: int
+    path: str
+    full_path: str
+    name: str
+    description: str
+    visibility: Visibility
+    wiki_access_level: FeatureLevel
+    parent_id: int | None
+    created_at: str
+    level: int
+    is_seen: bool
+
+    @property
+    def door(self) -> WikiDoor:
+        """What it says about access to its wiki."""
+        return WikiDoor(self.visibility, self.wiki_access_level)
+
+    def standing(self, user: User | None) -> Standing:
+        """What the user that asked for this record is to it."""
+        if user is None:
+            return Standing()
+        return Standing(
+            is_signed_in=True,
+            is_admin=user.is_admin,
+            level=self.level,
+            sees_inside=self.is_seen,
+        )
+
+
+def user_from_row(row: sqlite3.Row) -> User:
+    """A user, from a row of its table."""
+    return User(
+        id=row["id"],
+        username=row["username"],
+        name=row["name"],
+        email=row["email"],
+        is_admin=bool(row["is_admin"]),
+        is_blocked=bool(row["is_blocked"]),
+        created_at=row["created_at"],
+    )
+
+
+def token_from_row(row: sqlite3.Row) -> Token:
+    """A token, from a row of its table."""
+    return Token(
+        id=row["id"],
+        user_id=row["user_id"],
+        name=row["name"],
+        scopes=frozenset(row["scopes"].split()),
+        created_at=row["created_at"],
+        expires_on=row["expires_on"],
+        is_revoked=bool(row["is_revoked"]),
+    )
+
+
+def project_from_row(row: sqlite3.Row) -> Project:
+    """A project, from a row of the projects query."""
+    return Project(
+        id=row["id"],
+        path=row["path"],
+        full_path=row["full_path"],
+        name=row["name"],
+        description=row["description"],
+        visibility=row["visibility"],
+        wiki_access_level=row["wiki_access_level"],
+        is_archived=bool(row["is_archived"]),
+        creator_id=row["creator_id"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+        last_activity_at=row["last_activity_at"],
+        namespace=Namespace(
+            id=row["namespace_id"],
+            kind=row["namespace_kind"],
+            name=row["namespace_name"],
+            path=row["namespace_path"],
+            full_path=row["namespace_full_path"],
+            parent_id=row["namespace_parent_id"],
+        ),
+        owner_id=row["owner_id"],
+        project_level=row["project_level"],
+        group_level=row["group_level"],
+    )
+
+
+def group_from_row(row: sqlite3.Row) -> Group:
+    """A group, from a row of the groups query."""
+    return Group(
+        id=row["id"],
+        path=row["path"],
+        full_path=row["full_path"],
+        name=row["name"],
+        description=row["description"],
+        visibility=row["visibility"],
+        wiki_access_level=row["wiki_access_level"],
+        parent_id=row["parent_id"],
+        created_at=row["created_at"],
+        level=row["level"],
+        is_seen=bool(row["is_seen"]),
+    )

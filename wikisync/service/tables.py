@@ -1,0 +1,500 @@
+"""All SQL of the service's records, on one SQLite connection.
+
+Synchronous, and belongs to the thread that made it; ``records`` is that thread.
+Tokens are kept as SHA-256 digests only: a lost one cannot be read back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Literal, cast
+
+from wikisync.errors import ServiceError
+from wikisync.service.rows import (
+    Group,
+    Project,
+    Token,
+    User,
+    group_from_row,
+    project_from_row,
+    token_from_row,
+    user_from_row,
+)
+
+SCHEMA_VERSION = 1
+TOKEN_PREFIX = "glpat-"  # noqa: S105 - the public prefix, not a token
+RESERVED = frozenset({"-", "api", "groups", "users"})
+"""First parts of paths that are the service's own routes."""
+
+_SCHEMA = """
+CREATE TABLE user (
+    id INTEGER PRIMARY KEY, username TEXT NOT NULL UNIQUE COLLATE NOCASE,
+    name TEXT NOT NULL, email TEXT NOT NULL, is_admin INTEGER NOT NULL DEFAULT 0,
+    is_blocked INTEGER NOT NULL DEFAULT 0, created_at TEXT NOT NULL
+) STRICT;
+CREATE TABLE token (
+    id INTEGER PRIMARY KEY, user_id INTEGER NOT NULL REFERENCES user,
+    name TEXT NOT NULL, digest TEXT NOT NULL UNIQUE, scopes TEXT NOT NULL,
+    created_at TEXT NOT NULL, expires_on TEXT, is_revoked INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE TABLE namespace (
+    id INTEGER PRIMARY KEY, kind TEXT NOT NULL, parent_id INTEGER REFERENCES namespace,
+    user_id INTEGER REFERENCES user, path TEXT NOT NULL,
+    full_path TEXT NOT NULL UNIQUE COLLATE NOCASE, name TEXT NOT NULL,
+    description TEXT NOT NULL DEFAULT '', visibility TEXT NOT NULL,
+    wiki_access_level TEXT NOT NULL DEFAULT 'enabled', created_at TEXT NOT NULL
+) STRICT;
+CREATE INDEX namespace_parent ON namespace (parent_id);
+CREATE TABLE project (
+    id INTEGER PRIMARY KEY, namespace_id INTEGER NOT NULL REFERENCES namespace,
+    path TEXT NOT NULL, full_path TEXT NOT NULL UNIQUE COLLATE NOCASE,
+    name TEXT NOT NULL, description TEXT, visibility TEXT NOT NULL,
+    wiki_access_level TEXT NOT NULL DEFAULT 'enabled',
+    is_archived INTEGER NOT NULL DEFAULT 0,
+    creator_id INTEGER NOT NULL REFERENCES user, created_at TEXT NOT NULL,
+    updated_at TEXT NOT NULL, last_activity_at TEXT NOT NULL
+) STRICT;
+CREATE INDEX project_namespace ON project (namespace_id);
+CREATE TABLE membership (
+    user_id INTEGER NOT NULL REFERENCES user, kind TEXT NOT NULL,
+    target_id INTEGER NOT NULL, access_level INTEGER NOT NULL, expires_on TEXT,
+    PRIMARY KEY (user_id, kind, target_id)
+) STRICT;
+"""
+
+# Levels of one user everywhere: memberships in groups are inherited downwards,
+# knowledge of a group upwards.  Every query about rights starts with these.
+_LEVELS = """
+WITH RECURSIVE
+held (id, level) AS (
+    SELECT target_id, access_level FROM membership
+    WHERE user_id = :user AND kind = 'group'
+      AND (expires_on IS NULL OR expires_on > :today)
+    UNION
+    SELECT n.id, h.level FROM namespace n JOIN held h ON n.parent_id = h.id
+),
+group_level (id, level) AS (SELECT id, max(level) FROM held GROUP BY id),
+direct (id, level) AS (
+    SELECT target_id, access_level FROM membership
+    WHERE user_id = :user AND kind = 'project'
+      AND (expires_on IS NULL OR expires_on > :today)
+),
+seen (id) AS (
+    SELECT id FROM held
+    UNION
+    SELECT p.namespace_id FROM project p JOIN direct d ON d.id = p.id
+    UNION
+    SELECT n.parent_id FROM namespace n JOIN seen s ON n.id = s.id
+    WHERE n.parent_id IS NOT NULL
+)
+"""
+
+_PROJECTS = """
+SELECT p.*, n.kind AS namespace_kind, n.name AS namespace_name,
+    n.path AS namespace_path, n.full_path AS namespace_full_path,
+    n.parent_id AS namespace_parent_id, n.user_id AS owner_id,
+    coalesce(d.level, 0) AS project_level, coalesce(g.level, 0) AS group_level
+FROM project p JOIN namespace n ON n.id = p.namespace_id
+LEFT JOIN direct d ON d.id = p.id LEFT JOIN group_level g ON g.id = n.id
+"""
+
+_GROUPS = """
+SELECT n.*, coalesce(g.level, 0) AS level, n.id IN (SELECT id FROM seen) AS is_seen
+FROM namespace n LEFT JOIN group_level g ON g.id = n.id
+"""
+
+
+class Tables:
+    """All SQL.  Belongs to the thread that made it."""
+
+    def __init__(self, path: Path, now: Callable[[], datetime]) -> None:
+        self._now = now
+        self._db = sqlite3.connect(path, isolation_level=None)
+        self._db.row_factory = sqlite3.Row
+        for pragma in (
+            "journal_mode = WAL",
+            "synchronous = NORMAL",
+            "foreign_keys = ON",
+            "busy_timeout = 5000",
+        ):
+            self._db.execute(f"PRAGMA {pragma}")
+        self._create(path)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._db.close()
+
+    # people
+
+    def add_user(
+        self,
+        username: str,
+        *,
+        name: str = "",
+        email: str = "",
+        is_admin: bool = False,
+    ) -> User:
+        """The user of that name; made with a namespace of its own if new."""
+        if (known := self.user_named(username)) is not None:
+            return known
+        self._check_free(username)
+        stamp = self._stamp()
+        with self._transaction():
+            cursor = self._db.execute(
+                "INSERT INTO user (username, name, email, is_admin, created_at)"
+                " VALUES (?, ?, ?, ?, ?)",
+                (
+                    username,
+                    name or username,
+                    email or f"{username}@example.com",
+                    int(is_admin),
+                    stamp,
+                ),
+            )
+            self._db.execute(
+                "INSERT INTO namespace"
+                " (kind, user_id, path, full_path, name, visibility, created_at)"
+                " VALUES ('user', ?, ?, ?, ?, 'public', ?)",
+                (cursor.lastrowid, username, username, name or username, stamp),
+            )
+        user = self.user_named(username)
+        assert user is not None
+        return user
+
+    def user_named(self, username: str) -> User | None:
+        """The user of that name, whatever its case."""
+        row = self._one("SELECT * FROM user WHERE username = ?", (username,))
+        return None if row is None else user_from_row(row)
+
+    def user_by_id(self, user_id: int) -> User | None:
+        """The user with that id."""
+        row = self._one("SELECT * FROM user WHERE id = ?", (user_id,))
+        return None if row is None else user_from_row(row)
+
+    def set_blocked(self, user_id: int, *, is_blocked: bool = True) -> None:
+        """Shut a user out, or let it in again."""
+        self._db.execute(
+            "UPDATE user SET is_blocked = ? WHERE id = ?", (int(is_blocked), user_id)
+        )
+
+    def count_users(self) -> int:
+        """How many users there are."""
+        row = self._one("SELECT count(*) AS users FROM user", ())
+        assert row is not None
+        return int(row["users"])
+
+    def add_token(
+        self,
+        user_id: int,
+        *,
+        name: str = "wikisync",
+        scopes: tuple[str, ...] = ("api",),
+        expires_on: str | None = None,
+    ) -> str:
+        """Make a token and give its secret, for the only time."""
+        secret = TOKEN_PREFIX + secrets.token_urlsafe(20)
+        self._db.execute(
+            "INSERT INTO token (user_id, name, digest, scopes, created_at, expires_on)"
+            " VALUES (?, ?, ?, ?, ?, ?)",
+            (
+                user_id,
+                name,
+                digest_of_token(secret),
+                " ".join(scopes),
+                self._stamp(),
+                expires_on,
+            ),
+        )
+        return secret
+
+    def revoke_token(self, secret: str) -> None:
+        """End a token's life."""
+        self._db.execute(
+            "UPDATE token SET is_revoked = 1 WHERE digest = ?",
+            (digest_of_token(secret),),
+        )
+
+    def token_and_user(self, secret: str) -> tuple[Token, User] | None:
+        """Who a secret stands for, dead or alive; None for an unknown one."""
+        row = self._one(
+            "SELECT * FROM token WHERE digest = ?", (digest_of_token(secret),)
+        )
+        if row is None:
+            return None
+        user = self.user_by_id(row["user_id"])
+        assert user is not None, "tokens reference their users"
+        return token_from_row(row), user
+
+    # groups and projects
+
+    def add_group(
+        self,
+        full_path: str,
+        *,
+        name: str = "",
+        description: str = "",
+        visibility: str = "private",
+        wiki_access_level: str = "enabled",
+        update: bool = False,
+    ) -> int:
+        """The id of a group, made with the groups above it if new.
+
+        With ``update``, one that is there already takes the other values.
+        """
+        parent_path, _, path = full_path.rpartition("/")
+        parent = self._parent_id(parent_path, visibility) if parent_path else None
+        row = self._one(
+            "SELECT id, kind FROM namespace WHERE full_path = ?", (full_path,)
+        )
+        if row is not None and row["kind"] != "group":
+            raise ServiceError(
+                f"{full_path} is a user's namespace, so it cannot be a group",
+                hint="choose another path for the group",
+            )
+        values = {
+            "name": name or path,
+            "description": description,
+            "visibility": visibility,
+            "wiki": wiki_access_level,
+        }
+        if row is None:
+            self._check_free(full_path)
+            cursor = self._db.execute(
+                "INSERT INTO namespace (kind, parent_id, path, full_path, name,"
+                " description, visibility, wiki_access_level, created_at)"
+                " VALUES ('group', :parent, :path, :full_path, :name,"
+                " :description, :visibility, :wiki, :now)",
+                values
+                | {
+                    "parent": parent,
+                    "path": path,
+                    "full_path": full_path,
+                    "now": self._stamp(),
+                },
+            )
+            assert cursor.lastrowid is not None
+            return cursor.lastrowid
+        if update:
+            self._db.execute(
+                "UPDATE namespace SET name = :name, description = :description,"
+                " visibility = :visibility, wiki_access_level = :wiki WHERE id = :id",
+                values | {"id": row["id"]},
+            )
+        return int(row["id"])
+
+    def add_project(
+        self,
+        full_path: str,
+        *,
+        creator_id: int,
+        name: str = "",
+        description: str | None = None,
+        visibility: str = "private",
+        wiki_access_level: str = "enabled",
+        is_archived: bool = False,
+        update: bool = False,
+    ) -> int:
+        """The id of a project, made with the groups above it if new."""
+        namespace_path, _, path = full_path.rpartition("/")
+        if not namespace_path:
+            raise ServiceError(
+                f"project {full_path} has no group or user in its path",
+                hint=f"name it with one, as in docs/{full_path}",
+            )
+        namespace_id = self._parent_id(namespace_path, visibility, any_kind=True)
+        row = self._one("SELECT id FROM project WHERE full_path = ?", (full_path,))
+        values = {
+            "name": name or path,
+            "description": description,
+            "visibility": visibility,
+            "wiki": wiki_access_level,
+            "archived": int(is_archived),
+            "now": self._stamp(),
+        }
+        if row is None:
+            self._check_free(full_path)
+            cursor = self._db.execute(
+                "INSERT INTO project (namespace_id, path, full_path, name,"
+                " description, visibility, wiki_access_level, is_archived,"
+                " creator_id, created_at, updated_at, last_activity_at)"
+                " VALUES (:namespace, :path, :full_path, :name, :description,"
+                " :visibility, :wiki, :archived, :creator, :now, :now, :now)",
+                values
+                | {
+                    "namespace": namespace_id,
+                    "path": path,
+                    "full_path": full_path,
+                    "creator": creator_id,
+                },
+            )
+            assert cursor.lastrowid is not None
+            return cursor.lastrowid
+        if update:
+            self._db.execute(
+                "UPDATE project SET name = :name, description = :description,"
+                " visibility = :visibility, wiki_access_level = :wiki,"
+                " is_archived = :archived, updated_at = :now WHERE id = :id",
+                values | {"id": row["id"]},
+            )
+        return int(row["id"])
+
+    def add_member(
+        self,
+        kind: Literal["project", "group"],
+        target_id: int,
+        user_id: int,
+        level: int,
+        *,
+        expires_on: str | None = None,
+    ) -> None:
+        """Make a user a member, or change its level."""
+        self._db.execute(
+            "INSERT INTO membership (user_id, kind, target_id, access_level,"
+            " expires_on) VALUES (?, ?, ?, ?, ?)"
+            " ON CONFLICT DO UPDATE SET access_level = excluded.access_level,"
+            " expires_on = excluded.expires_on",
+            (user_id, kind, target_id, int(level), expires_on),
+        )
+
+    def touch_project(self, project_id: int) -> None:
+        """Note activity in a project."""
+        self._db.execute(
+            "UPDATE project SET last_activity_at = ? WHERE id = ?",
+            (self._stamp(), project_id),
+        )
+
+    def project(self, id_or_path: str, user_id: int | None) -> Project | None:
+        """A project by number or full path, with the user's levels in it."""
+        found = self._containers(_PROJECTS + "WHERE {}", "p", id_or_path, user_id)
+        return None if found is None else project_from_row(found)
+
+    def group(self, id_or_path: str, user_id: int | None) -> Group | None:
+        """A group by number or full path, with the user's level in it."""
+        found = self._containers(
+            _GROUPS + "WHERE n.kind = 'group' AND {}", "n", id_or_path, user_id
+        )
+        return None if found is None else group_from_row(found)
+
+    def projects(
+        self, user_id: int | None, *, below: int | None = None, is_deep: bool = True
+    ) -> tuple[Project, ...]:
+        """Every project, or those of a group, by id; rights are not applied."""
+        where, values = "", self._who(user_id)
+        if below is not None:
+            values["group"] = below
+            where = "WHERE p.namespace_id = :group"
+            if is_deep:
+                where = f"WHERE p.namespace_id IN ({_SUBTREE})"
+        rows = self._db.execute(f"{_LEVELS} {_PROJECTS} {where} ORDER BY p.id", values)
+        return tuple(project_from_row(row) for row in rows)
+
+    def groups(
+        self, user_id: int | None, *, below: int | None = None, is_deep: bool = True
+    ) -> tuple[Group, ...]:
+        """Every group, or those below one, by full path; rights not applied."""
+        where, values = "WHERE n.kind = 'group'", self._who(user_id)
+        if below is not None:
+            values["group"] = below
+            where += " AND n.parent_id = :group"
+            if is_deep:
+                where = f"WHERE n.id IN ({_SUBTREE}) AND n.id <> :group"
+        rows = self._db.execute(
+            f"{_LEVELS} {_GROUPS} {where} ORDER BY n.full_path", values
+        )
+        return tuple(group_from_row(row) for row in rows)
+
+    # inner parts
+
+    def _create(self, path: Path) -> None:
+        found = int(self._db.execute("PRAGMA user_version").fetchone()[0])
+        if found > SCHEMA_VERSION:
+            raise ServiceError(
+                f"{path} was written by a newer wikisync (records version {found})",
+                hint="upgrade wikisync, or choose another --data folder",
+            )
+        if found == 0:
+            with self._transaction():
+                for statement in _SCHEMA.split(";"):
+                    self._db.execute(statement)
+                self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+    def _containers(
+        self, query: str, table: str, id_or_path: str, user_id: int | None
+    ) -> sqlite3.Row | None:
+        values = self._who(user_id)
+        # a path may be all digits only as a part of a longer one, so a bare
+        # number is always an id
+        column = "full_path"
+        key: str | int = id_or_path
+        if id_or_path.isascii() and id_or_path.isdigit():
+            column, key = "id", min(int(id_or_path), 2**63 - 1)
+        values["key"] = key
+        condition = f"{table}.{column} = :key"
+        row = self._db.execute(f"{_LEVELS} {query.format(condition)}", values)
+        return cast("sqlite3.Row | None", row.fetchone())
+
+    def _parent_id(
+        self, full_path: str, visibility: str, *, any_kind: bool = False
+    ) -> int:
+        row = self._one(
+            "SELECT id, kind FROM namespace WHERE full_path = ?", (full_path,)
+        )
+        if row is not None and (any_kind or row["kind"] == "group"):
+            return int(row["id"])
+        return self.add_group(full_path, visibility=visibility)
+
+    def _check_free(self, full_path: str) -> None:
+        if full_path.partition("/")[0].lower() in RESERVED:
+            raise ServiceError(
+                f"the path {full_path} is reserved: the service itself answers there",
+                hint="choose another path",
+            )
+        for table, query in _TAKEN.items():
+            row = self._one(query, (full_path,))
+            if row is not None:
+                other = "project" if table == "project" else "group or user"
+                raise ServiceError(
+                    f"the path {full_path} is taken by a {other}",
+                    hint="choose another path",
+                )
+
+    def _who(self, user_id: int | None) -> dict[str, object]:
+        return {"user": user_id, "today": self._now().date().isoformat()}
+
+    def _one(self, query: str, values: tuple[object, ...]) -> sqlite3.Row | None:
+        return cast("sqlite3.Row | None", self._db.execute(query, values).fetchone())
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
+
+    def _stamp(self) -> str:
+        return self._now().strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+
+
+_TAKEN = {
+    "namespace": "SELECT 1 FROM namespace WHERE full_path = ?",
+    "project": "SELECT 1 FROM project WHERE full_path = ?",
+}
+_SUBTREE = (
+    "WITH RECURSIVE down (id) AS (SELECT :group UNION"
+    " SELECT n.id FROM namespace n JOIN down d ON n.parent_id = d.id)"
+    " SELECT id FROM down"
+)
+
+
+def digest_of_token(secret: str) -> str:
+    """What is kept of a token."""
+    return hashlib.sha256(secret.encode()).hexdigest()
