@@ -30,6 +30,7 @@ KEY = re.compile(
     r"(?P<key>[A-Za-z_][\w .-]*|\"[^\"\n]*\"|'[^'\n]*')\s*:(?:\s+|$)(?P<rest>.*)"
 )
 COMMENT = re.compile(r"(?:^|\s+)#.*$")
+LIST_ITEM = re.compile(r"\s*(\"(?:[^\"\\]|\\.)*+\"|'[^']*+'|[^,]++)")
 INTEGER = re.compile(r"[-+]?\d{1,18}")
 REAL = re.compile(r"[-+]?\d{1,18}\.\d{1,18}")
 WORDS: Mapping[str, object] = {
@@ -142,7 +143,7 @@ def parse_list(text: str) -> object:
     inner = text[1:-1].strip()
     if not inner:
         return []
-    items = re.findall(r"\"(?:[^\"\\]|\\.)*\"|'[^']*'|[^,]+", inner)
+    items = LIST_ITEM.findall(inner)
     return [parse_scalar(item.strip()) for item in items if item.strip()]
 
 

@@ -55,7 +55,6 @@ ALIASES: Mapping[str, str] = {
     **dict.fromkeys(("irb",), "irb"),
     **dict.fromkeys(("cmd", "bat", "dosbatch"), "batch"),
     **dict.fromkeys(("asm", "x86asm"), "nasm"),
-    **dict.fromkeys(("adoc",), "asciidoc"),
 }
 """Names that the service's highlighter knows to names that Pygments knows."""
 

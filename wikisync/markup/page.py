@@ -23,8 +23,12 @@ from wikisync.errors import RenderError
 from wikisync.markup.context import Include, PageContext, include_nothing
 from wikisync.markup.draft import Draft
 from wikisync.markup.filters.code import filter_code
+from wikisync.markup.filters.colours import filter_colours
+from wikisync.markup.filters.emoji import filter_emoji
+from wikisync.markup.filters.escapes import filter_escapes
 from wikisync.markup.filters.footnotes import filter_footnotes
 from wikisync.markup.filters.headings import filter_headings
+from wikisync.markup.filters.inline_diff import filter_inline_diff
 from wikisync.markup.filters.links import filter_links
 from wikisync.markup.filters.math import filter_math
 from wikisync.markup.filters.plain import filter_plain
@@ -84,7 +88,11 @@ FILTERS: tuple[Callable[[Draft], None], ...] = (
     filter_tasks,
     filter_code,
     filter_math,
+    filter_colours,
+    filter_emoji,
+    filter_inline_diff,
     filter_links,
+    filter_escapes,
 )
 """In this order: ids before whatever names them, plain text before texts change,
 links last so that no filter sees half of one."""

@@ -20,7 +20,6 @@ NAME = re.compile(r"</?([a-z][a-z0-9-]*)")
 ATTRIBUTE = re.compile(r'([a-z][a-z0-9:_-]*)(?:="([^"]*)")?')
 VOID = frozenset({"area", "br", "col", "hr", "img", "input", "source", "wbr"})
 
-TEXTLESS = frozenset({"style", "script"})
 BLOCKS = frozenset(
     [
         *(

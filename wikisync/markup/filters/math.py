@@ -49,7 +49,10 @@ def math_html(source: str, output: str, *, is_display: bool) -> str:
             f'<{name} class="math" data-math-style="{style}">'
             f"<code>{escape(source)}</code></{name}>"
         )
-    return f'<span class="math" data-math-style="{style}">{mathml}</span>'
+    return (
+        f'<span class="math" data-math-style="{style}" data-tex="{escape(source)}">'
+        f"{mathml}</span>"
+    )
 
 
 @functools.lru_cache(maxsize=1024)

@@ -25,10 +25,16 @@ def filter_plain(draft: Draft) -> None:
 
 
 def words(draft: Draft, start: int, end: int) -> str:
-    """Text between two places with single spaces, pictures by their alternatives."""
+    """Text between two places with single spaces.
+
+    Pictures count by their alternative text, marks of footnotes not at all.
+    """
     document = draft.document
     pieces: list[str] = []
+    marks_end = start
     for place in range(start, end):
+        if place < marks_end:
+            continue
         if not place % 2:
             pieces.append(document.html[place])
             continue
@@ -37,4 +43,6 @@ def words(draft: Draft, start: int, end: int) -> str:
             pieces.append(" ")
         elif name == "img":
             pieces.append(entities.escape(document.attributes(place).get("alt", "")))
+        elif name == "a" and " data-footnote-" in document.html[place]:
+            marks_end = document.close[place]
     return " ".join(entities.unescape("".join(pieces)).split())

@@ -5,7 +5,8 @@ from __future__ import annotations
 from wikisync.errors import RenderError
 from wikisync.markup.draft import Draft
 
-FRAME = '<div class="table-wrap" role="region" aria-label="Table" tabindex="0">'
+FRAME = '<div class="table-wrap" role="group" aria-label="Table" tabindex="0">'
+"""A group, since regions with equal names are landmarks that confuse."""
 
 
 def filter_tables(draft: Draft) -> None:

@@ -62,10 +62,10 @@ class GlfmRenderer(RendererHTML):
         token = tokens[idx]
         words = unescapeAll(token.info).strip().split(maxsplit=1)
         attributes = f' lang="{escape(words[0])}"' if words else ""
-        if len(words) > 1:
-            attributes += f' data-meta="{escape(words[1])}"'
         if words and words[0] == "math":
             attributes += ' data-math-style="display"'
+        elif len(words) > 1:
+            attributes += f' data-meta="{escape(words[1])}"'
         return f"<pre{attributes}><code>{escape(token.content)}</code></pre>\n"
 
     def escaped(

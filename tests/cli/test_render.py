@@ -1,0 +1,173 @@
+"""``wikisync render`` as it is called."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from wikisync.cli.main import main
+
+
+@pytest.fixture
+def wiki(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a page, a page below it, an attachment and a stranger."""
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "uploads" / "aa").mkdir(parents=True)
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "home.md").write_text("# Hi\n[s](sub/page) ![p](uploads/aa/p.png)\n")
+    (tmp_path / "sub" / "page.rdoc").write_text("= Sub\n\ntext\n")
+    (tmp_path / "uploads" / "aa" / "p.png").write_bytes(b"\x89PNG")
+    (tmp_path / "notes.xyz").write_text("x")
+    (tmp_path / ".git" / "hidden.md").write_text("x")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.usefixtures("wiki")
+def test_page_is_printed_with_its_links(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["render", "home.md"]) == 0
+    out = capsys.readouterr().out
+    assert '<a href="sub/page.html">s</a>' in out
+    assert '<img src="uploads/aa/p.png" alt="p"' in out
+
+
+@pytest.mark.usefixtures("wiki")
+@pytest.mark.parametrize(
+    ("stage", "piece"),
+    [
+        ("parse", "<h1>Hi</h1>"),
+        ("safe", '<a href="sub/page">s</a>'),
+        ("final", '<h1 id="hi">'),
+    ],
+)
+def test_stage_shows_the_work_so_far(
+    stage: str, piece: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["render", "home.md", "--stage", stage]) == 0
+    assert piece in capsys.readouterr().out
+
+
+def test_folder_is_written_file_by_file(wiki: Path) -> None:
+    assert main(["render", ".", "-o", "out"]) == 0
+    written = sorted(p.relative_to(wiki / "out") for p in wiki.glob("out/**/*.html"))
+    assert written == [Path("home.html"), Path("sub/page.html")]
+    assert 'href="sub/page.html"' in (wiki / "out" / "home.html").read_text()
+
+
+@pytest.mark.usefixtures("wiki")
+def test_folder_as_json_is_an_array(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["render", ".", "--json"]) == 0
+    records = json.loads(capsys.readouterr().out)
+    assert [(r["file"], r["format"], r["title"]) for r in records] == [
+        ("home.md", "markdown", "home"),
+        ("sub/page.rdoc", "rdoc", "page"),
+    ]
+
+
+@pytest.mark.usefixtures("wiki")
+def test_one_file_as_json_is_an_object(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["render", "home.md", "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["toc"] == [{"level": 1, "id": "hi", "text": "Hi"}]
+    assert [link["kind"] for link in record["links"]] == ["page", "attachment"]
+    assert record["problems"] == []
+
+
+def test_standard_input_is_markdown_unless_told(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for arguments, expected in ([], "<h1"), (["-f", "rdoc"], "<p># x"):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"# x\n")))
+        assert main(["render", "-", "--stage", "safe", *arguments]) == 0
+        assert expected in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("odd.xyz", b"x", "the format of odd.xyz is not known from its name"),
+        ("latin.md", b"caf\xe9", "latin.md is not UTF-8: byte 3 is wrong"),
+        ("gone.md", None, "cannot read gone.md: No such file or directory"),
+    ],
+)
+def test_file_that_cannot_be_read_is_reported_and_the_others_go_on(
+    name: str,
+    content: bytes | None,
+    message: str,
+    wiki: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    if content is not None:
+        (wiki / name).write_bytes(content)
+    assert main(["render", name, "home.md"]) == 1
+    captured = capsys.readouterr()
+    assert f"error: {message}" in captured.err
+    assert "<h1" in captured.out
+
+
+@pytest.mark.usefixtures("wiki")
+def test_format_given_by_hand_wins_over_the_name(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["render", "notes.xyz", "--format", "markdown"]) == 0
+    assert capsys.readouterr().out == "<p>x</p>\n"
+
+
+def test_unknown_format_is_an_error_of_usage(
+    wiki: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["render", str(wiki / "home.md"), "--format", "nope"]) == 2
+    assert "'nope' is not one of" in capsys.readouterr().err
+
+
+def test_folder_without_pages_is_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["render", str(tmp_path)]) == 1
+    assert "no page in the folder" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("wiki")
+def test_output_that_cannot_be_written_is_an_error(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("out").mkdir()
+    Path("out/home.html").mkdir()
+    assert main(["render", "home.md", "-o", "out"]) == 1
+    assert "cannot write out/home.html" in capsys.readouterr().err
+
+
+def test_page_that_cannot_be_rendered_fails_but_is_shown(
+    wiki: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (wiki / "big.md").write_text("x" * (1024 * 1024 + 1))
+    assert main(["render", "big.md"]) == 1
+    captured = capsys.readouterr()
+    assert "big.md: it has 1048577 bytes, more than 1048576" in captured.err
+    assert "shown as source" in captured.out
+
+
+def test_file_larger_than_the_limit_is_refused(
+    wiki: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wikisync.cli.render.FILE_BYTES_MAX", 10)
+    (wiki / "big.md").write_text("x" * 11)
+    assert main(["render", "big.md"]) == 1
+    assert "big.md has more than 10 bytes" in capsys.readouterr().err
+
+
+def test_include_cannot_leave_the_folder(wiki: Path, tmp_path: Path) -> None:
+    from wikisync.cli.render import include_from
+
+    outside = tmp_path.parent / "secret.txt"
+    outside.write_text("secret")
+    (wiki / "link.txt").symlink_to(outside)
+    (wiki / "sub" / "own.txt").write_text("own")
+    include = include_from(wiki, "sub/page.rdoc")
+    assert include("own.txt") == "own"
+    refused = ["../../secret.txt", "../link.txt", "/etc/passwd", str(outside), "none"]
+    assert [include(target) for target in refused] == [None] * len(refused)

@@ -1,0 +1,244 @@
+"""Each filter of the pass, seen in the page."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.markup import load_cases, parse, render
+from wikisync.markup.filters.headings import id_of
+from wikisync.markup.filters.math import to_mathml
+from wikisync.markup.page import MarkupOptions
+from wikisync.model import Format
+
+HEADINGS = [case for case in load_cases("cases.json") if case["area"] == "heading"]
+
+
+# -- headings ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", HEADINGS, ids=lambda case: case["source"])
+def test_heading_ids_are_those_of_the_service(case: dict[str, str]) -> None:
+    expected = [
+        part.partition('"')[0] for part in case["html"].split('id="user-content-')[1:]
+    ]
+    assert [entry.id for entry in parse(case["source"]).toc] == expected
+
+
+def test_heading_has_a_named_link_to_itself() -> None:
+    page = render("## A & *b*\n")
+    assert page.html == (
+        '<h2 id="a--b">A &amp; <em>b</em><a class="anchor" href="#a--b"'
+        ' aria-label="Link to heading: A &amp; b"></a></h2>\n'
+    )
+
+
+def test_links_of_headings_can_be_left_out() -> None:
+    assert render("# A\n", options=MarkupOptions(anchors=False)).html == (
+        '<h1 id="a">A</h1>\n'
+    )
+
+
+def test_mark_of_a_footnote_is_no_part_of_a_heading() -> None:
+    parsed = parse("# A[^1] b[^1] c\n\n[^1]: x\n")
+    assert (parsed.toc[0].id, parsed.toc[0].text) == ("a-b-c", "A b c")
+
+
+def test_heading_without_letters_has_no_id() -> None:
+    assert render("# !!!\n").html == "<h1>!!!</h1>\n"
+
+
+def test_page_of_equal_headings_asks_for_each_id_once() -> None:
+    """The search for a free number goes on where it ended."""
+    parsed = parse("# x\n" * 3_000)
+    assert parsed.toc[-1].id == "x-2999"
+
+
+@pytest.mark.parametrize(
+    ("text", "identity"),
+    [("A  b", "a--b"), ("Ⅷ ٣ ‿", "ⅷ-٣-‿"), ("É", "é"), ("a—b", "ab")],
+)
+def test_id_of_text(text: str, identity: str) -> None:
+    assert id_of(text) == identity
+
+
+# -- table of contents ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tag", ["[[_TOC_]]", "[TOC]", "[toc]", "[[_toc_]]"])
+def test_tag_becomes_the_list_of_headings(tag: str) -> None:
+    page = render(f"{tag}\n\n# A\n### C\n## B\n# D\n")
+    assert page.html.startswith(
+        '<ul class="section-nav"><li><a href="#a">A</a><ul><li><a href="#c">C</a></li>'
+        '<li><a href="#b">B</a></li></ul></li><li><a href="#d">D</a></li></ul>'
+    )
+
+
+@pytest.mark.parametrize("text", ["x [TOC]", "`[TOC]`", "[TOC] x", "- [TOC] y"])
+def test_tag_with_other_text_is_text(text: str) -> None:
+    assert "section-nav" not in render(f"{text}\n\n# A\n").html
+
+
+def test_tag_without_headings_leaves_nothing() -> None:
+    assert render("[TOC]\n").html.strip() == ""
+
+
+# -- tables, tasks, footnotes -----------------------------------------------------
+
+
+def test_table_scrolls_in_a_frame_that_keys_reach() -> None:
+    page = render("|a|\n|-|\n|b|\n")
+    assert page.html.startswith(
+        '<div class="table-wrap" role="group" aria-label="Table" tabindex="0"><table>'
+    )
+    assert page.html.strip().endswith("</table></div>")
+
+
+def test_table_in_a_table_has_no_frame_of_its_own() -> None:
+    page = render("<table><tr><td><table><tr><td>x</td></tr></table></td></tr></table>")
+    assert page.html.count("table-wrap") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("- [ ] write *it*", "To do: write it"),
+        ("- [x] done", "Done: done"),
+        ("- [~] never", "Not applicable: never"),
+        ("- [ ] a\n  - [x] b", "To do: a"),
+        ("- [ ]", "To do"),
+    ],
+)
+def test_box_is_named_by_its_state_and_text(text: str, label: str) -> None:
+    assert f' aria-label="{label}">' in render(text).html
+
+
+def test_third_state_is_struck() -> None:
+    assert "<s>never</s>" in render("- [~] never\n").html
+
+
+def test_footnotes_can_be_found_and_left() -> None:
+    page = render("a[^1]\n\n[^1]: n\n")
+    assert '<section class="footnotes" role="doc-endnotes"' in page.html
+    assert 'href="#fn-1"' in page.html
+    assert 'class="footnote-backref"' in page.html
+    assert not page.problems
+
+
+# -- code, math, colours ----------------------------------------------------------
+
+
+def test_code_of_a_known_language_is_coloured() -> None:
+    page = render("```ruby:lib/a.rb\nputs 1\n```\n")
+    assert (
+        '<pre class="code highlight" data-lang="ruby" tabindex="0"><code>'
+        '<span class="nb">puts</span>' in page.html
+    )
+
+
+def test_code_without_a_language_is_plain() -> None:
+    page = render("```\n<b>\n```\n")
+    assert '<pre class="code" tabindex="0"><code>&lt;b&gt;\n</code></pre>' in page.html
+
+
+def test_colours_can_be_turned_off() -> None:
+    page = render("```ruby\nputs 1\n```\n", options=MarkupOptions(highlight=False))
+    assert "<span" not in page.html
+
+
+def test_code_with_markup_inside_keeps_it() -> None:
+    page = render("<pre lang='ruby'><code>a <b>c</b></code></pre>\n")
+    assert "a <b>c</b>" in page.html
+
+
+@pytest.mark.parametrize(
+    ("language", "tool"), [("mermaid", "mermaid"), ("plantuml", "plantuml")]
+)
+def test_diagram_is_kept_as_source(language: str, tool: str) -> None:
+    page = render(f"```{language}\nA-->B\n```\n")
+    assert f'<pre class="{tool}" tabindex="0">A--&gt;B\n</pre>' in page.html
+
+
+def test_diagram_of_another_tool_names_it() -> None:
+    assert (
+        'class="kroki" data-diagram-type="graphviz"'
+        in render("```graphviz\nx\n```\n").html
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "style"),
+    [("$`a^2`$", "inline"), ("$$a^2$$", "display"), ("```math\na^2\n```", "display")],
+)
+def test_formula_is_mathml_with_its_source(text: str, style: str) -> None:
+    page = render(text)
+    assert f'data-math-style="{style}" data-tex="a^2"><math' in page.html
+    assert "<msup><mi>a</mi><mn>2</mn></msup>" in page.html
+
+
+def test_formula_can_stay_source() -> None:
+    page = render("$`a<b`$", options=MarkupOptions(math="source"))
+    assert (
+        '<span class="math" data-math-style="inline"><code>a&lt;b</code>' in page.html
+    )
+
+
+@pytest.mark.parametrize("source", [r"\nosuchcommand{x}", "a" * 3_000, r"\frac{"])
+def test_formula_that_cannot_be_read_stays_source(source: str) -> None:
+    page = render(f"$`{source}`$")
+    assert "<math" not in page.html
+    assert "<code>" in page.html
+
+
+def test_formula_of_a_thousand_roots_gives_up_quietly() -> None:
+    assert to_mathml(r"\sqrt" * 1_000 + "x", is_display=False) is None
+
+
+@pytest.mark.parametrize(
+    "colour", ["#F00", "#ff000080", "RGB(0,255,0)", "hsl(9,1%,2%)"]
+)
+def test_colour_has_a_chip(colour: str) -> None:
+    assert f'fill="{colour}"' in render(f"`{colour}`").html
+
+
+@pytest.mark.parametrize("text", ["`#FF`", "`#F00 x`", "`rgb(1)`", "#F00", "`\\#F00`"])
+def test_what_is_no_colour_has_no_chip(text: str) -> None:
+    assert "<svg" not in render(text).html
+
+
+# -- texts ------------------------------------------------------------------------
+
+
+def test_emoji_are_named_in_running_text_only() -> None:
+    page = render("# :tada:\n\n:+1: `:tada:` :nosuchthing: \\:tada: 12:30:45\n")
+    assert page.html.count('title="tada"') == 1
+    assert '<span class="emoji" title="+1">👍</span>' in page.html
+    assert "<code>:tada:</code> :nosuchthing: :tada: 12:30:45" in page.html
+
+
+def test_emoji_can_be_turned_off() -> None:
+    assert ":tada:" in render(":tada:", options=MarkupOptions(emoji=False)).html
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [("{+ a +}", "addition"), ("[+ a +]", "addition"), ("{- a -}", "deletion")],
+)
+def test_inline_diff_is_marked(text: str, name: str) -> None:
+    assert f'<span class="idiff left right {name}"> a </span>' in render(text).html
+
+
+@pytest.mark.parametrize("text", ["{+ a -}", "{+ a +]", "`{+ a +}`", "{++}"])
+def test_what_is_no_inline_diff_stays(text: str) -> None:
+    assert "idiff" not in render(text).html
+
+
+def test_marks_of_escapes_are_gone() -> None:
+    assert render(r"\# \* \_").html == "<p># * _</p>\n"
+
+
+# -- the other formats ------------------------------------------------------------
+
+
+def test_every_format_passes_the_same_filters() -> None:
+    page = render("= Title\n\n {+ a +} :tada: {pic}[gone]\n", Format.RDOC)
+    assert page.toc[0].id == "title"

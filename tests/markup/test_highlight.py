@@ -1,0 +1,44 @@
+"""Code in colours."""
+
+from __future__ import annotations
+
+import html
+import re
+
+import pytest
+from pygments.lexers import get_lexer_by_name
+
+from wikisync.markup.highlight import ALIASES, CODE_CHARS_MAX, highlight
+
+CODE = 'def f(x):\n    return "<b>" + x  # & more\n\n\n'
+
+
+def test_tokens_get_the_short_classes() -> None:
+    coloured = highlight("def f(): pass", "python")
+    assert coloured is not None
+    assert '<span class="k">def</span> <span class="nf">f</span>' in coloured
+
+
+@pytest.mark.parametrize("language", ["python", "ruby", "html", "console", "yaml"])
+def test_text_of_the_code_never_changes(language: str) -> None:
+    coloured = highlight("\n" + CODE, language)
+    assert coloured is not None
+    assert html.unescape(re.sub(r"</?span[^>]*>", "", coloured)) == "\n" + CODE
+
+
+@pytest.mark.parametrize("language", ["nonsense", "plaintext", "text", "", "a b"])
+def test_unknown_and_plain_languages_stay_plain(language: str) -> None:
+    assert highlight(CODE, language) is None
+
+
+def test_case_of_a_language_does_not_matter() -> None:
+    assert highlight(CODE, "Python") == highlight(CODE, "python")
+
+
+def test_long_code_stays_plain() -> None:
+    assert highlight("x" * (CODE_CHARS_MAX + 1), "python") is None
+
+
+@pytest.mark.parametrize("alias", sorted(set(ALIASES.values())))
+def test_every_alias_leads_to_a_lexer(alias: str) -> None:
+    assert get_lexer_by_name(alias)

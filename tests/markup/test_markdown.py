@@ -1,0 +1,179 @@
+"""The dialect: our rules on markdown-it against the service's own parser."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from markdown_it import MarkdownIt
+
+from tests.support.corpus import corpus_path
+from tests.support.markup import CASES, load_cases, shape
+from wikisync.markup.context import PageContext
+from wikisync.markup.markdown import to_html
+from wikisync.model import Slug
+
+CONTEXT = PageContext(Slug("home"))
+SERVICE_CASES = load_cases("cases.json")
+KNOWN_DIFFERENCES = {
+    "[x](page slug)\n": "the service makes it a link in a later step",
+    "![x](a b.png)\n": "the service makes it a picture in a later step",
+    "- [~] n/a\n": "the service marks the third state in a later step",
+    "1. [x] a\n2. [~] b\n   - [ ] c\n": "as above",
+    "a[^1]\n\n[^1]: x\n[^1]: y\n": "two notes of one name: ids must be unique",
+    "[http://x.y][r]\n\n[r]: z\n": "the service's parser swallows the brackets",
+}
+"""Source to the reason why our HTML is another one."""
+EXAMPLE = re.compile(
+    r"^`{32} example[^\n]*\n(.*?)^\.\n(.*?)^`{32}$", re.DOTALL | re.MULTILINE
+)
+
+
+def without_heading_ids(html: str) -> str:
+    """The service's parser writes ids and anchors; here a filter does."""
+    html = re.sub(r'<a href="#[^"]*" aria-label="[^>]*class="anchor"></a>', "", html)
+    return re.sub(r'(<h\d) id="user-content-[^"]*"', r"\1", html)
+
+
+@pytest.mark.parametrize("case", SERVICE_CASES, ids=lambda case: case["source"])
+def test_snippet_gives_the_service_html(case: dict[str, str]) -> None:
+    html = to_html(case["source"], CONTEXT)
+    is_equal = shape(html) == shape(without_heading_ids(case["html"]))
+    assert is_equal is (case["source"] not in KNOWN_DIFFERENCES)
+
+
+def test_agreement_is_what_the_documentation_says() -> None:
+    assert len(SERVICE_CASES) == 179
+    assert len(KNOWN_DIFFERENCES) == 6
+
+
+def own_fixtures() -> list[tuple[str, str, str]]:
+    """Title, source and HTML of each block of ``dialect.txt``."""
+    blocks = (CASES / "dialect.txt").read_text("utf-8").split("\n=====\n")
+    return [(*block.split("\n-----\n"),) for block in blocks]  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(("title", "source", "html"), own_fixtures())
+def test_rule_of_the_dialect(title: str, source: str, html: str) -> None:
+    assert shape(to_html(source, CONTEXT)) == shape(html), title
+
+
+def examples(path: Path) -> list[tuple[str, str]]:
+    """Source and HTML of each example of a specification's text."""
+    text = path.read_text("utf-8").replace("→", "\t")
+    return [(match[1], match[2]) for match in EXAMPLE.finditer(text)]
+
+
+def as_commonmark(html: str) -> str:
+    """Our HTML with the dialect's own spelling taken out."""
+    html = re.sub(r"<span data-escaped-char>(.*?)</span>", r"\1", html)
+    html = re.sub(r' data-meta="[^"]*"', "", html)
+    return re.sub(
+        r'<pre lang="([^"]*)"><code>', r'<pre><code class="language-\1">', html
+    )
+
+
+NOT_COMMONMARK = {
+    "[a](url &quot;tit&quot;)\n": "a target with spaces is a link in a wiki",
+    "[link](/my uri)\n": "a target with spaces is a link in a wiki",
+    "<https://foo.bar/baz bim>\n": "bare addresses are links",
+    "< https://foo.bar >\n": "bare addresses are links",
+    "https://example.com\n": "bare addresses are links",
+    "foo@bar.example.com\n": "bare addresses are links",
+    '![[foo]]\n\n[[foo]]: /url "title"\n': "two brackets are a wiki link",
+    '[[*foo* bar]]\n\n[*foo* bar]: /url "title"\n': "two brackets are a wiki link",
+}
+
+
+def test_commonmark_examples_hold_where_the_dialect_says_nothing_else() -> None:
+    found = examples(corpus_path("commonmark/spec-0.31.2.txt"))
+    wrong = {
+        source
+        for source, html in found
+        if shape(as_commonmark(to_html(source, CONTEXT))) != shape(html)
+    }
+    assert len(found) == 655
+    assert wrong == set(NOT_COMMONMARK)
+
+
+def test_engine_alone_holds_every_commonmark_example() -> None:
+    engine = MarkdownIt("commonmark")
+    found = examples(corpus_path("commonmark/spec-0.31.2.txt"))
+    wrong = [
+        source for source, html in found if shape(engine.render(source)) != shape(html)
+    ]
+    assert wrong == []
+
+
+# -- work, not time ---------------------------------------------------------------
+
+HOSTILE = [
+    "[a",
+    "![a",
+    "[a](",
+    "[[a",
+    "[[a|",
+    "[a](b c",
+    "$a",
+    "$`a",
+    "$$a ",
+    "$a\\",
+    "a@b",
+    "a.b@c.",
+    "http://a",
+    "http://(",
+    "www.a_",
+    "://",
+    "http://a;&",
+    "> ",
+    ">>>\n",
+    ">>> [!note]\n",
+    "> [!note]\n",
+    "- [ ] ",
+    "- [x] a\n",
+    "a\n: b\n",
+    "a\n\n: b\n\n",
+    "[^a]",
+    "[^a]: b\n\n",
+    "*a **b ",
+    "**a *",
+    "~a ~~b ",
+    "`a``b```",
+    "<!--",
+    "<a ",
+    "<a b='",
+    "<?",
+    "<![CDATA[",
+    "&a",
+    "\\",
+    "|a",
+    "{+ a",
+    ":a:",
+    "**字！",
+]
+
+
+def calls_for(source: str) -> int:
+    """Calls of Python functions that parsing takes: the same on every machine."""
+    count = 0
+
+    def note(*_: object) -> None:
+        nonlocal count
+        count += 1
+
+    sys.setprofile(note)
+    try:
+        to_html(source, CONTEXT)
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_work_grows_as_the_page_does(piece: str) -> None:
+    """Twice the page takes at most 2.6 times the calls."""
+    size = max(1, 600 // len(piece))
+    once, twice = calls_for(piece * size), calls_for(piece * size * 2)
+    assert twice <= 2.6 * once + 1_000

@@ -1,0 +1,141 @@
+"""The pipeline as a whole."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from tests.support.markup import PlainUrls, parse, render
+from wikisync.errors import RenderError
+from wikisync.markup import markdown
+from wikisync.markup.links import LinkIndex
+from wikisync.markup.page import (
+    MarkupOptions,
+    ParsedPage,
+    finish_page,
+    parse_page,
+    safe_html,
+    to_html,
+)
+from wikisync.model import Format, Page, Slug
+
+
+def test_parsed_page_survives_a_cache() -> None:
+    parsed = parse("---\na: [1, x]\n---\n# T\n[l](x) ![p](uploads/a/b.png)\n\n$x$\n")
+    stored = msgspec.json.decode(msgspec.json.encode(parsed), type=ParsedPage)
+    index = LinkIndex([Slug("x")])
+    again = finish_page(stored, index, PlainUrls())
+    assert again == finish_page(parsed, index, PlainUrls())
+
+
+def test_links_are_open_until_the_index_is_asked() -> None:
+    parsed = parse("[a](x) and ![b](y.png)")
+    assert len(parsed.parts) == len(parsed.refs) + 1
+    assert not any("href" in part or "src" in part for part in parsed.parts)
+
+
+@pytest.mark.parametrize("text", ["\ufeff# T\n\nx\n", "# T\r\n\r\nx\r\n", "# T\r\rx\r"])
+def test_line_ends_and_byte_order_mark_do_not_show(text: str) -> None:
+    assert render(text).html == render("# T\n\nx\n").html
+
+
+def test_characters_that_no_html_can_hold_are_replaced() -> None:
+    assert "a\ufffdb\ufffdc" in render("a\0b\ud800c").html
+
+
+@pytest.mark.parametrize(
+    ("page", "title"),
+    [
+        (Page(Slug("a/my-page"), Format.MARKDOWN, "x"), "my page"),
+        (Page(Slug("a"), Format.MARKDOWN, "x", "Given"), "Given"),
+        (Page(Slug("a"), Format.MARKDOWN, "---\ntitle: Own\n---\n", "Given"), "Own"),
+        (Page(Slug("a"), Format.MARKDOWN, "---\ntitle: 3\n---\n", "Given"), "Given"),
+    ],
+)
+def test_title_comes_from_metadata_then_service_then_slug(
+    page: Page, title: str
+) -> None:
+    assert parse_page(page).title == title
+
+
+def test_page_too_large_is_shown_as_source_with_a_notice() -> None:
+    page = render("# <b>x</b>\n", options=MarkupOptions(source_bytes_max=5))
+    assert "shown as source: it has 11 bytes, more than 5." in page.html
+    assert "&lt;b&gt;" in page.html
+    assert [problem.code for problem in page.problems] == ["page-not-rendered"]
+
+
+def test_page_that_blows_up_is_shown_as_source() -> None:
+    page = render("*x*\n" * 10, options=MarkupOptions(html_chars_max=50))
+    assert "characters of HTML" in page.problems[0].message
+
+
+def test_table_with_too_many_cells_is_shown_as_source() -> None:
+    table = "|a|b|\n|-|-|\n|c|d|\n"
+    assert not render(table, options=MarkupOptions(table_cells_max=4)).problems
+    page = render(table, options=MarkupOptions(table_cells_max=3))
+    assert "4 table cells" in page.problems[0].message
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError("odd"), RecursionError(), RenderError("r")]
+)
+def test_failure_of_a_parser_is_a_problem_of_the_page(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> str:
+        raise error
+
+    monkeypatch.setattr(markdown, "to_html", fail)
+    page = render("<i>text</i>")
+    assert "&lt;i&gt;text&lt;/i&gt;" in page.html
+    assert page.problems[0].code == "page-not-rendered"
+    assert page.text == "<i>text</i>"
+
+
+def test_stages_show_less_and_less_trust() -> None:
+    page = Page(Slug("a"), Format.MARKDOWN, "<script>x</script>\n\n[a](b) `c`\n")
+    assert "<script>" in to_html(page)
+    assert safe_html(page).strip() == '<p><a href="b">a</a> <code>c</code></p>'
+
+
+def test_text_and_sections_are_there_for_the_search() -> None:
+    page = render(
+        "intro `code`\n\n# One\n\ntext[^1] ![alt](x.png)\n\n"
+        "## Two & three\n\n- a\n- b\n\n[^1]: note\n"
+    )
+    assert [(s.id, s.heading, s.text) for s in page.sections] == [
+        ("", "", "intro code"),
+        ("one", "One", "text alt"),
+        ("two--three", "Two & three", "a b note"),
+    ]
+    assert page.text == "intro code\nOne text alt\nTwo & three a b note"
+
+
+def test_features_say_what_a_theme_must_bring() -> None:
+    text = (
+        "```py\nx\n```\n```mermaid\nx\n```\n```plantuml\nx\n```\n```d2\nx\n```\n$x$\n\n"
+        "|a|\n|-|\n\n- [ ] t\n\nx[^1] ![v](uploads/a/v.mp4)\n\n[^1]: n\n"
+    )
+    page = render(text, attachments=["uploads/a/v.mp4"])
+    assert page.features == {
+        *("code", "mermaid", "plantuml", "kroki", "math", "table", "task"),
+        *("footnote", "media"),
+    }
+
+
+def test_ids_are_all_that_a_fragment_can_name() -> None:
+    parsed = parse('# A\n<a name="b"></a> x[^c]\n\n[^c]: n\n')
+    assert parsed.ids == {"a", "b", "fnref-c", "fn-c"}
+
+
+def test_every_filter_leaves_well_formed_html() -> None:
+    from tests.support.markup import load_cases
+    from wikisync.markup.tokens import Document
+
+    for case in load_cases("cases.json"):
+        html = render(case["source"]).html
+        document = Document(html)
+        opened = sum(len(places) for places in document.starts.values())
+        assert len(document.close) == opened, case["source"]
+        assert "".join(document.html) == html

@@ -1,0 +1,59 @@
+"""Sanitised HTML as tokens."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.markup import load_cases
+from wikisync.markup.record import LinkRef
+from wikisync.markup.sanitize import sanitize
+from wikisync.markup.tokens import Document, format_attributes, parse_attributes
+
+HTML = '<p>a<b title="x>y">c</b><br>d</p><ul><li>e</li></ul>'
+
+
+@pytest.mark.parametrize("case", load_cases("sanitise_cases.json"))
+def test_joined_tokens_are_the_text_they_came_from(case: dict[str, str]) -> None:
+    html = sanitize(case["in"])
+    assert "".join(Document(html).html) == html
+
+
+def test_every_start_tag_knows_its_end() -> None:
+    document = Document(HTML)
+    pairs = {document.html[a]: document.html[b] for a, b in document.close.items()}
+    assert pairs == {
+        "<p>": "</p>",
+        '<b title="x>y">': "</b>",
+        "<br>": "<br>",
+        "<ul>": "</ul>",
+        "<li>": "</li>",
+    }
+
+
+def test_text_of_an_element_is_plain() -> None:
+    document = Document('<p>a &amp; <b>b</b><img src="x" alt="&lt;c&gt;"></p>')
+    assert document.text(1) == "a & b<c>"
+
+
+def test_replaced_element_takes_its_links_along() -> None:
+    document = Document('<p><a href="x">y</a></p>')
+    document.links[3] = LinkRef("link", "x")
+    document.replace(1, "<hr>")
+    assert document.pieces() == (("<hr>",), ())
+
+
+def test_texts_are_found_outside_of_elements() -> None:
+    document = Document("a<code>b<i>c</i></code>d<pre>e</pre>f")
+    texts = [
+        document.html[p] for p in document.texts_outside(frozenset({"code", "pre"}))
+    ]
+    assert texts == ["a", "d", "f"]
+
+
+def test_attributes_are_read_and_written() -> None:
+    tag = '<a href="x&amp;y" title="a &quot;b&quot;" download="">'
+    attributes = parse_attributes(tag)
+    assert attributes == {"href": "x&y", "title": 'a "b"', "download": ""}
+    assert f"<a{format_attributes(attributes)}>" == (
+        '<a href="x&amp;y" title="a &quot;b&quot;" download>'
+    )

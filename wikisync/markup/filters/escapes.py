@@ -1,0 +1,16 @@
+"""Escaped characters: their marks have done their work once texts are finished."""
+
+from __future__ import annotations
+
+from wikisync.markup.draft import Draft
+
+MARK = "<span data-escaped-char"
+
+
+def filter_escapes(draft: Draft) -> None:
+    """Take the marks away; the characters stay."""
+    document = draft.document
+    for place in document.starts.get("span", ()):
+        if document.html[place].startswith(MARK):
+            document.html[place] = ""
+            document.html[document.close[place]] = ""
