@@ -31,6 +31,12 @@ async def collected(wiki: Wiki, path: AttachmentPath = FILE) -> bytes:
     return b"".join([chunk async for chunk in wiki.read_attachment(path)])
 
 
+async def take_all(wiki: Wiki, received: list[bytes]) -> None:
+    """Like ``collected``, but what came before an error is kept."""
+    async for chunk in wiki.read_attachment(FILE):
+        received.append(chunk)  # noqa: PERF401
+
+
 async def test_the_token_and_our_name_go_with_every_request(
     wired: Client, wire: Wire
 ) -> None:
@@ -335,6 +341,33 @@ async def test_an_oversized_answer_without_a_length_is_refused_while_it_comes(
             await client.version()
 
 
+async def test_no_more_than_the_limit_is_handed_on(
+    wire: Wire, make_client: ClientMaker
+) -> None:
+    packed = gzip.compress(b"a" * 5_000_000)
+    wire.will(http(200, packed, "image/png", Content_Encoding="gzip"))
+    settings = ClientSettings(attachment_bytes_max=1_000_000)
+    received: list[bytes] = []
+
+    async with make_client(wire.url, settings=settings) as client:
+        wiki = Wiki(client, WikiOwner("project", "a/b"))
+        with pytest.raises(ProtocolViolation, match="larger than 1000000 bytes"):
+            await take_all(wiki, received)
+
+    assert 0 < sum(map(len, received)) <= 1_000_000
+
+
+@pytest.mark.parametrize("status", [201, 206, 299])
+async def test_a_read_answered_with_another_success_is_an_error(
+    status: int, wired: Client, wire: Wire
+) -> None:
+    """206 is a part of the answer, and the others are no answers to a read."""
+    wire.will(json_answer(VERSION, status))
+
+    with pytest.raises(ProtocolViolation, match=f"unexpected status {status}"):
+        await wired.version()
+
+
 async def test_an_endless_error_body_is_read_only_at_its_beginning(
     wired: Client, wire: Wire
 ) -> None:
@@ -483,11 +516,13 @@ async def test_every_exchange_is_logged_with_the_request_id_of_the_service(
     assert "01ABC" in caplog.text
 
 
-async def test_cookies_are_not_kept(wired: Client, wire: Wire) -> None:
+async def test_cookies_are_not_kept(wire: Wire, make_client: ClientMaker) -> None:
+    """By name, because nobody keeps cookies for a bare address."""
     wire.will(json_answer(VERSION, Set_Cookie="a=b"), json_answer(VERSION))
 
-    await wired.version()
-    await wired.version()
+    async with make_client(wire.url.replace("127.0.0.1", "localhost")) as client:
+        await client.version()
+        await client.version()
 
     assert "cookie" not in wire.requests[1].headers
 
