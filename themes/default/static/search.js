@@ -140,7 +140,8 @@
 			if (mine !== newest) return;
 			note.textContent = message;
 			list.replaceChildren(...hits);
-			if (limit > 6 && slots.length > limit) list.append(more);
+			more.remove();
+			if (limit > 6 && slots.length > limit) list.after(more);
 		};
 		return search;
 	}

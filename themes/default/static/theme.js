@@ -4,7 +4,7 @@
 	const page = document.documentElement;
 	const all = (selector) => [...document.querySelectorAll(selector)];
 
-	document.getElementById("theme").onclick = () => {
+	document.getElementById("theme")?.addEventListener("click", () => {
 		const now = page.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
 		page.dataset.theme = now === "dark" ? "light" : "dark";
 		try {
@@ -12,7 +12,7 @@
 		} catch {
 			// Storage is switched off: the choice holds for this page.
 		}
-	};
+	});
 
 	// navigator.clipboard exists on https alone; the old way works anywhere.
 	function copy(block) {
@@ -45,7 +45,7 @@
 	headings.forEach((heading) => watcher.observe(heading));
 
 	addEventListener("keydown", (event) => {
-		if (event.key === "Escape") document.getElementById("menu").checked = false;
+		if (event.key === "Escape") all("#menu").map((box) => (box.checked = false));
 		const field = all("[name=q]").find((input) => input.offsetParent);
 		if (event.key !== "/" || !field || event.target.closest("input, select")) return;
 		event.preventDefault();

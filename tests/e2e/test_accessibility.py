@@ -1,0 +1,104 @@
+"""axe-core finds nothing, in both themes, on a phone, and from right to left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.support.browser import MOBILE, unchecked_visit, visiting
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+HANDBOOK = "docs/handbook/-/wikis/"
+MARKDOWN = HANDBOOK + "formats/markdown.html"
+SEARCH = "-/search.html?q=wiki"
+KEY_PAGES = ("index.html", MARKDOWN, SEARCH, "404.html")
+OTHER_PAGES = (
+    HANDBOOK + "formats/asciidoc.html",
+    HANDBOOK + "formats/org.html",
+    HANDBOOK + "formats/rdoc.html",
+    "docs/-/wikis/decisions.html",
+    "-/report.html",
+)
+DARK = {"color_scheme": "dark"}
+PHONE = {"viewport": MOBILE}
+
+
+async def findings(
+    browser: Browser, base: str, path: str, **settings: Any
+) -> list[str]:
+    """What axe finds on a page that is opened with the settings of a context."""
+    async with visiting(browser, base, **settings) as visit:
+        await visit.go(path)
+        if path == SEARCH:
+            await visit.page.locator("#results a").first.wait_for()
+        return await visit.axe()
+
+
+@pytest.mark.parametrize("path", KEY_PAGES + OTHER_PAGES)
+async def test_axe_finds_nothing(chromium: Browser, file_base: str, path: str) -> None:
+    assert await findings(chromium, file_base, path) == []
+
+
+@pytest.mark.parametrize("path", KEY_PAGES)
+async def test_axe_finds_nothing_in_the_dark(
+    chromium: Browser, file_base: str, path: str
+) -> None:
+    assert await findings(chromium, file_base, path, **DARK) == []
+
+
+@pytest.mark.parametrize("path", KEY_PAGES)
+async def test_axe_finds_nothing_on_a_phone(
+    chromium: Browser, file_base: str, path: str
+) -> None:
+    assert await findings(chromium, file_base, path, **PHONE) == []
+
+
+@pytest.mark.parametrize("path", KEY_PAGES)
+async def test_axe_finds_nothing_from_right_to_left(
+    chromium: Browser, rtl_site: Path, path: str
+) -> None:
+    assert 'dir="rtl"' in (rtl_site / "index.html").read_text(encoding="utf-8")
+    assert await findings(chromium, rtl_site.as_uri() + "/", path) == []
+
+
+async def test_axe_finds_nothing_in_the_open_menu(
+    chromium: Browser, file_base: str
+) -> None:
+    async with visiting(chromium, file_base, viewport=MOBILE) as visit:
+        await visit.go(HANDBOOK + "index.html")
+        await visit.page.locator("label[for=menu]").click()
+        assert await visit.axe() == []
+
+
+async def test_axe_finds_nothing_in_the_hits_below_the_search_box(
+    chromium: Browser, file_base: str
+) -> None:
+    async with visiting(chromium, file_base) as visit:
+        await visit.go(HANDBOOK + "index.html")
+        await visit.page.fill(".search input", "export")
+        await visit.page.locator(".hits a").first.wait_for()
+        assert await visit.axe() == []
+
+
+async def test_axe_would_find_something(chromium: Browser, tmp_path: Path) -> None:
+    """Without this, a checker that never runs would pass."""
+    (tmp_path / "bad.html").write_text("<!doctype html><html><img src='x.png'></html>")
+    async with unchecked_visit(chromium, tmp_path.as_uri() + "/") as visit:
+        await visit.go("bad.html")
+        assert any(finding.startswith("image-alt") for finding in await visit.axe())
+
+
+async def test_keyboard_reaches_the_text_first(
+    chromium: Browser, file_base: str
+) -> None:
+    async with visiting(chromium, file_base) as visit:
+        await visit.go(HANDBOOK + "formats/markdown.html")
+        await visit.page.keyboard.press("Tab")
+        await visit.page.keyboard.press("Enter")
+        assert await visit.page.evaluate("document.activeElement.id") == "content"

@@ -1,0 +1,219 @@
+"""The exported user guide as a reader meets it, from a disk and from a server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+import pytest
+
+from tests.support.browser import MOBILE, serving_folder, unchecked_visit, visiting
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+HANDBOOK = "docs/handbook/-/wikis/"
+GROUP = "docs/-/wikis/"
+
+
+async def test_home_opens_and_leads_to_a_wiki(chromium: Browser, base: str) -> None:
+    async with visiting(chromium, base) as visit:
+        await visit.go("index.html")
+        await (
+            visit.page.get_by_role("main").get_by_role("link", name="Handbook").click()
+        )
+        assert visit.place() == HANDBOOK + "index.html"
+        assert await visit.page.locator("h1").inner_text() == "wikisync"
+
+
+async def test_tree_leads_to_the_page_it_names(chromium: Browser, base: str) -> None:
+    async with visiting(chromium, base) as visit:
+        await visit.go(GROUP + "decisions.html")
+        tree = visit.page.get_by_role("navigation", name="Pages", exact=True)
+        await tree.get_by_role("link", name="0002 relative links").click()
+        assert visit.place() == GROUP + "decisions/0002-relative-links.html"
+        current = tree.locator("[aria-current=page]")
+        assert await current.inner_text() == "0002 relative links"
+
+
+async def test_tree_opens_and_closes_without_script(
+    chromium: Browser, file_base: str
+) -> None:
+    async with visiting(chromium, file_base, java_script_enabled=False) as visit:
+        await visit.go(GROUP + "decisions.html")
+        child = visit.page.locator(".site-nav details a").first
+        assert await child.is_visible()
+        await visit.page.locator(".site-nav summary").click()
+        assert not await child.is_visible()
+
+
+async def test_sidebar_breadcrumbs_and_pager_lead_on(
+    chromium: Browser, base: str
+) -> None:
+    async with visiting(chromium, base) as visit:
+        await visit.go(HANDBOOK + "index.html")
+        await visit.page.locator(".sidebar").get_by_role("link", name="Names").click()
+        assert visit.place() == HANDBOOK + "folder/names.html"
+        await visit.page.locator(".pager .next").click()
+        assert visit.place() == HANDBOOK + "folder/attachments.html"
+        crumbs = visit.page.get_by_role("navigation", name="Where you are")
+        await crumbs.get_by_role("link", name="Handbook").click()
+        assert visit.place() == HANDBOOK + "index.html"
+
+
+@pytest.mark.parametrize(
+    "name", ["日本語", "naïve-café", "C++-&--quotes-", "dir/with space"]
+)
+async def test_page_with_an_odd_name_can_be_opened_from_the_list(
+    chromium: Browser, base: str, name: str
+) -> None:
+    path = f"{HANDBOOK}{name}.html"
+    async with visiting(chromium, base) as visit:
+        await visit.go("-/all/docs/handbook.html")
+        links = visit.page.locator(".listing a")
+        hrefs = await links.evaluate_all("links => links.map(link => link.href)")
+        await links.nth([unquote(href) for href in hrefs].index(base + path)).click()
+        assert unquote(visit.place()) == path
+        assert await visit.page.locator("h1").count() == 1
+
+
+async def test_heading_of_the_contents_is_marked_and_reached(
+    chromium: Browser, base: str
+) -> None:
+    async with visiting(chromium, base) as visit:
+        await visit.go(HANDBOOK + "formats/markdown.html")
+        link = visit.page.locator(".contents").get_by_role("link", name="Code")
+        await link.click()
+        assert visit.place().endswith("#code")
+        await visit.page.locator(".contents .here", has_text="Code").wait_for()
+
+
+async def test_dark_mode_toggles_and_stays(chromium: Browser, base: str) -> None:
+    async with visiting(chromium, base, color_scheme="light") as visit:
+        await visit.go("index.html")
+        await visit.page.get_by_role("button", name="Light or dark").click()
+        dark = "getComputedStyle(document.body).backgroundColor"
+        assert await visit.page.evaluate(dark) == "rgb(18, 21, 28)"
+        await visit.go(HANDBOOK + "index.html")
+        assert await visit.page.evaluate(dark) == "rgb(18, 21, 28)"
+
+
+async def test_theme_follows_the_system_until_chosen(
+    chromium: Browser, file_base: str
+) -> None:
+    async with visiting(chromium, file_base, color_scheme="dark") as visit:
+        await visit.go("index.html")
+        ground = "getComputedStyle(document.body).backgroundColor"
+        assert await visit.page.evaluate(ground) == "rgb(18, 21, 28)"
+        await visit.page.get_by_role("button", name="Light or dark").click()
+        assert await visit.page.evaluate(ground) == "rgb(255, 255, 255)"
+
+
+async def test_mobile_menu_works_without_script(chromium: Browser, base: str) -> None:
+    settings = {"viewport": MOBILE, "java_script_enabled": False}
+    async with visiting(chromium, base, **settings) as visit:
+        await visit.go(HANDBOOK + "index.html")
+        link = visit.page.locator(".site-nav").get_by_role("link", name="Commands")
+        assert not await link.is_visible()
+        await visit.page.locator("label[for=menu]").click()
+        await link.click()
+        assert visit.place() == HANDBOOK + "reference/commands.html"
+
+
+async def test_contents_fold_above_the_text_on_a_phone(
+    chromium: Browser, file_base: str
+) -> None:
+    async with visiting(chromium, file_base, viewport=MOBILE) as visit:
+        await visit.go(HANDBOOK + "formats/markdown.html")
+        link = visit.page.locator(".contents").get_by_role("link", name="Math")
+        assert not await link.is_visible()
+        await visit.page.locator("label[for=toc]").click()
+        assert await link.is_visible()
+
+
+@pytest.mark.parametrize("page", ["markdown", "asciidoc", "org", "rdoc"])
+async def test_page_never_scrolls_sideways_on_a_phone(
+    chromium: Browser, file_base: str, page: str
+) -> None:
+    async with visiting(chromium, file_base, viewport=MOBILE) as visit:
+        await visit.go(f"{HANDBOOK}formats/{page}.html")
+        width = await visit.page.evaluate("document.documentElement.scrollWidth")
+        assert width == MOBILE["width"]
+
+
+async def test_code_is_copied_where_there_is_no_clipboard(
+    chromium: Browser, file_base: str
+) -> None:
+    """The browser's clipboard exists on https only."""
+    async with visiting(chromium, file_base) as visit:
+        await visit.page.add_init_script(
+            "Object.defineProperty(navigator, 'clipboard', {value: undefined});"
+            "addEventListener('copy', () => { window.copied = `${getSelection()}` })"
+        )
+        await visit.go(HANDBOOK + "formats/markdown.html")
+        code = visit.page.locator("pre").first
+        await visit.page.get_by_role("button", name="Copy").first.click()
+        await visit.page.get_by_role("button", name="Copied").wait_for()
+        copied = await visit.page.evaluate("copied")
+        assert copied.strip() == (await code.inner_text()).strip()
+
+
+async def test_print_shows_the_text_alone_and_where_links_lead(
+    chromium: Browser, file_base: str
+) -> None:
+    async with visiting(chromium, file_base) as visit:
+        await visit.page.emulate_media(media="print", color_scheme="dark")
+        await visit.go(HANDBOOK + "formats/markdown.html")
+        assert not await visit.page.locator("header.top, .site-nav").first.is_visible()
+        ink = await visit.page.evaluate("getComputedStyle(document.body).color")
+        assert ink == "rgb(29, 35, 48)"
+        link = visit.page.locator("article a[href^=http]").first
+        after = await link.evaluate("node => getComputedStyle(node, '::after').content")
+        assert "gitlab.example.com" in after
+
+
+async def test_page_costs_four_requests_and_less_than_forty_kilobytes(
+    chromium: Browser, sample_site: Path
+) -> None:
+    async with (
+        serving_folder(sample_site, "/site/") as url,
+        visiting(chromium, url) as visit,
+    ):
+        sizes: list[int] = []
+        visit.page.on(
+            "response", lambda reply: sizes.append(int(reply.headers["content-length"]))
+        )
+        await visit.go(HANDBOOK + "formats/markdown.html")
+        assert len(visit.requests) <= 4
+        assert sum(sizes) <= 40 * 1024
+
+
+async def test_guard_sees_requests_that_leave_and_errors(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    """Without this, every other test could pass by not looking."""
+    (tmp_path / "leaky.html").write_text(
+        "<!doctype html><img src='http://127.0.0.1:9/x.png'><script>nothing()</script>"
+    )
+    async with unchecked_visit(chromium, tmp_path.as_uri() + "/") as visit:
+        await visit.go("leaky.html")
+        assert visit.outside == ["http://127.0.0.1:9/x.png"]
+        assert any("nothing is not defined" in error for error in visit.errors)
+
+
+async def test_page_cannot_run_a_script_of_its_text(
+    chromium: Browser, sample_site: Path, tmp_path: Path
+) -> None:
+    """The content policy holds from a disk too, should the sanitiser ever fail."""
+    page = (sample_site / "index.html").read_text(encoding="utf-8")
+    attacked = page.replace(
+        "</main>", "<script>window.ran = 1</script><i style='color:red'>x</i></main>"
+    )
+    (tmp_path / "index.html").write_text(attacked, encoding="utf-8")
+    async with unchecked_visit(chromium, tmp_path.as_uri() + "/") as visit:
+        await visit.go("index.html")
+        assert await visit.page.evaluate("window.ran") is None
+        assert any("Content Security Policy" in error for error in visit.errors)

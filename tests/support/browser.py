@@ -1,0 +1,139 @@
+"""Headless Chromium for tests, which sees every request and every error.
+
+A visit knows the address below which the site lies.  What a page asks for from
+anywhere else is blocked and remembered; so are errors of the console.  Leaving
+the visit fails the test when there was any of either.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import pytest
+from aiohttp import web
+
+from tests.support.axe import axe_source
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from playwright.async_api import Browser, Page, Route
+
+DESKTOP = {"width": 1360, "height": 850}
+MOBILE = {"width": 390, "height": 844}
+CHROMIUM_ARGUMENTS = ("--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu")
+
+
+@asynccontextmanager
+async def running_chromium() -> AsyncIterator[Browser]:
+    """Debian's Chromium; the test is skipped where there is none."""
+    executable = shutil.which("chromium") or shutil.which("chromium-browser")
+    if executable is None:
+        pytest.skip("no Chromium on PATH: apt-get install chromium")
+    from playwright.async_api import async_playwright
+
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(
+            executable_path=executable, args=list(CHROMIUM_ARGUMENTS)
+        )
+        try:
+            yield browser
+        finally:
+            await browser.close()
+
+
+@asynccontextmanager
+async def serving_folder(folder: Path, base: str) -> AsyncIterator[str]:
+    """The folder behind HTTP on a free port, below ``base`` (``/a/b/``)."""
+    app = web.Application()
+    app.router.add_static(base, folder)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        host, port = runner.addresses[0][:2]
+        yield f"http://{host}:{port}{base}"
+    finally:
+        await runner.cleanup()
+
+
+@dataclass
+class Visit:
+    """One reader in one browser window."""
+
+    page: Page
+    base: str
+    """Address of the site's top, with a slash at its end."""
+    requests: list[str] = field(default_factory=list)
+    outside: list[str] = field(default_factory=list)
+    """Requests that would have left the site."""
+    errors: list[str] = field(default_factory=list)
+    """Of the console, and exceptions of scripts."""
+
+    async def go(self, path: str) -> None:
+        """Open a page by its output path, with query and fragment if any."""
+        await self.page.goto(self.base + quote(path, safe="/?=&#%+"))
+
+    def place(self) -> str:
+        """Where the reader is: output path with query and fragment, decoded."""
+        assert self.page.url.startswith(self.base), self.page.url
+        return self.page.url.removeprefix(self.base)
+
+    async def axe(self) -> list[str]:
+        """What axe-core finds wrong: rule and the elements it names."""
+        await self.page.evaluate(axe_source())
+        # It would ask for the style sheets again, which the content policy forbids.
+        run = "axe.run(document, {preload: false})"
+        found: dict[str, Any] = await self.page.evaluate(run)
+        return [
+            f"{rule['id']}: {node['target']} {node['failureSummary']}"
+            for rule in found["violations"]
+            for node in rule["nodes"]
+        ]
+
+    async def _guard(self, route: Route) -> None:
+        url = route.request.url
+        self.requests.append(url)
+        if url.startswith((self.base, "data:")):
+            await route.continue_()
+            return
+        self.outside.append(url)
+        await route.abort()
+
+
+@asynccontextmanager
+async def unchecked_visit(
+    browser: Browser, base: str, **settings: Any
+) -> AsyncIterator[Visit]:
+    """A visit that only records; ``settings`` are those of a browser context."""
+    context = await browser.new_context(**{"viewport": DESKTOP, **settings})
+    visit = Visit(await context.new_page(), base)
+    await context.route("**/*", visit._guard)
+    visit.page.on(
+        "console",
+        lambda message: (
+            visit.errors.append(message.text) if message.type == "error" else None
+        ),
+    )
+    visit.page.on("pageerror", lambda error: visit.errors.append(str(error)))
+    try:
+        yield visit
+    finally:
+        await context.close()
+
+
+@asynccontextmanager
+async def visiting(
+    browser: Browser, base: str, **settings: Any
+) -> AsyncIterator[Visit]:
+    """A visit that must stay inside the site and cause no error."""
+    async with unchecked_visit(browser, base, **settings) as visit:
+        yield visit
+        assert not visit.outside, f"requests left the site: {visit.outside}"
+        assert not visit.errors, f"errors in the console: {visit.errors}"
