@@ -15,6 +15,7 @@ from markdown_it import MarkdownIt
 
 from wikisync.markup.context import PageContext
 from wikisync.markup.glfm import RULES
+from wikisync.markup.glfm.include import include_files
 from wikisync.markup.glfm.inline import GlfmInline
 from wikisync.markup.glfm.renderer import GlfmRenderer
 
@@ -23,9 +24,13 @@ NESTING_MAX = 100
 """Blocks in blocks; deeper ones are dropped by the engine."""
 
 
-def to_html(source: str, context: PageContext) -> str:  # noqa: ARG001 - the contract
-    """HTML of a markdown text, not yet safe; never fails for any text."""
-    html: str = engine().render(source, {})
+def to_html(source: str, context: PageContext) -> str:
+    """HTML of a markdown text, not yet safe.
+
+    Raises:
+        RenderError: what the text includes is too large.
+    """
+    html: str = engine().render(include_files(source, context.include), {})
     return html
 
 

@@ -31,6 +31,7 @@ from wikisync.markup.filters.headings import filter_headings
 from wikisync.markup.filters.inline_diff import filter_inline_diff
 from wikisync.markup.filters.links import filter_links
 from wikisync.markup.filters.math import filter_math
+from wikisync.markup.filters.picture_sizes import filter_picture_sizes
 from wikisync.markup.filters.plain import filter_plain
 from wikisync.markup.filters.tables import filter_tables
 from wikisync.markup.filters.tasks import filter_tasks
@@ -89,6 +90,7 @@ FILTERS: tuple[Callable[[Draft], None], ...] = (
     filter_code,
     filter_math,
     filter_colours,
+    filter_picture_sizes,
     filter_emoji,
     filter_inline_diff,
     filter_links,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.markup import load_cases, parse, render
-from wikisync.markup.filters.headings import id_of
+from wikisync.markup.filters.headings import free_id, id_of
 from wikisync.markup.filters.math import to_mathml
 from wikisync.markup.page import MarkupOptions
 from wikisync.model import Format
@@ -47,10 +47,23 @@ def test_heading_without_letters_has_no_id() -> None:
     assert render("# !!!\n").html == "<h1>!!!</h1>\n"
 
 
-def test_page_of_equal_headings_asks_for_each_id_once() -> None:
-    """The search for a free number goes on where it ended."""
-    parsed = parse("# x\n" * 3_000)
-    assert parsed.toc[-1].id == "x-2999"
+class AskedSet(set[str]):
+    """A set that counts how often it is asked."""
+
+    asked = 0
+
+    def __contains__(self, item: object) -> bool:
+        self.asked += 1
+        return super().__contains__(item)
+
+
+def test_search_for_a_free_id_goes_on_where_it_ended() -> None:
+    """Else a page of equal headings costs the square of their number."""
+    taken, counts = AskedSet(), dict[str, int]()
+    for _ in range(1_000):
+        taken.add(free_id("x", taken, counts))
+    assert len(taken) == 1_000
+    assert taken.asked < 3_000
 
 
 @pytest.mark.parametrize(
@@ -203,6 +216,23 @@ def test_colour_has_a_chip(colour: str) -> None:
 @pytest.mark.parametrize("text", ["`#FF`", "`#F00 x`", "`rgb(1)`", "#F00", "`\\#F00`"])
 def test_what_is_no_colour_has_no_chip(text: str) -> None:
     assert "<svg" not in render(text).html
+
+
+# -- pictures ---------------------------------------------------------------------
+
+
+def test_sizes_behind_a_picture_are_its_own() -> None:
+    page = render(
+        '![a](uploads/a/p.png){width=50% height="20px" .x} y',
+        attachments=["uploads/a/p.png"],
+    )
+    assert ' width="50%" height="20px"' in page.html
+    assert "{" not in page.html
+
+
+@pytest.mark.parametrize("braces", ["{.x}", "{width=99999}", "{width=1em}", "{x"])
+def test_braces_without_a_size_stay(braces: str) -> None:
+    assert braces in render(f"![a](b.png){braces}").html
 
 
 # -- texts ------------------------------------------------------------------------

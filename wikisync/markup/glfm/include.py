@@ -1,0 +1,51 @@
+"""``::include{file=name}`` at the start of a line: a text of the same wiki.
+
+A pass over the source, as in the service: it works in code blocks too, what is
+included includes nothing further, and an address of the web is never fetched.
+"""
+
+from __future__ import annotations
+
+import re
+
+from wikisync.errors import RenderError
+from wikisync.markup.context import Include
+
+INCLUDES_MAX = 32
+INCLUDED_CHARS_MAX = 1024 * 1024
+"""All of a page's included texts together."""
+DIRECTIVE = re.compile(r"^::include\{file=([^}\n]+)\}[ \t]*$", re.MULTILINE)
+MARKDOWN_SIGNS = re.compile(r"([\\`*_{}\[\]()#+.!|<>&~$:@-])")
+
+
+def include_files(source: str, include: Include) -> str:
+    """The source with its first includes replaced by texts, or by why not.
+
+    Raises:
+        RenderError: the texts together are larger than a page may be.
+    """
+    if "::include{" not in source:
+        return source
+    count = size = 0
+
+    def replaced(match: re.Match[str]) -> str:
+        nonlocal count, size
+        count += 1
+        target = match[1].strip().strip("\"'")
+        if count > INCLUDES_MAX:
+            return problem(target, f"more than {INCLUDES_MAX} includes")
+        text = include(target)
+        if text is None:
+            return problem(target, "there is no such text in this wiki")
+        size += len(text)
+        if size > INCLUDED_CHARS_MAX:
+            raise RenderError(f"it includes more than {INCLUDED_CHARS_MAX} characters")
+        return text.rstrip("\n")
+
+    return DIRECTIVE.sub(replaced, source)
+
+
+def problem(target: str, reason: str) -> str:
+    """What stands for a text that cannot be included, as bold markdown."""
+    shown = MARKDOWN_SIGNS.sub(r"\\\1", target)
+    return f"**Cannot include {shown}: {reason}**"
