@@ -204,3 +204,27 @@ def test_letters_that_fold_into_two_are_twins(first: str, second: str) -> None:
 def test_without_twins_assigning_is_plain_naming() -> None:
     (path,) = assigned("Docs/naïve café", folds_case=False)
     assert path == path_of(Slug("Docs/naïve café"), MARKDOWN)
+
+
+def test_page_whose_format_changed_does_not_take_its_twins_file() -> None:
+    known = {Slug("a"): PagePath("a.md"), Slug("A"): PagePath("A.org")}
+    paths = assign_paths([(Slug("a"), ORG)], known, folds_case=True, folds_unicode=True)
+    assert_no_clash([paths[Slug("a")], known[Slug("A")]])
+    assert parse_path(paths[Slug("a")]) == ("a", ORG)
+
+
+def test_folder_that_would_give_a_new_page_another_meaning_is_not_joined() -> None:
+    """There, ``y.md`` would be the end of one long name."""
+    folder = "x" * 200 + "%+"
+    slug = f"{folder}/a:b"
+    assert parse_path(f"{slug}.md") == (slug, MARKDOWN)
+    (path,) = assigned(f"{folder}/y", known={slug: f"{slug}.md"})
+    assert parse_path(path) == (f"{folder}/y", MARKDOWN)
+
+
+def test_page_joins_one_of_two_folders_that_stand_for_the_same() -> None:
+    """As left behind when a folder moved between disks."""
+    first, marked = assigned("docs/a", "Docs/a")
+    known = {"docs/a": first, "Docs/a": marked, "Docs/b": "Docs/b.md"}
+    (path,) = assigned("Docs/c", known=known, folds_case=False)
+    assert parse_path(path) == ("Docs/c", MARKDOWN)

@@ -108,6 +108,15 @@ def test_linked_file_is_not_read(tmp_path: Path) -> None:
         open_file(root, "home.md", "home.md")
 
 
+def test_link_is_no_file_to_be_replaced(tmp_path: Path) -> None:
+    (tmp_path / "home.md").symlink_to("gone")
+    with (
+        opened_root(tmp_path) as root,
+        pytest.raises(FolderError, match=r"home\.md is a symbolic link"),
+    ):
+        file_status(root, "home.md", "home.md")
+
+
 def test_pipe_is_refused_without_waiting_for_a_writer(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.md")
     with (

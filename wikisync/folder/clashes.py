@@ -168,7 +168,6 @@ def _keep(path: PagePath, top: _Folder) -> _Folder:
     for component, end in decode_parts(bare, page_format):
         inner = folder
         for index in range(start, min(end, len(folders))):
-            inner.hold(folders[index])
             _, inner = inner.enter(bare[index], folders[index])
         if end <= len(folders):
             folder.adopt(component, folders[start:end], bare[start:end], inner)

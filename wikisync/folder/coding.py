@@ -307,7 +307,7 @@ def _is_canonical(
     Which characters form C changes depends on the version of Unicode that
     Python has, so codes beyond ASCII are taken as right wherever they stand.
     """
-    if "%" not in _joined(group):
+    if len(group) == 1 and "%" not in group[0]:
         return True
     written = encode_component(decoded, page_format, digest.copy(), is_top=is_top)
     return _shown(_joined(written)) == _shown(_joined(group))
