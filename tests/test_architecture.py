@@ -56,6 +56,8 @@ PURE = (
     "folder.naming",
     "sync.plan",
     "sync.reconcile",
+    "sync.safety",
+    "sync.mentions",
     "service.access",
 )
 EFFECTS = {

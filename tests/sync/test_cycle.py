@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -487,6 +489,17 @@ async def test_attachment_that_cannot_be_stored_is_a_problem(pictured: Pair) -> 
 
     pictured.local.before = refuse
     assert codes(await pictured.pull()) == [("attachment-unwritable", PICTURE)]
+
+
+async def test_disk_that_is_full_ends_the_fetching(pictured: Pair) -> None:
+    async def full(entry: str) -> None:
+        if entry.startswith("write_attachment "):
+            cause = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            raise FolderError("cannot write it: the disk is full") from cause
+
+    pictured.local.before = full
+    with pytest.raises(FolderError, match="disk is full"):
+        await pictured.pull()
 
 
 # -- interrupts at every step ----------------------------------------------------------
