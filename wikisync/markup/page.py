@@ -74,9 +74,10 @@ PARSERS: Mapping[Format, str] = {
     Format.ASCIIDOC: "wikisync.markup.asciidoc",
     Format.ORG: "wikisync.markup.org",
     Format.REST: "wikisync.markup.rst",
+    Format.PLAINTEXT: "wikisync.markup.plain",
 }
 """Module of each format's ``to_html``, loaded for its first page."""
-OTHER_FORMATS = "wikisync.markup.plain"
+OTHER_FORMATS = "wikisync.markup.foreign"
 TEXT_CHARS_OF_SOURCE_MAX = 100_000
 """How much of an unrendered page the search may see."""
 

@@ -8,7 +8,9 @@ from wikisync.markup.draft import Draft
 from wikisync.markup.tokens import format_attributes
 
 BRACES = re.compile(r"\{([^{}\n<>]{1,98})\}")
-SIZE = re.compile(r"(width|height)=(?:&quot;|\")?(\d{1,4}(?:%|px)?)(?![\w%])(?:&quot;|\")?")
+SIZE = re.compile(
+    r"(width|height)=(?:&quot;|\")?(\d{1,4}(?:%|px)?)(?![\w%])(?:&quot;|\")?"
+)
 
 
 def filter_picture_sizes(draft: Draft) -> None:
