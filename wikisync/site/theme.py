@@ -19,8 +19,7 @@ import posixpath
 import re
 import tomllib
 import traceback
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from datetime import date
 from functools import cached_property
 from pathlib import Path
@@ -28,20 +27,26 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from wikisync.errors import SiteError
-from wikisync.model import Digest, digest_of
+from wikisync.model import AttachmentPath, Digest, Format, Page, Slug, digest_of
 from wikisync.site.addresses import (
     ASSETS_FOLDER,
     NOT_FOUND_PAGE,
     relative_url,
     root_url,
 )
+from wikisync.site.theme_layers import (
+    Layer,
+    builtin_folder,
+    decoded,
+    merged,
+    read_files,
+    theme_chain,
+)
 from wikisync.site.theme_manifest import (
     THEME_API,
     OptionValue,
-    ThemeManifest,
     ThemeOption,
     did_you_mean,
-    parse_manifest,
     resolve_options,
 )
 
@@ -50,11 +55,9 @@ if TYPE_CHECKING:
     from jinja2.runtime import Context
     from markupsafe import Markup
 
-_SUBFOLDERS = ("templates", "static", "i18n", "icons")
 _FILE_OPTIONS = frozenset({"extra_css", "extra_js", "logo", "favicon"})
 """Options of any theme that name static files."""
 _PROJECT = "project"
-_NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _CSS_URL = re.compile(r"""url\(\s*(["']?)([^"')]+)\1\s*\)""")
 _EMPTY: Mapping[str, Any] = {
     "wiki": None,
@@ -75,18 +78,6 @@ _EMPTY: Mapping[str, Any] = {
 """What a template finds where the build has nothing to say."""
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
-    """One folder of theme files, read whole."""
-
-    name: str
-    folder: Path
-    files: Mapping[str, bytes]
-    """Path inside the folder (``templates/base.html``) to content."""
-    manifest: ThemeManifest | None
-    """None for the project's own folder, which is no theme of its own."""
-
-
 class Theme:
     """A theme with its options set, ready to render.
 
@@ -100,7 +91,8 @@ class Theme:
         self._layers = layers
         self.name = next(layer.name for layer in layers if layer.manifest)
         self.options = dict(options)
-        self._static = _fingerprinted(_merged(layers, "static"))
+        self._static = _fingerprinted(merged(layers, "static"))
+        self._icons = merged(layers, "icons")
         self._strings = _parse_strings(layers)
         self._check_extra_files()
 
@@ -221,13 +213,11 @@ class Theme:
 
     def icon(self, name: str) -> str:
         """The source of ``icons/<name>.svg``."""
-        icons = _merged(self._layers, "icons")
         try:
-            return icons[f"{name}.svg"].decode().strip()
+            return decoded(self._icons[f"{name}.svg"], name).strip()
         except KeyError:
-            raise LookupError(
-                f"no icon {name!r}: {did_you_mean(name, icons)}"
-            ) from None
+            hint = did_you_mean(f"{name}.svg", self._icons)
+            raise LookupError(f"no icon {name!r}: {hint}") from None
 
     def _template_error(self, exc: Exception, template: str, at: str) -> SiteError:
         where = _location(exc, self._layers) or template
@@ -257,20 +247,14 @@ def load_theme(
         SiteError: No such theme, a broken ``theme.toml``, an option that is
             unknown or of a wrong type, a file that cannot be read.
     """
-    chain = _chain(name)
+    chain = theme_chain(name)
     declared: dict[str, ThemeOption] = {}
     for layer in reversed(chain):
         declared |= layer.manifest.options if layer.manifest else {}
     resolved = resolve_options(declared, options or {}, chain[0].name)
     if project is not None:
-        chain = [Layer(_PROJECT, project, _read_files(project), None), *chain]
+        chain = [Layer(_PROJECT, project, read_files(project), None), *chain]
     return Theme(tuple(chain), resolved)
-
-
-def theme_names() -> tuple[str, ...]:
-    """The themes that come with wikisync."""
-    folder = _builtin_folder()
-    return tuple(sorted(path.parent.name for path in folder.glob("*/theme.toml")))
 
 
 def link_from(at: str, target: str, fragment: str = "") -> str:
@@ -283,95 +267,6 @@ def link_from(at: str, target: str, fragment: str = "") -> str:
 def csp_hash(text: str) -> str:
     """The source expression that allows one inline script or style."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-def _builtin_folder() -> Path:
-    """``wikisync/themes`` of a wheel, else the checkout's ``themes``."""
-    package = Path(__file__).resolve().parent.parent
-    installed = package / "themes"
-    return installed if installed.is_dir() else package.parent / "themes"
-
-
-def _chain(name: str) -> list[Layer]:
-    """The theme, each theme it extends, and ``default`` at the end."""
-    chain: list[Layer] = []
-    following: str | None = name
-    while following is not None:
-        beside = chain[-1].folder.parent if chain else None
-        layer = _read_theme(following, beside)
-        if any(layer.folder == known.folder for known in chain):
-            names = " -> ".join([*(known.name for known in chain), layer.name])
-            raise SiteError(f"themes extend each other in a circle: {names}")
-        chain.append(layer)
-        following = layer.manifest.extends if layer.manifest else None
-    if chain[-1].folder != _builtin_folder() / "default":
-        chain.append(_read_theme("default", None))
-    return chain
-
-
-def _read_theme(name: str, beside: Path | None) -> Layer:
-    folder = _theme_folder(name, beside)
-    files = _read_files(folder)
-    source = folder / "theme.toml"
-    try:
-        text = source.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as exc:
-        raise SiteError(f"cannot read {source}: {exc}") from exc
-    return Layer(folder.name, folder, files, parse_manifest(text, str(source)))
-
-
-def _theme_folder(name: str, beside: Path | None) -> Path:
-    if "/" in name or "\\" in name:
-        folder = Path(name).expanduser().resolve()
-        if not (folder / "theme.toml").is_file():
-            raise SiteError(
-                f"no theme at {name}",
-                hint="a theme is a folder with theme.toml and templates/",
-            )
-        return folder
-    candidates = [_builtin_folder()] if beside is None else [beside, _builtin_folder()]
-    for parent in candidates:
-        if _NAME.fullmatch(name) and (parent / name / "theme.toml").is_file():
-            return parent / name
-    raise SiteError(f"no theme {name!r}", hint=did_you_mean(name, list(theme_names())))
-
-
-def _read_files(folder: Path) -> dict[str, bytes]:
-    """Templates, static files, strings and icons below a folder."""
-    if not folder.is_dir():
-        raise SiteError(f"no theme folder at {folder}")
-    files: dict[str, bytes] = {}
-    for path in _theme_files(folder):
-        try:
-            files[path.relative_to(folder).as_posix()] = path.read_bytes()
-        except OSError as exc:
-            raise SiteError(f"cannot read theme file {path}: {exc.strerror}") from exc
-    return files
-
-
-def _theme_files(folder: Path) -> Iterator[Path]:
-    real = folder.resolve()
-    for subfolder in _SUBFOLDERS:
-        for path in sorted((folder / subfolder).rglob("*")):
-            if path.name.startswith(".") or not path.is_file():
-                continue
-            if not path.resolve().is_relative_to(real):
-                # A static file is published: never one from outside the theme.
-                raise SiteError(
-                    f"theme file {path} is a link out of its folder",
-                    hint="put a copy of the file there",
-                )
-            yield path
-
-
-def _merged(layers: tuple[Layer, ...], subfolder: str) -> dict[str, bytes]:
-    """Name below a subfolder to the content that wins."""
-    merged: dict[str, bytes] = {}
-    for layer in reversed(layers):
-        for path, content in layer.files.items():
-            if path.startswith(subfolder + "/"):
-                merged[path.removeprefix(subfolder + "/")] = content
-    return merged
 
 
 def _fingerprinted(static: Mapping[str, bytes]) -> dict[str, tuple[str, bytes]]:
@@ -404,14 +299,7 @@ def _rewrite_urls(
             return match[0]
         return f'url("{posixpath.relpath(hashed[target][0], folder or ".")}")'
 
-    return _CSS_URL.sub(rewritten, _decoded(content, name)).encode()
-
-
-def _decoded(content: bytes, source: object) -> str:
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError as exc:
-        raise SiteError(f"theme file {source} is not UTF-8 text") from exc
+    return _CSS_URL.sub(rewritten, decoded(content, name)).encode()
 
 
 def _parse_strings(layers: tuple[Layer, ...]) -> dict[str, dict[str, str]]:
@@ -423,7 +311,7 @@ def _parse_strings(layers: tuple[Layer, ...]) -> dict[str, dict[str, str]]:
                 continue
             source = layer.folder / path
             try:
-                table = tomllib.loads(_decoded(content, source))
+                table = tomllib.loads(decoded(content, source))
             except tomllib.TOMLDecodeError as exc:
                 raise SiteError(f"{source} is not TOML: {exc}") from exc
             wrong = [key for key, text in table.items() if not isinstance(text, str)]
@@ -451,7 +339,7 @@ def _make_environment(theme: Theme, layers: tuple[Layer, ...]) -> Environment:
         if layer.manifest
     }
     prefixes["!theme"] = ChoiceLoader(loaders[first:])
-    ours = _builtin_folder()
+    ours = builtin_folder()
     is_ours = all(layer.folder.is_relative_to(ours) for layer in layers)
     kind = Environment if is_ours else ImmutableSandboxedEnvironment
     environment = kind(
@@ -476,7 +364,7 @@ def _layer_loader(layer: Layer) -> BaseLoader:
         if path not in layer.files:
             return None
         source = layer.folder / path
-        return _decoded(layer.files[path], source), str(source), lambda: True
+        return decoded(layer.files[path], source), str(source), lambda: True
 
     return FunctionLoader(load)
 
@@ -523,6 +411,9 @@ def _functions(theme: Theme) -> dict[str, Any]:
     def t(context: Context, key: str) -> str:
         return theme.text(key, _lang(context))
 
+    def markdown(text: str) -> Markup:
+        return Markup(_render_markdown(text))  # noqa: S704 - sanitised by markup
+
     def inline_svg(name: str) -> Markup:
         return Markup(theme.icon(name))  # noqa: S704 - a file of the theme
 
@@ -530,7 +421,31 @@ def _functions(theme: Theme) -> dict[str, Any]:
         "asset": asset,
         "t": t,
         "inline_svg": inline_svg,
+        "markdown": markdown,
     }
+
+
+def _render_markdown(text: str) -> str:
+    """Safe HTML of a text from options or front matter; it has no pages to link."""
+    from wikisync.markup.links import LinkIndex
+    from wikisync.markup.page import parse_page
+    from wikisync.markup.resolve import finish_page
+
+    parsed = parse_page(Page(Slug("text"), Format.MARKDOWN, text))
+    return finish_page(parsed, LinkIndex((), ()), _NoUrls()).html
+
+
+class _NoUrls:
+    """The addresses of a text that stands alone."""
+
+    def page(self, slug: Slug, fragment: str) -> str:
+        raise AssertionError(f"an empty index knows no page {slug}#{fragment}")
+
+    def attachment(self, path: AttachmentPath) -> str:
+        raise AssertionError(f"an empty index knows no attachment {path}")
+
+    def missing(self, target: str) -> str | None:  # noqa: ARG002 - the protocol's
+        return None
 
 
 def _link(context: Context, target: str, fragment: str = "") -> str:

@@ -8,6 +8,7 @@ or a wrong type is an error that names the option and what would be right.
 from __future__ import annotations
 
 import difflib
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +20,13 @@ THEME_API = 1
 
 OptionValue = str | int | bool | tuple[str, ...]
 
-_KINDS = ("string", "integer", "boolean", "strings")
+_KINDS = ("string", "integer", "boolean", "strings", "color")
+_COLOR = re.compile(r"(#[0-9a-fA-F]{3}|#[0-9a-fA-F]{6})?")
+_WANTED = {
+    "integer": "an integer",
+    "strings": "a list of strings",
+    "color": "a colour such as #2553c4, or empty",
+}
 _MANIFEST_KEYS = (
     "name",
     "version",
@@ -38,7 +45,7 @@ class ThemeOption:
 
     name: str
     kind: str
-    """``string``, ``integer``, ``boolean`` or ``strings`` (a list)."""
+    """``string``, ``integer``, ``boolean``, ``strings`` (a list) or ``color``."""
     default: OptionValue
     help: str = ""
     choices: tuple[OptionValue, ...] = ()
@@ -105,10 +112,9 @@ def checked_value(option: ThemeOption, value: object) -> OptionValue:
     """``value`` in the option's type, or a SiteError that says what is wanted."""
     typed = _typed(option.kind, value)
     if typed is None:
-        wanted = {"strings": "a list of strings"}.get(option.kind, f"a {option.kind}")
+        wanted = _WANTED.get(option.kind, f"a {option.kind}")
         raise SiteError(
-            f"theme option {option.name!r} is {value!r}, it must be "
-            + wanted.replace("a i", "an i"),
+            f"theme option {option.name!r} is {value!r}, it must be " + wanted,
             hint=option.help or None,
         )
     if option.choices and typed not in option.choices:
@@ -148,6 +154,8 @@ def _typed(kind: str, value: object) -> OptionValue | None:
             return value
         case "string", str():
             return value
+        case "color", str() if _COLOR.fullmatch(value):
+            return value
         case "strings", list() | tuple():
             texts = tuple(item for item in value if isinstance(item, str))
             return texts if len(texts) == len(value) else None
@@ -168,18 +176,27 @@ def _option(name: str, table: object, source: str) -> ThemeOption:
     default = _typed(kind, table.get("default"))
     if default is None:
         raise SiteError(f"{where}.default is not of type {kind}")
-    choices = tuple(_typed(kind, choice) for choice in table.get("choices", ()))
+    choices = table.get("choices", [])
+    if not isinstance(choices, list):
+        raise SiteError(f"{where}.choices is not a list")
     option = ThemeOption(
         name=name,
         kind=kind,
         default=default,
         help=_text(table, "help", where, ""),
-        choices=tuple(choice for choice in choices if choice is not None),
-        minimum=table.get("minimum"),
-        maximum=table.get("maximum"),
+        choices=tuple(choices),
+        minimum=_bound(table, "minimum", where),
+        maximum=_bound(table, "maximum", where),
     )
     checked_value(option, default)
     return option
+
+
+def _bound(table: Mapping[str, object], key: str, source: str) -> int | None:
+    value = table.get(key)
+    if value is not None and not isinstance(value, int):
+        raise SiteError(f"{source}.{key} must be an integer, it is {value!r}")
+    return value
 
 
 def _check_keys(table: Mapping[str, object], known: Sequence[str], source: str) -> None:

@@ -1,0 +1,133 @@
+"""The folders that a theme is made of, read whole and put in their order.
+
+Only this module knows where themes lie: in ``wikisync/themes`` of a wheel, in the
+checkout's ``themes``, or in a folder that the site names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from wikisync.errors import SiteError
+from wikisync.site.theme_manifest import ThemeManifest, did_you_mean, parse_manifest
+
+_SUBFOLDERS = ("templates", "static", "i18n", "icons")
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One folder of theme files, read whole."""
+
+    name: str
+    folder: Path
+    files: Mapping[str, bytes]
+    """Path inside the folder (``templates/base.html``) to content."""
+    manifest: ThemeManifest | None
+    """None for the project's own folder, which is no theme of its own."""
+
+
+def builtin_folder() -> Path:
+    """``wikisync/themes`` of a wheel, else the checkout's ``themes``."""
+    package = Path(__file__).resolve().parent.parent
+    installed = package / "themes"
+    return installed if installed.is_dir() else package.parent / "themes"
+
+
+def theme_chain(name: str) -> list[Layer]:
+    """The theme of that name or path, each that it extends, ``default`` at the end."""
+    chain: list[Layer] = []
+    following: str | None = name
+    while following is not None:
+        beside = chain[-1].folder.parent if chain else None
+        layer = _read_theme(following, beside)
+        if any(layer.folder == known.folder for known in chain):
+            names = " -> ".join([*(known.name for known in chain), layer.name])
+            raise SiteError(f"themes extend each other in a circle: {names}")
+        chain.append(layer)
+        following = layer.manifest.extends if layer.manifest else None
+    if chain[-1].folder != builtin_folder() / "default":
+        chain.append(_read_theme("default", None))
+    return chain
+
+
+def _read_theme(name: str, beside: Path | None) -> Layer:
+    folder = _theme_folder(name, beside)
+    files = read_files(folder)
+    source = folder / "theme.toml"
+    try:
+        text = source.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as exc:
+        raise SiteError(f"cannot read {source}: {exc}") from exc
+    return Layer(folder.name, folder, files, parse_manifest(text, str(source)))
+
+
+def _theme_folder(name: str, beside: Path | None) -> Path:
+    if "/" in name or "\\" in name:
+        folder = Path(name).expanduser().resolve()
+        if not (folder / "theme.toml").is_file():
+            raise SiteError(
+                f"no theme at {name}",
+                hint="a theme is a folder with theme.toml and templates/",
+            )
+        return folder
+    candidates = [builtin_folder()] if beside is None else [beside, builtin_folder()]
+    for parent in candidates:
+        if _NAME.fullmatch(name) and (parent / name / "theme.toml").is_file():
+            return parent / name
+    raise SiteError(f"no theme {name!r}", hint=did_you_mean(name, list(theme_names())))
+
+
+def read_files(folder: Path) -> dict[str, bytes]:
+    """Templates, static files, strings and icons below a folder."""
+    if not folder.is_dir():
+        raise SiteError(f"no theme folder at {folder}")
+    files: dict[str, bytes] = {}
+    for path in _theme_files(folder):
+        try:
+            files[path.relative_to(folder).as_posix()] = path.read_bytes()
+        except OSError as exc:
+            raise SiteError(f"cannot read theme file {path}: {exc.strerror}") from exc
+    return files
+
+
+def _theme_files(folder: Path) -> Iterator[Path]:
+    real = folder.resolve()
+    for subfolder in _SUBFOLDERS:
+        for path in sorted((folder / subfolder).rglob("*")):
+            if path.name.startswith(".") or not path.is_file():
+                continue
+            if not path.resolve().is_relative_to(real):
+                # A static file is published: never one from outside the theme.
+                raise SiteError(
+                    f"theme file {path} is a link out of its folder",
+                    hint="put a copy of the file there",
+                )
+            yield path
+
+
+def merged(layers: tuple[Layer, ...], subfolder: str) -> dict[str, bytes]:
+    """Name below a subfolder to the content that wins."""
+    merged: dict[str, bytes] = {}
+    for layer in reversed(layers):
+        for path, content in layer.files.items():
+            if path.startswith(subfolder + "/"):
+                merged[path.removeprefix(subfolder + "/")] = content
+    return merged
+
+
+def theme_names() -> tuple[str, ...]:
+    """The themes that come with wikisync."""
+    folder = builtin_folder()
+    return tuple(sorted(path.parent.name for path in folder.glob("*/theme.toml")))
+
+
+def decoded(content: bytes, source: object) -> str:
+    """The text of a theme's file, which ``source`` names in the error."""
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as exc:
+        raise SiteError(f"theme file {source} is not UTF-8 text") from exc
