@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+import pytest
+
+from wikisync.markup.page import parse_page
+from wikisync.model import Format, Page, Slug
+
+FOREIGN = [Format.TEXTILE, Format.CREOLE, Format.MEDIAWIKI, Format.POD]
+
+
+@pytest.mark.parametrize("page_format", FOREIGN)
+def test_source_is_shown_with_a_notice(page_format: Format) -> None:
+    page = Page(Slug("home"), page_format, "h1. <b>Title</b>")
+    html = "".join(parse_page(page).parts)
+    assert "in a format that is not rendered" in html
+    assert "h1. &lt;b&gt;Title&lt;/b&gt;" in html
+
+
+def test_plain_text_needs_no_notice() -> None:
+    page = Page(Slug("home"), Format.PLAINTEXT, "text")
+    assert "not rendered" not in "".join(parse_page(page).parts)
