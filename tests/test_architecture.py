@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -47,19 +48,20 @@ ALLOWED: dict[str, set[str]] = {
 }
 """Package to the packages or modules of ours that it may import."""
 
-PURE = (
+PURE_BY_DESIGN = {
     "model",
-    "progress",
     "errors",
+    "progress",
     "api.schema",
     "api.routes",
     "folder.naming",
     "sync.plan",
     "sync.reconcile",
     "sync.safety",
-    "sync.mentions",
     "service.access",
-)
+    "markup.links",
+}
+"""Modules that the design wants pure; any other may declare itself so."""
 EFFECTS = {
     "asyncio",
     "sqlite3",
@@ -117,9 +119,21 @@ def test_module_imports_only_what_its_package_may(path: Path) -> None:
     assert not forbidden
 
 
-@pytest.mark.parametrize("name", PURE)
-def test_pure_module_imports_no_effects(name: str) -> None:
-    path = PACKAGE / (name.replace(".", "/") + ".py")
+def is_declared_pure(path: Path) -> bool:
+    """A sentence ``Pure.`` (or ``Pure:``, ``Pure;``) stands in its docstring."""
+    docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    return re.search(r"(^|[.\s])Pure[.:;,]", docstring) is not None
+
+
+PURE = [path for path in MODULES if is_declared_pure(path)]
+
+
+def test_every_module_that_must_be_pure_says_so() -> None:
+    assert {module_name(path) for path in PURE} >= PURE_BY_DESIGN
+
+
+@pytest.mark.parametrize("path", PURE, ids=module_name)
+def test_pure_module_imports_no_effects(path: Path) -> None:
     tops = {imported.split(".")[0] for imported in imported_names(path)}
     assert not tops & EFFECTS
 
@@ -145,3 +159,14 @@ def test_help_loads_no_command() -> None:
     )
     loaded = set(run.stderr.split())
     assert not loaded & {"aiohttp", "jinja2", "pygit2", "rich", "markdown_it", "nh3"}
+
+
+def test_every_module_is_on_the_map() -> None:
+    """``docs/architecture.md`` says of each module what it is for."""
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    missing = [
+        path.relative_to(PACKAGE).as_posix()
+        for path in MODULES
+        if f"`{path.relative_to(PACKAGE).as_posix()}`" not in text
+    ]
+    assert not missing

@@ -1,4 +1,4 @@
-"""Every error that wikisync raises on purpose, and the exit codes.
+"""Every error that wikisync raises on purpose, and the exit codes.  Pure.
 
 ::
 
