@@ -89,6 +89,23 @@ def html_with(source: str, pages: Mapping[str, str]) -> str:
         pytest.param(
             "include::other.adoc[]", 'href="other.adoc"', id="include of a lone page"
         ),
+        pytest.param(
+            "[[spot]]text <<spot,there>>",
+            '<p><a id="user-content-spot"></a>text <a href="#spot">there</a></p>',
+            id="anchor of the page's own",
+        ),
+        pytest.param(
+            "[#part]\n== Part",
+            '<h2 id="user-content-part">Part</h2>',
+            id="id of the page's own",
+        ),
+        pytest.param(
+            ".Title\nvideo::uploads/a.mp4[]",
+            '<div class="title">Title</div><div class="content">'
+            '<img src="uploads/a.mp4" alt="uploads/a.mp4">',
+            id="video is a picture for the filter",
+        ),
+        pytest.param("audio::a.mp3[]", '<img src="a.mp3" alt="a.mp3">', id="audio"),
         pytest.param("{env}", "<p>gitlab</p>", id="page can ask where it is"),
     ],
 )

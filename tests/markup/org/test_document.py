@@ -252,6 +252,15 @@ def test_abbreviation_of_a_link_is_written_out() -> None:
     assert 'href="http://b.c/8">eight<' in html_of(source)
 
 
+def test_link_to_a_target_or_to_a_heading_with_an_id_leads_there() -> None:
+    source = (
+        "[[a spot]] [[*B]]\n\n<<A Spot>>\n* B\n:PROPERTIES:\n:CUSTOM_ID: own\n:END:"
+    )
+    html = html_of(source)
+    assert '<a href="#A-Spot">a spot</a> <a href="#own">B</a>' in html
+    assert '<a id="user-content-A-Spot"></a>' in html
+
+
 def test_macro_is_replaced_by_its_text() -> None:
     source = "#+TITLE: T\n#+MACRO: two *$1* and $2\n{{{two(a, b)}}} of {{{title}}}"
     assert "<p><b>a</b> and b of T</p>" in html_of(source)

@@ -54,6 +54,22 @@ const diagramOr = (original) =>
 override("$convert_listing", diagramOr(plain.listing));
 override("$convert_literal", diagramOr(plain.literal));
 
+/* Players are written by the filter that all formats share, from a picture whose
+ * name says that it is none; the sanitiser's list has no player. */
+const media = (kind) =>
+  function (node) {
+    const source = escapeAttribute(node.$media_uri(node.$attr("target")));
+    const title = node["$title?"]() ? `<div class="title">${text(node.$title())}</div>\n` : "";
+    return `<div${idAttribute(node)} class="${kind}block">\n${title}<div class="content">\n<img src="${source}" alt="${source}">\n</div>\n</div>`;
+  };
+const HOSTED = new Set(["youtube", "vimeo", "wistia"]);
+const plainVideo = converter.$convert_video;
+override("$convert_video", function (node) {
+  const isHosted = HOSTED.has(text(node.$attr("poster")));
+  return isHosted ? plainVideo.call(this, node) : media("video").call(this, node);
+});
+override("$convert_audio", media("audio"));
+
 /* `include(request)` is given by the worker: JSON to JSON, text null if missing. */
 const includeAttribute = (attributes, name) =>
   attributes[name] === undefined ? null : String(attributes[name]);

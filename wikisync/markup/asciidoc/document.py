@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 import threading
 from collections.abc import Mapping
 
@@ -30,6 +31,10 @@ The service sets ``sectanchors`` too; our headings get their anchors from the
 filter that all formats share.
 """
 
+ID_PREFIX = "user-content-"
+TAG = re.compile(r"<[A-Za-z][^<>]*>")
+ID = re.compile(rf'(\sid=")(?!{ID_PREFIX}|_footnote(?:ref|def)_)')
+
 _engines: dict[int, Engine] = {}
 _engines_lock = threading.Lock()
 
@@ -40,7 +45,17 @@ def to_html(source: str, context: PageContext) -> str:
     Raises:
         RenderError: the page is over a limit or the engine cannot run.
     """
-    return shared_engine().render(source, SERVICE_ATTRIBUTES, context.include)
+    html = shared_engine().render(source, SERVICE_ATTRIBUTES, context.include)
+    return TAG.sub(mark_ids, html) if " id=" in html else html
+
+
+def mark_ids(tag: re.Match[str]) -> str:
+    """A tag with the service's prefix in front of its id.
+
+    Asciidoctor puts it only in front of the ids that it makes itself; those that
+    a page gives would be lost to the sanitiser's list.
+    """
+    return ID.sub(rf"\g<1>{ID_PREFIX}", tag[0], count=1)
 
 
 def shared_engine() -> Engine:

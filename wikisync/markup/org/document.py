@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from wikisync.markup.context import Include, PageContext, include_nothing
 from wikisync.markup.org import lines as grammar
 from wikisync.markup.org.blocks import Blocks
-from wikisync.markup.org.inline import Inline
+from wikisync.markup.org.inline import TARGET, Inline, target_id
 from wikisync.markup.org.settings import Settings, read_settings
 from wikisync.markup.org.typography import escape
 
@@ -67,10 +67,11 @@ class _Page:
 
     def html_of(self, lines: Sequence[str]) -> str:
         html = self._blocks.html
+        preface, headlines = split_headlines(lines, self._settings)
+        self._settings.anchors = read_anchors(lines, headlines)
         if self._settings.title and self._settings.is_on("title", default=True):
             title = self._inline.html_of(self._settings.title)
             html.append(f'<h1 class="title">{title}</h1>')
-        preface, headlines = split_headlines(lines, self._settings)
         if not self._settings.is_on("skip", default=False):
             self._blocks.write(preface)
         for headline, has_body in exported(headlines, self._settings):
@@ -190,6 +191,20 @@ def custom_id(body: Sequence[str]) -> str:
         if stripped.upper().startswith(":CUSTOM_ID:"):
             return stripped[len(":CUSTOM_ID:") :].strip()
     return ""
+
+
+def read_anchors(lines: Sequence[str], headlines: Sequence[Headline]) -> dict[str, str]:
+    """Names in lower case that links of the page can mean, to their ids."""
+    anchors = {
+        found.lower(): target_id(found)
+        for line in lines
+        if "<<" in line
+        for found in TARGET.findall(line)
+    }
+    for headline in headlines:
+        if identity := custom_id(headline.body):
+            anchors.setdefault(f"*{headline.text.lower()}", identity)
+    return anchors
 
 
 def exported(

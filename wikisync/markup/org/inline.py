@@ -50,7 +50,7 @@ START = re.compile(
     r"|(?P<mark>[*/_=~+])"
 )
 ANGLE = re.compile(r"<((?:https?|ftp|mailto|file|irc|news):[^<>\n]{1,2000})>")
-TARGET = re.compile(r"<<<?([^<>\n]{1,500})>>>?")
+TARGET = re.compile(r"<<<?([^<>\s](?:[^<>\n]{0,500}[^<>\s])?)>>>?")
 MACRO = re.compile(
     r"\{\{\{([A-Za-z][\w-]*)(?:\(((?:[^)\n]|\)(?!\}\}\})){0,500})\))?\}\}\}"
 )
@@ -114,7 +114,7 @@ class Inline:
         return link_html(
             target,
             label,
-            self._settings.links,
+            self._settings,
             render=lambda text: self.html_of(text, depth + 1, is_in_link=True),
             is_in_link=inside,
         )
@@ -133,6 +133,11 @@ class Inline:
     def has_entities(self) -> bool:
         """Whether a name behind a backslash is a sign."""
         return self._has_entities
+
+
+def target_id(text: str) -> str:
+    """The id of ``<<text>>``; an id holds no white space."""
+    return "-".join(text.split())
 
 
 class _Scan:
@@ -240,8 +245,8 @@ class _Scan:
 
     def _read_angle(self, start: int) -> tuple[str, int] | None:
         if found := TARGET.match(self._text, start):
-            identity = escape(found[1].strip())
-            shown = identity if found[0].startswith("<<<") else ""
+            identity = escape(target_id(found[1]))
+            shown = escape(found[1]) if found[0].startswith("<<<") else ""
             return f'<a id="user-content-{identity}">{shown}</a>', found.end()
         if (found := ANGLE.match(self._text, start)) and not self._is_in_link:
             return f'<a href="{escape(found[1])}">{escape(found[1])}</a>', found.end()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from wikisync.markup.org.settings import expand_abbreviation
+from wikisync.markup.org.settings import Settings, expand_abbreviation
 from wikisync.markup.org.typography import escape
 
 IMAGE = re.compile(
@@ -19,7 +19,7 @@ SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*:")
 def link_html(
     target: str,
     label: str | None,
-    abbreviations: Mapping[str, str],
+    settings: Settings,
     *,
     render: Callable[[str], str],
     is_in_link: bool,
@@ -28,7 +28,11 @@ def link_html(
 
     A picture without a label is shown, and a picture as label links.
     """
-    href = href_of(SPACES.sub(" ", target.strip()), abbreviations)
+    abbreviations = settings.links
+    href = settings.anchors.get(SPACES.sub(" ", target.strip()).lower())
+    href = (
+        f"#{href}" if href else href_of(SPACES.sub(" ", target.strip()), abbreviations)
+    )
     if label is None and IMAGE.search(href):
         return f'<img src="{escape(href)}" alt="{escape(href)}">'
     if label is None:
