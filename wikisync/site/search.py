@@ -45,7 +45,9 @@ DOCUMENTS_PER_SHARD = 32
 TEXTS_PER_SHARD = 8
 
 _SLOTS_MIN = 16
-_COMBINING = re.compile("[\u0300-\u036f\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670]")
+_COMBINING = re.compile(
+    "[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670]"
+)
 """Accents, and the optional vowel marks of Hebrew and Arabic."""
 _PAIRED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3031-\u9fff"

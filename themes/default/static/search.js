@@ -27,7 +27,7 @@
 	const fold = (source) =>
 		source
 			.normalize("NFKD")
-			.replace(/[\u0300-\u036f\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670]/g, "")
+			.replace(/[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670]/g, "")
 			.normalize("NFC")
 			.toLowerCase();
 	const wordsOf = (source) =>

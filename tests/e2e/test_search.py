@@ -1,0 +1,238 @@
+"""Search as a reader uses it, and the words of Python against those of the browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote, unquote
+
+import pytest
+
+from tests.support.browser import visiting
+from tests.support.theming import full_context, page_context
+from wikisync.site import search
+from wikisync.site.search import SearchDocument, SearchSection, build_shards
+from wikisync.site.theme import load_theme
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+HANDBOOK = "docs/handbook/-/wikis/"
+SEARCH = "-/search.html"
+ODD_TEXTS = (
+    "Café naïve ÅNGSTRÖM",
+    "cafe\u0301s decomposed",
+    "Ｆｕｌｌｗｉｄｔｈ ①②",
+    "日本語の本を読む",
+    "水",
+    "한국어 사전",
+    "ภาษาไทย",
+    "हिन्दी में लिखो",
+    "שָׁלוֹם עולם",
+    "السَّلَام عليكم",
+    "Ελληνικός ΟΔΟΣ",
+    "Straße İstanbul ſharp",
+    "snake_case_9 C++ x86-64",
+    "𠮷野家 𝒳",
+    "ﬁne ½ ™",
+    "a" * 40,
+    "Дом ёлка",
+)
+
+
+def write_search_site(folder: Path, documents: list[SearchDocument]) -> str:
+    """A search page with an index and nothing else; its address."""
+    theme = load_theme("default")
+    context = full_context(
+        page=page_context(title="Search", url=SEARCH), wiki=None, nav=None
+    )
+    files = dict(theme.assets())
+    files[SEARCH] = theme.render("search.html", context, at=SEARCH).encode()
+    files |= {
+        f"-/search/{name}": text for name, text in build_shards(documents).items()
+    }
+    for path, content in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(content)
+    return folder.as_uri() + "/"
+
+
+def document(url: str, text: str, title: str = "") -> SearchDocument:
+    return SearchDocument(url, title, (SearchSection("", "", text),))
+
+
+async def hits(browser: Browser, base: str, query: str) -> list[str]:
+    """Addresses that the search page gives for a query, the best first."""
+    async with visiting(browser, base) as visit:
+        await visit.page.goto(f"{base}{SEARCH}?q={quote(query)}")
+        await visit.page.locator("#status:not(:empty)").wait_for()
+        links = visit.page.locator("#results a")
+        hrefs = await links.evaluate_all("links => links.map(link => link.href)")
+        return [unquote(href).removeprefix(base) for href in hrefs]
+
+
+@pytest.mark.parametrize(
+    ("query", "page"),
+    [
+        ("dialect service markdown", "formats/markdown"),
+        ("asciidoctor admonitions", "formats/asciidoc"),
+        ("rdoc linear time", "formats/rdoc"),
+        ("org italic verbatim", "formats/org"),
+    ],
+)
+async def test_words_of_every_format_are_found(
+    chromium: Browser, base: str, query: str, page: str
+) -> None:
+    found = await hits(chromium, base, query)
+    assert f"{HANDBOOK}{page}.html" in [hit.partition("#")[0] for hit in found[:3]]
+
+
+async def test_box_in_the_header_leads_to_the_heading(
+    chromium: Browser, base: str
+) -> None:
+    async with visiting(chromium, base) as visit:
+        await visit.go("index.html")
+        await visit.page.keyboard.press("/")
+        await visit.page.keyboard.type("markdown footnote")
+        await visit.page.locator(".hits a").first.wait_for()
+        await visit.page.keyboard.press("ArrowDown")
+        await visit.page.keyboard.press("Enter")
+        await visit.page.wait_for_url("**/formats/markdown.html#*")
+
+
+async def test_hits_close_with_escape(chromium: Browser, file_base: str) -> None:
+    async with visiting(chromium, file_base) as visit:
+        await visit.go("index.html")
+        await visit.page.fill(".search input", "export")
+        await visit.page.locator(".hits a").first.wait_for()
+        await visit.page.keyboard.press("Escape")
+        assert not await visit.page.locator(".hits").is_visible()
+
+
+async def test_box_leads_to_the_search_page_and_on_without_script(
+    chromium: Browser, base: str
+) -> None:
+    async with visiting(chromium, base, java_script_enabled=False) as visit:
+        await visit.go("index.html")
+        await visit.page.fill(".search input", "export")
+        await visit.page.keyboard.press("Enter")
+        await visit.page.wait_for_url(f"{base}{SEARCH}?q=export")
+        await visit.page.locator("noscript a").click()
+        assert visit.place() == "-/all.html"
+
+
+async def test_search_in_one_wiki_finds_nothing_of_others(
+    chromium: Browser, file_base: str
+) -> None:
+    async with visiting(chromium, file_base) as visit:
+        await visit.go(f"{SEARCH}?q=wiki")
+        await visit.page.locator("#results small", has_text="Handbook").first.wait_for()
+        await visit.page.select_option("select[name=wiki]", label="Docs")
+        await visit.page.locator("#results small", has_text="Handbook").first.wait_for(
+            state="detached"
+        )
+        assert await visit.page.locator("#results a").count() > 0
+
+
+async def test_word_that_is_nowhere_says_so(chromium: Browser, base: str) -> None:
+    async with visiting(chromium, base) as visit:
+        await visit.go(f"{SEARCH}?q=xyzzyplugh")
+        note = visit.page.get_by_text("No page has all of these words.")
+        await note.wait_for()
+
+
+async def test_missing_index_says_what_to_copy(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    base = write_search_site(tmp_path, [document("a.html", "x")])
+    (tmp_path / "-/search/index.js").unlink()
+    async with visiting(chromium, base) as visit:
+        await visit.page.goto(f"{base}{SEARCH}?q=x")
+        await visit.page.get_by_text("could not be loaded").wait_for()
+        visit.errors.clear()  # the browser itself complains of the missing file
+
+
+@pytest.fixture(scope="module")
+def odd_site(tmp_path_factory: pytest.TempPathFactory) -> str:
+    documents = [document(f"{n}.html", text) for n, text in enumerate(ODD_TEXTS)]
+    return write_search_site(tmp_path_factory.mktemp("odd"), documents)
+
+
+@pytest.mark.parametrize("number", range(len(ODD_TEXTS)))
+async def test_browser_has_the_same_words_as_the_index(
+    chromium: Browser, odd_site: str, number: int
+) -> None:
+    """Each text is found by itself, so both sides fold and split it alike."""
+    assert f"{number}.html" in await hits(chromium, odd_site, ODD_TEXTS[number])
+
+
+@pytest.mark.parametrize(
+    ("query", "number"),
+    [("cafe", 0), ("日本", 3), ("本語", 3), ("読", 3), ("елка", 16)],
+)
+async def test_plain_or_short_word_finds_the_odd_one(
+    chromium: Browser, odd_site: str, query: str, number: int
+) -> None:
+    assert f"{number}.html" in await hits(chromium, odd_site, query)
+
+
+async def test_every_word_is_found_in_an_index_of_many_levels(
+    chromium: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Small shards split by many letters: words that begin others, whole scripts."""
+    monkeypatch.setattr(search, "SHARD_BYTES_MAX", 40)
+    words = ["a", "abc", "abcd", "abce", "b_", "日本", "日曜"]
+    base = write_search_site(
+        tmp_path, [document(f"{word}.html", word) for word in words]
+    )
+    found = {word: await hits(chromium, base, f"{word} {word}") for word in words}
+    assert [word for word in words if f"{word}.html" not in found[word]] == []
+    assert set(await hits(chromium, base, "abc")) == {
+        "abc.html",
+        "abcd.html",
+        "abce.html",
+    }
+
+
+async def test_best_hit_comes_first_and_shows_where_the_words_stand(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    text = "filler " * 50 + "the Snapshots are kept " + "filler " * 50
+    base = write_search_site(
+        tmp_path,
+        [
+            document("far.html", text),
+            document("near.html", "something else", title="Snapshot"),
+        ],
+    )
+    assert await hits(chromium, base, "snapshot") == ["near.html", "far.html"]
+    async with visiting(chromium, base) as visit:
+        await visit.page.goto(f"{base}{SEARCH}?q=snapshot")
+        mark = visit.page.locator("#results p mark")
+        assert await mark.inner_text() == "Snapshots"
+
+
+async def test_more_results_are_shown_on_demand(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    documents = [document(f"{n}.html", "same") for n in range(25)]
+    base = write_search_site(tmp_path, documents)
+    async with visiting(chromium, base) as visit:
+        await visit.page.goto(f"{base}{SEARCH}?q=same")
+        await visit.page.get_by_text("25 pages found").wait_for()
+        items = visit.page.locator("#results li")
+        assert await items.count() == 10
+        await visit.page.get_by_role("button", name="More results").click()
+        await items.nth(19).wait_for()
+        assert await items.count() == 20
+
+
+async def test_title_with_markup_stays_text(chromium: Browser, tmp_path: Path) -> None:
+    title = "<img src=x onerror=alert(1)> snapshot"
+    base = write_search_site(tmp_path, [document("a.html", "snapshot", title=title)])
+    async with visiting(chromium, base) as visit:
+        await visit.page.goto(f"{base}{SEARCH}?q=snapshot")
+        link = visit.page.locator("#results a")
+        assert (await link.inner_text()).strip() == title

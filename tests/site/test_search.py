@@ -1,0 +1,207 @@
+"""The search index: what is in it, how large, and how it changes."""
+
+from __future__ import annotations
+
+import json
+import random
+import string
+
+import pytest
+
+from wikisync.site.search import (
+    SHARD_BYTES_MAX,
+    WORD_CHARS_MAX,
+    SearchDocument,
+    SearchSection,
+    assign_slots,
+    build_shards,
+    fold,
+    words_of,
+)
+
+
+def document(url: str, text: str, title: str = "", wiki: str = "") -> SearchDocument:
+    return SearchDocument(url, title, (SearchSection("", "", text),), wiki)
+
+
+def value_of(shard: bytes) -> object:
+    """What a shard hands to the page."""
+    call = shard.decode().removesuffix(")\n")
+    return json.loads(call.partition(",")[2])
+
+
+def postings(documents: list[SearchDocument]) -> dict[str, dict[str, str]]:
+    """Term to the addresses of its documents with their scores."""
+    shards = build_shards(documents)
+    slots = assign_slots(documents)
+    found: dict[str, dict[str, str]] = {}
+    for name, shard in shards.items():
+        if not name.startswith("t-"):
+            continue
+        for entry in str(value_of(shard)).split():
+            term, _, text = entry.partition(":")
+            found[term] = {slots[n].url: score for n, score in decoded(text)}
+    return found
+
+
+def decoded(text: str) -> list[tuple[int, str]]:
+    """Postings as numbers and scores, the way the page reads them."""
+    out: list[tuple[int, str]] = []
+    number, step = 0, ""
+    for char in text:
+        if char not in string.ascii_uppercase:
+            step += char
+            continue
+        number += int(step, 36)
+        out.append((number, char))
+        step = ""
+    return out
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Two words, three_4!", ["two", "words", "three_4"]),
+        ("Ｆｕｌｌ Café naïve", ["full", "cafe", "naive"]),
+        ("cafe\u0301 ÅNGSTRÖM", ["cafe", "angstrom"]),
+        ("日本語の本", ["日本", "本語", "語の", "の本"]),
+        ("水 x水y", ["水", "x", "水", "y"]),
+        ("한국어", ["한국", "국어"]),
+        ("हिन्दी में", ["हिन्दी", "में"]),
+        ("שָׁלוֹם", ["שלום"]),
+        ("ﬁne ½", ["fine", "1", "2"]),
+        ("x" * 99, ["x" * WORD_CHARS_MAX]),
+        ("!?", []),
+    ],
+)
+def test_words_of_a_text(text: str, words: list[str]) -> None:
+    assert sorted(words_of(text)) == sorted(words)
+
+
+def test_ascii_is_counted_as_any_other_text_is() -> None:
+    """The fast way and the general way are two; a letter elsewhere chooses."""
+    ascii_text = "".join(chr(code) for code in range(128)) + " Word_9 it's"
+    assert sorted([*words_of(ascii_text), "e"]) == sorted(words_of(ascii_text + " é"))
+
+
+def test_fold_leaves_nothing_that_folds_again() -> None:
+    text = "".join(chr(code) for code in range(0x20, 0x3000))
+    assert fold(fold(text)) == fold(text)
+
+
+def test_word_in_title_or_heading_weighs_more() -> None:
+    in_title = document("a.html", "other words here", title="Snapshot")
+    in_text = document("b.html", "snapshot words here")
+    in_heading = SearchDocument(
+        "c.html", "", (SearchSection("x", "Snapshot", "words here"),)
+    )
+    scores = postings([in_title, in_text, in_heading])["snapshot"]
+    assert scores["a.html"] > scores["c.html"] > scores["b.html"]
+
+
+def test_word_in_a_short_page_weighs_more() -> None:
+    short = document("a.html", "snapshot snapshot")
+    long = document("b.html", "snapshot snapshot " + "other " * 900)
+    scores = postings([short, long])["snapshot"]
+    assert scores["a.html"] > scores["b.html"]
+
+
+def test_shards_hold_every_word_once_and_stay_small() -> None:
+    dice = random.Random(1)
+    words = ["w" + "".join(dice.choices("abcde", k=7)) for _ in range(5000)]
+    documents = [
+        document(f"{n}.html", " ".join(words[n * 50 : n * 50 + 100])) for n in range(99)
+    ]
+    shards = build_shards(documents)
+    terms = {name: value_of(shards[name]) for name in shards if name[:2] == "t-"}
+    listed = [
+        entry.split(":")[0] for text in terms.values() for entry in str(text).split()
+    ]
+    assert sorted(listed) == sorted(set(words[: 98 * 50 + 100]))
+    assert max(len(shards[name]) for name in terms) <= SHARD_BYTES_MAX + 100
+    assert len(terms) > 1
+
+
+def test_one_term_too_many_for_a_shard_has_one_of_its_own() -> None:
+    documents = [document(f"{n}.html", "same") for n in range(SHARD_BYTES_MAX // 2)]
+    shards = build_shards([*documents, document("z.html", "sam samet")])
+    assert {"t-same-.js", "t-sam-.js", "t-samet.js"} <= set(shards)
+
+
+def test_index_lists_every_term_shard() -> None:
+    shards = build_shards([document("a.html", "one 日本 two")])
+    index = value_of(shards["index.js"])
+    assert isinstance(index, dict)
+    keys = {name[2:-3] for name in shards if name.startswith("t-")}
+    assert set(index["keys"].split()) == keys
+    assert index["count"] == 1
+
+
+def test_file_names_are_safe_everywhere() -> None:
+    text = "con nul aux 日本語 ελληνικά русский _x 9"
+    for name in build_shards([document("a.html", text)]):
+        assert set(name) <= set(string.ascii_lowercase + string.digits + "-_.")
+        assert name.split(".")[0] not in {"con", "nul", "aux"}
+
+
+def test_the_same_documents_give_the_same_bytes_in_any_order() -> None:
+    documents = [document(f"{n}.html", f"text {n} same") for n in range(40)]
+    assert build_shards(documents) == build_shards(documents[::-1])
+
+
+def test_changed_page_changes_few_shards() -> None:
+    dice = random.Random(2)
+    words = ["".join(dice.choices(string.ascii_lowercase, k=6)) for _ in range(4000)]
+    texts = [" ".join(dice.choices(words, k=150)) for _ in range(300)]
+    before = build_shards([document(f"{n}.html", t) for n, t in enumerate(texts)])
+    texts[7] += " zebra zebu"
+    after = build_shards([document(f"{n}.html", t) for n, t in enumerate(texts)])
+    changed = {name for name in after if after[name] != before.get(name)}
+    assert {name[0] for name in changed} == {"t", "x"}
+    assert len(changed) <= 3
+
+
+def test_new_page_keeps_the_numbers_of_the_others() -> None:
+    documents = [document(f"{n}.html", "") for n in range(300)]
+    before = {d.url: n for n, d in assign_slots(documents).items()}
+    more = [*documents, document("new.html", "")]
+    after = {d.url: n for n, d in assign_slots(more).items()}
+    moved = [url for url, number in before.items() if after[url] != number]
+    assert len(moved) <= 3
+
+
+def test_site_of_several_wikis_tells_which_page_is_in_which() -> None:
+    one = document("a.html", "x", wiki="One")
+    two = document("b.html", "x", wiki="Two")
+    shards = build_shards([one, two])
+    index = value_of(shards["index.js"])
+    assert isinstance(index, dict)
+    slots = assign_slots([one, two])
+    members = {
+        title: [
+            slots[int(n, 36)].url for n in str(value_of(shards[f"{name}.js"])).split()
+        ]
+        for title, name in index["wikis"]
+    }
+    assert members == {"One": ["a.html"], "Two": ["b.html"]}
+
+
+def test_site_of_one_wiki_names_it_nowhere() -> None:
+    shards = build_shards([document("a.html", "x", wiki="Only")])
+    assert not any(b"Only" in shard for shard in shards.values())
+
+
+def test_address_is_ready_to_be_a_link() -> None:
+    shards = build_shards([document('C++ & "q"/日本.html', "x")])
+    assert b"C%2B%2B%20%26%20%22q%22/%E6%97%A5%E6%9C%AC.html" in b"".join(
+        shards.values()
+    )
+
+
+def test_half_a_character_in_a_text_does_no_harm() -> None:
+    shards = build_shards([document("a.html", "x \ud800 y", title="\udfff")])
+    assert all(shard.decode("utf-8") for shard in shards.values())
+
+
+def test_empty_site_has_an_index() -> None:
+    assert list(build_shards([])) == ["index.js"]

@@ -1,0 +1,71 @@
+"""``theme.toml``: every mistake is named with the key."""
+
+from __future__ import annotations
+
+import pytest
+
+from wikisync.errors import SiteError
+from wikisync.site.theme_manifest import parse_manifest, resolve_options
+
+HEAD = 'name = "mine"\nversion = "1.0"\napi = 1\n'
+LISTS = (
+    HEAD + '[options.files]\ntype = "strings"\ndefault = []\n'
+    '[options.tone]\ntype = "color"\ndefault = ""\n'
+)
+OPTION = HEAD + '[options.size]\ntype = "integer"\ndefault = 3\n'
+
+
+def test_manifest_declares_options_with_type_and_bounds() -> None:
+    manifest = parse_manifest(OPTION + 'minimum = 1\nmaximum = 9\nhelp = "h"', "t")
+    option = manifest.options["size"]
+    assert (option.kind, option.default, option.minimum, option.maximum) == (
+        *("integer", 3),
+        *(1, 9),
+    )
+    assert resolve_options(manifest.options, {}, "mine") == {"size": 3}
+    assert resolve_options(manifest.options, {"size": 5}, "mine") == {"size": 5}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name = ", "mine/theme.toml is not TOML"),
+        ('version = "1"\napi = 1', "name must be a string, it is None"),
+        (HEAD.replace("api = 1", "api = 2"), "api is 2, this version knows 1"),
+        (HEAD.replace("api = 1", ""), "api is None"),
+        (HEAD + 'extend = "default"', "unknown key 'extend'"),
+        (HEAD + "extends = 1", "extends must be a string"),
+        (HEAD + "options = 1", "options is not a table"),
+        (HEAD + "[options]\nsize = 1", "options.size is not a table"),
+        (OPTION.replace("integer", "number"), "options.size.type is 'number'"),
+        (OPTION.replace("= 3", "= '3'"), "options.size.default is not of type"),
+        (OPTION + "choices = 1", "options.size.choices is not a list"),
+        (OPTION + "choices = [1, 2]", "theme option 'size' is 3, it must be one of"),
+        (OPTION + "minimum = 5", "theme option 'size' is 3, it must lie in 5..None"),
+        (OPTION + "maximum = 'x'", "options.size.maximum must be an integer"),
+        (OPTION + "hlep = 'x'", "options.size: unknown key 'hlep'"),
+    ],
+)
+def test_wrong_manifest_names_the_key(text: str, message: str) -> None:
+    with pytest.raises(SiteError) as caught:
+        parse_manifest(text, "mine/theme.toml")
+    assert message in caught.value.message
+    assert "mine/theme.toml" in caught.value.message or "size" in caught.value.message
+
+
+def test_list_and_colour_options_are_checked() -> None:
+    declared = parse_manifest(LISTS, "t").options
+    given = {"files": ["a", "b"], "tone": "#fff"}
+    assert resolve_options(declared, given, "t") == {
+        "files": ("a", "b"),
+        "tone": "#fff",
+    }
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"files": ["a", 1]}, {"files": "a"}, {"tone": "#ff"}, {"tone": "red}a{b:c"}],
+)
+def test_list_or_colour_of_another_kind_is_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(SiteError, match="it must be"):
+        resolve_options(parse_manifest(LISTS, "t").options, wrong, "t")
