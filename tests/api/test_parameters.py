@@ -1,0 +1,122 @@
+"""The table of parameters: whole, without holes, and old names lead to new ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from wikisync.api.parameters import (
+    ATTRIBUTES,
+    FILTERS,
+    PARAMETERS,
+    ROUTES,
+    Endpoint,
+    Parameter,
+    Replacement,
+    parameters_of,
+    replace_deprecated,
+)
+
+
+def test_every_endpoint_has_a_route_of_its_own() -> None:
+    places = {(route.method, route.template) for route in ROUTES.values()}
+
+    assert set(ROUTES) == set(Endpoint)
+    assert len(places) == len(Endpoint)
+
+
+@pytest.mark.parametrize("endpoint", Endpoint)
+def test_endpoint_has_one_row_for_a_name(endpoint: Endpoint) -> None:
+    names = [row.name for row in PARAMETERS if endpoint in row.endpoints]
+
+    assert sorted(names) == sorted(parameters_of(endpoint))
+
+
+@pytest.mark.parametrize("row", PARAMETERS, ids=lambda row: row.name)
+def test_help_is_one_sentence(row: Parameter) -> None:
+    assert row.help.endswith(".")
+    assert "\n" not in row.help
+    assert len(row.help) < 80
+
+
+@pytest.mark.parametrize("row", ATTRIBUTES, ids=lambda row: row.name)
+def test_replacement_is_accepted_where_the_old_name_is(row: Parameter) -> None:
+    accepted = {
+        endpoint
+        for endpoint in row.endpoints
+        if not row.replaced_by or row.replaced_by in parameters_of(endpoint)
+    }
+
+    assert accepted == row.endpoints
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "count"),
+    [
+        (Endpoint.LIST, 34),
+        (Endpoint.USER_LIST, 22),
+        (Endpoint.CONTRIBUTED_LIST, 5),
+        (Endpoint.STARRED_LIST, 18),
+        (Endpoint.FORK_LIST, 18),
+        (Endpoint.CREATE, 73),
+        (Endpoint.CREATE_FOR_USER, 74),
+        (Endpoint.EDIT, 89),
+    ],
+)
+def test_endpoint_takes_as_many_as_the_contract_says(
+    endpoint: Endpoint, count: int
+) -> None:
+    assert len(parameters_of(endpoint)) == count
+
+
+def test_filters_say_that_they_go_into_the_query() -> None:
+    assert all(row.is_filter for row in FILTERS)
+    assert not any(row.is_filter for row in ATTRIBUTES)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ({"tag_list": ["a"]}, {"topics": ["a"]}),
+        ({"wiki_enabled": False}, {"wiki_access_level": "disabled"}),
+        ({"jobs_enabled": True}, {"builds_access_level": "enabled"}),
+        ({"emails_disabled": True}, {"emails_enabled": False}),
+        (
+            {"wiki_enabled": False, "wiki_access_level": "private"},
+            {"wiki_access_level": "private"},
+        ),
+        (
+            {"container_expiration_policy_attributes": {"name_regex": "x"}},
+            {"container_expiration_policy_attributes": {"name_regex_delete": "x"}},
+        ),
+        ({"name": "x", "brand_new": 1}, {"name": "x", "brand_new": 1}),
+    ],
+)
+def test_old_names_of_attributes_become_new_ones(
+    old: dict[str, object], new: dict[str, object]
+) -> None:
+    assert replace_deprecated(Endpoint.EDIT, old)[0] == new
+
+
+@pytest.mark.parametrize(
+    ("value", "new"),
+    [
+        (7, {"namespace_id": 7}),
+        ("7", {"namespace_id": 7}),
+        ("docs/team", {"namespace_path": "docs/team"}),
+    ],
+)
+def test_namespace_of_a_fork_is_an_id_or_a_path(
+    value: object, new: dict[str, object]
+) -> None:
+    assert replace_deprecated(Endpoint.FORK, {"namespace": value})[0] == new
+
+
+def test_each_replacement_is_told() -> None:
+    _values, told = replace_deprecated(
+        Endpoint.CREATE, {"tag_list": ["a"], "issues_enabled": True, "name": "x"}
+    )
+
+    assert told == (
+        Replacement("tag_list", "topics"),
+        Replacement("issues_enabled", "issues_access_level"),
+    )
