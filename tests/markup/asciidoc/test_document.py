@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Mapping
 from contextlib import closing
 
@@ -229,3 +230,13 @@ def test_page_over_a_limit_is_stopped_and_the_next_is_right(
 
 def test_engine_is_one_for_the_process() -> None:
     assert shared_engine() is shared_engine()
+
+
+def test_interrupt_from_the_terminal_leaves_the_page_alone() -> None:
+    with closing(quickjs_engine()) as engine:
+        engine.render("x", SERVICE_ATTRIBUTES, include_nothing)
+        process = engine._process
+        assert process is not None
+        process.send_signal(signal.SIGINT)
+        engine.render("y", SERVICE_ATTRIBUTES, include_nothing)
+        assert engine._process is process

@@ -18,6 +18,7 @@ from __future__ import annotations
 import faulthandler
 import json
 import os
+import signal
 import struct
 import sys
 from pathlib import Path
@@ -90,6 +91,8 @@ def serve(
 
 def main() -> None:
     """Serve on the standard streams; a stray print goes to standard error."""
+    # The terminal interrupts every process; the parent decides what that means.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     requests, answers = sys.stdin.buffer, sys.stdout.buffer
     sys.stdout = sys.stderr
     serve(sys.argv[1:], requests, answers, stack_bytes=4 << 20)
