@@ -422,6 +422,9 @@ def test_page_has_one_title_whether_or_not_its_text_brings_one() -> None:
     assert "<h1>Some &lt;page&gt;</h1>" in render(theme)
     assert '<a href="#sub">Sub</a>' in brought
     assert '<a href="#own">' not in brought
+    several = (TocNode(1, "own", "Own"), TocNode(1, "two", "Two"))
+    page = render(theme, content="\n<h1 id='own'>Own</h1><h1>Two</h1>", toc=several)
+    assert page.count("<h1") == 2
 
 
 def test_list_of_wanted_pages_names_who_wants_them() -> None:
