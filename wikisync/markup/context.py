@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from wikisync.markup.record import MarkdownEngine
 from wikisync.model import Slug
 
 Include = Callable[[str], str | None]
@@ -30,3 +31,5 @@ class PageContext:
 
     slug: Slug
     include: Include = include_nothing
+    engine: MarkdownEngine = "auto"
+    """What parses markdown; other formats have one parser."""

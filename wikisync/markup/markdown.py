@@ -1,58 +1,48 @@
 """Markdown as the service's parser reads it, to HTML of the same shape.
 
-The engine is markdown-it-py with the CommonMark preset; whatever the service's
-dialect adds is one small rule file each in ``markup.glfm``.  Raw HTML stays and
-links are not judged here: ``markup.sanitize`` does both for all formats.
+The engine is markdown-it-py with our rules (``markup.glfm``), or comrak
+(``markup.fast``) where the extra is installed; both give the same shape.  Steps
+that the service takes around its parser are taken here, around both.  Raw HTML
+stays and links are not judged: ``markup.sanitize`` does both for all formats.
 """
 
 from __future__ import annotations
 
 import functools
-import re
+from collections.abc import Callable
 
-import mdurl
-from markdown_it import MarkdownIt
-
+from wikisync.errors import RenderError
+from wikisync.markup import fast
 from wikisync.markup.context import PageContext
-from wikisync.markup.glfm import RULES
 from wikisync.markup.glfm.include import include_files
-from wikisync.markup.glfm.inline import GlfmInline
-from wikisync.markup.glfm.renderer import GlfmRenderer
-
-PLAIN_URL = re.compile(r"[A-Za-z0-9\-_.!~*'();/?:@&=+$,#]*")
-NESTING_MAX = 100
-"""Blocks in blocks; deeper ones are dropped by the engine."""
+from wikisync.markup.record import MarkdownEngine
+from wikisync.markup.spaced_links import link_spaced
 
 
 def to_html(source: str, context: PageContext) -> str:
     """HTML of a markdown text, not yet safe.
 
     Raises:
-        RenderError: what the text includes is too large.
+        RenderError: what the text includes is too large, or the engine that the
+            options name is not installed.
     """
-    html: str = engine().render(include_files(source, context.include), {})
-    return html
+    text = include_files(source, context.include)
+    return link_spaced(parser_for(text, context.engine)(text))
 
 
-def encode_url(url: str) -> str:
-    """An address with everything percent-encoded that no address can hold."""
-    return url if PLAIN_URL.fullmatch(url) else mdurl.encode(url)
+def parser_for(source: str, engine: MarkdownEngine) -> Callable[[str], str]:
+    """The engine's own step from text to HTML."""
+    wants_fast = engine == "comrak" or (engine == "auto" and has_fast())
+    if wants_fast and not has_fast():
+        raise RenderError('its engine is not installed: pip install "wikisync[fast]"')
+    if wants_fast and not fast.is_too_wide(source):
+        return fast.parse
+    from wikisync.markup.glfm.engine import parse
+
+    return parse
 
 
 @functools.cache
-def engine() -> MarkdownIt:
-    """The configured engine: making one costs as much as a small page."""
-    markdown = MarkdownIt(
-        "commonmark",
-        renderer_cls=GlfmRenderer,
-    )
-    markdown.inline = GlfmInline()
-    # a new loop has every rule on; the preset turns off what it does not know
-    markdown.configure("commonmark", {"maxNesting": NESTING_MAX})
-    # a link that must not be followed loses its address later, not its form
-    markdown.validateLink = lambda url: True  # type: ignore[method-assign]  # noqa: ARG005
-    # no host becomes punycode: the service keeps what the page says
-    markdown.normalizeLink = encode_url  # type: ignore[method-assign]
-    for rule in RULES:
-        markdown.use(rule)
-    return markdown
+def has_fast() -> bool:
+    """Whether the extra ``fast`` is installed; asked once."""
+    return fast.is_installed()

@@ -122,7 +122,12 @@ def parse_page(
     return record_of(draft, front)
 
 
-def to_html(page: Page, *, include: Include = include_nothing) -> str:
+def to_html(
+    page: Page,
+    options: MarkupOptions = MarkupOptions(),  # noqa: B008 - frozen, no state
+    *,
+    include: Include = include_nothing,
+) -> str:
     """What the format's parser gives: not safe, links as written.
 
     Raises:
@@ -130,7 +135,8 @@ def to_html(page: Page, *, include: Include = include_nothing) -> str:
     """
     front = split_front_matter(clean_source(page.content))
     module = importlib.import_module(PARSERS.get(page.format, OTHER_FORMATS))
-    html: str = module.to_html(front.body, PageContext(page.slug, include))
+    context = PageContext(page.slug, include, options.engine)
+    html: str = module.to_html(front.body, context)
     shown = code_html(front.shown, front.language) if front.language else ""
     return shown + html
 
@@ -151,7 +157,7 @@ def safe_html(
 
 def safe_document(page: Page, options: MarkupOptions, *, include: Include) -> Document:
     """Sanitised HTML of a page as tokens; raises what ``safe_html`` raises."""
-    html = to_html(page, include=include)
+    html = to_html(page, options, include=include)
     if len(html) > options.html_chars_max:
         raise RenderError(f"it becomes {len(html)} characters of HTML")
     return sanitize_tokens(html, page.format)

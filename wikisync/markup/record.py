@@ -19,6 +19,7 @@ PARSED_VERSION = 1
 
 LinkKind = Literal["page", "attachment", "external", "fragment", "none"]
 MathOutput = Literal["mathml", "source"]
+MarkdownEngine = Literal["auto", "markdown-it", "comrak"]
 
 
 class MarkupOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,6 +27,8 @@ class MarkupOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     math: MathOutput = "mathml"
     """MathML where ``latex2mathml`` is installed; TeX source where it is not."""
+    engine: MarkdownEngine = "auto"
+    """What parses markdown; ``auto`` is comrak where it is installed."""
     highlight: bool = True
     emoji: bool = True
     anchors: bool = True

@@ -14,7 +14,6 @@ from wikisync.markup.glfm.escape import escape_rule
 from wikisync.markup.glfm.footnote import footnote_rule
 from wikisync.markup.glfm.math import math_rule
 from wikisync.markup.glfm.quote import quote_rule
-from wikisync.markup.glfm.spaced_link import spaced_link_rule
 from wikisync.markup.glfm.strike import strike_rule
 from wikisync.markup.glfm.table import table_rule
 from wikisync.markup.glfm.tasks import tasks_rule
@@ -32,7 +31,6 @@ RULES: tuple[Callable[[MarkdownIt], None], ...] = (
     footnote_rule,
     tasks_rule,
     wikilink_rule,
-    spaced_link_rule,
     autolink_rule,
 )
 """In this order: a later rule may name an earlier one to stand before it."""

@@ -13,6 +13,7 @@ import unicodedata
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
+from markdown_it.rules_inline.autolink import autolink
 from markdown_it.token import Token
 
 SCHEME_BEHIND = re.compile(r"[A-Za-z]+\Z")
@@ -22,10 +23,12 @@ TRIMMED = frozenset("?!.,:*_~'\"")
 BRACKETS = {")": "(", "]": "[", "}": "{"}
 ENTITY = re.compile(r"&[A-Za-z]+;\Z")
 ENTITY_CHARS_MAX = 40
+PLAIN_HOST = re.compile(r"([A-Za-z0-9.-]++)(?:[/:?#)]|\Z)")
+"""The hosts of nearly all addresses; what else may be one takes a closer look."""
 BEFORE_WWW = frozenset(" \t\r\n*_~([\"'{")
 EMAIL = re.compile(
-    r"(?P<scheme>(?:mailto|xmpp):)?(?P<local>[A-Za-z0-9.+_-]++)@"
-    r"(?P<domain>[A-Za-z0-9_-]++(?:\.[A-Za-z0-9_-]++)++)(?P<path>/[A-Za-z0-9@.]+)?"
+    r"(?P<scheme>(?<![A-Za-z0-9])(?:mailto|xmpp):)?(?P<local>[A-Za-z0-9.+_-]++)@"
+    r"(?P<domain>[A-Za-z0-9_-]++(?:\.[A-Za-z0-9_-]++)++)(?P<path>/[A-Za-z0-9@./]+)?"
 )
 
 
@@ -33,20 +36,29 @@ def autolink_rule(md: MarkdownIt) -> None:
     """Enable bare addresses."""
     md.inline.ruler.push("bare_www", bare_www)
     md.inline.ruler.push("bare_url", bare_url)
+    md.inline.ruler.at("autolink", bracketed)
     md.core.ruler.after("inline", "bare_email", bare_email)
 
 
 def bare_url(state: StateInline, silent: bool) -> bool:
-    """``scheme://host...`` seen at its colon; the scheme is text read before."""
+    """``scheme://host...`` seen at its colon; the scheme is text read before.
+
+    The host may be empty, and a look ahead sees the address too: it swallows the
+    brackets of ``[http://x.y][r]``, as the service's parser does.
+    """
     place = state.pos
-    if silent or state.linkLevel > 0 or not state.src.startswith("://", place):
+    if state.linkLevel > 0 or not state.src.startswith("://", place):
         return False
+    start = place + len("://")
+    end = end_of_address(state.src, start, state.posMax, is_short=True)
+    if end < 0 or start == state.posMax:
+        return False
+    if silent:
+        state.pos = end
+        return True
     found = SCHEME_BEHIND.search(state.src[max(0, place - SCHEME_CHARS_MAX) : place])
     scheme = found[0] if found else ""
     if not state.pending.endswith(scheme):
-        return False
-    end = end_of_address(state.src, place + len("://"), state.posMax, is_short=True)
-    if end < 0:
         return False
     if scheme:
         state.pending = state.pending[: -len(scheme)]
@@ -58,15 +70,29 @@ def bare_url(state: StateInline, silent: bool) -> bool:
 def bare_www(state: StateInline, silent: bool) -> bool:
     """``www.host...`` where a word begins."""
     place = state.pos
-    if silent or state.linkLevel > 0 or not state.src.startswith("www.", place):
+    if state.linkLevel > 0 or not state.src.startswith("www.", place):
         return False
     if place and state.src[place - 1] not in BEFORE_WWW:
         return False
     end = end_of_address(state.src, place, state.posMax, is_short=False)
     if end < 0:
         return False
+    if silent:
+        state.pos = end
+        return True
     push_link(state, state.src[place:end], "http://")
     state.pos = end
+    return True
+
+
+def bracketed(state: StateInline, silent: bool) -> bool:
+    """``<scheme:address>``, which is plain text inside of a link."""
+    if silent or state.linkLevel == 0:
+        return autolink(state, silent)
+    start = state.pos + 1
+    if not autolink(state, True):
+        return False
+    state.push("text", "", 0).content = state.src[start : state.pos - 1]
     return True
 
 
@@ -89,23 +115,26 @@ def end_of_address(source: str, start: int, limit: int, *, is_short: bool) -> in
     """
     word = WORD.match(source, start, limit)
     assert word is not None
-    if not is_host(word[0], is_short=is_short):
+    # a word with "](" in it is taken for the text of a link
+    if not is_host(word[0], is_short=is_short) or "](" in word[0]:
         return -1
     return start + trimmed_length(word[0])
 
 
 def is_host(word: str, *, is_short: bool) -> bool:
     """Whether a word begins with a host: no underscore in its last two labels."""
+    if (plain := PLAIN_HOST.match(word)) is not None:
+        return is_short or "." in plain[1]
     length = 0
     for character in word:
-        is_label = character in "-_." or is_host_character(character)
+        is_label = character in "-_.\\" or is_host_character(character)
         if not is_label:
             break
         length += 1
     labels = word[:length].split(".")
     if any("_" in label for label in labels[-2:]) and len(labels) <= 10:
         return False
-    return bool(length) and (is_short or len(labels) > 1)
+    return is_short or len(labels) > 1
 
 
 def is_host_character(character: str) -> bool:
@@ -168,11 +197,14 @@ def linked_emails(state: StateCore, children: list[Token]) -> list[Token]:
 def split_emails(state: StateCore, token: Token) -> list[Token]:
     """One text as texts and links."""
     out: list[Token] = []
-    start = 0
-    for match in EMAIL.finditer(token.content):
+    start = place = 0
+    while (match := EMAIL.search(token.content, place)) is not None:
         end = email_end(match)
         if end < 0:
+            # what cannot be a domain may be the name in front of the next sign
+            place = match.end("local") + 1
             continue
+        place = end
         out.append(text_token(token, token.content[start : match.start()]))
         address = token.content[match.start() : end]
         link = Token("link_open", "a", 1, level=token.level)

@@ -25,7 +25,6 @@ STARTS: Mapping[str, str] = {
     "link": "[",
     "image": "!",
     "footnote_ref": "[",
-    "spaced_link": "[!",
     "autolink": "<",
     "html_inline": "<",
     "entity": "&",

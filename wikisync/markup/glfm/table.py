@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
 
 
 def table_rule(md: MarkdownIt) -> None:
-    """Enable tables."""
+    """Enable tables, and let a line that is only a pipe end one."""
     md.enable("table")
+    md.block.ruler.before("paragraph", "lone_pipe", lone_pipe, {"alt": ["blockquote"]})
+
+
+def lone_pipe(state: StateBlock, start_line: int, _end_line: int, silent: bool) -> bool:
+    """Whether a row has no cell at all; the service's parser takes none there."""
+    if not silent or state.parentType != "table":
+        return False
+    place = state.bMarks[start_line] + state.tShift[start_line]
+    return state.src[place : state.eMarks[start_line]].strip() == "|"

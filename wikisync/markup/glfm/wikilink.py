@@ -24,6 +24,8 @@ def wikilink(state: StateInline, silent: bool) -> bool:
         return False
     if state.pos and state.src[state.pos - 1] in "![":
         return False
+    if is_in_brackets(state.src, state.pos):
+        return False
     match = WIKILINK.match(state.src, state.pos, state.posMax)
     if match is None:
         return False
@@ -36,3 +38,14 @@ def wikilink(state: StateInline, silent: bool) -> bool:
         state.push("link_close", "a", -1)
     state.pos = match.end()
     return True
+
+
+def is_in_brackets(source: str, place: int) -> bool:
+    """Whether the last bracket before a place is an open one.
+
+    The service's parser knows no wiki link there, be it the text of a link or not.
+    """
+    last = source.rfind("[", 0, place)
+    if last < 0 or source.find("]", last, place) >= 0:
+        return False
+    return source[last - 1 : last] != "\\"

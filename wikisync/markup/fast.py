@@ -1,0 +1,95 @@
+"""comrak, the parser that the service itself uses, to the shape of our own engine.
+
+Installed by the extra ``fast``.  The service sets these options; what its own
+wrapper adds to the parser (the third state of tasks) is added here.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable
+
+COLUMNS_UNCOUNTED_MAX = 64
+"""A table with fewer columns cannot grow much by its missing cells."""
+CELLS_MAX = 200_000
+"""The parser fills every short row; a page of 11 KB can ask for two million cells."""
+MARK = "\ufdd0"
+"""Stands behind a box of the third state; a character that no text may hold."""
+THIRD_STATE = re.compile(
+    r"^((?:[ \t>]*(?:[-+*]|\d{1,9}[.)])[ \t]+)+\[~\])(?=[ \t])", re.MULTILINE
+)
+MARKED_TASK = re.compile(
+    r'<li class="task-list-item"><input type="checkbox"'
+    r' class="task-list-item-checkbox" checked="" disabled="" /> '
+    rf"(?P<lead>\n<p>)?{MARK}[ ]?"
+    r"(?P<text>(?:[^<\n]|<(?!/li>|/p>)|\n(?!</?(?:ul|ol|p|pre|blockquote|div|table"
+    r"|dl|hr|h[1-6]|li)\b))*+)"
+)
+TASK_STRUCK = (
+    r'<li class="inapplicable task-list-item"><input type="checkbox"'
+    r' class="task-list-item-checkbox" data-inapplicable="" disabled="" /> '
+    r"\g<lead><s>\g<text></s>"
+)
+DELIMITER_ROW = re.compile(r"^[ \t>]*+[|:-][|:\- \t]*+$", re.MULTILINE)
+
+
+def parse(source: str) -> str:
+    """HTML of a markdown text, not yet safe.
+
+    Raises:
+        ImportError: the extra ``fast`` is not installed.
+    """
+    render = renderer()
+    if "[~]" not in source or MARK in source:
+        return render(source)
+    html = render(THIRD_STATE.sub(rf"\1 {MARK}", source))
+    return MARKED_TASK.sub(TASK_STRUCK, html).replace(f"{MARK} ", "").replace(MARK, "")
+
+
+def is_installed() -> bool:
+    """Whether the extra is there."""
+    try:
+        renderer()
+    except ImportError:
+        return False
+    return True
+
+
+def is_too_wide(source: str) -> bool:
+    """Whether a table of the page could grow beyond all reason in this parser."""
+    widest = max(
+        (row[0].count("|") for row in DELIMITER_ROW.finditer(source)), default=0
+    )
+    if widest <= COLUMNS_UNCOUNTED_MAX:
+        return False
+    return widest * source.count("\n") > CELLS_MAX
+
+
+@functools.cache
+def renderer() -> Callable[[str], str]:
+    """The parser with the service's options; raises ``ImportError``."""
+    import comrak
+
+    extensions = comrak.ExtensionOptions()
+    for name in (
+        *("alerts", "autolink", "cjk_friendly_emphasis", "description_lists"),
+        *("footnotes", "math_code", "math_dollars", "multiline_block_quotes"),
+        *("strikethrough", "table", "tasklist", "wikilinks_title_before_pipe"),
+    ):
+        setattr(extensions, name, True)
+    reading = comrak.ParseOptions()
+    for name in ("relaxed_autolinks", "relaxed_tasklist_matching", "tasklist_in_table"):
+        setattr(reading, name, True)
+    writing = comrak.RenderOptions()
+    for name in (
+        *("escaped_char_spans", "full_info_string", "github_pre_lang"),
+        *("tasklist_classes", "unsafe_"),
+    ):
+        setattr(writing, name, True)
+
+    def render(source: str) -> str:
+        html: str = comrak.render_markdown(source, extensions, reading, writing)
+        return html
+
+    return render

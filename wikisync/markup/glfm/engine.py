@@ -1,0 +1,47 @@
+"""markdown-it-py with the rules of the dialect, as one function from text to HTML."""
+
+from __future__ import annotations
+
+import functools
+import re
+
+import mdurl
+from markdown_it import MarkdownIt
+
+from wikisync.markup.glfm import RULES
+from wikisync.markup.glfm.inline import GlfmInline
+from wikisync.markup.glfm.renderer import GlfmRenderer
+
+PLAIN_URL = re.compile(r"[A-Za-z0-9\-_.!~*'();/?:@&=+$,#]*")
+NESTING_MAX = 100
+"""Blocks in blocks; deeper ones are dropped by the engine."""
+
+
+def parse(source: str) -> str:
+    """HTML of a markdown text, not yet safe."""
+    html: str = engine().render(source, {})
+    return html
+
+
+def encode_url(url: str) -> str:
+    """An address with everything percent-encoded that no address can hold."""
+    return url if PLAIN_URL.fullmatch(url) else mdurl.encode(url)
+
+
+@functools.cache
+def engine() -> MarkdownIt:
+    """The configured engine: making one costs as much as a small page."""
+    markdown = MarkdownIt(
+        "commonmark",
+        renderer_cls=GlfmRenderer,
+    )
+    markdown.inline = GlfmInline()
+    # a new loop has every rule on; the preset turns off what it does not know
+    markdown.configure("commonmark", {"maxNesting": NESTING_MAX})
+    # a link that must not be followed loses its address later, not its form
+    markdown.validateLink = lambda url: True  # type: ignore[method-assign]  # noqa: ARG005
+    # no host becomes punycode: the service keeps what the page says
+    markdown.normalizeLink = encode_url  # type: ignore[method-assign]
+    for rule in RULES:
+        markdown.use(rule)
+    return markdown

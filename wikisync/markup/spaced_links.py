@@ -1,0 +1,63 @@
+"""``[text](page with spaces)``, which is no link in CommonMark but is in a wiki.
+
+A pass over what a markdown parser gives, before it is sanitised, as in the
+service: it looks at running text only, outside of code, formulas and links, and
+a text that any markup interrupts is no link.  Pure and linear.
+"""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+
+import mdurl
+
+from wikisync.markup.tokens import escape
+
+TAG = re.compile(r"(<[^<>]*+>)")
+OPENS = re.compile(r"<(?:a|code|pre|tt)[\s>]|<span data-math")
+CLOSES = re.compile(r"</(?:a|code|pre|tt|span)>")
+SPACED = re.compile(
+    r"(?P<bang>!?)\[(?P<text>[^\[\]\n<>]*+)\]\("
+    r"(?P<target>[^\s()<>'\[\]]++(?:[ ]++[^\s()<>\[\]]++)++)[ ]*+\)"
+)
+TITLE = re.compile(r"(?P<target>.*?)[ ]+&quot;(?P<title>(?:(?!&quot;).)*+)&quot;")
+
+
+def link_spaced(html: str) -> str:
+    """The same HTML with spaced links and pictures as elements."""
+    if "](" not in html:
+        return html
+    pieces = TAG.split(html)
+    opened = ""
+    for place, piece in enumerate(pieces):
+        if place % 2:
+            opened = state_behind(opened, piece)
+        elif not opened and "](" in piece:
+            pieces[place] = SPACED.sub(element, piece)
+    return "".join(pieces)
+
+
+def state_behind(opened: str, tag: str) -> str:
+    """The end tag that is waited for behind a tag; empty in running text."""
+    if opened:
+        return "" if tag == opened else opened
+    if OPENS.match(tag) is None:
+        return ""
+    name = re.split(r"[\s>]", tag[1:], maxsplit=1)[0]
+    return f"</{name}>"
+
+
+def element(match: re.Match[str]) -> str:
+    """A link or picture; as it is where the target is no single address."""
+    target, title = match["target"], None
+    titled = TITLE.fullmatch(target)
+    if titled is not None:
+        target, title = titled["target"], titled["title"]
+    if "&quot;" in target or " " not in target:
+        return match[0]
+    address = escape(mdurl.encode(unescape(target)))
+    rest = f' title="{title}"' if title else ""
+    if match["bang"]:
+        return f'<img src="{address}" alt="{match["text"]}"{rest} />'
+    return f'<a href="{address}"{rest}>{match["text"]}</a>'
