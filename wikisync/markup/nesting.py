@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 
-TAGS_UNCOUNTED_MAX = 600
+TAGS_UNCOUNTED_MAX = 1_000
 """A page with fewer tags than that cannot be deep enough to cost anything."""
 DEPTH_MAX = 200
 """Open elements; a list in a list takes two."""

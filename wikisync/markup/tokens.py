@@ -15,7 +15,8 @@ from collections.abc import Iterator
 
 from wikisync.markup.record import LinkRef
 
-TAG = re.compile(r"""(</?[a-z](?:[^"'>]++|"[^"]*+"|'[^']*+')*+>)""")
+TAG = re.compile(r"""(<(/?[a-z][a-z0-9-]*+)(?:[^"'>]++|"[^"]*+"|'[^']*+')*+>)""")
+SPECIAL = re.compile("[&<>\"']")
 NAME = re.compile(r"</?([a-z][a-z0-9-]*)")
 ATTRIBUTE = re.compile(r'([a-z][a-z0-9:_-]*)(?:="([^"]*)")?')
 VOID = frozenset({"area", "br", "col", "hr", "img", "input", "source", "wbr"})
@@ -66,31 +67,33 @@ class Document:
         starts: element name to the places of its start tags, in order.
     """
 
-    __slots__ = ("close", "html", "links", "names", "parents", "starts")
+    __slots__ = ("_outside", "close", "html", "links", "names", "parents", "starts")
 
     def __init__(self, source: str) -> None:
-        self.html = TAG.split(source)
-        self.names = [""] * len(self.html)
+        pieces = TAG.split(source)
+        size = len(pieces) // 3 * 2 + 1
+        self.html = [""] * size
+        self.names = [""] * size
+        self.html[::2] = pieces[::3]
+        self.html[1::2] = pieces[1::3]
+        self.names[1::2] = pieces[2::3]
         self.close: dict[int, int] = {}
         self.parents: dict[int, int] = {}
         self.starts: dict[str, list[int]] = defaultdict(list)
         self.links: dict[int, LinkRef] = {}
+        self._outside: dict[frozenset[str], list[int]] = {}
         self._match_tags()
 
     def _match_tags(self) -> None:
-        html, names, close, starts = self.html, self.names, self.close, self.starts
+        names, close, starts = self.names, self.close, self.starts
         parents = self.parents
         opened: list[int] = []
-        for place in range(1, len(html), 2):
-            match = NAME.match(html[place])
-            assert match is not None
-            name = match[1]
-            if html[place][1] == "/":
-                names[place] = "/" + name
-                if opened and names[opened[-1]] == name:
+        for place in range(1, len(names), 2):
+            name = names[place]
+            if name[0] == "/":
+                if opened and names[opened[-1]] == name[1:]:
                     close[opened.pop()] = place
                 continue
-            names[place] = name
             starts[name].append(place)
             if opened:
                 parents[place] = opened[-1]
@@ -99,7 +102,7 @@ class Document:
             else:
                 opened.append(place)
         for place in opened:
-            close[place] = len(html) - 1
+            close[place] = len(names) - 1
 
     def attributes(self, place: int) -> dict[str, str]:
         """Attributes of the start tag there, entities decoded."""
@@ -143,16 +146,27 @@ class Document:
 
     def texts_outside(self, names: frozenset[str]) -> Iterator[int]:
         """Places of text that lies in no element of these names."""
+        places = self._outside.get(names)
+        if places is None:
+            places = self._outside[names] = self._find_outside(names)
+        html = self.html
+        for place in places:
+            if html[place]:
+                yield place
+
+    def _find_outside(self, names: frozenset[str]) -> list[int]:
         depth = 0
         closing = {"/" + name for name in names}
-        for place, html in enumerate(self.html):
-            if place % 2:
-                if self.names[place] in names:
-                    depth += 1
-                elif self.names[place] in closing:
-                    depth -= 1
-            elif html and not depth:
-                yield place
+        places = [0]
+        for place in range(1, len(self.names), 2):
+            name = self.names[place]
+            if name in names:
+                depth += 1
+            elif name in closing:
+                depth -= 1
+            if not depth and self.html[place + 1]:
+                places.append(place + 1)
+        return places
 
     def pieces(self) -> tuple[tuple[str, ...], tuple[LinkRef, ...]]:
         """The page as HTML around its links: one string more than links."""
@@ -179,7 +193,7 @@ def parse_attributes(tag: str) -> dict[str, str]:
 
 def escape(text: str) -> str:
     """Text as HTML, for element content and quoted values alike."""
-    return entities.escape(text, quote=True)
+    return entities.escape(text, quote=True) if SPECIAL.search(text) else text
 
 
 def format_attributes(attributes: dict[str, str]) -> str:

@@ -8,6 +8,8 @@ from wikisync.markup.draft import Draft
 from wikisync.markup.record import Section
 from wikisync.markup.tokens import BLOCKS
 
+BREAKS = BLOCKS | {f"/{name}" for name in BLOCKS}
+
 
 def filter_plain(draft: Draft) -> None:
     """Note the page's text; changes nothing.  Runs before texts are rewritten."""
@@ -39,7 +41,7 @@ def words(draft: Draft, start: int, end: int) -> str:
             pieces.append(document.html[place])
             continue
         name = document.names[place]
-        if name.lstrip("/") in BLOCKS:
+        if name in BREAKS:
             pieces.append(" ")
         elif name == "img":
             pieces.append(entities.escape(document.attributes(place).get("alt", "")))

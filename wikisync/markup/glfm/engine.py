@@ -9,6 +9,7 @@ import mdurl
 from markdown_it import MarkdownIt
 
 from wikisync.markup.glfm import RULES
+from wikisync.markup.glfm.block import GlfmBlock
 from wikisync.markup.glfm.inline import GlfmInline
 from wikisync.markup.glfm.renderer import GlfmRenderer
 
@@ -35,8 +36,9 @@ def engine() -> MarkdownIt:
         "commonmark",
         renderer_cls=GlfmRenderer,
     )
+    markdown.block = GlfmBlock()
     markdown.inline = GlfmInline()
-    # a new loop has every rule on; the preset turns off what it does not know
+    # new parsers have every rule on; the preset turns off what it does not know
     markdown.configure("commonmark", {"maxNesting": NESTING_MAX})
     # a link that must not be followed loses its address later, not its form
     markdown.validateLink = lambda url: True  # type: ignore[method-assign]  # noqa: ARG005
