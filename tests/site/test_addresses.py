@@ -132,6 +132,19 @@ def test_attachment_and_folder_of_one_name_are_told_apart() -> None:
     assert not page.startswith("uploads/a/")
 
 
+@pytest.mark.parametrize(
+    ("below", "file"), [("uploads/A/y", "uploads/a"), ("uploads/a/y", "uploads/A")]
+)
+def test_attachment_named_like_a_folder_of_another_is_told_apart(
+    below: str, file: str
+) -> None:
+    """Whichever of the two comes first in sorted order."""
+    names = [AttachmentPath(below), AttachmentPath(file)]
+    paths = assign_addresses("", [], names).attachments
+    folders = {path.rpartition("/")[0].casefold() for path in paths.values()}
+    assert not folders & {path.casefold() for path in paths.values()}
+
+
 @given(st.sets(HOSTILE, min_size=1, max_size=12))
 def test_no_two_pages_share_a_file_on_any_disk(slugs: set[str]) -> None:
     paths = list(assign_addresses("", map(Slug, slugs), []).pages.values())

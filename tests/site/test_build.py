@@ -8,6 +8,7 @@ import re
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Mapping
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
@@ -16,6 +17,7 @@ import pytest
 
 from tests.site.sites import Studio
 from wikisync.errors import FolderError, SiteError
+from wikisync.site.theme import Theme
 
 HANDBOOK = """\
 -- home.md --
@@ -463,6 +465,12 @@ def test_sidebar_is_no_page_of_lists_and_makes_no_orphans(studio: Studio) -> Non
     assert [orphan["slug"] for orphan in studio.report()["orphans"]] == ["c"]
 
 
+def test_sidebar_is_no_backlink(studio: Studio) -> None:
+    studio.add(SIDEBAR)
+    studio.build()
+    assert "backlinks" not in studio.read("a.html")
+
+
 def test_sidebar_that_outweighs_the_pages_gives_way_to_the_tree(
     studio: Studio,
 ) -> None:
@@ -499,13 +507,13 @@ def test_huge_page_is_shown_as_source(studio: Studio) -> None:
 
 def test_text_of_a_page_is_never_a_template(studio: Studio) -> None:
     studio.add(
-        "-- home.md --\n---\ntitle: '{{ 7*7 }}'\n---\n"
-        "{{ 7*7 }} {% for x in y %}\n\n{% raw %}\n"
+        "-- home.md --\n---\ntitle: '{{ 7919*7907 }}'\n---\n"
+        "{{ 7919*7907 }} {% for x in y %}\n\n{% raw %}\n"
     )
     studio.build()
     page = studio.read("index.html")
-    assert "{{ 7*7 }}" in page
-    assert "49" not in page
+    assert "{{ 7919*7907 }}" in page
+    assert "62615533" not in page
 
 
 def test_title_of_a_page_is_escaped(studio: Studio) -> None:
@@ -563,11 +571,11 @@ def test_page_may_include_another_and_follows_it(studio: Studio) -> None:
         "-- home.md --\n::include{file=part.md}\n-- part.md --\nfirst\n"
     )
     studio.build()
-    before = studio.article("index.html")
+    assert "first" in studio.article("index.html")
     (folder / "part.md").write_text("second part\n")
     studio.build()
+    assert "second part" in studio.article("index.html")
     assert studio.files() == studio.clean_build()
-    assert ("first" in before) == ("second part" in studio.article("index.html"))
 
 
 # -- output and cache ------------------------------------------------------------------
@@ -681,6 +689,38 @@ def test_changed_text_writes_its_page_and_the_search_only(studio: Studio) -> Non
     changed = {path for path in after if after[path] != before.get(path)}
     assert {path for path in changed if not path.startswith("-/")} == {"lonely.html"}
     assert "-/all.html" not in changed
+
+
+def test_page_of_an_unchanged_key_is_not_rendered(
+    studio: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = studio.add(HANDBOOK)
+    studio.build()
+    rendered: list[str] = []
+    render = Theme.render
+
+    def seen(
+        theme: Theme, template: str, context: Mapping[str, object], *, at: str
+    ) -> str:
+        rendered.append(at)
+        return render(theme, template, context, at=at)
+
+    monkeypatch.setattr(Theme, "render", seen)
+    (folder / "lonely.md").write_text("Nobody links here, still.\n")
+    studio.build()
+    assert rendered == ["lonely.html"]
+
+
+def test_new_title_shows_in_the_tree_of_every_page_of_its_branch(
+    studio: Studio,
+) -> None:
+    """Also in those that neither link to it nor stand beside it."""
+    folder = studio.add("".join(f"-- {name}.md --\nx\n" for name in "abcdef"))
+    studio.build()
+    (folder / "f.md").write_text("---\ntitle: follows\n---\nx\n")
+    studio.build()
+    assert "follows" in studio.read("a.html")
+    assert studio.files() == studio.clean_build()
 
 
 def test_removed_page_is_removed_from_the_site(studio: Studio) -> None:

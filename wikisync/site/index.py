@@ -149,7 +149,8 @@ class Indexer:
         world = _addresses_digest([self._table.addresses[number]]) + self._bases
         pages = {}
         for slug, (key, facts) in parsed.items():
-            finished_key = hashlib.sha256(key + world + self._program).digest()
+            taken = repr(facts.includes).encode("utf-8", "surrogatepass")
+            finished_key = hashlib.sha256(key + world + self._program + taken).digest()
             finished = self._known_finish(finished_key, ids)
             if finished is None:
                 finished = self._finish(finished_key, key, number, links, ids)
