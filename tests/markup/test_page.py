@@ -58,6 +58,37 @@ def test_title_comes_from_metadata_then_service_then_slug(
     assert parse_page(page).title == title
 
 
+@pytest.mark.parametrize(
+    ("page_format", "text"),
+    [
+        (Format.MARKDOWN, "\n# The *whole*  &amp; `more`\n\nx"),
+        (Format.MARKDOWN, "The *whole* & `more`\n===\n"),
+        (Format.MARKDOWN, "<h1>The whole &amp; more</h1>"),
+        (Format.ORG, "#+TITLE: The whole & more\n\n* One\n"),
+        (Format.RDOC, "= The whole & more\n\nx\n"),
+        (Format.ASCIIDOC, "= The _whole_ & more\n\nx\n"),
+        (Format.REST, "The whole & more\n================\n\nx\n"),
+    ],
+)
+def test_heading_that_opens_the_page_is_its_title(
+    page_format: Format, text: str
+) -> None:
+    page = Page(Slug("a/my-page"), page_format, text, "Given")
+    assert parse_page(page).title == "The whole & more"
+
+
+@pytest.mark.parametrize(
+    "text", ["## Second level\n", "text\n\n# Later\n", "[TOC]\n\n# Later\n", "# \n"]
+)
+def test_other_headings_are_no_title(text: str) -> None:
+    assert parse_page(Page(Slug("a/my-page"), Format.MARKDOWN, text)).title == "my page"
+
+
+def test_title_of_the_metadata_wins_over_the_heading() -> None:
+    text = "---\ntitle: Own\n---\n# Heading\n"
+    assert parse_page(Page(Slug("a"), Format.MARKDOWN, text)).title == "Own"
+
+
 def test_page_too_large_is_shown_as_source_with_a_notice() -> None:
     page = render("# <b>x</b>\n", options=MarkupOptions(source_bytes_max=5))
     assert "shown as source: it has 11 bytes, more than 5." in page.html

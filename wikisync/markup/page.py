@@ -135,7 +135,7 @@ def to_html(
     """
     front = split_front_matter(clean_source(page.content))
     module = importlib.import_module(PARSERS.get(page.format, OTHER_FORMATS))
-    context = PageContext(page.slug, include, options.engine)
+    context = PageContext(page.slug, include, options.engine, options.asciidoc_engine)
     html: str = module.to_html(front.body, context)
     shown = code_html(front.shown, front.language) if front.language else ""
     return shown + html
@@ -173,11 +173,12 @@ def check_size(source: str, options: MarkupOptions) -> None:
 def record_of(draft: Draft, front: FrontMatter) -> ParsedPage:
     """The filters' results as a record."""
     parts, refs = draft.document.pieces()
-    title = front.meta.get("title")
+    given = front.meta.get("title")
+    title = given if isinstance(given, str) and given else opening_heading(draft)
     return ParsedPage(
         slug=draft.page.slug,
         format=draft.page.format,
-        title=title if isinstance(title, str) and title else title_of(draft.page),
+        title=title or title_of(draft.page),
         parts=parts,
         refs=refs,
         toc=tuple(draft.toc),
@@ -188,6 +189,15 @@ def record_of(draft: Draft, front: FrontMatter) -> ParsedPage:
         features=frozenset(draft.features),
         problems=tuple(draft.problems),
     )
+
+
+def opening_heading(draft: Draft) -> str:
+    """Text of a first-level heading that is the first thing of the page, or empty.
+
+    That is also an AsciiDoc document's title and org's ``#+TITLE``.
+    """
+    is_first = draft.heading_places[:1] == [1] and not draft.document.html[0].strip()
+    return draft.toc[0].text if is_first and draft.toc[0].level == 1 else ""
 
 
 def title_of(page: Page) -> str:

@@ -14,12 +14,13 @@ import msgspec
 
 from wikisync.model import AttachmentPath, Format, Problem, Slug
 
-PARSED_VERSION = 1
+PARSED_VERSION = 2
 """Raise it when the same page and options give another ``ParsedPage``."""
 
 LinkKind = Literal["page", "attachment", "external", "fragment", "none"]
 MathOutput = Literal["mathml", "source"]
 MarkdownEngine = Literal["auto", "markdown-it", "comrak"]
+AsciidocEngine = Literal["auto", "quickjs", "mini-racer", "ruby", "asciidoc3"]
 
 
 class MarkupOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,6 +30,9 @@ class MarkupOptions(msgspec.Struct, frozen=True, kw_only=True):
     """MathML where ``latex2mathml`` is installed; TeX source where it is not."""
     engine: MarkdownEngine = "auto"
     """What parses markdown; ``auto`` is comrak where it is installed."""
+    asciidoc_engine: AsciidocEngine = "auto"
+    """What renders asciidoc; ``auto`` is the fastest that is installed, ``ruby``
+    only on request."""
     highlight: bool = True
     emoji: bool = True
     anchors: bool = True
@@ -97,7 +101,8 @@ class ParsedPage(msgspec.Struct, frozen=True, kw_only=True):
     slug: Slug
     format: Format
     title: str
-    """Front matter's title, else the service's title, else the slug's leaf."""
+    """Front matter's title, else a first-level heading that opens the page, else
+    the service's title, else the slug's leaf."""
     parts: tuple[str, ...]
     """HTML around the links: always one more than ``refs``."""
     refs: tuple[LinkRef, ...] = ()

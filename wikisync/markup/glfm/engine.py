@@ -7,6 +7,7 @@ import re
 
 import mdurl
 from markdown_it import MarkdownIt
+from markdown_it.parser_block import ParserBlock
 
 from wikisync.markup.glfm import RULES
 from wikisync.markup.glfm.block import GlfmBlock
@@ -32,11 +33,16 @@ def encode_url(url: str) -> str:
 @functools.cache
 def engine() -> MarkdownIt:
     """The configured engine: making one costs as much as a small page."""
+    return make_engine(GlfmBlock())
+
+
+def make_engine(block: ParserBlock) -> MarkdownIt:
+    """The engine with all rules around a parser of blocks."""
     markdown = MarkdownIt(
         "commonmark",
         renderer_cls=GlfmRenderer,
     )
-    markdown.block = GlfmBlock()
+    markdown.block = block
     markdown.inline = GlfmInline()
     # new parsers have every rule on; the preset turns off what it does not know
     markdown.configure("commonmark", {"maxNesting": NESTING_MAX})
