@@ -1,0 +1,54 @@
+"""The program's own hash: stable while nothing changes, and cheap."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+import wikisync
+from wikisync.site import fingerprint
+
+program = fingerprint.program_fingerprint.__wrapped__
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the package, to be edited."""
+    copy = tmp_path / "wikisync"
+    for part in ("markup", "site"):
+        shutil.copytree(
+            Path(wikisync.__file__).parent / part,
+            copy / part,
+            ignore=shutil.ignore_patterns("__pycache__"),
+        )
+    monkeypatch.setattr(fingerprint, "_PACKAGE", copy)
+    return copy
+
+
+def test_same_code_has_the_same_hash(package: Path) -> None:
+    assert (package / "site" / "build.py").is_file()
+    assert program() == program()
+
+
+@pytest.mark.parametrize("name", ["markup/page.py", "site/search.py"])
+def test_changed_code_has_another_hash(package: Path, name: str) -> None:
+    before = program()
+    with (package / name).open("a") as file:
+        file.write("# changed\n")
+    assert program() != before
+
+
+def test_library_that_appears_changes_the_hash(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An extra that is installed later renders pages in another way."""
+    monkeypatch.setattr(fingerprint, "_LIBRARIES", ("not_installed_yet",))
+    before = program()
+    library = package.parent / "libraries"
+    library.mkdir()
+    (library / "not_installed_yet.py").write_text("")
+    monkeypatch.setattr(sys, "path", [str(library), *sys.path])
+    assert program() != before
