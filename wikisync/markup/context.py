@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from wikisync.markup.record import MarkdownEngine
+from wikisync.markup.record import AsciidocEngine, MarkdownEngine
 from wikisync.model import Slug
 
 Include = Callable[[str], str | None]
@@ -32,4 +32,6 @@ class PageContext:
     slug: Slug
     include: Include = include_nothing
     engine: MarkdownEngine = "auto"
-    """What parses markdown; other formats have one parser."""
+    """What parses markdown."""
+    asciidoc_engine: AsciidocEngine = "auto"
+    """What renders asciidoc; the other formats have one parser each."""

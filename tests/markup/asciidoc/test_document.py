@@ -15,7 +15,8 @@ from wikisync.markup.asciidoc.document import (
     shared_engine,
     to_html,
 )
-from wikisync.markup.asciidoc.engine import WorkerLimits, quickjs_engine
+from wikisync.markup.asciidoc.engine import WorkerLimits
+from wikisync.markup.asciidoc.engines import choose_engine
 from wikisync.markup.context import PageContext, include_nothing
 from wikisync.model import Slug
 
@@ -221,7 +222,7 @@ def nested_blocks(count: int) -> str:
 def test_page_over_a_limit_is_stopped_and_the_next_is_right(
     limits: WorkerLimits, source: str, reason: str
 ) -> None:
-    with closing(quickjs_engine(limits)) as engine:
+    with closing(choose_engine("quickjs", limits)) as engine:
         with pytest.raises(RenderError, match=reason):
             engine.render(source, SERVICE_ATTRIBUTES, include_nothing)
         html = engine.render("x", SERVICE_ATTRIBUTES, include_nothing)
@@ -233,7 +234,7 @@ def test_engine_is_one_for_the_process() -> None:
 
 
 def test_interrupt_from_the_terminal_leaves_the_page_alone() -> None:
-    with closing(quickjs_engine()) as engine:
+    with closing(choose_engine("quickjs")) as engine:
         engine.render("x", SERVICE_ATTRIBUTES, include_nothing)
         process = engine._process
         assert process is not None

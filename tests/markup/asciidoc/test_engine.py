@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from wikisync.errors import RenderError
-from wikisync.markup.asciidoc.engine import WorkerEngine, WorkerLimits, quickjs_engine
+from wikisync.markup.asciidoc.engine import WorkerEngine, WorkerLimits
 from wikisync.markup.context import include_nothing
 
 ROOT = Path(__file__).parents[3]
@@ -156,15 +156,3 @@ def test_worker_ends_when_its_parent_is_killed() -> None:
     )
     assert run.returncode == -9
     assert wait_for_end(int(run.stdout))
-
-
-def test_missing_library_names_the_next_step(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    package = tmp_path / "wikisync" / "markup" / "asciidoc"
-    package.mkdir(parents=True)
-    monkeypatch.setattr(
-        "wikisync.markup.asciidoc.engine.__file__", str(package / "engine.py")
-    )
-    with pytest.raises(RenderError, match="not part of this installation"):
-        quickjs_engine()

@@ -74,8 +74,12 @@ override("$convert_audio", media("audio"));
 const includeAttribute = (attributes, name) =>
   attributes[name] === undefined ? null : String(attributes[name]);
 
+const INCLUDES_MAX = 32;
+let includes = 0;
+
 function processInclude(document, reader, target, attributes) {
-  const answer = JSON.parse(
+  includes += 1;
+  const answer = includes > INCLUDES_MAX ? { text: null } : JSON.parse(
     include(
       JSON.stringify({
         target,
@@ -101,6 +105,7 @@ const silent = asciidoctor.NullLogger.create();
  * does in secure mode; in a wiki one that cannot be had is an error to be seen. */
 function render(source, attributes, isAlone) {
   asciidoctor.LoggerManager.setLogger(silent);
+  includes = 0;
   const registry = asciidoctor.Extensions.create();
   if (!isAlone) {
     registry.includeProcessor(function () {
@@ -114,4 +119,17 @@ function render(source, attributes, isAlone) {
     attributes: JSON.parse(attributes),
     extension_registry: registry,
   });
+}
+
+/* For an engine that cannot call out while a page is rendered: `known` has the
+ * answers by their requests, and what is not among them is asked for by the result. */
+function renderWith(source, attributes, isAlone, known) {
+  const asked = new Set();
+  globalThis.include = (request) => {
+    if (known[request] !== undefined) return known[request];
+    asked.add(request);
+    return '{"text":"","path":""}';
+  };
+  const html = render(source, attributes, isAlone);
+  return JSON.stringify({ html, asked: [...asked] });
 }

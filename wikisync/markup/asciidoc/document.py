@@ -12,8 +12,10 @@ import re
 import threading
 from collections.abc import Mapping
 
-from wikisync.markup.asciidoc.engine import Engine, quickjs_engine
+from wikisync.markup.asciidoc.engine import Engine
+from wikisync.markup.asciidoc.engines import choose_engine
 from wikisync.markup.context import PageContext
+from wikisync.markup.record import AsciidocEngine
 
 SERVICE_ATTRIBUTES: Mapping[str, str] = {
     "showtitle": "",
@@ -35,7 +37,7 @@ ID_PREFIX = "user-content-"
 TAG = re.compile(r"<[A-Za-z][^<>]*>")
 ID = re.compile(rf'(\sid=")(?!{ID_PREFIX}|_footnote(?:ref|def)_)')
 
-_engines: dict[int, Engine] = {}
+_engines: dict[tuple[int, str], Engine] = {}
 _engines_lock = threading.Lock()
 
 
@@ -45,7 +47,13 @@ def to_html(source: str, context: PageContext) -> str:
     Raises:
         RenderError: the page is over a limit or the engine cannot run.
     """
-    html = shared_engine().render(source, SERVICE_ATTRIBUTES, context.include)
+    engine = shared_engine(context.asciidoc_engine)
+    html = engine.render(source, SERVICE_ATTRIBUTES, context.include)
+    return mark_ids_of(html)
+
+
+def mark_ids_of(html: str) -> str:
+    """HTML whose ids all have the service's prefix."""
     return TAG.sub(mark_ids, html) if " id=" in html else html
 
 
@@ -58,14 +66,14 @@ def mark_ids(tag: re.Match[str]) -> str:
     return ID.sub(rf"\g<1>{ID_PREFIX}", tag[0], count=1)
 
 
-def shared_engine() -> Engine:
-    """The engine of this process, made with the first AsciiDoc page.
+def shared_engine(name: AsciidocEngine = "auto") -> Engine:
+    """The engine of this process with that name, made with the first AsciiDoc page.
 
     A forked process gets its own: two readers of one pipe would mix pages.
     """
     with _engines_lock:
-        engine = _engines.get(os.getpid())
+        engine = _engines.get((os.getpid(), name))
         if engine is None:
-            engine = _engines[os.getpid()] = quickjs_engine()
+            engine = _engines[os.getpid(), name] = choose_engine(name)
             atexit.register(engine.close)
         return engine

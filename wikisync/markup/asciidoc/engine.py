@@ -16,7 +16,6 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, Protocol
 
 import msgspec
@@ -74,9 +73,26 @@ class WorkerEngine:
     """An engine in a child process of its own; safe to use from many threads."""
 
     def __init__(
-        self, name: str, command: Sequence[str], limits: WorkerLimits = WorkerLimits()
+        self,
+        name: str,
+        command: Sequence[str],
+        limits: WorkerLimits = WorkerLimits(),
+        *,
+        hint: str = "pip install --force-reinstall wikisync",
+        environment: Sequence[str] = (),
     ) -> None:
+        """Nothing is started before the first page.
+
+        Args:
+            name: what messages call it.
+            command: the program and its arguments.
+            limits: of one page.
+            hint: what to do when it does not start.
+            environment: variables that it needs, if they are set.
+        """
         self.name = name
+        self._hint = hint
+        self._environment = tuple(environment)
         self._command = tuple(command)
         self._limits = limits
         self._process: subprocess.Popen[bytes] | None = None
@@ -139,7 +155,7 @@ class WorkerEngine:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                env=_environment(),
+                env=_environment(self._environment),
             )
         except OSError as error:
             raise RenderError(
@@ -155,7 +171,7 @@ class WorkerEngine:
             _reap(process)
             raise RenderError(
                 f"the asciidoc engine {self.name} does not start",
-                hint="reinstall wikisync: pip install --force-reinstall wikisync",
+                hint=self._hint,
             )
         return process
 
@@ -257,35 +273,11 @@ def _reap(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _environment() -> dict[str, str]:
+def _environment(names: Sequence[str]) -> dict[str, str]:
     """Only where modules are; a worker has no business with a token."""
     kept = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    if "SYSTEMROOT" in os.environ:  # Windows starts no process without it
-        kept["SYSTEMROOT"] = os.environ["SYSTEMROOT"]
+    # Windows starts no process without the first.
+    for name in ("SYSTEMROOT", *names):
+        if name in os.environ:
+            kept[name] = os.environ[name]
     return kept
-
-
-def quickjs_engine(limits: WorkerLimits = WorkerLimits()) -> WorkerEngine:
-    """Asciidoctor's JavaScript edition in ``quickjs-ng``, the default.
-
-    Raises:
-        RenderError: the build did not bring the library.
-    """
-    here = Path(__file__).parent
-    library = here.parents[1] / "vendor" / "asciidoctor.js"
-    if not library.is_file():
-        raise RenderError(
-            "Asciidoctor is not part of this installation",
-            hint="install wikisync again: pip install . (or pip install -e .)",
-        )
-    command = (
-        sys.executable,
-        "-P",  # not the package's folder as import path
-        str(here / "worker.py"),
-        str(library),
-        str(here / "convert.js"),
-        # A little later than ours, which can say what happened.
-        str(limits.seconds_max + 1),
-        str(limits.memory_bytes_max),
-    )
-    return WorkerEngine("quickjs", command, limits)

@@ -1,7 +1,7 @@
 """The child process that holds the JavaScript engine; run by its path, not imported.
 
 It imports nothing of wikisync, so that it starts fast and knows nothing: its
-arguments are the files of the two scripts and the limits, everything else comes
+arguments are the engine, the files of the two scripts and the limits; all else comes
 in frames (4 bytes length, big endian, then JSON):
 
     in   {"source", "attributes", "is_alone"}    a page
@@ -15,16 +15,22 @@ error nothing of the engine is trusted: the process ends, the parent starts anot
 
 from __future__ import annotations
 
+import atexit
 import faulthandler
 import json
 import os
 import signal
 import struct
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, cast
 
 LENGTH = struct.Struct(">I")
+STACK_BYTES = 4 << 20
+"""Below what a main thread has: more ends the process instead of the page."""
+PAGES_PER_COLLECTION = 25
+"""V8 takes memory as long as it gets some; this keeps a long build flat."""
 
 
 def read_frame(stream: BinaryIO) -> dict[str, object] | None:
@@ -43,50 +49,121 @@ def write_frame(stream: BinaryIO, message: dict[str, object]) -> None:
     stream.flush()
 
 
-def serve(
-    arguments: list[str], requests: BinaryIO, answers: BinaryIO, *, stack_bytes: int
-) -> None:
-    """Answer pages until the parent closes the pipe or a limit is breached."""
+class PageError(Exception):
+    """The engine failed on a page, and may not be used again."""
+
+
+Ask = Callable[[dict[str, object]], dict[str, object]]
+"""An include request to its answer, from the parent."""
+Render = Callable[[dict[str, object]], str]
+"""A page's message to its HTML; raises PageError."""
+
+
+def quickjs_renderer(scripts: list[str], memory_bytes_max: int, ask: Ask) -> Render:
+    """Pages in ``quickjs``, which calls out for each include while it runs."""
     import quickjs
 
-    library, bridge, seconds_max, memory_bytes_max = arguments
     context = quickjs.Context()
-    context.set_max_stack_size(stack_bytes)
-    context.set_memory_limit(int(memory_bytes_max))
+    context.set_max_stack_size(STACK_BYTES)
+    context.set_memory_limit(memory_bytes_max)
+    context.add_callable("include", lambda text: json.dumps(ask(json.loads(text))))
+    for script in scripts:
+        context.eval(script)
+    function = context.get("render")
 
-    def include(request: str) -> str:
-        write_frame(answers, {"include": json.loads(request)})
+    def render(page: dict[str, object]) -> str:
+        attributes = json.dumps(page["attributes"])
+        try:
+            return cast(str, function(page["source"], attributes, page["is_alone"]))
+        except (quickjs.JSException, quickjs.StackOverflow) as error:
+            raise PageError(reason_of(error)) from error
+        finally:
+            context.gc()
+
+    return render
+
+
+def v8_renderer(scripts: list[str], memory_bytes_max: int, ask: Ask) -> Render:
+    """Pages in ``mini-racer``, which cannot call out while it runs.
+
+    A page is rendered with the includes that are known and tells which are not;
+    with their answers it is rendered again, until it asks for nothing new.
+    """
+    from py_mini_racer import JSEvalException, MiniRacer
+
+    context = MiniRacer()
+    atexit.register(context.close)  # it hangs at the end of the process otherwise
+    context.set_hard_memory_limit(memory_bytes_max)
+    for script in scripts:
+        # As a whole in a function: the value of a script would come to Python.
+        context.eval(f"{script}\n;0")
+    pages = 0
+
+    def render(page: dict[str, object]) -> str:
+        nonlocal pages
+        known: dict[str, object] = {}
+        while True:
+            try:
+                answer = json.loads(
+                    context.call(
+                        "renderWith",
+                        page["source"],
+                        json.dumps(page["attributes"]),
+                        page["is_alone"],
+                        known,
+                    )
+                )
+            except JSEvalException as error:
+                raise PageError(reason_of(error)) from error
+            if not answer["asked"]:
+                break
+            for text in answer["asked"]:
+                known[text] = json.dumps(ask(json.loads(text)))
+        pages += 1
+        if pages % PAGES_PER_COLLECTION == 0:
+            context.low_memory_notification()
+        return cast(str, answer["html"])
+
+    return render
+
+
+def reason_of(error: Exception) -> str:
+    """The first line of what an engine says."""
+    reason = (str(error).splitlines() or [type(error).__name__])[0]
+    # There was no memory left to say so.
+    return "out of memory" if reason == "null" else reason
+
+
+RENDERERS = {"quickjs": quickjs_renderer, "mini-racer": v8_renderer}
+
+
+def serve(arguments: list[str], requests: BinaryIO, answers: BinaryIO) -> None:
+    """Answer pages until the parent closes the pipe or a limit is breached."""
+    name, library, bridge, seconds_max, memory_bytes_max = arguments
+
+    def ask(request: dict[str, object]) -> dict[str, object]:
+        write_frame(answers, {"include": request})
         answer = read_frame(requests)
         if answer is None:
             raise EOFError
-        return json.dumps(answer)
+        return answer
 
-    context.add_callable("include", include)
-    context.eval(Path(library).read_text(encoding="utf-8"))
-    context.eval(Path(bridge).read_text(encoding="utf-8"))
-    render = context.get("render")
+    scripts = [Path(path).read_text(encoding="utf-8") for path in (library, bridge)]
+    render = RENDERERS[name](scripts, int(memory_bytes_max), ask)
     write_frame(answers, {"ready": True})
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    while (request := read_frame(requests)) is not None:
+    while (page := read_frame(requests)) is not None:
         # The parent's clock comes first.  This one ends a process whose parent
-        # has died; the engine's own limit would forbid calls into Python.
+        # has died; an engine's own limit would forbid calls into Python.
         faulthandler.dump_traceback_later(float(seconds_max), exit=True, file=nowhere)
         try:
-            html = render(
-                request["source"],
-                json.dumps(request["attributes"]),
-                request["is_alone"],
-            )
-        except (quickjs.JSException, quickjs.StackOverflow) as error:
-            reason = (str(error).splitlines() or [type(error).__name__])[0]
-            if reason == "null":  # there was no memory left to say so
-                reason = "out of memory"
-            write_frame(answers, {"error": reason})
+            html = render(page)
+        except PageError as error:
+            write_frame(answers, {"error": str(error)})
             return
         finally:
             faulthandler.cancel_dump_traceback_later()
         write_frame(answers, {"html": html})
-        context.gc()
 
 
 def main() -> None:
@@ -95,7 +172,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     requests, answers = sys.stdin.buffer, sys.stdout.buffer
     sys.stdout = sys.stderr
-    serve(sys.argv[1:], requests, answers, stack_bytes=4 << 20)
+    serve(sys.argv[1:], requests, answers)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,239 @@
+"""What every engine for AsciiDoc fulfils, run against each that is installed."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.markup.asciidoc.constructs import Construct, flat, read_constructs
+from wikisync.errors import RenderError
+from wikisync.markup.asciidoc.document import SERVICE_ATTRIBUTES, mark_ids_of
+from wikisync.markup.asciidoc.engine import Engine, WorkerEngine, WorkerLimits
+from wikisync.markup.asciidoc.engines import KINDS, choose_engine, is_installed
+from wikisync.markup.context import include_nothing
+
+SCRIPTED = ("quickjs", "mini-racer")
+ASCIIDOCTOR = (*SCRIPTED, "ruby")
+CONSTRUCTS = read_constructs()
+
+
+def skip_unless_installed(name: str) -> None:
+    if not is_installed(name):
+        pytest.skip(f"the engine {name} is not installed: {KINDS[name].hint}")
+    if name == "ruby":
+        probe = subprocess.run(
+            ["ruby", "-e", "require 'asciidoctor'"], check=False, capture_output=True
+        )
+        if probe.returncode:
+            pytest.skip("ruby has no gem asciidoctor: gem install asciidoctor")
+
+
+def engine_named(name: str, limits: WorkerLimits | None = None) -> Engine:
+    skip_unless_installed(name)
+    return choose_engine(name, limits)
+
+
+@pytest.fixture(scope="module", params=list(KINDS))
+def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
+    engine = engine_named(request.param)
+    yield engine
+    engine.close()
+
+
+@pytest.fixture(scope="module", params=ASCIIDOCTOR)
+def asciidoctor(request: pytest.FixtureRequest) -> Iterator[Engine]:
+    engine = engine_named(request.param)
+    yield engine
+    engine.close()
+
+
+def html_of(engine: Engine, source: str, pages: Mapping[str, str] | None = None) -> str:
+    include = include_nothing if pages is None else pages.get
+    return mark_ids_of(engine.render(source, SERVICE_ATTRIBUTES, include))
+
+
+def is_right(engine: Engine, construct: Construct) -> bool:
+    return flat(html_of(engine, construct.source)) == flat(construct.html)
+
+
+def test_asciidoctor_gets_every_construct_right(asciidoctor: Engine) -> None:
+    wrong = [known.name for known in CONSTRUCTS if not is_right(asciidoctor, known)]
+    assert len(CONSTRUCTS) >= 118
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("source", "html"),
+    [
+        ("== Head", "Head</h2>"),
+        ("a *b* _c_ `d`", "<strong>b</strong> <em>c</em> <code>d</code>"),
+        ("* a\n* b", "<li>"),
+        ("https://example.com[Site]", '<a href="https://example.com">Site</a>'),
+        ("link:other.adoc[Other]", '<a href="other.adoc">Other</a>'),
+        ("[source,ruby]\n----\na < b\n----", '<pre data-canonical-lang="ruby"><code>'),
+        ("NOTE: mind", 'class="admonitionblock note"'),
+        ("|===\n|a |b\n|===", "<table"),
+        ("a <b> & c", "a &lt;b&gt; &amp; c"),
+    ],
+)
+def test_every_engine_knows_the_heart_of_the_language(
+    engine: Engine, source: str, html: str
+) -> None:
+    assert html in html_of(engine, source)
+
+
+def test_includes_come_from_the_wiki_and_inside_of_each_other(engine: Engine) -> None:
+    pages = {"a.adoc": "from a\n\ninclude::b.adoc[]", "b.adoc": "from b"}
+    html = html_of(engine, "include::a.adoc[]", pages)
+    assert "from a" in html
+    assert "from b" in html
+
+
+def test_missing_include_says_so(engine: Engine) -> None:
+    html = html_of(engine, "include::gone.adoc[]", {})
+    assert "[ERROR: include::gone.adoc[] - unresolved directive]" in html
+
+
+def test_includes_are_counted(engine: Engine) -> None:
+    html = html_of(engine, "include::a.adoc[]\n\n" * 40, {"a.adoc": "text"})
+    assert html.count("<p>text</p>") == 32
+    assert html.count("ERROR") == 8
+
+
+def test_includes_end_at_the_third_level(engine: Engine) -> None:
+    html = html_of(
+        engine, "include::a.adoc[]", {"a.adoc": "again\n\ninclude::a.adoc[]"}
+    )
+    assert html.count("again") == 3
+
+
+def test_part_of_an_include_is_chosen(engine: Engine) -> None:
+    html = html_of(engine, "include::a.adoc[lines=2..2]", {"a.adoc": "one\ntwo\nthree"})
+    assert "two" in html
+    assert "one" not in html
+
+
+def test_nothing_is_left_for_the_next_page(engine: Engine) -> None:
+    html_of(engine, ":mine: secret\n\n{mine} {counter:n}")
+    html = html_of(engine, "{counter:n} text\n\n== Head\n\n{mine}")
+    assert "secret" not in html
+    assert "1 text" in html
+
+
+def test_characters_of_all_scripts_come_through(engine: Engine) -> None:
+    assert "日本語 🎉 é" in html_of(engine, "日本語 🎉 é")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "include::{file}[]",
+        "[source]\n----\ninclude::{file}[]\n----",
+        ":x: {file}\n\ninclude::{x}[]",
+        ":docinfo: shared\n:stylesheet: {file}\n\nx",
+        "image::{file}[opts=inline]",
+        ":data-uri:\n\nimage::{file}[]",
+    ],
+)
+def test_page_reads_no_file(engine: Engine, tmp_path: Path, source: str) -> None:
+    secret = tmp_path / "secret.svg"
+    secret.write_text("<svg>the secret</svg>")
+    filled = source.replace("{file}", str(secret))
+    try:
+        html = html_of(engine, filled, {})
+    except RenderError:
+        html = ""
+    assert "the secret" not in html
+    assert "dGhlIHNlY3Jld" not in html
+
+
+@pytest.mark.parametrize("name", list(KINDS))
+def test_page_over_its_time_is_stopped_and_the_next_is_right(name: str) -> None:
+    engine = engine_named(name, WorkerLimits(seconds_max=1))
+    html_of(engine, "warm")
+    started = time.monotonic()
+    with pytest.raises(RenderError, match="takes longer than 1 s"):
+        html_of(engine, "*a* _b_ `c` {counter:x} " * 40_000)
+    assert time.monotonic() - started < 5
+    assert "<p>x</p>" in html_of(engine, "x")
+    engine.close()
+
+
+@pytest.mark.parametrize("name", SCRIPTED)
+def test_page_over_its_memory_is_stopped_and_the_next_is_right(name: str) -> None:
+    engine = engine_named(name, WorkerLimits(memory_bytes_max=24 << 20))
+    with pytest.raises(RenderError, match="engine"):
+        html_of(engine, "x\n\n" * 200_000)
+    assert "<p>x</p>" in html_of(engine, "x")
+    engine.close()
+
+
+@pytest.mark.parametrize("name", SCRIPTED)
+def test_memory_of_a_worker_stays_flat(name: str) -> None:
+    engine = engine_named(name)
+    assert isinstance(engine, WorkerEngine)
+    page = "\n\n".join(known.source for known in CONSTRUCTS[:60])
+    sizes = []
+    for _ in range(4):
+        for _ in range(12):
+            html_of(engine, page)
+        sizes.append(resident_bytes(engine))
+    engine.close()
+    assert sizes[-1] < 1.25 * sizes[1]
+
+
+def resident_bytes(engine: WorkerEngine) -> int:
+    process = engine._process
+    assert process is not None
+    status = Path(f"/proc/{process.pid}/statm").read_text("utf-8")
+    return int(status.split()[1]) * 4096
+
+
+def test_best_engine_that_is_installed_is_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    where = "wikisync.markup.asciidoc.engines.is_installed"
+    monkeypatch.setattr(where, lambda _: True)
+    assert choose_engine().name == "mini-racer"
+    monkeypatch.setattr(where, lambda name: name != "mini-racer")
+    assert choose_engine().name == "quickjs"
+    monkeypatch.setattr(where, lambda name: name in {"ruby", "asciidoc3"})
+    assert choose_engine().name == "asciidoc3"
+
+
+def test_without_any_engine_the_next_step_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        "wikisync.markup.asciidoc.engines.is_installed", lambda _: False
+    )
+    with pytest.raises(RenderError, match="no engine for asciidoc") as caught:
+        choose_engine()
+    assert "pip install" in str(caught.value.hint)
+    with pytest.raises(RenderError, match="engine ruby is not installed"):
+        choose_engine("ruby")
+
+
+def test_unknown_engine_lists_the_known_ones() -> None:
+    with pytest.raises(RenderError, match="no asciidoc engine node") as caught:
+        choose_engine("node")
+    assert "quickjs" in str(caught.value.hint)
+
+
+def test_ruby_is_found_by_its_program() -> None:
+    assert is_installed("ruby") == (shutil.which("ruby") is not None)
+
+
+def test_missing_library_names_the_next_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "wikisync.markup.asciidoc.engines.HERE", tmp_path / "markup" / "asciidoc"
+    )
+    with pytest.raises(RenderError, match="not part of this installation"):
+        choose_engine("quickjs")

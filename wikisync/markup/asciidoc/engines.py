@@ -1,0 +1,135 @@
+"""The engines that AsciiDoc pages can have, and which of them a page gets.
+
+``mini-racer`` and ``quickjs`` run the same script, Asciidoctor's JavaScript edition;
+``ruby`` runs Asciidoctor itself where its gem is installed, as the service does;
+``asciidoc3`` is another, older program that gets about half of the pages right,
+for machines that have none of the three.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from wikisync.errors import RenderError
+from wikisync.markup.asciidoc.engine import WorkerEngine, WorkerLimits
+
+HERE = Path(__file__).parent
+GRACE_SECONDS = 1
+"""A worker's own clock is later than ours, which can say what happened."""
+
+RUBY_ENVIRONMENT = ("PATH", "HOME", "GEM_HOME", "GEM_PATH")
+"""Where its gems are."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineKind:
+    """One kind of engine: what it needs, and what to install."""
+
+    module: str
+    hint: str
+    is_automatic: bool = True
+    """Whether it is taken without being asked for."""
+
+
+KINDS: Mapping[str, EngineKind] = {
+    "mini-racer": EngineKind("py_mini_racer", "pip install 'wikisync[fast]'"),
+    "quickjs": EngineKind("quickjs", "pip install --force-reinstall wikisync"),
+    "ruby": EngineKind(
+        "", "install ruby and its gem: gem install asciidoctor", is_automatic=False
+    ),
+    "asciidoc3": EngineKind("asciidoc3", "pip install 'wikisync[asciidoc3]'"),
+}
+"""By name, best first among those taken without being asked for."""
+
+
+def choose_engine(
+    name: str = "auto", limits: WorkerLimits | None = None
+) -> WorkerEngine:
+    """The engine with this name, or for ``auto`` the best that is installed.
+
+    Raises:
+        RenderError: it is not installed, or none is.
+    """
+    if name == "auto":
+        for known, kind in KINDS.items():
+            if kind.is_automatic and is_installed(known):
+                return choose_engine(known, limits)
+        raise RenderError(
+            "no engine for asciidoc is installed", hint=KINDS["quickjs"].hint
+        )
+    if name not in KINDS:
+        raise RenderError(
+            f"there is no asciidoc engine {name}",
+            hint=f"use one of: auto, {', '.join(KINDS)}",
+        )
+    if not is_installed(name):
+        raise RenderError(
+            f"the asciidoc engine {name} is not installed", hint=KINDS[name].hint
+        )
+    limits = limits or WorkerLimits()
+    match name:
+        case "ruby":
+            return _ruby_engine(limits)
+        case "asciidoc3":
+            return _asciidoc3_engine(limits)
+        case _:
+            return _script_engine(name, limits)
+
+
+def is_installed(name: str) -> bool:
+    """Whether an engine can be expected to start."""
+    if name == "ruby":
+        return shutil.which("ruby") is not None
+    try:
+        return importlib.util.find_spec(KINDS[name].module) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def _script_engine(name: str, limits: WorkerLimits) -> WorkerEngine:
+    library = HERE.parents[1] / "vendor" / "asciidoctor.js"
+    if not library.is_file():
+        raise RenderError(
+            "Asciidoctor is not part of this installation",
+            hint="install wikisync again: pip install . (or pip install -e .)",
+        )
+    command = (
+        sys.executable,
+        "-P",  # not the package's folder as import path
+        str(HERE / "worker.py"),
+        name,
+        str(library),
+        str(HERE / "convert.js"),
+        str(limits.seconds_max + GRACE_SECONDS),
+        str(limits.memory_bytes_max),
+    )
+    return WorkerEngine(name, command, limits, hint=KINDS[name].hint)
+
+
+def _ruby_engine(limits: WorkerLimits) -> WorkerEngine:
+    command = (
+        "ruby",
+        "-W0",
+        str(HERE / "worker.rb"),
+        str(limits.seconds_max + GRACE_SECONDS),
+        str(limits.memory_bytes_max),
+    )
+    return WorkerEngine(
+        "ruby", command, limits, hint=KINDS["ruby"].hint, environment=RUBY_ENVIRONMENT
+    )
+
+
+def _asciidoc3_engine(limits: WorkerLimits) -> WorkerEngine:
+    command = (
+        sys.executable,
+        "-P",
+        str(HERE / "worker_asciidoc3.py"),
+        str(limits.seconds_max + GRACE_SECONDS),
+        str(limits.memory_bytes_max),
+    )
+    return WorkerEngine("asciidoc3", command, limits, hint=KINDS["asciidoc3"].hint)
