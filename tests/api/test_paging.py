@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from multidict import CIMultiDict
 
-from wikisync.api.paging import encode_query, next_query
+from wikisync.api.paging import encode_query, next_query, total_of
 
 NEXT = '<https://inside:8443/api/v4/projects?id_after=9&sort=asc>; rel="next"'
 
@@ -63,3 +63,15 @@ def test_queries_leave_out_none_and_spell_booleans_as_the_service_does() -> None
     query = encode_query({"a": True, "b": False, "c": None, "d": "x&y /", "e": 1})
 
     assert query == "a=true&b=false&d=x%26y%20%2F&e=1"
+
+
+@pytest.mark.parametrize(
+    ("text", "total"),
+    [("12", 12), (" 0 ", 0), ("", None), ("-1", None), ("²", None), ("9" * 20, None)],
+)
+def test_total_is_known_where_the_service_counts(text: str, total: int | None) -> None:
+    assert total_of({"X-Total": text}) == total
+
+
+def test_total_is_unknown_without_the_header() -> None:
+    assert total_of({}) is None

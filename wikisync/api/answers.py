@@ -30,7 +30,7 @@ from wikisync.model import OwnerKind
 
 T = TypeVar("T")
 
-About = Literal["service", "project", "group", "wiki", "page", "attachment"]
+About = Literal["service", "project", "group", "user", "wiki", "page", "attachment"]
 
 SAID_CHARACTERS_MAX = 300
 MESSAGE_DEPTH_MAX = 4
@@ -46,6 +46,10 @@ AUTHENTICATION_HINT = (
 WRITE_ROLE_HINT = (
     "writing needs the role Developer, deleting Maintainer; "
     "an archived project takes no change"
+)
+PROJECT_ROLE_HINT = (
+    "editing a project needs the role Maintainer; archiving, deleting and restoring "
+    "it Owner; an archived project takes no change"
 )
 GROUP_WIKI_HINT = (
     "group wikis need a paid tier of the service, version 13.5 or newer, "
@@ -66,7 +70,9 @@ class Purpose:
     about: About = "service"
     owner_kind: OwnerKind | None = None
     owner: str = ""
-    """Path or id of the project or group."""
+    """Path or id of the project, group or user."""
+    others: str = ""
+    """What else it needs, such as ``group 5``: that may be missing, too."""
     is_write: bool = False
     has_token: bool = True
 
@@ -251,6 +257,11 @@ def said(answer: Answer) -> str:
 
 _PASSING = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY})
 
+_PROJECT_COLLISION = (
+    "it collides with something that is there",
+    "choose another name, path or namespace, or look at what is there first",
+)
+
 _REFUSALS: Mapping[int, tuple[str, str]] = {
     HTTPStatus.METHOD_NOT_ALLOWED: (
         "the service does not allow it at this address",
@@ -279,6 +290,8 @@ def _rejected(answer: Answer, purpose: Purpose) -> RemoteError:
     if "html" in answer.content_type and answer.status == HTTPStatus.BAD_REQUEST:
         return not_the_api(answer, purpose)
     reason, hint = _REFUSALS.get(answer.status, ("the service refused it", ""))
+    if answer.status == HTTPStatus.CONFLICT and purpose.about == "project":
+        reason, hint = _PROJECT_COLLISION
     return Rejected(
         f"cannot {purpose.action}: {reason}; {_quoted(answer)}",
         url=answer.url,
@@ -332,7 +345,7 @@ def _forbidden_because(answer: Answer, purpose: Purpose) -> tuple[str, str]:
     if purpose.is_write:
         return (
             "this token may not change it",
-            WRITE_ROLE_HINT,
+            PROJECT_ROLE_HINT if purpose.about == "project" else WRITE_ROLE_HINT,
         )
     if purpose.about in {"wiki", "page"} and purpose.owner_kind == "group":
         return (
@@ -370,15 +383,26 @@ def _missing(answer: Answer, purpose: Purpose, text: str) -> tuple[str, str]:
     is_owner_missing = "project" in text or "group" in text
     if "wiki page" in text or (purpose.about == "page" and not is_owner_missing):
         return "there is no such page", "list the pages to see their slugs"
+    if purpose.about == "project" and text not in _VAGUE and "project" not in text:
+        return (
+            f"the service answers: {said(answer)}",
+            "check the names and ids given; this token may also not see them",
+        )
     if purpose.owner:
         hidden = (
             "check its path; the token may also not be allowed to see it"
             if purpose.has_token
             else "check its path; if it is private, set WIKISYNC_TOKEN"
         )
-        kind = purpose.owner_kind or "project"
-        return f"{kind} {purpose.owner} does not exist or is hidden", hidden
+        kind = "user" if purpose.about == "user" else purpose.owner_kind or "project"
+        missing = f"{kind} {purpose.owner}"
+        if purpose.others and "project" not in text:
+            missing += f" or {purpose.others}"
+        return f"{missing} does not exist or is hidden", hidden
     return "the service does not have it", NOT_THE_API_HINT
+
+
+_VAGUE = frozenset({"", "404 not found", "not found"})
 
 
 def _unknown_route(purpose: Purpose) -> tuple[str, str]:

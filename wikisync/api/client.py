@@ -4,7 +4,7 @@ It checks address and token, repeats what may be repeated (``retry``), pauses
 when the service says so, and follows lists (``paging``); ``session`` makes one
 exchange, ``answers`` names what went wrong.
 
-Read next: ``wikis``, the operations on one wiki.
+Read next: ``wikis``, the operations on one wiki; ``projects``, those on projects.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from collections.abc import (
     Iterator,
 )
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import replace
 from itertools import chain, islice
 from types import TracebackType
 from typing import Self, TypeVar
@@ -31,19 +30,19 @@ from yarl import URL
 from wikisync.api import routes
 from wikisync.api.address import ServiceAddress, without_secrets
 from wikisync.api.answers import (
-    NOT_THE_API_HINT,
     Answer,
     CutAnswer,
     Purpose,
     decode,
     decode_each,
 )
-from wikisync.api.paging import encode_query, next_query
+from wikisync.api.listing import Listing, Part
+from wikisync.api.paging import encode_query, next_query, total_of
+from wikisync.api.project_schema import ProjectRecord
 from wikisync.api.request import Request
 from wikisync.api.retry import Clock, PassingFailure, Random, Sleep, pause_s, retrying
 from wikisync.api.schema import (
     GroupRecord,
-    ProjectRecord,
     TokenRecord,
     UserRecord,
     VersionRecord,
@@ -51,7 +50,7 @@ from wikisync.api.schema import (
 from wikisync.api.secret import Secret
 from wikisync.api.session import Session
 from wikisync.api.settings import DEFAULT_SETTINGS, ClientSettings
-from wikisync.errors import ProtocolViolation, RateLimited
+from wikisync.errors import RateLimited
 from wikisync.model import OwnerKind
 
 log = logging.getLogger(__name__)
@@ -74,6 +73,7 @@ class Client:
         sleep: Sleep = asyncio.sleep,
         random: Random = random.random,
         clock: Clock = time.monotonic,
+        before_write: Callable[[Request], None] | None = None,
     ) -> None:
         """Check the address and the token; nothing is sent yet.
 
@@ -84,6 +84,8 @@ class Client:
             sleep: waits between attempts.
             random: 0.0 to 1.0, spreads the pauses.
             clock: seconds since any moment, for the deadline.
+            before_write: is shown every request that changes something before
+                it is sent, and keeps it back by raising.
 
         Raises:
             UsageError: the address or the token cannot be one.
@@ -94,6 +96,7 @@ class Client:
         self.has_token = secret is not None
         self._session = Session(self.address, secret, settings, clock)
         self._sleep, self._random, self._clock = sleep, random, clock
+        self._before_write = before_write
         self._write_locks: dict[str, asyncio.Lock] = {}
         self._quiet_until = clock()
 
@@ -152,7 +155,7 @@ class Client:
 
     def projects(
         self, *, membership: bool = False, search: str | None = None
-    ) -> AsyncIterator[ProjectRecord]:
+    ) -> Listing[ProjectRecord]:
         """Every project the token may see, by rising id.
 
         Keyset paging, because offset paging ends at 50,000 records.
@@ -172,7 +175,7 @@ class Client:
             Request("GET", routes.PROJECTS.path(), purpose, query), ProjectRecord
         )
 
-    def groups(self, *, search: str | None = None) -> AsyncIterator[GroupRecord]:
+    def groups(self, *, search: str | None = None) -> Listing[GroupRecord]:
         """Every group the token may see, by name."""
         query = encode_query({"per_page": self.settings.per_page, "search": search})
         return self.walk(
@@ -184,7 +187,7 @@ class Client:
 
     def group_projects(
         self, group: Id, *, include_subgroups: bool = True
-    ) -> AsyncIterator[ProjectRecord]:
+    ) -> Listing[ProjectRecord]:
         """Every project of a group, those of its subgroups included by default.
 
         Projects that are only shared with the group are not listed.
@@ -202,7 +205,7 @@ class Client:
         path = routes.GROUP_PROJECTS.path(id=group)
         return self.walk(Request("GET", path, purpose, query), ProjectRecord)
 
-    def group_descendants(self, group: Id) -> AsyncIterator[GroupRecord]:
+    def group_descendants(self, group: Id) -> Listing[GroupRecord]:
         """Every group below a group, at any depth."""
         query = encode_query({"per_page": self.settings.per_page})
         purpose = self.purpose(f"list the groups below {group}", "group", group)
@@ -269,19 +272,40 @@ class Client:
 
         return await self._repeated(request, attempt)
 
-    async def walk(self, request: Request, kind: type[T]) -> AsyncIterator[T]:
+    def walk(self, request: Request, kind: type[T]) -> Listing[T]:
         """Every record of a paged list, asking for the next part when needed.
 
         Raises:
             ProtocolViolation: the parts lead round in a circle or never end.
         """
-        asked = {request.query}
-        part: Request | None = request
-        while part is not None:
-            records, following = await self._part(part, kind)
-            for record in records:
-                yield record
-            part = self._following(request, following, asked)
+        return Listing(self, request, kind)
+
+    async def part(self, request: Request, kind: type[T]) -> Part[T]:
+        """One part of a paged list.
+
+        Raises:
+            RemoteError: in all its kinds.
+        """
+
+        async def attempt() -> Part[T]:
+            answer = await self._session.exchange(request)
+            records = _decoded(answer, list[kind], request.purpose)  # type: ignore[valid-type]
+            following = next_query(answer.headers, request.query)
+            return Part(records, following, total_of(answer.headers))
+
+        return await self._repeated(request, attempt)
+
+    def shown(self, request: Request) -> str:
+        """The URL of a request for messages, without secrets."""
+        return without_secrets(self.address.url(request.path))
+
+    async def wait(self, seconds: float) -> None:
+        """Let time pass, as the client's sleep has it."""
+        await self._sleep(seconds)
+
+    def now(self) -> float:
+        """Seconds since any moment, as the client's clock has it."""
+        return self._clock()
 
     async def download(self, url: URL, purpose: Purpose) -> AsyncIterator[bytes]:
         """Bytes of a file on the service's web side, in chunks; no redirects.
@@ -318,28 +342,6 @@ class Client:
         async with self._write_locks.setdefault(wiki, asyncio.Lock()):
             yield
 
-    async def _part(self, part: Request, kind: type[T]) -> tuple[list[T], str | None]:
-        async def attempt() -> tuple[list[T], str | None]:
-            answer = await self._session.exchange(part)
-            records = _decoded(answer, list[kind], part.purpose)  # type: ignore[valid-type]
-            return records, next_query(answer.headers, part.query)
-
-        return await self._repeated(part, attempt)
-
-    def _following(
-        self, first: Request, query: str | None, asked: set[str]
-    ) -> Request | None:
-        if query is None:
-            return None
-        if query in asked or len(asked) >= self.settings.list_requests_max:
-            raise ProtocolViolation(
-                f"cannot {first.purpose.action}: the list of the service never ends",
-                url=without_secrets(self.address.url(first.path)),
-                hint=NOT_THE_API_HINT,
-            )
-        asked.add(query)
-        return replace(first, query=query)
-
     async def _repeated(
         self, request: Request, attempt: Callable[[], Awaitable[T]]
     ) -> T:
@@ -362,6 +364,8 @@ class Client:
                 self._note(failure)
                 raise
 
+        if self._before_write is not None and request.is_write:
+            self._before_write(request)
         await self._wait_for_quiet(request)
         try:
             return await loop(noted)
@@ -381,7 +385,7 @@ class Client:
             raise RateLimited(
                 f"cannot {request.purpose.action}: the service wants no requests "
                 f"for another {pause:.0f} s",
-                url=without_secrets(self.address.url(request.path)),
+                url=self.shown(request),
                 retry_after_s=pause,
                 hint="wait and try again, or let fewer programs use this token",
             )

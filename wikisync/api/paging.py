@@ -11,6 +11,8 @@ import re
 from collections.abc import Mapping
 from urllib.parse import parse_qsl, quote, urlencode
 
+COUNT_DIGITS_MAX = 16
+
 _LINK = re.compile(r"<([^<>]*)>([^<]*)")
 _REL = re.compile(r";\s*rel\s*=\s*(?:\"([^\"]*)\"|([^\s;,]+))", re.IGNORECASE)
 
@@ -34,6 +36,13 @@ def next_query(headers: Mapping[str, str], query: str) -> str | None:
     asked = parse_qsl(query, keep_blank_values=True)
     kept = [pair for pair in asked if pair[0] != "page"]
     return urlencode([*kept, ("page", page)], quote_via=quote)
+
+
+def total_of(headers: Mapping[str, str]) -> int | None:
+    """Records in the whole list; None where the service does not count them."""
+    text = headers.get("X-Total", "").strip()
+    is_count = text.isascii() and text.isdigit() and len(text) < COUNT_DIGITS_MAX
+    return int(text) if is_count else None
 
 
 def encode_query(values: Mapping[str, str | int | bool | None]) -> str:

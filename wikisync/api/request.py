@@ -30,8 +30,12 @@ class Request:
     """An encoded JSON body."""
     form: OpenForm | None = None
     """A multipart body, opened anew for every attempt."""
+    form_fields: tuple[tuple[str, str], ...] = ()
+    """What the multipart body holds, files by their names: for messages."""
     etag: str | None = None
     """Answer 304 when the answer is still this one."""
+    may_change_nothing: bool = False
+    """Whether a 304 is an answer: it was so already."""
 
     @property
     def is_write(self) -> bool:

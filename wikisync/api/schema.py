@@ -4,7 +4,7 @@ Pure.  The client decodes with these and the service encodes with them, so both
 halves speak of one shape.  Unknown keys are ignored and absent ones survive,
 because servers of different versions send different sets
 (``service-behaviour.md`` 5.5): every field but a record's identity has a default,
-and all records are frozen.
+and all records are frozen.  Projects are in ``project_schema``.
 """
 
 from __future__ import annotations
@@ -86,29 +86,6 @@ class NamespaceRecord(msgspec.Struct, frozen=True, kw_only=True):
     web_url: str | None = None
 
 
-class ProjectRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A project, as far as wikis need it; every view of the service decodes."""
-
-    id: int
-    path_with_namespace: str
-    name: str = ""
-    name_with_namespace: str = ""
-    path: str = ""
-    description: str | None = None
-    web_url: str = ""
-    visibility: str | None = None
-    """Absent from the simple view of older services."""
-    default_branch: str | None = None
-    wiki_access_level: str | None = None
-    wiki_enabled: bool | None = None
-    archived: bool | None = None
-    empty_repo: bool | None = None
-    created_at: str | None = None
-    last_activity_at: str | None = None
-    http_url_to_repo: str | None = None
-    namespace: NamespaceRecord | None = None
-
-
 class GroupRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A group, as far as wikis need it."""
 
@@ -119,6 +96,7 @@ class GroupRecord(msgspec.Struct, frozen=True, kw_only=True):
     path: str = ""
     description: str | None = None
     web_url: str = ""
+    avatar_url: str | None = None
     visibility: str | None = None
     parent_id: int | None = None
     wiki_access_level: str | None = None

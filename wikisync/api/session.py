@@ -101,16 +101,17 @@ class Session:
         Redirects of reads are followed inside the service.
 
         Returns:
-            A success, or a 304 where the request carries an ETag.
+            A success, or a 304 where the request allows one.
 
         Raises:
             PassingFailure: it may be over when the request is made again.
             RemoteError: it will not.
         """
         url = self.address.url(request.path, request.query)
+        limits = self._upload_limits() if request.form else None
         async with self._slots:
             for _ in range(self._settings.redirects_max + 1):
-                async with self._response(request, url) as response:
+                async with self._response(request, url, limits) as response:
                     if response.status not in REDIRECTS:
                         return await self._answer(response, request, url)
                     url = self._redirected(response, request, url)
@@ -145,6 +146,15 @@ class Session:
             limit = self._settings.attachment_bytes_max
             async for chunk in self._chunks(response, limit, purpose, url):
                 yield chunk
+
+    def _upload_limits(self) -> aiohttp.ClientTimeout:
+        """A file on its way to the service may take longer than other requests."""
+        settings = self._settings
+        return aiohttp.ClientTimeout(
+            total=settings.upload_timeout_s,
+            connect=settings.connect_timeout_s,
+            sock_read=settings.read_timeout_s,
+        )
 
     @asynccontextmanager
     async def _response(
@@ -194,7 +204,8 @@ class Session:
         purpose, status = request.purpose, response.status
         shown = without_secrets(url)
         headers = CIMultiDict(response.headers)
-        if status == HTTPStatus.NOT_MODIFIED and request.etag is not None:
+        is_asked = request.etag is not None or request.may_change_nothing
+        if status == HTTPStatus.NOT_MODIFIED and is_asked:
             return Answer(status, headers, b"", shown)
         if _is_success(status, request):
             body = bytearray()

@@ -15,7 +15,9 @@ class ClientSettings:
     read_timeout_s: float = 90.0
     """Longest silence in the middle of an answer; a big list takes its time."""
     request_timeout_s: float = 300.0
-    """One request from its first to its last byte; not for attachments."""
+    """One request from its first to its last byte; not for files."""
+    upload_timeout_s: float = 3600.0
+    """One file on its way to the service."""
     deadline_s: float = 600.0
     """One operation with all its repetitions and pauses."""
 
@@ -33,11 +35,18 @@ class ClientSettings:
     redirects_max: int = 5
     list_requests_max: int = 10_000
     per_page: int = 100
+    offset_records_max: int = 50_000
+    """Where offset paging ends; behind it a list goes on by id."""
 
     answer_bytes_max: int = 256 * MEBIBYTE
     """Largest JSON answer, decompressed."""
     attachment_bytes_max: int = 512 * MEBIBYTE
     chunk_bytes: int = 64 * 1024
+
+    fork_delay_s: float = 1.0
+    """First pause between looks at a fork that is being made."""
+    fork_delay_max_s: float = 30.0
+    fork_deadline_s: float = 1800.0
 
     proxies_from_environment: bool = False
     """Whether ``HTTPS_PROXY`` and its like are honoured."""

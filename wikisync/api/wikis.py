@@ -8,17 +8,13 @@ Writes to one wiki are serial, whoever makes them.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
-from io import BytesIO
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import TypeVar
 
 import msgspec
-from aiohttp import FormData
 
 from wikisync.api import routes
 from wikisync.api.address import encode_path
@@ -33,17 +29,14 @@ from wikisync.api.answers import (
 )
 from wikisync.api.client import Client, Id
 from wikisync.api.paging import encode_query
-from wikisync.api.request import OpenForm, Request
+from wikisync.api.request import Request
 from wikisync.api.routes import Method
 from wikisync.api.schema import AttachmentRecord, WikiPageRecord
-from wikisync.errors import FolderError, Rejected
+from wikisync.api.upload import upload_form
+from wikisync.errors import Rejected
 from wikisync.model import WRITABLE_FORMATS, AttachmentPath, Format, WikiOwner
 
 T = TypeVar("T")
-
-_READ_DIFFERENTLY = str.maketrans('"\\%', "___")
-"""What servers read differently in a form's file name, to what the service makes
-of each of them anyway (``service-behaviour`` 6.1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,9 +246,13 @@ class Wiki:
                 hint="give the file a name without line breaks or control characters",
             )
         path = routes.WIKI_UPLOAD.path(owner=self._plural, id=self.id)
-        form = _upload_form(file, name, branch)
+        fields = [] if branch is None else [("branch", branch)]
+        form = upload_form("file", file, name, fields)
         async with self.client.writing(str(self.owner)):
-            answer = await self.client.send(Request("POST", path, purpose, form=form))
+            request = Request(
+                "POST", path, purpose, form=form, form_fields=(("file", name), *fields)
+            )
+            answer = await self.client.send(request)
         return decode(answer, AttachmentRecord, purpose)
 
     def read_attachment(self, path: AttachmentPath) -> AsyncIterator[bytes]:
@@ -365,35 +362,3 @@ def _is_unicode(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _upload_form(file: Path | bytes, name: str, branch: str | None) -> OpenForm:
-    """The multipart body of an upload; opens the file anew for every attempt."""
-
-    @asynccontextmanager
-    async def opened() -> AsyncIterator[FormData]:
-        stream = await asyncio.to_thread(_open, file)
-        try:
-            # not percent-encoded: not every service would decode it again
-            form = FormData(quote_fields=False)
-            form.add_field("file", stream, filename=name.translate(_READ_DIFFERENTLY))
-            if branch is not None:
-                form.add_field("branch", branch)
-            yield form
-        finally:
-            await asyncio.to_thread(stream.close)
-
-    return opened
-
-
-def _open(file: Path | bytes) -> BinaryIO:
-    if isinstance(file, bytes):
-        return BytesIO(file)
-    try:
-        return file.open("rb")
-    except OSError as exc:
-        raise FolderError(
-            f"cannot read {file}: {exc.strerror or exc}",
-            path=str(file),
-            hint="check that the file exists and may be read",
-        ) from exc

@@ -23,7 +23,8 @@ from wikisync.model import Problem, WikiOwner
 
 if TYPE_CHECKING:
     from wikisync.api.client import Client
-    from wikisync.api.schema import GroupRecord, ProjectRecord
+    from wikisync.api.project_schema import ProjectRecord
+    from wikisync.api.schema import GroupRecord
     from wikisync.cli.console import Console
 
 TOKEN_VARIABLE = "WIKISYNC_TOKEN"  # noqa: S105 - the variable's name

@@ -1,0 +1,162 @@
+"""Lists: parts, totals, and where offset paging ends."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+
+from tests.api.conftest import SERVICE
+from tests.support.network import PlayedNetwork
+from wikisync.api.answers import Purpose
+from wikisync.api.client import Client
+from wikisync.api.listing import Listing, OffsetLimit
+from wikisync.api.request import Request
+from wikisync.api.schema import UserRecord
+from wikisync.errors import Rejected
+
+PATH = "/api/v4/users"
+TOO_FAR = {"error": "Offset pagination has a maximum allowed offset of 4"}
+
+
+def users(*numbers: int) -> list[dict[str, object]]:
+    return [{"id": number, "username": f"u{number}"} for number in numbers]
+
+
+def play(
+    network: PlayedNetwork, query: str, *numbers: int, **headers: str | int
+) -> None:
+    network.get(
+        f"{SERVICE}{PATH}?{query}",
+        payload=users(*numbers),
+        headers={name.replace("_", "-"): str(value) for name, value in headers.items()},
+    )
+
+
+def behind(user: UserRecord) -> str:
+    return f"pagination=keyset&id_after={user.id}"
+
+
+def listing(
+    client: Client, query: str = "page=1", **options: Any
+) -> Listing[UserRecord]:
+    request = Request("GET", PATH, Purpose("list the users"), query)
+    return Listing(client, request, UserRecord, **options)
+
+
+async def ids(found: Listing[UserRecord]) -> list[int]:
+    return [user.id async for user in found]
+
+
+async def test_it_follows_the_pages(client: Client, network: PlayedNetwork) -> None:
+    play(network, "page=1", 1, 2, X_Next_Page=2)
+    play(network, "page=2", 3)
+
+    assert await ids(listing(client)) == [1, 2, 3]
+
+
+async def test_the_total_costs_no_request_of_its_own(
+    client: Client, network: PlayedNetwork
+) -> None:
+    play(network, "page=1", 1, 2, X_Next_Page=2, X_Total=3)
+    play(network, "page=2", 3)
+    found = listing(client)
+
+    assert await found.total() == 3
+    assert await ids(found) == [1, 2, 3]
+    assert len(network.requests) == 2
+
+
+@pytest.mark.parametrize("total", ["", "many", "²", "9" * 40])
+async def test_a_total_that_is_none_is_unknown(
+    total: str, client: Client, network: PlayedNetwork
+) -> None:
+    play(network, "page=1", 1, X_Total=total)
+
+    assert await listing(client).total() is None
+
+
+async def test_one_page_is_not_followed(client: Client, network: PlayedNetwork) -> None:
+    play(network, "page=7", 1, 2, X_Next_Page=8)
+
+    assert await ids(listing(client, "page=7", is_one_page=True)) == [1, 2]
+
+
+async def test_it_goes_on_by_id_where_offset_paging_ends(
+    client: Client, network: PlayedNetwork, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    link = f'<{SERVICE}{PATH}?pagination=keyset&id_after=6>; rel="next"'
+    play(network, "page=1", 1, 2, X_Next_Page=2)
+    play(network, "page=2", 3, 4, X_Next_Page=3)
+    play(network, "pagination=keyset&id_after=4", 5, 6, Link=link)
+    play(network, "pagination=keyset&id_after=6")
+
+    found = listing(client, limit=OffsetLimit(4, behind))
+
+    assert await ids(found) == [1, 2, 3, 4, 5, 6]
+    assert "offset paging ends after 4 records, going on by id" in caplog.text
+
+
+async def test_a_list_as_long_as_the_limit_is_whole(
+    client: Client, network: PlayedNetwork
+) -> None:
+    play(network, "page=1", 1, 2)
+
+    assert await ids(listing(client, limit=OffsetLimit(2))) == [1, 2]
+
+
+async def test_it_goes_on_by_id_where_the_service_ends_earlier(
+    client: Client, network: PlayedNetwork
+) -> None:
+    play(network, "page=1", 1, 2, X_Next_Page=2)
+    network.get(f"{SERVICE}{PATH}?page=2", status=405, payload=TOO_FAR)
+    play(network, "pagination=keyset&id_after=2", 3)
+
+    assert await ids(listing(client, limit=OffsetLimit(50_000, behind))) == [1, 2, 3]
+
+
+async def test_an_order_without_keyset_ends_with_an_error_that_says_so(
+    client: Client, network: PlayedNetwork
+) -> None:
+    play(network, "page=1", 1, 2, X_Next_Page=2)
+    found = listing(client, limit=OffsetLimit(2))
+    seen = [(await anext(found)).id, (await anext(found)).id]
+
+    with pytest.raises(Rejected, match="list the users beyond 2 records") as refused:
+        await anext(found)
+
+    assert seen == [1, 2]
+    assert refused.value.hint is not None
+    assert "order the list by id" in refused.value.hint
+
+
+async def test_other_refusals_are_no_end_of_paging(
+    client: Client, network: PlayedNetwork
+) -> None:
+    play(network, "page=1", 1, X_Next_Page=2)
+    network.get(f"{SERVICE}{PATH}?page=2", status=400, payload={"error": "page"})
+
+    with pytest.raises(Rejected, match="it says: page"):
+        await ids(listing(client, limit=OffsetLimit(50_000, behind)))
+
+
+async def test_a_list_too_long_for_its_order_warns_before_it_is_read(
+    client: Client, network: PlayedNetwork, caplog: pytest.LogCaptureFixture
+) -> None:
+    play(network, "page=1", 1, X_Total=9)
+
+    await listing(client, limit=OffsetLimit(4)).total()
+
+    assert "there are 9 records, but in this order" in caplog.text
+
+
+async def test_keyset_paging_has_no_end(client: Client, network: PlayedNetwork) -> None:
+    link = f'<{SERVICE}{PATH}?pagination=keyset&id_after=2>; rel="next"'
+    play(network, "pagination=keyset", 1, 2, Link=link)
+    play(network, "pagination=keyset&id_after=2", 3)
+
+    found = listing(client, "pagination=keyset", limit=OffsetLimit(1))
+
+    assert await ids(found) == [1, 2, 3]

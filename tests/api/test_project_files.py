@@ -1,0 +1,144 @@
+"""Uploads and avatars, on a wire: multipart bodies as they arrive."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.api.wire import Wire, http, json_answer
+from wikisync.api.client import Client
+from wikisync.api.projects import Projects
+from wikisync.errors import FolderError, UsageError
+
+PICTURE = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 2048
+UPLOADED = {
+    "id": 5,
+    "alt": "dk",
+    "url": "/uploads/0f/dk.png",
+    "full_path": "/-/project/7/uploads/0f/dk.png",
+    "markdown": "![dk](/uploads/0f/dk.png)",
+}
+
+
+class Watcher:
+    """Progress that remembers."""
+
+    def __init__(self) -> None:
+        self.started: list[tuple[str, int | None]] = []
+        self.steps: list[int] = []
+
+    def start(self, label: str, total: int | None) -> None:
+        self.started.append((label, total))
+
+    def advance(self, steps: int = 1) -> None:
+        self.steps.append(steps)
+
+
+@pytest.fixture
+def projects(wired: Client) -> Projects:
+    return Projects(wired)
+
+
+@pytest.fixture
+def picture(tmp_path: Path) -> Path:
+    path = tmp_path / "dk.png"
+    path.write_bytes(PICTURE)
+    return path
+
+
+async def test_upload_arrives_as_the_file_of_a_form(
+    projects: Projects, wire: Wire, picture: Path
+) -> None:
+    wire.will(json_answer(UPLOADED, 201))
+
+    record = await projects.upload_file(7, picture)
+
+    sent = wire.requests[0]
+    assert (sent.method, sent.target) == ("POST", "/api/v4/projects/7/uploads")
+    assert b'name="file"; filename="dk.png"' in sent.body
+    assert PICTURE in sent.body
+    assert (record.id, record.markdown) == (5, "![dk](/uploads/0f/dk.png)")
+
+
+async def test_upload_is_read_piece_by_piece_and_told_of(
+    projects: Projects, wire: Wire, picture: Path
+) -> None:
+    wire.will(json_answer(UPLOADED, 201))
+    watcher = Watcher()
+
+    await projects.upload_file(7, picture, progress=watcher)
+
+    assert watcher.started == [("upload dk.png", len(PICTURE))]
+    assert sum(watcher.steps) == len(PICTURE)
+    assert max(watcher.steps) < len(PICTURE)
+
+
+async def test_upload_begins_anew_after_a_pause(
+    projects: Projects, wire: Wire, picture: Path
+) -> None:
+    wire.will(http(429, Retry_After="1"), json_answer(UPLOADED, 201))
+
+    await projects.upload_file(7, picture)
+
+    assert [PICTURE in request.body for request in wire.requests] == [True, True]
+
+
+async def test_bytes_need_a_name(projects: Projects, wire: Wire) -> None:
+    wire.will(json_answer(UPLOADED, 201))
+
+    await projects.upload_file(7, b"text", "note.txt")
+
+    assert b'filename="note.txt"' in wire.requests[0].body
+    with pytest.raises(UsageError, match="without a printable name"):
+        await projects.upload_file(7, b"text")
+
+
+async def test_file_that_is_not_there_is_named(
+    projects: Projects, wire: Wire, tmp_path: Path
+) -> None:
+    with pytest.raises(FolderError, match=r"cannot read .*gone\.png: No such file"):
+        await projects.upload_file(7, tmp_path / "gone.png")
+
+    assert wire.requests == []
+
+
+async def test_avatar_is_a_file_of_an_edit(
+    projects: Projects, wire: Wire, picture: Path
+) -> None:
+    wire.will(json_answer({"avatar_url": "https://gitlab.example.com/dk.png"}))
+
+    record = await projects.set_avatar(7, picture)
+
+    sent = wire.requests[0]
+    assert (sent.method, sent.target) == ("PUT", "/api/v4/projects/7")
+    assert b'name="avatar"; filename="dk.png"' in sent.body
+    assert record.avatar_url == "https://gitlab.example.com/dk.png"
+
+
+async def test_avatar_is_removed_by_an_empty_value(
+    projects: Projects, wire: Wire
+) -> None:
+    wire.will(json_answer({"id": 7, "path_with_namespace": "a/b", "avatar_url": None}))
+
+    record = await projects.remove_avatar(7)
+
+    assert wire.requests[0].body == b'{"avatar":""}'
+    assert record.avatar_url is None
+
+
+async def test_create_with_an_avatar_is_a_form(
+    projects: Projects, wire: Wire, picture: Path
+) -> None:
+    wire.will(json_answer({"id": 7, "path_with_namespace": "a/b"}, 201))
+
+    await projects.create_project(
+        name="Handbook", avatar=picture, topics=["a", "b"], lfs_enabled=True
+    )
+
+    body = wire.requests[0].body
+    assert PICTURE in body
+    assert body.count(b'name="topics[]"') == 2
+    assert b'name="lfs_enabled"\r\n\r\ntrue' in body.replace(
+        b"Content-Type: text/plain; charset=utf-8\r\n", b""
+    ).replace(b"Content-Disposition: form-data; ", b"")

@@ -1,0 +1,672 @@
+"""Operations on projects: what is sent, and what the answers become."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aioresponses.compat import normalize_url
+
+from tests.api.conftest import SERVICE, ClientMaker
+from tests.api.faketime import FakeTime
+from tests.support.network import PlayedNetwork
+from wikisync.api.client import Client
+from wikisync.api.parameters import Endpoint
+from wikisync.api.projects import Deletion, Projects, Toggle
+from wikisync.api.settings import ClientSettings
+from wikisync.errors import (
+    NotFound,
+    PermissionDenied,
+    Rejected,
+    Unavailable,
+    UsageError,
+)
+
+API = f"{SERVICE}/api/v4"
+HANDBOOK = f"{API}/projects/docs%2Fhandbook"
+RECORD = {"id": 7, "path_with_namespace": "docs/handbook"}
+OLD = {**RECORD, "archived": True}
+NEW = {**RECORD, "archived": False}
+MARKED = {
+    "id": 7,
+    "path_with_namespace": "docs/handbook-deletion_scheduled-7",
+    "marked_for_deletion_on": "2026-01-31",
+}
+
+
+@pytest.fixture
+def projects(client: Client) -> Projects:
+    return Projects(client)
+
+
+def asked(network: PlayedNetwork) -> list[tuple[str, str]]:
+    """Every request made: its method, and its URL behind the API's prefix."""
+    return [
+        (method, str(url).removeprefix(API))
+        for (method, url), calls in network.requests.items()
+        for _ in calls
+    ]
+
+
+def sorted_query(url: str) -> str:
+    """A URL as the played network keeps it."""
+    return str(normalize_url(API + url)).removeprefix(API)
+
+
+def bodies(network: PlayedNetwork) -> list[Any]:
+    """The JSON bodies sent, in order of their URLs."""
+    found = [
+        call.kwargs["data"] for calls in network.requests.values() for call in calls
+    ]
+    return [json.loads(body.getvalue()) for body in found if body is not None]
+
+
+LIST_CALLS: list[tuple[Callable[[Projects], Any], str]] = [
+    (lambda p: p.list_projects(), "/projects?order_by=id&per_page=100"),
+    (
+        lambda p: p.list_projects(updated_after="2026-01-01"),
+        "/projects?updated_after=2026-01-01&order_by=updated_at&per_page=100",
+    ),
+    (
+        lambda p: p.list_projects(
+            custom_attributes={"team": "docs"}, order_by="name", per_page=5
+        ),
+        "/projects?custom_attributes%5Bteam%5D=docs&order_by=name&per_page=5",
+    ),
+    (
+        lambda p: p.list_projects(archived=False, page=3),
+        "/projects?archived=false&page=3&order_by=id&per_page=100",
+    ),
+    (
+        lambda p: p.list_projects(also={"active": True}),
+        "/projects?order_by=id&per_page=100&active=true",
+    ),
+    (
+        lambda p: p.list_user_projects("maria", updated_after="2026-01-01"),
+        "/users/maria/projects?updated_after=2026-01-01&order_by=id&per_page=100",
+    ),
+    (
+        lambda p: p.list_contributed_projects(5, simple=True),
+        "/users/5/contributed_projects?simple=true&per_page=100",
+    ),
+    (
+        lambda p: p.list_starred_projects("maria", sort="asc"),
+        "/users/maria/starred_projects?sort=asc&per_page=100",
+    ),
+    (
+        lambda p: p.list_forks(7, owned=True),
+        "/projects/7/forks?owned=true&per_page=100",
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "url"), LIST_CALLS, ids=lambda case: str(case)[:60])
+async def test_lists_of_projects(
+    call: Callable[[Projects], Any],
+    url: str,
+    projects: Projects,
+    network: PlayedNetwork,
+) -> None:
+    network.get(f"{API}{url}", payload=[RECORD])
+
+    assert [found.id async for found in call(projects)] == [7]
+    assert asked(network) == [("GET", sorted_query(url))]
+
+
+async def test_lists_about_a_project(
+    projects: Projects, network: PlayedNetwork
+) -> None:
+    user = {"id": 1, "username": "maria", "state": "active"}
+    group = {"id": 3, "full_path": "docs", "full_name": "Docs"}
+    network.get(
+        f"{API}/projects/7/users?skip_users%5B%5D=5&per_page=100", payload=[user]
+    )
+    network.get(
+        f"{API}/projects/7/groups?with_shared=true&per_page=100", payload=[group]
+    )
+    network.get(
+        f"{API}/projects/7/share_locations?search=do&per_page=100", payload=[group]
+    )
+    network.get(
+        f"{API}/projects/7/starrers?per_page=100",
+        payload=[{"starred_since": "2026-01-31T00:00:00Z", "user": user}],
+    )
+
+    users = [found async for found in projects.list_project_users(7, skip_users=[5])]
+    groups = [
+        found async for found in projects.list_project_groups(7, with_shared=True)
+    ]
+    places = [found async for found in projects.list_share_locations(7, search="do")]
+    starrers = [found async for found in projects.list_starrers(7)]
+
+    assert users[0].username == "maria"
+    assert [group.full_path for group in groups + places] == ["docs", "docs"]
+    assert (starrers[0].user, starrers[0].starred_since) == (
+        users[0],
+        "2026-01-31T00:00:00Z",
+    )
+
+
+async def test_a_list_refuses_a_filter_before_anything_is_sent(
+    projects: Projects, network: PlayedNetwork
+) -> None:
+    with pytest.raises(UsageError, match="contributed_projects takes no parameter"):
+        projects.list_contributed_projects(5, topic="a")  # type: ignore[call-arg]
+
+    assert asked(network) == []
+
+
+@pytest.mark.parametrize(
+    ("sort", "bound"), [("asc", "id_after"), ("desc", "id_before")]
+)
+async def test_a_list_by_id_goes_on_where_offset_paging_ends(
+    sort: Any, bound: str, make_client: ClientMaker, network: PlayedNetwork
+) -> None:
+    first = f"{API}/projects?sort={sort}&order_by=id&per_page=1"
+    network.get(first, payload=[RECORD], headers={"X-Next-Page": "2"})
+    network.get(f"{first}&pagination=keyset&{bound}=7", payload=[])
+
+    async with make_client(settings=ClientSettings(offset_records_max=1)) as client:
+        found = Projects(client).list_projects(sort=sort, per_page=1)
+
+        assert [project.id async for project in found] == [7]
+
+
+async def test_a_list_in_another_order_says_that_it_cannot_go_on(
+    make_client: ClientMaker, network: PlayedNetwork
+) -> None:
+    url = f"{API}/projects?order_by=name&per_page=100"
+    network.get(url, payload=[RECORD], headers={"X-Next-Page": "2"})
+
+    async with make_client(settings=ClientSettings(offset_records_max=1)) as client:
+        found = Projects(client).list_projects(order_by="name")
+        await anext(found)
+
+        with pytest.raises(Rejected, match="beyond 1 records"):
+            await anext(found)
+
+
+async def test_a_missing_user_is_called_a_user(
+    projects: Projects, network: PlayedNetwork
+) -> None:
+    url = f"{API}/users/nobody/starred_projects?per_page=100"
+    network.get(url, status=404, payload={"message": "404 User Not Found"})
+
+    with pytest.raises(NotFound, match="user nobody does not exist or is hidden"):
+        await anext(projects.list_starred_projects("nobody"))
+
+
+async def test_one_project_with_its_optional_parts(
+    projects: Projects, network: PlayedNetwork
+) -> None:
+    part = {"license": {"key": "mit"}, "statistics": {"wiki_size": 5}}
+    url = f"{HANDBOOK}?license=true&statistics=true"
+    network.get(url, payload={**RECORD, **part})
+
+    found = await projects.show_project("docs/handbook", license=True, statistics=True)
+
+    assert found.license is not None
+    assert found.statistics is not None
+    assert (found.license.key, found.statistics.wiki_size) == ("mit", 5)
+
+
+async def test_languages(projects: Projects, network: PlayedNetwork) -> None:
+    network.get(f"{API}/projects/7/languages", payload={"Python": 66.69, "C": 33})
+
+    assert await projects.show_languages(7) == {"Python": 66.69, "C": 33.0}
+
+
+async def test_create_sends_json(projects: Projects, network: PlayedNetwork) -> None:
+    network.post(f"{API}/projects", status=201, payload=RECORD)
+
+    created = await projects.create_project(
+        name="Handbook", topics=["a", "b"], visibility="public", also={"new": 1}
+    )
+
+    assert created.id == 7
+    assert bodies(network) == [
+        {"name": "Handbook", "topics": ["a", "b"], "visibility": "public", "new": 1}
+    ]
+
+
+async def test_create_for_a_user(projects: Projects, network: PlayedNetwork) -> None:
+    network.post(f"{API}/projects/user/5", status=201, payload=RECORD)
+
+    created = await projects.create_project_for_user(5, name="Handbook")
+
+    assert created.path_with_namespace == "docs/handbook"
+
+
+async def test_edit_sends_what_changes(
+    projects: Projects, network: PlayedNetwork
+) -> None:
+    network.put(HANDBOOK, payload=RECORD)
+
+    await projects.edit_project("docs/handbook", description="", lfs_enabled=False)
+
+    assert bodies(network) == [{"description": "", "lfs_enabled": False}]
+
+
+async def test_edit_of_nothing_is_refused(
+    projects: Projects, network: PlayedNetwork
+) -> None:
+    with pytest.raises(Rejected, match="nothing to change was given"):
+        await projects.edit_project(7)
+
+    assert asked(network) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "sent", "warning"),
+    [
+        ({"tag_list": ["a"]}, {"topics": ["a"]}, "tag_list is deprecated, use topics"),
+        (
+            {"wiki_enabled": False},
+            {"wiki_access_level": "disabled"},
+            "use wiki_access_level",
+        ),
+        (
+            {"jobs_enabled": True},
+            {"builds_access_level": "enabled"},
+            "use builds_access_level",
+        ),
+        ({"emails_disabled": True}, {"emails_enabled": False}, "use emails_enabled"),
+        (
+            {"container_expiration_policy_attributes": {"name_regex": "x"}},
+            {"container_expiration_policy_attributes": {"name_regex_delete": "x"}},
+            "attributes.name_regex is deprecated",
+        ),
+        (
+            {"approvals_before_merge": 2},
+            {"approvals_before_merge": 2},
+            "goes away with API version 5",
+        ),
+    ],
+)
+async def test_old_names_are_sent_as_new_ones_with_a_warning(
+    given: dict[str, Any],
+    sent: dict[str, Any],
+    warning: str,
+    projects: Projects,
+    network: PlayedNetwork,
+) -> None:
+    network.put(f"{API}/projects/7", payload=RECORD)
+
+    with pytest.warns(DeprecationWarning, match=warning) as warned:
+        await projects.edit_project(7, **given)
+
+    assert bodies(network) == [sent]
+    assert warned[0].filename == __file__
+
+
+@pytest.mark.parametrize(
+    ("namespace", "sent"),
+    [(5, {"namespace_id": 5}), ("docs/old", {"namespace_path": "docs/old"})],
+)
+async def test_fork_takes_the_old_namespace(
+    namespace: int | str,
+    sent: dict[str, Any],
+    projects: Projects,
+    network: PlayedNetwork,
+) -> None:
+    network.post(f"{API}/projects/7/fork", status=201, payload=RECORD)
+
+    with pytest.warns(DeprecationWarning, match="namespace is deprecated"):
+        await projects.fork_project(7, namespace=namespace)
+
+    assert bodies(network) == [sent]
+
+
+def fork(status: str | None, **more: object) -> dict[str, object]:
+    return {
+        "id": 8,
+        "path_with_namespace": "maria/handbook",
+        "import_status": status,
+        **more,
+    }
+
+
+def play_fork(network: PlayedNetwork, *statuses: str, **more: object) -> None:
+    """A fork that is made, and the states that looks at it find."""
+    network.post(f"{API}/projects/7/fork", status=201, payload=fork(statuses[0]))
+    for status in statuses[1:]:
+        network.get(f"{API}/projects/8", payload=fork(status, **more))
+
+
+async def test_fork_returns_at_once(
+    projects: Projects, network: PlayedNetwork, time: FakeTime
+) -> None:
+    play_fork(network, "scheduled")
+
+    made = await projects.fork_project(7, path="handbook")
+
+    assert (made.import_status, time.slept) == ("scheduled", [])
+
+
+async def test_fork_waits_until_the_copy_is_whole(
+    projects: Projects, network: PlayedNetwork, time: FakeTime
+) -> None:
+    play_fork(network, "scheduled", "scheduled", "started", "finished")
+
+    made = await projects.fork_project(7, wait=True)
+
+    assert made.import_status == "finished"
+    assert time.slept == pytest.approx([1.0, 1.6, 2.56])
+
+
+@pytest.mark.parametrize("status", ["none", "finished", None])
+async def test_fork_that_is_whole_is_not_waited_for(
+    status: Any, projects: Projects, network: PlayedNetwork, time: FakeTime
+) -> None:
+    play_fork(network, status)
+
+    await projects.fork_project(7, wait=True)
+
+    assert time.slept == []
+
+
+@pytest.mark.parametrize("status", ["failed", "canceled"])
+async def test_fork_that_failed_says_why(
+    status: str, projects: Projects, network: PlayedNetwork
+) -> None:
+    play_fork(network, "scheduled", status, import_error="disk is full")
+
+    with pytest.raises(Rejected, match="maria/handbook was not made: disk is full"):
+        await projects.fork_project(7, wait=True)
+
+
+async def test_fork_is_waited_for_no_longer_than_the_deadline(
+    projects: Projects, network: PlayedNetwork, time: FakeTime
+) -> None:
+    network.post(f"{API}/projects/7/fork", status=201, payload=fork("scheduled"))
+    network.get(f"{API}/projects/8", payload=fork("started"), repeat=True)
+
+    with pytest.raises(Unavailable, match="not whole after 60 s") as late:
+        await projects.fork_project(7, wait=True, deadline_s=60)
+
+    assert late.value.hint == "look at import_status of project 8 later"
+    assert sum(time.slept) <= 60
+
+
+async def test_pauses_between_looks_at_a_fork_have_a_limit(
+    projects: Projects, network: PlayedNetwork, time: FakeTime
+) -> None:
+    network.post(f"{API}/projects/7/fork", status=201, payload=fork("scheduled"))
+    network.get(f"{API}/projects/8", payload=fork("started"), repeat=True)
+
+    with pytest.raises(Unavailable):
+        await projects.fork_project(7, wait=True)
+
+    assert max(time.slept) == 30.0
+
+
+async def test_missing_namespace_of_a_fork_is_told(
+    projects: Projects, network: PlayedNetwork
+) -> None:
+    message = {"message": "404 Target Namespace Not Found"}
+    network.post(f"{API}/projects/7/fork", status=404, payload=message)
+
+    with pytest.raises(NotFound, match="answers: 404 Target Namespace Not Found"):
+        await projects.fork_project(7, namespace_path="no/such")
+
+
+@pytest.mark.parametrize("verb", ["star", "unstar"])
+async def test_star_says_that_it_changed(
+    verb: str, projects: Projects, network: PlayedNetwork
+) -> None:
+    network.post(f"{HANDBOOK}/{verb}", status=201, payload={**RECORD, "star_count": 3})
+
+    toggled = await getattr(projects, f"{verb}_project")("docs/handbook")
+
+    assert toggled.has_changed
+    assert toggled.project.star_count == 3
+
+
+@pytest.mark.parametrize("verb", ["star", "unstar"])
+async def test_star_says_that_it_was_so_already(
+    verb: str, projects: Projects, network: PlayedNetwork
+) -> None:
+    network.post(f"{API}/projects/7/{verb}", status=304)
+
+    toggled = await getattr(projects, f"{verb}_project")(7)
+
+    assert toggled == Toggle(has_changed=False, project=None)
+
+
+@pytest.mark.parametrize(
+    ("verb", "before", "after", "has_changed"),
+    [
+        ("archive", NEW, OLD, True),
+        ("archive", OLD, OLD, False),
+        ("unarchive", OLD, NEW, True),
+        ("unarchive", NEW, NEW, False),
+    ],
+)
+async def test_archive_says_whether_it_changed(
+    verb: str,
+    before: dict[str, Any],
+    after: dict[str, Any],
+    has_changed: bool,
+    projects: Projects,
+    network: PlayedNetwork,
+) -> None:
+    network.get(HANDBOOK, payload=before)
+    network.post(f"{API}/projects/7/{verb}", status=201, payload=after)
+
+    toggled = await getattr(projects, f"{verb}_project")("docs/handbook")
+
+    assert toggled.has_changed is has_changed
+    assert toggled.project.archived is after["archived"]
+
+
+async def test_role_that_does_not_suffice_is_told(
+    projects: Projects, network: PlayedNetwork
+) -> None:
+    network.get(HANDBOOK, payload=NEW)
+    forbidden = {"message": "403 Forbidden"}
+    network.post(f"{API}/projects/7/archive", status=403, payload=forbidden)
+
+    with pytest.raises(PermissionDenied, match="archive project docs/h") as denied:
+        await projects.archive_project("docs/handbook")
+
+    assert denied.value.hint is not None
+    assert "archiving, deleting and restoring it Owner" in denied.value.hint
+
+
+@pytest.mark.parametrize(
+    ("look", "deletion_state"),
+    [
+        ({"status": 404, "payload": {"message": "404 Project Not Found"}}, "removed"),
+        ({"payload": MARKED}, "scheduled"),
+        ({"payload": {**RECORD, "marked_for_deletion_at": "2026-01-31"}}, "scheduled"),
+        ({"payload": RECORD}, "accepted"),
+        ({"status": 403, "payload": {"message": "403 Forbidden"}}, "accepted"),
+    ],
+)
+async def test_delete_says_what_became_of_it(
+    look: dict[str, Any],
+    deletion_state: str,
+    projects: Projects,
+    network: PlayedNetwork,
+) -> None:
+    network.delete(HANDBOOK, status=202, payload={"message": "202 Accepted"})
+    network.get(HANDBOOK, **look)
+
+    assert (await projects.delete_project("docs/handbook")).state == deletion_state
+
+
+GONE: dict[str, Any] = {"status": 404, "payload": {"message": "404 Project Not Found"}}
+PROOF = (
+    "/projects/7?permanently_remove=true&full_path=docs%2Fhandbook-deletion_scheduled-7"
+)
+
+
+async def test_permanent_deletion_marks_first_and_proves_the_path(
+    projects: Projects, network: PlayedNetwork
+) -> None:
+    network.get(HANDBOOK, payload=RECORD)
+    network.delete(f"{API}/projects/7", status=202, payload={})
+    network.get(f"{API}/projects/7", payload=MARKED)
+    network.delete(f"{API}{PROOF}", status=202, payload={})
+    network.get(f"{API}/projects/7", **GONE)
+
+    deletion = await projects.delete_project_permanently("docs/handbook")
+
+    assert deletion == Deletion("removed", None)
+    assert [url for method, url in asked(network) if method == "DELETE"] == [
+        "/projects/7",
+        sorted_query(PROOF),
+    ]
+
+
+async def test_permanent_deletion_of_what_is_marked_asks_once(
+    projects: Projects, network: PlayedNetwork
+) -> None:
+    network.get(HANDBOOK, payload=MARKED)
+    network.delete(f"{API}{PROOF}", status=202, payload={})
+    network.get(f"{API}/projects/7", **GONE)
+
+    await projects.delete_project_permanently("docs/handbook")
+
+    assert [url for method, url in asked(network) if method == "DELETE"] == [
+        sorted_query(PROOF)
+    ]
+
+
+async def test_permanent_deletion_ends_where_nothing_is_delayed(
+    projects: Projects, network: PlayedNetwork
+) -> None:
+    network.get(HANDBOOK, payload=RECORD)
+    network.delete(f"{API}/projects/7", status=202, payload={})
+    network.get(f"{API}/projects/7", **GONE)
+
+    deletion = await projects.delete_project_permanently("docs/handbook")
+
+    assert deletion.state == "removed"
+    assert len(asked(network)) == 3
+
+
+async def test_restore(projects: Projects, network: PlayedNetwork) -> None:
+    network.post(f"{API}/projects/7/restore", status=201, payload=RECORD)
+
+    assert (await projects.restore_project(7)).deletion_date is None
+
+
+async def test_share(projects: Projects, network: PlayedNetwork) -> None:
+    record = {"id": 1, "project_id": 7, "group_id": 3, "group_access": 30}
+    network.post(f"{API}/projects/7/share", status=201, payload=record)
+
+    shared = await projects.share_project(
+        7, group_id=3, group_access=30, expires_at="2026-12-31"
+    )
+
+    assert (shared.group_id, shared.group_access, shared.expires_at) == (3, 30, None)
+    assert bodies(network) == [
+        {"group_id": 3, "group_access": 30, "expires_at": "2026-12-31"}
+    ]
+
+
+async def test_share_with_a_missing_group_names_it(
+    projects: Projects, network: PlayedNetwork
+) -> None:
+    message = {"message": "404 Not Found"}
+    network.post(f"{API}/projects/7/share", status=404, payload=message)
+
+    with pytest.raises(NotFound, match="project 7 or group 3 does not exist"):
+        await projects.share_project(7, group_id=3, group_access=30)
+
+
+async def test_share_twice_is_a_collision(
+    projects: Projects, network: PlayedNetwork
+) -> None:
+    message = {"message": "Project already shared with this group"}
+    network.post(f"{API}/projects/7/share", status=409, payload=message)
+
+    with pytest.raises(Rejected, match=r"collides with something .* already shared"):
+        await projects.share_project(7, group_id=3, group_access=30)
+
+
+async def test_unshare(projects: Projects, network: PlayedNetwork) -> None:
+    network.delete(f"{API}/projects/7/share/3", status=204)
+
+    await projects.unshare_project(7, 3)
+
+    assert asked(network) == [("DELETE", "/projects/7/share/3")]
+
+
+async def test_unshare_of_what_is_not_shared_says_so(
+    projects: Projects, network: PlayedNetwork
+) -> None:
+    message = {"message": "404 Group Link Not Found"}
+    network.delete(f"{API}/projects/7/share/3", status=404, payload=message)
+
+    with pytest.raises(NotFound, match="answers: 404 Group Link Not Found"):
+        await projects.unshare_project(7, 3)
+
+
+async def test_import_of_members_goes_by_numbers(
+    projects: Projects, network: PlayedNetwork
+) -> None:
+    network.get(HANDBOOK, payload=RECORD)
+    answer = {
+        "status": "error",
+        "message": {"maria": "has no right"},
+        "total_members_count": 3,
+    }
+    url = f"{API}/projects/7/import_project_members/9"
+    network.post(url, status=201, payload=answer)
+
+    result = await projects.import_project_members("docs/handbook", "9")
+
+    assert (result.refused, result.total_members_count) == (
+        {"maria": "has no right"},
+        3,
+    )
+
+
+async def test_import_of_all_members(
+    projects: Projects, network: PlayedNetwork
+) -> None:
+    url = f"{API}/projects/7/import_project_members/9"
+    network.post(url, status=201, payload={"status": "success"})
+
+    result = await projects.import_project_members(7, 9)
+
+    assert (result.status, result.refused) == ("success", {})
+
+
+async def test_nothing_is_written_where_a_client_keeps_writes_back(
+    network: PlayedNetwork,
+) -> None:
+    class KeptBackError(Exception):
+        pass
+
+    kept = []
+
+    def keep(request: Any) -> None:
+        kept.append((request.method, request.path, request.json))
+        raise KeptBackError
+
+    async with Client(SERVICE, before_write=keep) as client:
+        with pytest.raises(KeptBackError):
+            await Projects(client).edit_project(7, name="x")
+
+    assert kept == [("PUT", "/api/v4/projects/7", b'{"name":"x"}')]
+    assert asked(network) == []
+
+
+def test_operations_show_what_they_work_on(projects: Projects) -> None:
+    assert repr(projects) == f"Projects(Client('{SERVICE}'))"
+
+
+def test_every_endpoint_has_a_test_here() -> None:
+    text = (
+        Path(__file__).read_text()
+        + Path(Path(__file__).with_name("test_project_files.py")).read_text()
+    )
+    verbs = {"star_project", "unstar_project", "archive_project", "unarchive_project"}
+
+    assert {str(name) for name in Endpoint if name not in text} <= verbs

@@ -1,0 +1,180 @@
+"""A paged list: its records one after the other, its parts asked when needed.
+
+Offset paging ends at 50,000 records; a list that is ordered by id goes on with
+keyset paging by itself there.  Links of keyset paging are followed, never made
+(``service-behaviour`` 1.3, 1.4).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from dataclasses import dataclass, replace
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Generic, Self, TypeVar
+from urllib.parse import parse_qsl
+
+from wikisync.api.answers import NOT_THE_API_HINT
+from wikisync.errors import ProtocolViolation, Rejected
+
+if TYPE_CHECKING:
+    from wikisync.api.client import Client
+    from wikisync.api.request import Request
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Part(Generic[T]):
+    """One part of a list as the service gave it."""
+
+    records: list[T]
+    following: str | None
+    """Query of the next part; None where this was the last."""
+    total: int | None
+    """Records in the whole list; None where the service does not count them."""
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetLimit(Generic[T]):
+    """Where offset paging ends, and how the list goes on behind it."""
+
+    records_max: int
+    after: Callable[[T], str] | None = None
+    """Query of the keyset part behind a record; None where the order has none."""
+
+
+class Listing(AsyncIterator[T]):
+    """The records of a paged list; nothing is asked before the first is wanted."""
+
+    def __init__(
+        self,
+        client: Client,
+        request: Request,
+        kind: type[T],
+        *,
+        limit: OffsetLimit[T] | None = None,
+        is_one_page: bool = False,
+    ) -> None:
+        """Describe a list.
+
+        Args:
+            client: the open session.
+            request: asks for its first part.
+            kind: of the records.
+            limit: where offset paging ends; None where it has no end.
+            is_one_page: whether the first part is all that is wanted.
+        """
+        self.request = request
+        self._client = client
+        self._kind = kind
+        self._limit = limit
+        self._is_one_page = is_one_page
+        self._opening: Part[T] | None = None
+        self._records = self._walk()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> T:
+        return await anext(self._records)
+
+    async def total(self) -> int | None:
+        """How many records there are; asks for the first part if need be.
+
+        Returns:
+            None where the service does not count them: in keyset paging, and
+            in lists of more than 10,000.
+        """
+        return (await self._first()).total
+
+    async def _first(self) -> Part[T]:
+        if self._opening is None:
+            self._opening = await self._client.part(self.request, self._kind)
+            self._warn_of_end(self._opening.total)
+        return self._opening
+
+    async def _walk(self) -> AsyncGenerator[T, None]:
+        """Every record of every part.
+
+        Raises:
+            ProtocolViolation: the parts lead round in a circle or never end.
+            Rejected: the list is longer than offset paging goes.
+        """
+        asked = {self.request.query}
+        part, count, limit = await self._first(), 0, self._limit
+        while True:
+            for record in part.records:
+                yield record
+            count += len(part.records)
+            query = None if self._is_one_page else part.following
+            if query is None:
+                return
+            if limit is not None and is_keyset(query):
+                limit = None
+            if limit is not None and count >= limit.records_max:
+                query, limit = self._behind(part, limit, count), None
+            try:
+                part = await self._next(query, asked)
+            except Rejected as refused:
+                # services may set another limit than the usual one
+                if limit is None or refused.status != HTTPStatus.METHOD_NOT_ALLOWED:
+                    raise
+                query, limit = self._behind(part, limit, count, refused), None
+                part = await self._next(query, asked)
+
+    async def _next(self, query: str, asked: set[str]) -> Part[T]:
+        settings = self._client.settings
+        if query in asked or len(asked) >= settings.list_requests_max:
+            raise ProtocolViolation(
+                f"cannot {self.request.purpose.action}: "
+                "the list of the service never ends",
+                url=self._client.shown(self.request),
+                hint=NOT_THE_API_HINT,
+            )
+        asked.add(query)
+        return await self._client.part(replace(self.request, query=query), self._kind)
+
+    def _behind(
+        self,
+        part: Part[T],
+        limit: OffsetLimit[T],
+        count: int,
+        cause: Rejected | None = None,
+    ) -> str:
+        """The query of what follows where offset paging ends."""
+        if limit.after is None or not part.records:
+            raise Rejected(
+                f"cannot {self.request.purpose.action} beyond {count} records: "
+                "offset paging ends there, and this order has no other",
+                url=self._client.shown(self.request),
+                status=cause.status if cause else None,
+                hint="order the list by id where that can be, or narrow it "
+                "with filters and list it in pieces",
+            ) from cause
+        log.info(
+            "%s: offset paging ends after %d records, going on by id",
+            self.request.purpose.action,
+            count,
+        )
+        return limit.after(part.records[-1])
+
+    def _warn_of_end(self, total: int | None) -> None:
+        limit = self._limit
+        if limit is None or limit.after is not None or self._is_one_page:
+            return
+        if total is not None and total > limit.records_max:
+            log.warning(
+                "%s: there are %d records, but in this order the service gives "
+                "only the first %d; order by id for all of them",
+                self.request.purpose.action,
+                total,
+                limit.records_max,
+            )
+
+
+def is_keyset(query: str) -> bool:
+    """Whether an encoded query asks for keyset paging."""
+    return ("pagination", "keyset") in parse_qsl(query)

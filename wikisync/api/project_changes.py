@@ -1,0 +1,322 @@
+"""Creating, changing and removing projects (API 4.5 to 4.7, 4.9)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Literal, Unpack
+
+from wikisync.api.answers import decode
+from wikisync.api.client import Id
+from wikisync.api.parameters import Endpoint
+from wikisync.api.project_calls import Also, ProjectCalls
+from wikisync.api.project_options import (
+    CreateAttributes,
+    CreateForUserAttributes,
+    DeleteOptions,
+    EditAttributes,
+    ForkAttributes,
+    ShareOptions,
+)
+from wikisync.api.project_reads import ProjectReads
+from wikisync.api.project_schema import (
+    MembersImportRecord,
+    ProjectRecord,
+    ShareRecord,
+)
+from wikisync.errors import NotFound, Rejected, RemoteError, Unavailable
+
+GOING_ON = frozenset({"scheduled", "started"})
+"""Values of ``import_status`` while a fork is being made."""
+ENDED_BADLY = frozenset({"failed", "canceled"})
+DELAY_FACTOR = 1.6
+
+
+@dataclass(frozen=True, slots=True)
+class Toggle:
+    """What became of a switch: star or not, archived or not."""
+
+    has_changed: bool
+    """False where it was so already."""
+    project: ProjectRecord | None
+    """As it is now; None where the service does not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """What became of a project that was to be deleted."""
+
+    state: Literal["scheduled", "removed", "accepted"]
+    """``scheduled``: marked, and removed after the service's delay;
+    ``accepted``: the service removes it now, in the background."""
+    project: ProjectRecord | None
+    """As it is now; None where it is gone or cannot be read."""
+
+
+class ProjectChanges(ProjectReads, ProjectCalls):
+    """One method per change.
+
+    Every method raises ``UsageError`` for what its endpoint does not take,
+    ``NotFound`` for a project that is missing or hidden, ``PermissionDenied``
+    where the role does not suffice, and ``Rejected`` for values that the
+    service refuses.
+    """
+
+    async def create_project(
+        self, *, also: Also | None = None, **attributes: Unpack[CreateAttributes]
+    ) -> ProjectRecord:
+        """Create a project in the token's own namespace, or in ``namespace_id``."""
+        values = self._values(Endpoint.CREATE, attributes, also)
+        shown = values.get("path") or values.get("name")
+        purpose = self._purpose(f"create project {shown}", is_write=True)
+        request = self._writing(Endpoint.CREATE, purpose, values)
+        return await self.client.fetch(request, ProjectRecord)
+
+    async def create_project_for_user(
+        self,
+        user_id: int,
+        *,
+        also: Also | None = None,
+        **attributes: Unpack[CreateForUserAttributes],
+    ) -> ProjectRecord:
+        """Create a project that belongs to a user; for administrators."""
+        endpoint = Endpoint.CREATE_FOR_USER
+        values = self._values(endpoint, attributes, also)
+        action = f"create project {values.get('name')} for user {user_id}"
+        purpose = self._purpose(action, user_id, about="user", is_write=True)
+        request = self._writing(endpoint, purpose, values, user_id=user_id)
+        return await self.client.fetch(request, ProjectRecord)
+
+    async def edit_project(
+        self,
+        project: Id,
+        *,
+        also: Also | None = None,
+        **attributes: Unpack[EditAttributes],
+    ) -> ProjectRecord:
+        """Change attributes of a project; the others stay.
+
+        An empty text clears an attribute; ``avatar`` is a file, or an empty
+        text to remove the picture.
+        """
+        values = self._values(Endpoint.EDIT, attributes, also)
+        if not values:
+            raise Rejected(
+                f"cannot edit project {project}: nothing to change was given",
+                hint="give at least one attribute",
+            )
+        purpose = self._purpose(f"edit project {project}", project, is_write=True)
+        request = self._writing(Endpoint.EDIT, purpose, values, id=project)
+        return await self.client.fetch(request, ProjectRecord)
+
+    async def fork_project(
+        self,
+        project: Id,
+        *,
+        wait: bool = False,
+        deadline_s: float | None = None,
+        also: Also | None = None,
+        **attributes: Unpack[ForkAttributes],
+    ) -> ProjectRecord:
+        """Fork a project; the service makes the copy in the background.
+
+        Args:
+            project: what to fork.
+            wait: until the copy is whole.
+            deadline_s: longest time to wait; the settings' otherwise.
+            also: attributes newer than the table.
+            attributes: where to put the fork, and what to call it.
+
+        Returns:
+            The fork; with ``wait`` as it is when it is whole.
+
+        Raises:
+            Rejected: it cannot be made, or the service gave it up.
+            Unavailable: it is not whole at the deadline; it goes on.
+        """
+        values = self._values(Endpoint.FORK, attributes, also)
+        target = values.get("namespace_path") or values.get("namespace_id")
+        purpose = self._purpose(
+            f"fork project {project}",
+            project,
+            others=f"namespace {target}" if target else "",
+            is_write=True,
+        )
+        request = self._writing(Endpoint.FORK, purpose, values, id=project)
+        fork = await self.client.fetch(request, ProjectRecord)
+        return await self.wait_for_fork(fork, deadline_s=deadline_s) if wait else fork
+
+    async def wait_for_fork(
+        self, fork: ProjectRecord, *, deadline_s: float | None = None
+    ) -> ProjectRecord:
+        """Wait until a fork is whole.
+
+        Raises:
+            Rejected: the service gave it up.
+            Unavailable: it is not whole at the deadline; it goes on.
+        """
+        async for _ in self._looks(fork, deadline_s):
+            if fork.import_status in GOING_ON:
+                fork = await self.show_project(fork.id)
+            if fork.import_status in ENDED_BADLY:
+                reason = fork.import_error or f"its import {fork.import_status}"
+                raise Rejected(
+                    f"the fork {fork.path_with_namespace} was not made: {reason}",
+                    hint="delete what is there of it and fork again",
+                )
+            if fork.import_status not in GOING_ON:
+                break
+        return fork
+
+    async def _looks(
+        self, fork: ProjectRecord, deadline_s: float | None
+    ) -> AsyncIterator[None]:
+        """Turns to look at a fork, further and further apart."""
+        settings = self.client.settings
+        patience_s = settings.fork_deadline_s if deadline_s is None else deadline_s
+        begin, delay_s = self.client.now(), settings.fork_delay_s
+        if fork.import_status not in GOING_ON:
+            yield
+            return
+        while self.client.now() - begin + delay_s <= patience_s:
+            await self.client.wait(delay_s)
+            yield
+            delay_s = min(delay_s * DELAY_FACTOR, settings.fork_delay_max_s)
+        raise Unavailable(
+            f"the fork {fork.path_with_namespace} is not whole after "
+            f"{patience_s:.0f} s; the service goes on with it",
+            hint=f"look at import_status of project {fork.id} later",
+        )
+
+    async def star_project(self, project: Id) -> Toggle:
+        """Star a project."""
+        return await self._toggle_star(
+            Endpoint.STAR, f"star project {project}", project
+        )
+
+    async def unstar_project(self, project: Id) -> Toggle:
+        """Take the star from a project."""
+        action = f"unstar project {project}"
+        return await self._toggle_star(Endpoint.UNSTAR, action, project)
+
+    async def archive_project(self, project: Id) -> Toggle:
+        """Make a project read-only."""
+        action = f"archive project {project}"
+        return await self._toggle_archive(Endpoint.ARCHIVE, action, project)
+
+    async def unarchive_project(self, project: Id) -> Toggle:
+        """Let an archived project be changed again."""
+        action = f"unarchive project {project}"
+        return await self._toggle_archive(Endpoint.UNARCHIVE, action, project)
+
+    async def delete_project(
+        self, project: Id, *, also: Also | None = None, **options: Unpack[DeleteOptions]
+    ) -> Deletion:
+        """Delete a project, at once or after the service's delay.
+
+        With ``permanently_remove`` and ``full_path`` a project that is marked
+        for deletion goes at once.  What became of it is looked up afterwards.
+        """
+        values = self._values(Endpoint.DELETE, options, also)
+        purpose = self._purpose(f"delete project {project}", project, is_write=True)
+        request = self._writing(Endpoint.DELETE, purpose, values, id=project)
+        await self.client.send(request)
+        return await self._deletion(project)
+
+    async def delete_project_permanently(self, project: Id) -> Deletion:
+        """Delete a project with everything in it, and do not wait for the delay.
+
+        It is marked first where it is not.  The service may rename what is
+        marked, so the proof is its path as it is then.
+        """
+        found = await self.show_project(project)
+        if found.deletion_date is None:
+            deletion = await self.delete_project(found.id)
+            if deletion.state != "scheduled" or deletion.project is None:
+                return deletion
+            found = deletion.project
+        return await self.delete_project(
+            found.id, permanently_remove=True, full_path=found.path_with_namespace
+        )
+
+    async def restore_project(self, project: Id) -> ProjectRecord:
+        """Take the mark for deletion from a project."""
+        purpose = self._purpose(f"restore project {project}", project, is_write=True)
+        request = self._writing(Endpoint.RESTORE, purpose, id=project)
+        return await self.client.fetch(request, ProjectRecord)
+
+    async def share_project(
+        self, project: Id, *, also: Also | None = None, **options: Unpack[ShareOptions]
+    ) -> ShareRecord:
+        """Share a project with a group; its members get ``group_access``."""
+        values = self._values(Endpoint.SHARE, options, also)
+        group = f"group {values['group_id']}"
+        action = f"share project {project} with {group}"
+        purpose = self._purpose(action, project, others=group, is_write=True)
+        request = self._writing(Endpoint.SHARE, purpose, values, id=project)
+        return await self.client.fetch(request, ShareRecord)
+
+    async def unshare_project(self, project: Id, group_id: int) -> None:
+        """End sharing a project with a group."""
+        group = f"group {group_id}"
+        action = f"unshare project {project} from {group}"
+        purpose = self._purpose(action, project, others=group, is_write=True)
+        await self.client.send(
+            self._writing(Endpoint.UNSHARE, purpose, id=project, group_id=group_id)
+        )
+
+    async def import_project_members(
+        self, project: Id, source: Id
+    ) -> MembersImportRecord:
+        """Make the members of another project members of this one.
+
+        Owners of the source become Maintainers where the token's role here is
+        Maintainer.  Paths are looked up first: this endpoint takes only numbers
+        in some versions of the service.
+        """
+        target_id, source_id = await self._number(project), await self._number(source)
+        action = f"import the members of project {source} into project {project}"
+        purpose = self._purpose(
+            action, project, others=f"project {source}", is_write=True
+        )
+        request = self._writing(
+            Endpoint.IMPORT_MEMBERS, purpose, id=target_id, source_id=source_id
+        )
+        return await self.client.fetch(request, MembersImportRecord)
+
+    async def _number(self, project: Id) -> int:
+        if isinstance(project, int) or (project.isascii() and project.isdigit()):
+            return int(project)
+        return (await self.show_project(project)).id
+
+    async def _toggle_star(
+        self, endpoint: Endpoint, action: str, project: Id
+    ) -> Toggle:
+        """A 304 says that it was so already."""
+        purpose = self._purpose(action, project, is_write=True)
+        request = self._writing(endpoint, purpose, may_change_nothing=True, id=project)
+        answer = await self.client.send(request)
+        if answer.status == HTTPStatus.NOT_MODIFIED:
+            return Toggle(has_changed=False, project=None)
+        return Toggle(True, decode(answer, ProjectRecord, purpose))
+
+    async def _toggle_archive(
+        self, endpoint: Endpoint, action: str, project: Id
+    ) -> Toggle:
+        """The service answers a repetition alike, so it is looked at before."""
+        before = await self.show_project(project)
+        purpose = self._purpose(action, project, is_write=True)
+        request = self._writing(endpoint, purpose, id=before.id)
+        after = await self.client.fetch(request, ProjectRecord)
+        return Toggle(before.archived != after.archived, after)
+
+    async def _deletion(self, project: Id) -> Deletion:
+        """What became of it; the deletion itself was accepted already."""
+        try:
+            found = await self.show_project(project)
+        except NotFound:
+            return Deletion("removed", None)
+        except RemoteError:
+            return Deletion("accepted", None)
+        return Deletion("scheduled" if found.deletion_date else "accepted", found)

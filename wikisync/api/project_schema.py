@@ -1,0 +1,360 @@
+"""Records about projects: JSON to typed values and back (API 2.3 to 2.6).
+
+Pure.  The service shows a project in three views, each a part of the next: the
+simple one, the full one, and the single project with its optional parts.  Which
+keys come depends on the caller's rights and the service's version, so every key
+but a project's identity may be absent, and any may be null
+(``service-behaviour`` 9.3); both are None here.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from wikisync.api.schema import NamespaceRecord, UserRecord
+
+
+class CustomAttributeRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """One custom attribute; only administrators see them."""
+
+    key: str
+    value: str = ""
+
+
+class LicenseRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The licence that the service found in the repository."""
+
+    key: str | None = None
+    name: str | None = None
+    nickname: str | None = None
+    html_url: str | None = None
+    source_url: str | None = None
+
+
+class AccessRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The caller's role by one way: 10 Guest to 50 Owner."""
+
+    access_level: int = 0
+    notification_level: int | None = None
+
+
+class PermissionsRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The caller's roles; roles by shared groups are not in it."""
+
+    project_access: AccessRecord | None = None
+    group_access: AccessRecord | None = None
+
+    @property
+    def level(self) -> int:
+        """The higher of the two roles; 0 for none."""
+        given = (self.project_access, self.group_access)
+        return max((access.access_level for access in given if access), default=0)
+
+
+class OwnerRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The user whose own namespace a project is in."""
+
+    id: int
+    name: str = ""
+    username: str | None = None
+    created_at: str | None = None
+    state: str | None = None
+    avatar_url: str | None = None
+    web_url: str | None = None
+
+
+class ProjectLinksRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the parts of a project are in the API."""
+
+    self_: str | None = msgspec.field(default=None, name="self")
+    issues: str | None = None
+    merge_requests: str | None = None
+    repo_branches: str | None = None
+    labels: str | None = None
+    events: str | None = None
+    members: str | None = None
+    cluster_agents: str | None = None
+
+
+class SharedGroupRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A group that a project is shared with, as the project shows it."""
+
+    group_id: int
+    group_name: str = ""
+    group_full_path: str = ""
+    group_access_level: int = 0
+    expires_at: str | None = None
+
+
+class StatisticsRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """Sizes in bytes, and the count of commits."""
+
+    commit_count: int | None = None
+    storage_size: int | None = None
+    repository_size: int | None = None
+    wiki_size: int | None = None
+    lfs_objects_size: int | None = None
+    job_artifacts_size: int | None = None
+    pipeline_artifacts_size: int | None = None
+    packages_size: int | None = None
+    snippets_size: int | None = None
+    uploads_size: int | None = None
+
+
+class ExpirationPolicyRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """When images in the container registry expire."""
+
+    cadence: str | None = None
+    enabled: bool | None = None
+    keep_n: int | None = None
+    older_than: str | None = None
+    name_regex: str | None = None
+    """Deprecated: ``name_regex_delete``."""
+    name_regex_delete: str | None = None
+    name_regex_keep: str | None = None
+    next_run_at: str | None = None
+
+
+class SimpleProject(msgspec.Struct, frozen=True, kw_only=True):
+    """The simple view: ``simple=true``, and all that anonymous callers see."""
+
+    id: int
+    path_with_namespace: str
+    name: str = ""
+    name_with_namespace: str = ""
+    path: str = ""
+    description: str | None = None
+    web_url: str = ""
+    created_at: str | None = None
+    default_branch: str | None = None
+    topics: tuple[str, ...] | None = None
+    tag_list: tuple[str, ...] | None = None
+    """Deprecated: ``topics``."""
+    ssh_url_to_repo: str | None = None
+    http_url_to_repo: str | None = None
+    readme_url: str | None = None
+    avatar_url: str | None = None
+    star_count: int | None = None
+    forks_count: int | None = None
+    last_activity_at: str | None = None
+    visibility: str | None = None
+    """Absent from the simple view of older services."""
+    namespace: NamespaceRecord | None = None
+
+
+class UpstreamRecord(SimpleProject, frozen=True, kw_only=True):
+    """The project that a fork was made from, reduced."""
+
+    license_url: str | None = None
+    license: LicenseRecord | None = None
+    repository_storage: str | None = None
+
+
+class ProjectRecord(SimpleProject, frozen=True, kw_only=True):
+    """A project in any view of the service."""
+
+    description_html: str | None = None
+    creator_id: int | None = None
+    updated_at: str | None = None
+    archived: bool | None = None
+    empty_repo: bool | None = None
+    open_issues_count: int | None = None
+    container_registry_image_prefix: str | None = None
+    owner: OwnerRecord | None = None
+    links: ProjectLinksRecord | None = msgspec.field(default=None, name="_links")
+    permissions: PermissionsRecord | None = None
+    shared_with_groups: tuple[SharedGroupRecord, ...] | None = None
+    statistics: StatisticsRecord | None = None
+    container_expiration_policy: ExpirationPolicyRecord | None = None
+    custom_attributes: tuple[CustomAttributeRecord, ...] | None = None
+
+    # deletion and import
+    marked_for_deletion_on: str | None = None
+    """Day on which it was marked; it goes after the service's delay."""
+    marked_for_deletion_at: str | None = None
+    """Deprecated: ``marked_for_deletion_on``."""
+    import_status: str | None = None
+    import_url: str | None = None
+    import_type: str | None = None
+    import_error: str | None = None
+
+    # who may use which part: disabled, private, enabled (pages also public)
+    analytics_access_level: str | None = None
+    builds_access_level: str | None = None
+    container_registry_access_level: str | None = None
+    environments_access_level: str | None = None
+    feature_flags_access_level: str | None = None
+    forking_access_level: str | None = None
+    infrastructure_access_level: str | None = None
+    issues_access_level: str | None = None
+    merge_requests_access_level: str | None = None
+    model_experiments_access_level: str | None = None
+    model_registry_access_level: str | None = None
+    monitor_access_level: str | None = None
+    pages_access_level: str | None = None
+    releases_access_level: str | None = None
+    repository_access_level: str | None = None
+    requirements_access_level: str | None = None
+    security_and_compliance_access_level: str | None = None
+    snippets_access_level: str | None = None
+    wiki_access_level: str | None = None
+
+    # the same as switches; the first six are deprecated
+    container_registry_enabled: bool | None = None
+    issues_enabled: bool | None = None
+    jobs_enabled: bool | None = None
+    merge_requests_enabled: bool | None = None
+    snippets_enabled: bool | None = None
+    wiki_enabled: bool | None = None
+    packages_enabled: bool | None = None
+    requirements_enabled: bool | None = None
+    security_and_compliance_enabled: bool | None = None
+    service_desk_enabled: bool | None = None
+
+    # settings
+    can_create_merge_request_in: bool | None = None
+    emails_disabled: bool | None = None
+    """Deprecated: ``emails_enabled``."""
+    emails_enabled: bool | None = None
+    enforce_auth_checks_on_uploads: bool | None = None
+    external_authorization_classification_label: str | None = None
+    compliance_frameworks: tuple[str, ...] | None = None
+    lfs_enabled: bool | None = None
+    repository_storage: str | None = None
+    request_access_enabled: bool | None = None
+    service_desk_address: str | None = None
+    show_default_award_emojis: bool | None = None
+    issue_branch_template: str | None = None
+    issues_template: str | None = None
+    merge_requests_template: str | None = None
+
+    # merge requests
+    allow_merge_on_skipped_pipeline: bool | None = None
+    approvals_before_merge: int | None = None
+    """Deprecated without successor here."""
+    autoclose_referenced_issues: bool | None = None
+    merge_commit_template: str | None = None
+    merge_method: str | None = None
+    merge_pipelines_enabled: bool | None = None
+    merge_trains_enabled: bool | None = None
+    only_allow_merge_if_all_discussions_are_resolved: bool | None = None
+    only_allow_merge_if_all_status_checks_passed: bool | None = None
+    only_allow_merge_if_pipeline_succeeds: bool | None = None
+    prevent_merge_without_external_issue: bool | None = None
+    printing_merge_request_link_enabled: bool | None = None
+    remove_source_branch_after_merge: bool | None = None
+    resolve_outdated_diff_discussions: bool | None = None
+    squash_commit_template: str | None = None
+    squash_option: str | None = None
+    suggestion_commit_message: str | None = None
+
+    # pipelines
+    allow_pipeline_trigger_approve_deployment: bool | None = None
+    auto_cancel_pending_pipelines: str | None = None
+    auto_devops_deploy_strategy: str | None = None
+    auto_devops_enabled: bool | None = None
+    build_git_strategy: str | None = None
+    build_timeout: int | None = None
+    """Seconds."""
+    ci_allow_fork_pipelines_to_run_in_parent_project: bool | None = None
+    ci_config_path: str | None = None
+    ci_default_git_depth: int | None = None
+    ci_forward_deployment_enabled: bool | None = None
+    ci_forward_deployment_rollback_allowed: bool | None = None
+    ci_job_token_scope_enabled: bool | None = None
+    ci_restrict_pipeline_cancellation_role: str | None = None
+    ci_separated_caches: bool | None = None
+    group_runners_enabled: bool | None = None
+    keep_latest_artifact: bool | None = None
+    public_jobs: bool | None = None
+    restrict_user_defined_variables: bool | None = None
+    runner_token_expiration_interval: object = None
+    """Seconds, or a text; services differ."""
+    runners_token: str | None = None
+    """Secret: never shown or logged."""
+    shared_runners_enabled: bool | None = None
+
+    # mirroring
+    mirror: bool | None = None
+    mirror_overwrites_diverged_branches: bool | None = None
+    mirror_trigger_builds: bool | None = None
+    mirror_user_id: int | None = None
+    only_mirror_protected_branches: bool | None = None
+
+    # optional parts of a single project
+    license_url: str | None = None
+    license: LicenseRecord | None = None
+    forked_from_project: UpstreamRecord | None = None
+    mr_default_target_self: bool | None = None
+
+    @property
+    def deletion_date(self) -> str | None:
+        """Day on which it was marked for deletion, under either name."""
+        return self.marked_for_deletion_on or self.marked_for_deletion_at
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Its topics, under either name."""
+        return self.topics or self.tag_list or ()
+
+
+class ProjectGroupRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A group above a project, or one that it can be shared with."""
+
+    id: int
+    full_path: str = ""
+    name: str = ""
+    full_name: str = ""
+    avatar_url: str | None = None
+    web_url: str = ""
+
+
+class StarrerRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """Who starred a project, and since when."""
+
+    user: UserRecord
+    starred_since: str | None = None
+
+
+class UploadRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A file uploaded to a project, for its issues and merge requests."""
+
+    url: str
+    """Relative to the project."""
+    alt: str = ""
+    full_path: str = ""
+    """From the service's root."""
+    markdown: str = ""
+    id: int | None = None
+
+
+class AvatarRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to a new avatar; some services send the whole project."""
+
+    avatar_url: str | None = None
+
+
+class ShareRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A project shared with a group."""
+
+    group_id: int
+    project_id: int | None = None
+    group_access: int = 0
+    expires_at: str | None = None
+    id: int | None = None
+
+
+class MembersImportRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of importing another project's members."""
+
+    status: str
+    message: object = None
+    """User name to the reason why it was not imported, or a sentence."""
+    total_members_count: int | None = None
+
+    @property
+    def refused(self) -> dict[str, str]:
+        """User name to reason, for those that were not imported."""
+        if not isinstance(self.message, dict):
+            return {}
+        return {str(name): str(why) for name, why in self.message.items()}
