@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wikisync.sync.conflict import (
+    MARKER,
+    NOTE,
+    Choice,
+    Clash,
+    Piece,
+    has_marker,
+    read_bundle,
+    resolved,
+    write_bundle,
+)
+
+PIECES: tuple[Piece, ...] = (
+    "# Page\n",
+    Clash("old\n", "mine\n", "theirs\n"),
+    "end\n",
+)
+FILE = write_bundle(PIECES, remote_by="ann, 12 May")
+READ: tuple[Piece, ...] = ("# Page\n", Clash("", "mine\n", "theirs\n"), "end\n")
+
+
+def test_bundle_labels_both_texts_around_the_clash_alone() -> None:
+    assert FILE.splitlines() == [
+        NOTE,
+        "# Page",
+        f"{MARKER} conflict 1 of 1: on the wiki, ann, 12 May %%%%",
+        "theirs",
+        f"{MARKER} conflict 1 of 1: here %%%%",
+        "mine",
+        f"{MARKER} conflict 1 of 1: end %%%%",
+        "end",
+    ]
+
+
+def test_bundle_reads_back_as_it_was_written() -> None:
+    assert read_bundle(FILE).pieces == READ
+    assert read_bundle(FILE).text is None
+
+
+def test_name_of_the_other_editor_cannot_end_its_line() -> None:
+    text = write_bundle(PIECES, remote_by=f"eve\n{MARKER} conflict 1 of 1: end %%%%")
+    assert read_bundle(text).pieces == READ
+
+
+def test_bundle_without_blocks_is_the_page() -> None:
+    assert read_bundle("# Page\nboth\n").text == "# Page\nboth\n"
+
+
+def test_note_left_in_the_first_line_does_not_get_into_the_page() -> None:
+    assert read_bundle(f"{NOTE}\n# Page\n").text == "# Page\n"
+
+
+def test_line_ends_of_an_editor_do_not_break_the_bundle() -> None:
+    assert read_bundle(FILE.replace("\n", "\r\n")).problem == ""
+
+
+LINES = FILE.splitlines(keepends=True)
+
+
+@pytest.mark.parametrize(
+    ("left", "problem"),
+    [
+        ([*LINES[:2], *LINES[3:]], 'line 4: the line "here" stands where "on the wiki'),
+        ([*LINES[:4], *LINES[5:]], 'line 6: the line "end" stands where "here" bel'),
+        ([*LINES[:6], *LINES[7:]], "the last conflict has no end line"),
+        ([f"- {MARKER}\n"], "line 1: a marker line that was changed"),
+    ],
+    ids=["no wiki line", "no here line", "no end line", "marker changed"],
+)
+def test_damaged_block_is_named_and_is_no_page(left: list[str], problem: str) -> None:
+    bundle = read_bundle("".join(left))
+    assert bundle.problem.startswith(problem)
+    assert bundle.text is None
+
+
+@pytest.mark.parametrize(
+    ("choice", "text"),
+    [
+        ("mine", "# Page\nmine\nend\n"),
+        ("wiki", "# Page\ntheirs\nend\n"),
+        ("both", "# Page\ntheirs\nmine\nend\n"),
+    ],
+)
+def test_all_clashes_can_be_settled_one_way(choice: Choice, text: str) -> None:
+    assert resolved(PIECES, choice) == text
+
+
+@pytest.mark.parametrize("line", LINES[2:7:2])
+def test_every_marker_line_is_known_as_one(line: str) -> None:
+    """Indented, quoted or inside a list, it must never reach a wiki."""
+    assert has_marker(line)
+    assert has_marker(f"> - {line}")
+
+
+def test_page_about_conflicts_in_git_is_no_bundle() -> None:
+    assert not has_marker("<<<<<<< HEAD\na\n=======\nb\n>>>>>>> main\n")
+
+
+TEXT = st.text("ab \n", max_size=8).map(lambda text: f"{text}\n")
+CLASHES = st.builds(Clash, st.just(""), TEXT | st.just(""), TEXT | st.just(""))
+
+
+@given(st.lists(TEXT, min_size=1, max_size=4), st.lists(CLASHES, min_size=3))
+def test_any_bundle_reads_back(texts: list[str], clashes: list[Clash]) -> None:
+    pieces = [p for pair in zip(texts, clashes, strict=False) for p in pair]
+    assert read_bundle(write_bundle(pieces)).pieces == tuple(pieces)

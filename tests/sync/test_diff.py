@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wikisync.sync import diff
+from wikisync.sync.diff import Change, changes
+
+FEW = st.text("abc", max_size=14)
+MANY = st.text("abcdefghijklmnop", max_size=30)
+
+
+def patched(old: str, new: str, found: list[Change]) -> str:
+    """The old text with every change put in."""
+    parts, done = [], 0
+    for one in found:
+        parts += [old[done : one.old_start], new[one.new_start : one.new_end]]
+        done = one.old_end
+    return "".join([*parts, old[done:]])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("abc", "abc", []),
+        ("", "a", [Change(0, 0, 0, 1)]),
+        ("a", "", [Change(0, 1, 0, 0)]),
+        ("abc", "axc", [Change(1, 2, 1, 2)]),
+        ("abcd", "xabcdy", [Change(0, 0, 0, 1), Change(4, 4, 5, 6)]),
+        ("aabb", "aab", [Change(3, 4, 3, 3)]),
+    ],
+)
+def test_changes_are_found(old: str, new: str, expected: list[Change]) -> None:
+    assert changes(old, new) == expected
+
+
+@given(st.one_of(FEW, MANY), st.one_of(FEW, MANY))
+def test_changes_put_into_the_old_text_give_the_new(old: str, new: str) -> None:
+    assert patched(old, new, changes(old, new)) == new
+
+
+@given(FEW, FEW)
+def test_between_two_changes_something_is_equal(old: str, new: str) -> None:
+    found = changes(old, new)
+    for before, after in pairwise(found):
+        gap = slice(before.old_end, after.old_start)
+        same = slice(before.new_end, after.new_start)
+        assert old[gap] == new[same] != ""
+
+
+def test_moved_unique_element_does_not_tear_its_surroundings() -> None:
+    """The longest run of anchors stays, the one element moves."""
+    assert len(changes("abcdefX", "Xabcdef")) == 2
+
+
+def test_search_that_takes_too_long_changes_the_whole_range(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(diff, "EDITS_MAX", 2)
+    assert changes("aabbaabb", "bbaabbaa") == [Change(0, 8, 0, 8)]
