@@ -13,15 +13,11 @@ everything unchanged.
 from __future__ import annotations
 
 import argparse
-import asyncio
-import os
 import random
-import subprocess
-import sys
 import tempfile
-import time
-from dataclasses import dataclass
 from pathlib import Path
+
+from measured import HEADER, run_command, serving
 
 VOCABULARY = """
 wiki page folder service state plan cycle base snapshot reader writer table query
@@ -33,38 +29,17 @@ PAGES_PER_FOLDER = 100
 SEED = 7
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One run of the command."""
-
-    seconds: float
-    cpu_seconds: float
-    peak_mb: float
-
-
 def main() -> None:
-    arguments = parse_arguments()
-    if arguments.serve:
-        asyncio.run(serve(arguments.serve))
-        return
-    with tempfile.TemporaryDirectory(prefix="wikisync-bench-") as name:
-        place = Path(name)
-        generate(place / "wiki", arguments.pages, arguments.page_bytes)
-        service = start_service(place)
-        try:
-            measure(place, service, arguments)
-        finally:
-            service.terminate()
-            service.wait()
-
-
-def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pages", type=int, default=10_000)
     parser.add_argument("--page-bytes", type=int, default=2048)
     parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="wikisync-bench-") as name:
+        place = Path(name)
+        generate(place / "wiki", arguments.pages, arguments.page_bytes)
+        with serving(place / "wiki") as (url, token):
+            measure(url, token, place, arguments)
 
 
 def generate(folder: Path, pages: int, page_bytes: int) -> None:
@@ -86,54 +61,16 @@ def page_text(chance: random.Random, number: int, page_bytes: int) -> str:
     return "\n".join(lines)[:page_bytes] + "\n"
 
 
-def start_service(place: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, __file__, "--serve", str(place)],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-
-
-async def serve(place: Path) -> None:
-    """Serve the generated wiki; the first line printed is URL and token."""
-    from wikisync.service.server import running_service
-
-    async with running_service(place / "data") as running:
-        await running.load_folder(place / "wiki")
-        print(running.url, running.first_token, flush=True)
-        await asyncio.Event().wait()
-
-
-def measure(
-    place: Path, service: subprocess.Popen[str], arguments: argparse.Namespace
-) -> None:
-    assert service.stdout is not None
-    url, token = service.stdout.readline().split()
-    print(f"{'':>13} {'first pull':^19} {'unchanged':^19}")
-    print(f"{'pages':>8} {'run':>4}" + f" {'s':>7} {'cpu':>5} {'MB':>5}" * 2)
+def measure(url: str, token: str, place: Path, arguments: argparse.Namespace) -> None:
+    print(f"{'':>13} {'first pull':^21} {'unchanged':^21}")
+    print(f"{'pages':>8} {'run':>4} {HEADER} {HEADER}")
     for number in range(1, arguments.repeat + 1):
         folder = place / f"clone-{number}"
-        first = clone(url, token, folder)
+        command = ["clone", url, "--project", "local/wiki", str(folder)]
+        first = run_command(command, token)
         assert len(list(folder.rglob("*.md"))) == arguments.pages
-        again = clone(url, token, folder)
-        print(f"{arguments.pages:>8} {number:>4} {shown(first)} {shown(again)}")
-
-
-def clone(url: str, token: str, folder: Path) -> Run:
-    command = [sys.executable, "-m", "wikisync", "clone", url]
-    command += ["--project", "local/wiki", str(folder)]
-    environment = {**os.environ, "WIKISYNC_TOKEN": token}
-    started = time.perf_counter()
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    seconds = time.perf_counter() - started
-    assert status == 0, f"the command ended with status {status}"
-    process.returncode = 0
-    return Run(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
-
-
-def shown(run: Run) -> str:
-    return f"{run.seconds:>7.2f} {run.cpu_seconds:>5.2f} {run.peak_mb:>5.0f}"
+        again = run_command(command, token)
+        print(f"{arguments.pages:>8} {number:>4} {first} {again}")
 
 
 if __name__ == "__main__":

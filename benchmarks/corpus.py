@@ -1,0 +1,166 @@
+"""A wiki of generated pages, the same for the same arguments.
+
+    python benchmarks/corpus.py FOLDER [--pages 1000] [--seed 7]
+
+Pages like those of a handbook: three levels of sections, a page for each section,
+about 4 KB each with headings, paragraphs, links between pages, lists, tables and
+highlighted code.  All words are made up from syllables.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+SYLLABLES = (
+    ["ba", "re", "mi", "to", "ka", "lu", "sen", "dor", "vi", "na", "pel", "ost", "gra", "fi", "ul", "ter", "mo", "qui", "sa", "ren"]
+)
+SECTIONS_PER_LEVEL = (8, 4)
+PAGE_CHARS_MEAN = 4000
+PAGE_CHARS_MIN, PAGE_CHARS_MAX = 400, 30_000
+LANGUAGES = ("python", "yaml", "sh", "json", "sql")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One page to be written: where, and what it is called."""
+
+    slug: str
+    title: str
+
+
+def generate(folder: Path, pages: int, *, seed: int = 7) -> None:
+    """Write a wiki of so many markdown pages into a folder."""
+    chance = random.Random(seed)
+    words = Words(chance)
+    entries = list(tree(chance, words, pages))
+    for entry in entries:
+        path = folder / f"{entry.slug}.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(page_text(chance, words, entry, entries), encoding="utf-8")
+
+
+class Words:
+    """A language: few words often, many words seldom."""
+
+    def __init__(self, chance: random.Random, size: int = 3000) -> None:
+        self._chance = chance
+        made = {"".join(chance.choices(SYLLABLES, k=k % 3 + 2)) for k in range(size)}
+        self._words = sorted(made)
+        self._weights = [1 / (rank + 2) for rank in range(len(self._words))]
+
+    def some(self, count: int) -> list[str]:
+        """So many words in a row."""
+        return self._chance.choices(self._words, self._weights, k=count)
+
+    def phrase(self, count: int) -> str:
+        """Words with a capital at the front."""
+        return " ".join(self.some(count)).capitalize()
+
+
+def tree(chance: random.Random, words: Words, pages: int) -> Iterator[Entry]:
+    """Home, two levels of sections with a page each, and leaves below them."""
+    yield Entry("home", "Home")
+    sections = []
+    for top in range(SECTIONS_PER_LEVEL[0]):
+        name = f"{words.some(1)[0]}-{top}"
+        sections.append(name)
+        sections += [
+            f"{name}/{words.some(1)[0]}-{number}"
+            for number in range(SECTIONS_PER_LEVEL[1])
+        ]
+    for slug in sections[: pages - 1]:
+        yield Entry(slug, slug.rpartition("/")[2].replace("-", " ").capitalize())
+    for number in range(pages - 1 - len(sections)):
+        title = words.phrase(3)
+        leaf = f"{title.lower().replace(' ', '-')}-{number}"
+        yield Entry(f"{chance.choice(sections)}/{leaf}", title)
+
+
+def page_text(
+    chance: random.Random, words: Words, entry: Entry, entries: list[Entry]
+) -> str:
+    """One page's markdown, of a length between the limits."""
+    length = chance.lognormvariate(0, 0.8) * PAGE_CHARS_MEAN / 1.38
+    length = min(max(length, PAGE_CHARS_MIN), PAGE_CHARS_MAX)
+    parts = [f"# {entry.title}", paragraph(chance, words, entries)]
+    size = 0
+    while size < length:
+        parts.append(block(chance, words, entries))
+        size += len(parts[-1])
+    return "\n\n".join(parts) + "\n"
+
+
+def block(chance: random.Random, words: Words, entries: list[Entry]) -> str:
+    """A heading, a paragraph, a list, a table or some code."""
+    match chance.choices("hplct", (16, 50, 14, 13, 7))[0]:
+        case "h":
+            return f"{'#' * chance.choice((2, 2, 3))} {words.phrase(3)}"
+        case "l":
+            rows = range(chance.randrange(3, 8))
+            return "\n".join(f"- {sentence(chance, words, entries)}" for _ in rows)
+        case "c":
+            return code(chance, words)
+        case "t":
+            rows = range(chance.randrange(3, 9))
+            body = [f"| `{words.some(1)[0]}` | {words.phrase(4)} |" for _ in rows]
+            return "\n".join(["| Name | Meaning |", "|---|---|", *body])
+        case _:
+            return paragraph(chance, words, entries)
+
+
+def paragraph(chance: random.Random, words: Words, entries: list[Entry]) -> str:
+    count = chance.randrange(2, 6)
+    return " ".join(sentence(chance, words, entries) for _ in range(count))
+
+
+def sentence(chance: random.Random, words: Words, entries: list[Entry]) -> str:
+    text = words.phrase(chance.randrange(6, 16))
+    match chance.randrange(10):
+        case 0 | 1:
+            target = chance.choice(entries)
+            return f"{text}, see [{target.title}]({target.slug})."
+        case 2:
+            target = chance.choice(entries)
+            return f"{text}, see [[{target.title}|{target.slug}]]."
+        case 3:
+            return f"{text} with `{'_'.join(words.some(2))}`."
+        case 4:
+            return f"{text}, **{words.some(1)[0]}**."
+        case _:
+            return f"{text}."
+
+
+def code(chance: random.Random, words: Words) -> str:
+    language = chance.choice(LANGUAGES)
+    lines = [code_line(words, language) for _ in range(chance.randrange(4, 14))]
+    if language == "json":
+        lines = ["{", ",\n".join(lines), "}"]
+    return "\n".join([f"```{language}", *lines, "```"])
+
+
+def code_line(words: Words, language: str) -> str:
+    first, second, third = words.some(3)
+    return {
+        "python": f"{first} = {second}({third!r}, limit={len(third)})",
+        "yaml": f"{first}: {second}  # {third}",
+        "sh": f'{first} --{second} "{third}" > /dev/null',
+        "json": f'  "{first}": ["{second}", {len(third)}]',
+        "sql": f"SELECT {first} FROM {second} WHERE {third} > {len(first)};",
+    }[language]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--pages", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=7)
+    arguments = parser.parse_args()
+    generate(arguments.folder, arguments.pages, seed=arguments.seed)
+
+
+if __name__ == "__main__":
+    main()
