@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SYLLABLES = (
-    ["ba", "re", "mi", "to", "ka", "lu", "sen", "dor", "vi", "na", "pel", "ost", "gra", "fi", "ul", "ter", "mo", "qui", "sa", "ren"]
+    *("ba", "re", "mi", "to", "ka", "lu", "sen", "dor", "vi", "na"),
+    *("pel", "ost", "gra", "fi", "ul", "ter", "mo", "qui", "sa", "ren"),
 )
 SECTIONS_PER_LEVEL = (8, 4)
 PAGE_CHARS_MEAN = 4000
