@@ -38,6 +38,19 @@ class Operation(Enum):
     DELETE = "delete"
 
 
+class Act(Enum):
+    """What a caller wants of a project other than its wiki.
+
+    The value is the least access level; 0 where seeing the project is enough.
+    """
+
+    STAR = 0
+    UPLOAD = 10
+    EDIT = 40
+    RELEASE = 50
+    """Archive, delete, restore, change the visibility: what owners decide."""
+
+
 class Verdict(Enum):
     """The answer, each with one status code."""
 
@@ -117,6 +130,44 @@ def judge_wiki(
     if is_allowed and not door.is_archived:
         return Verdict.ALLOWED
     return Verdict.FORBIDDEN
+
+
+def judge_project(
+    door: WikiDoor, standing: Standing, act: Act, *, is_archived_too: bool = False
+) -> Verdict:
+    """Whether the caller may do something to a project.
+
+    Args:
+        door: the project.
+        standing: what the caller is to it.
+        act: what is wanted.
+        is_archived_too: whether it can be done to an archived project.
+    """
+    if not standing.is_signed_in:
+        return Verdict.UNAUTHENTICATED
+    if judge_container(door.visibility, standing) is Verdict.HIDDEN:
+        return Verdict.HIDDEN
+    if door.is_archived and not is_archived_too:
+        return Verdict.FORBIDDEN
+    if standing.is_admin or standing.level >= act.value:
+        return Verdict.ALLOWED
+    return Verdict.FORBIDDEN
+
+
+def may_read_code(
+    visibility: Visibility, repository: FeatureLevel, standing: Standing
+) -> bool:
+    """Whether the caller may see the files of a project's own repository.
+
+    Guests of a private project may not, though they see the project (3.3).
+    """
+    if repository == "disabled":
+        return False
+    if standing.is_admin or standing.level >= Level.REPORTER:
+        return True
+    if repository == "private" or visibility == "private":
+        return False
+    return judge_container(visibility, standing) is Verdict.ALLOWED
 
 
 def judge_signed_in(standing: Standing) -> Verdict:

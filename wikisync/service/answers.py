@@ -30,6 +30,14 @@ class Refusal(Exception):
         self.headers = dict(headers or {})
 
 
+class Moved(Refusal):
+    """The path of a project that has another one now; its body is no JSON."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(301, None, {"Location": url})
+        self.text = f"This resource has been moved permanently to {url}"
+
+
 def json_answer(
     body: object, *, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> web.Response:

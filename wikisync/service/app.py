@@ -19,8 +19,19 @@ from aiohttp import web
 
 from wikisync.api import routes
 from wikisync.model import OwnerKind
-from wikisync.service import attachments, groups, identity, projects, wikis
+from wikisync.service import (
+    attachments,
+    avatars,
+    groups,
+    identity,
+    project_acts,
+    project_edits,
+    projects,
+    uploads,
+    wikis,
+)
 from wikisync.service.answers import (
+    Moved,
     Refusal,
     etag_matches,
     json_answer,
@@ -40,6 +51,8 @@ Handler = Callable[[Call], Awaitable[web.StreamResponse]]
 WikiHandler = Callable[[Call, OwnerKind], Awaitable[web.StreamResponse]]
 
 _GZIP_WBITS = 31
+_AVATAR_PATH = "/uploads/-/system/project/avatar/{id}/{file_name}"
+_SHOW_UPLOAD: Handler = uploads.show_upload
 _WIKI_ROUTES: tuple[tuple[routes.Route, WikiHandler], ...] = (
     (routes.WIKI_LIST, wikis.list_pages),
     (routes.WIKI_CREATE, wikis.create_page),
@@ -54,7 +67,44 @@ _API_ROUTES: tuple[tuple[routes.Route, Handler], ...] = (
     (routes.CURRENT_USER, identity.show_user),
     (routes.CURRENT_TOKEN, identity.show_token),
     (routes.PROJECTS, projects.list_projects),
+    (routes.PROJECT_CREATE, project_edits.create_project),
+    (routes.PROJECT_CREATE_FOR_USER, project_edits.create_project_for_user),
     (routes.PROJECT, projects.show_project),
+    (routes.PROJECT_EDIT, project_edits.edit_project),
+    (routes.PROJECT_DELETE, project_acts.delete_project),
+    (routes.PROJECT_USERS, projects.list_users),
+    (routes.PROJECT_GROUPS, projects.list_groups),
+    (routes.PROJECT_SHARE_LOCATIONS, projects.list_share_locations),
+    (routes.PROJECT_STARRERS, projects.list_starrers),
+    (routes.PROJECT_LANGUAGES, projects.show_languages),
+    (routes.PROJECT_IMPORT, projects.show_import),
+    (routes.PROJECT_FORKS, projects.list_forks),
+    (routes.PROJECT_FORK, project_edits.fork_project),
+    (routes.PROJECT_STAR, project_acts.star_project),
+    (routes.PROJECT_UNSTAR, project_acts.unstar_project),
+    (routes.PROJECT_ARCHIVE, project_acts.archive_project),
+    (routes.PROJECT_UNARCHIVE, project_acts.unarchive_project),
+    (routes.PROJECT_RESTORE, project_acts.restore_project),
+    (routes.PROJECT_SHARE, project_acts.share_project),
+    (routes.PROJECT_UNSHARE, project_acts.unshare_project),
+    (routes.PROJECT_UPLOAD, uploads.upload_file),
+    (routes.PROJECT_UPLOAD_GET, uploads.show_upload),
+    (routes.PROJECT_IMPORT_MEMBERS, project_acts.import_members),
+    (
+        routes.Route("GET", "/projects/{id}/custom_attributes"),
+        project_acts.list_custom_attributes,
+    ),
+    (
+        routes.Route("PUT", "/projects/{id}/custom_attributes/{key}"),
+        project_acts.set_custom_attribute,
+    ),
+    (
+        routes.Route("DELETE", "/projects/{id}/custom_attributes/{key}"),
+        project_acts.delete_custom_attribute,
+    ),
+    (routes.USER_PROJECTS, projects.list_user_projects),
+    (routes.USER_CONTRIBUTED_PROJECTS, projects.list_contributed_projects),
+    (routes.USER_STARRED_PROJECTS, projects.list_starred_projects),
     (routes.GROUPS, groups.list_groups),
     (routes.GROUP, groups.show_group),
     (routes.GROUP_PROJECTS, groups.list_group_projects),
@@ -93,6 +143,8 @@ def route_table() -> RouteTable[Handler]:
         for route, wiki_handler in _WIKI_ROUTES:
             template = routes.API_PREFIX + route.template.replace("{owner}", segment)
             table.append((route.method, template, _for(kind, wiki_handler)))
+    table.append(("GET", "/-/project/{id}/uploads/{secret}/{file_name}", _SHOW_UPLOAD))
+    table.append(("GET", _AVATAR_PATH, avatars.show_avatar))
     for prefix, kind in (("/groups/{full_path}", "group"), ("/{full_path}", "project")):
         show = _for(kind, attachments.show_file)
         table.append(("GET", prefix + "/-/wikis/uploads/{path}", show))
@@ -119,6 +171,9 @@ async def _answer(
         if service.settings.faults.latency_s:
             await asyncio.sleep(service.settings.faults.latency_s)
         response = await _dispatch(service, table, request)
+    except Moved as moved:
+        # tokens in the query are the caller's own, and it knows them already
+        response = web.Response(status=301, text=moved.text, headers=moved.headers)
     except Refusal as refusal:
         response = json_answer(
             refusal.body, status=refusal.status, headers=refusal.headers

@@ -10,7 +10,7 @@ import asyncio
 import mimetypes
 import re
 import secrets
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
 import msgspec
@@ -61,7 +61,7 @@ async def upload(call: Call, kind: OwnerKind) -> web.Response:
         return Change(f"Upload attachment {name}", path, links=links)
 
     await wiki.change(decide, caller.author, branch=branch)
-    await note_activity(call, owner)
+    await note_activity(call, caller, owner)
     default = await asyncio.to_thread(wiki.repository.branch)
     record = AttachmentRecord(
         file_name=name,
@@ -151,6 +151,31 @@ def file_headers(path: str) -> dict[str, str]:
         "X-Content-Type-Options": "nosniff",
         "Cache-Control": "max-age=0, private",
     }
+
+
+async def send_file(call: Call, path: Path) -> web.StreamResponse:
+    """A file from disk, in parts, as whoever uploaded it wants it seen.
+
+    Raises:
+        Refusal: 404 when it is not there any more.
+    """
+    try:
+        size = (await asyncio.to_thread(path.stat)).st_size
+        file = await asyncio.to_thread(path.open, "rb")
+    except OSError:
+        raise unmatched_route() from None
+    with file:
+        etag = weak_etag(str(path), str(size))
+        if call.is_unchanged(etag):
+            return web.Response(status=304, headers={"ETag": etag})
+        response = web.StreamResponse(headers=file_headers(path.name) | {"ETag": etag})
+        response.content_length = size
+        await response.prepare(call.request)
+        if call.request.method != "HEAD":
+            while chunk := await asyncio.to_thread(file.read, CHUNK_BYTES):
+                await response.write(chunk)
+        await response.write_eof()
+        return response
 
 
 async def _send(

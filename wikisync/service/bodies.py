@@ -28,7 +28,7 @@ CHUNK_BYTES = 256 * KIB
 
 
 def read_query(request: web.BaseRequest, limits: Limits) -> dict[str, object]:
-    """The query's fields; a repeated one counts with its last value."""
+    """The query's fields; repeated, the last one counts."""
     return _fields(request.rel_url.raw_query_string.encode(), limits)
 
 
@@ -88,10 +88,21 @@ def _parse_json(content: bytes) -> dict[str, object]:
         raise bad_parameters(["the request body is not valid JSON"]) from None
     if not isinstance(value, dict):
         raise bad_parameters(["the request body is not a JSON object"])
-    for text in value.values():
-        if isinstance(text, str) and "\0" in text:
-            raise malformed()
+    _check_texts(value)
     return value
+
+
+def _check_texts(value: object) -> None:
+    """Refuse a NUL or half a character anywhere in a decoded value."""
+    pending = [value]
+    while pending:
+        match pending.pop():
+            case str() as text:
+                _checked(text)
+            case dict() as inner:
+                pending += [*inner.keys(), *inner.values()]
+            case list() as parts:
+                pending += parts
 
 
 def _fields(content: bytes, limits: Limits) -> dict[str, object]:
@@ -110,12 +121,26 @@ def _fields(content: bytes, limits: Limits) -> dict[str, object]:
         raise bad_parameters(["the request has too many fields"]) from None
     fields: dict[str, object] = {}
     for name, value in pairs:
-        fields[_checked(name)] = _checked(value)
+        put_field(fields, _checked(name), _checked(value))
     return fields
 
 
+def put_field(fields: dict[str, object], name: str, value: object) -> None:
+    """Add a field: ``a[]`` is an array's part, ``a[b]`` a key of a hash."""
+    head, bracket, rest = name.partition("[")
+    if not bracket or not head or not rest.endswith("]"):
+        fields[name] = value
+        return
+    key, held = rest[:-1], fields.get(head)
+    if key:
+        inner = held if isinstance(held, dict) else {}
+        fields[head] = {**inner, key: value}
+    else:
+        fields[head] = [*(held if isinstance(held, list) else []), value]
+
+
 def _checked(text: str) -> str:
-    if "\0" in text:
+    if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text):
         raise malformed()
     return text
 
@@ -139,11 +164,12 @@ async def _read_multipart(
             if part.filename is not None:
                 file = spool / str(len(fields))
                 size = await _spool(part, file, limits.attachment_bytes_max)
-                fields[name] = SentFile(_checked(part.filename), file, size)
+                sent = SentFile(_checked(part.filename), file, size)
+                put_field(fields, name, sent)
             else:
                 text = await _read_part(part, text_bytes_left)
                 text_bytes_left -= len(text)
-                fields[name] = _checked(text.decode())
+                put_field(fields, name, _checked(text.decode()))
     except UnicodeDecodeError:
         raise malformed() from None
     except (ValueError, AssertionError, HttpProcessingError):

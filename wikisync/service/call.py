@@ -9,19 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from aiohttp import web
 
+from wikisync.api.parameters import Endpoint
+from wikisync.api.routes import API_PREFIX
 from wikisync.model import OwnerKind
 from wikisync.service.access import (
+    Act,
     Operation,
     Verdict,
     judge_container,
+    judge_project,
     judge_wiki,
     scope_allows,
 )
 from wikisync.service.answers import (
+    Moved,
+    Refusal,
     dead_token,
     etag_matches,
     forbidden,
@@ -31,7 +37,9 @@ from wikisync.service.answers import (
     unauthorized,
 )
 from wikisync.service.instance import Service, WikiStorage
+from wikisync.service.pagination import Window, read_window
 from wikisync.service.parameters import Parameters
+from wikisync.service.project_tables import moved_project
 from wikisync.service.repository import Author
 from wikisync.service.rows import Group, Project, Token, User
 from wikisync.service.tables import Tables
@@ -40,6 +48,9 @@ Need = Literal["api", "user", "any"]
 """What a token must be good for: the API, reading its own user, or nothing."""
 
 Owner = Project | Group
+
+ID_CHARS_MAX = 19
+"""Longer numbers are no ids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,16 +131,97 @@ class Call:
             raise unauthorized()
         return caller.user, caller.token
 
+    def parameters_with_segments(self, segment: str, name: str = "") -> Parameters:
+        """A typed reader of a segment of the path, under its name in errors."""
+        return Parameters({name or segment: self.segments[segment]})
+
+    def sees_group(self, group: Group, caller: Caller) -> bool:
+        """Whether the caller may know of a group."""
+        standing = group.standing(caller.user)
+        return judge_container(group.visibility, standing) is Verdict.ALLOWED
+
+    def sees_project(self, project: Project, caller: Caller) -> bool:
+        """Whether the caller may know of a project."""
+        standing = project.standing(caller.user)
+        return judge_container(project.visibility, standing) is Verdict.ALLOWED
+
+    def list_values(self, endpoint: Endpoint) -> tuple[Mapping[str, Any], Window]:
+        """What a list is asked for: its typed parameters and its page."""
+        parameters = self.parameters()
+        window = read_window(parameters, self.service.settings.limits)
+        # the reader above has its own text for pages that are none
+        rest = Parameters({**self.raw, "page": None, "per_page": None})
+        values = rest.of(endpoint)
+        parameters.take_problems(rest)
+        parameters.check()
+        return values, window
+
+    async def user(self) -> User:
+        """The user named in the path, by id or username."""
+        named = self.segments["user_id"]
+        records = self.service.records
+        if named.isascii() and named.isdigit() and len(named) < ID_CHARS_MAX:
+            found = await records.ask(Tables.user_by_id, int(named))
+        else:
+            found = await records.ask(Tables.user_named, named)
+        if found is None:
+            raise not_found("User")
+        return found
+
+    async def project_for(
+        self, act: Act, *, is_archived_too: bool = False
+    ) -> tuple[Caller, Project]:
+        """Who calls, and the project named in the path, if it may do this to it."""
+        user, token = await self.signed_in()
+        caller = Caller(user, token)
+        project = await self.project(caller)
+        standing = project.standing(user)
+        verdict = judge_project(
+            project.door, standing, act, is_archived_too=is_archived_too
+        )
+        refuse(verdict, "Project")
+        return caller, project
+
     async def project(self, caller: Caller) -> Project:
-        """The project named in the path, if the caller may know of it."""
+        """The project named in the path, if the caller may know of it.
+
+        Raises:
+            Refusal: 404; 301 or 405 for the path of one that has moved.
+        """
         found = await self.service.records.ask(
             Tables.project, self.segments["id"], caller.user_id
         )
         if found is None:
+            await self._lead_on(caller)
             raise not_found("Project")
         standing = found.standing(caller.user)
         refuse(judge_container(found.visibility, standing), "Project")
+        if found.is_going:
+            raise not_found("Project")
         return found
+
+    async def _lead_on(self, caller: Caller) -> None:
+        """Refuse the old path of a project with its new place."""
+        records = self.service.records
+        old_path = self.segments["id"]
+        project_id = await records.ask(moved_project, old_path)
+        if project_id is None:
+            return
+        found = await records.ask(Tables.project, str(project_id), caller.user_id)
+        assert found is not None, "redirects go with their projects"
+        refuse(
+            judge_container(found.visibility, found.standing(caller.user)), "Project"
+        )
+        if not self.is_reading:
+            text = "Non GET methods are not allowed for moved projects"
+            raise Refusal(405, {"message": text})
+        prefix = f"{API_PREFIX}/projects/"
+        _old, slash, rest = self.request.rel_url.raw_path[len(prefix) :].partition("/")
+        query = self.request.rel_url.raw_query_string
+        raise Moved(
+            f"{self.service.url}{prefix}{project_id}{slash}{rest}"
+            + (f"?{query}" if query else "")
+        )
 
     async def group(self, caller: Caller) -> Group:
         """The group named in the path, if the caller may know of it."""

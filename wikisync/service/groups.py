@@ -6,11 +6,13 @@ from collections.abc import Sequence
 
 from aiohttp import web
 
+from wikisync.api.parameters import Endpoint
 from wikisync.service.access import Verdict, judge_container
 from wikisync.service.answers import json_answer
 from wikisync.service.call import Call, Caller
+from wikisync.service.listing import Base
 from wikisync.service.pagination import paginate, read_window
-from wikisync.service.projects import answer_projects, read_filters
+from wikisync.service.projects import answer_list
 from wikisync.service.rows import Group
 from wikisync.service.tables import Tables
 
@@ -43,14 +45,13 @@ async def list_group_projects(call: Call) -> web.Response:
     """``GET /groups/:id/projects``, with those of subgroups when asked."""
     parameters = call.parameters()
     is_deep = parameters.boolean("include_subgroups")
-    filters = read_filters(parameters, call.service.settings.limits)
     parameters.check()
+    call.list_values(Endpoint.USER_LIST)
     caller = await call.caller()
     group = await call.group(caller)
-    projects = await call.service.records.ask(
-        Tables.projects, caller.user_id, below=group.id, is_deep=is_deep
-    )
-    return answer_projects(call, caller, projects, filters)
+    # the filters are those of a user's list
+    base: Base = "subtree" if is_deep else "group"
+    return await answer_list(call, Endpoint.USER_LIST, base, group.id)
 
 
 def group_view(call: Call, group: Group) -> dict[str, object]:

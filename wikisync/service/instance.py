@@ -6,6 +6,7 @@ No state is kept anywhere else; two services in one process do not meet.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +15,12 @@ from wikisync.service.answers import invalid
 from wikisync.service.editing import Change
 from wikisync.service.pages import PageCache
 from wikisync.service.records import Records
-from wikisync.service.repository import Author, GitRefused, WikiRepository
+from wikisync.service.repository import (
+    DEFAULT_BRANCH,
+    Author,
+    GitRefused,
+    WikiRepository,
+)
 from wikisync.service.settings import Settings
 from wikisync.service.tree import WikiTree
 
@@ -31,6 +37,9 @@ class Service:
         """Where it answers, without a trailing slash; known once it listens."""
         self.pages = PageCache(self.settings.limits.page_cache_bytes_max)
         self._wikis: dict[tuple[OwnerKind, int], WikiStorage] = {}
+        self._codes: dict[int, WikiStorage] = {}
+        self._imports: asyncio.Queue[int] = asyncio.Queue()
+        self._purge_wanted = asyncio.Event()
 
     @property
     def spool(self) -> Path:
@@ -44,6 +53,68 @@ class Service:
             path = self.data / "wikis" / f"{kind}s" / f"{owner_id}.git"
             self._wikis[key] = WikiStorage(WikiRepository(path))
         return self._wikis[key]
+
+    def code(self, project_id: int, first_branch: str = DEFAULT_BRANCH) -> WikiStorage:
+        """A project's own repository; the branch counts when it is made."""
+        if project_id not in self._codes:
+            repository = WikiRepository(self.code_folder(project_id), first_branch)
+            self._codes[project_id] = WikiStorage(repository)
+        return self._codes[project_id]
+
+    def code_folder(self, project_id: int) -> Path:
+        """Where a project's own repository is."""
+        return self.data / "repositories" / f"{project_id}.git"
+
+    def wiki_folder(self, project_id: int) -> Path:
+        """Where a project's wiki is."""
+        return self.data / "wikis" / "projects" / f"{project_id}.git"
+
+    def uploads_folder(self, project_id: int) -> Path:
+        """Where the files sent to a project are."""
+        return self.data / "uploads" / str(project_id)
+
+    def avatar_folder(self, project_id: int) -> Path:
+        """Where a project's picture is."""
+        return self.data / "avatars" / str(project_id)
+
+    def folders_of(self, project_id: int) -> tuple[Path, ...]:
+        """Everything of a project that is not in the records."""
+        return (
+            self.code_folder(project_id),
+            self.wiki_folder(project_id),
+            self.uploads_folder(project_id),
+            self.avatar_folder(project_id),
+        )
+
+    def forget(self, project_id: int) -> None:
+        """Let go of the repositories of a project that is gone."""
+        self._codes.pop(project_id, None)
+        self._wikis.pop(("project", project_id), None)
+
+    def start_import(self, project_id: int) -> None:
+        """Let a project's repository be filled, soon."""
+        self._imports.put_nowait(project_id)
+
+    async def next_import(self) -> int:
+        """The next project whose repository is to be filled."""
+        return await self._imports.get()
+
+    def start_purge(self) -> None:
+        """Let what is due be removed now and not at the next interval."""
+        self._purge_wanted.set()
+
+    async def wait_for_purge(self) -> None:
+        """Wait until a purge is wanted, or its interval is over."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self.settings.deletion.purge_interval_s):
+                await self._purge_wanted.wait()
+        self._purge_wanted.clear()
+
+    async def faults_allow_imports(self) -> None:
+        """Wait while the switch for tests holds imports back."""
+        gate = self.settings.faults.import_gate
+        if gate is not None:
+            await gate.wait()
 
 
 class WikiStorage:

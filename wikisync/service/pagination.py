@@ -79,11 +79,37 @@ def paginate(
 def _address(
     url: str, parameters: Mapping[str, object], per_page: int, page: int
 ) -> str:
-    # a token in the query must not come back in a header that proxies log
-    kept = {
-        name: str(value)
-        for name, value in parameters.items()
-        if name not in {"private_token", "access_token"}
-    }
-    query = urlencode(kept | {"page": str(page), "per_page": str(per_page)})
-    return f"{url}?{query}"
+    own = {"page": str(page), "per_page": str(per_page)}
+    return address(url, {**parameters, **own})
+
+
+def address(url: str, parameters: Mapping[str, object]) -> str:
+    """A list's address with its parameters, as a link leads to it."""
+    pairs: list[tuple[str, str]] = []
+    for name, value in parameters.items():
+        # a token in the query must not come back in a header that proxies log
+        if name in {"private_token", "access_token"}:
+            continue
+        match value:
+            case Mapping():
+                pairs += [(f"{name}[{key}]", str(part)) for key, part in value.items()]
+            case list() | tuple():
+                pairs += [(f"{name}[]", str(part)) for part in value]
+            case _:
+                pairs.append((name, str(value)))
+    return f"{url}?{urlencode(pairs)}"
+
+
+def keyset_headers(
+    ids: Sequence[int],
+    *,
+    url: str,
+    parameters: Mapping[str, object],
+    is_descending: bool,
+) -> dict[str, str]:
+    """The header that leads on from a page of ids, unless it was empty (1.4)."""
+    if not ids:
+        return {}
+    bound = "id_before" if is_descending else "id_after"
+    link = address(url, {**parameters, bound: ids[-1]})
+    return {"Link": f'<{link}>; rel="next"'}

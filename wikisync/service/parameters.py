@@ -9,13 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
 
+from wikisync.api.parameters import (
+    EXCLUSIVE,
+    ONE_OF,
+    Endpoint,
+    Parameter,
+    parameters_of,
+)
 from wikisync.service.answers import bad_parameters
 
 E = TypeVar("E", bound=StrEnum)
+
+INTEGER_MAX = 10**18
+"""No id is longer, and no database takes much longer ones."""
 
 _TRUE = frozenset({"true", "t", "1", "on", "yes", "y"})
 _FALSE = frozenset({"false", "f", "0", "off", "no", "n"})
@@ -83,7 +94,8 @@ class Parameters:
 
     def maybe_boolean(self, name: str) -> bool | None:
         """A yes or no, or None when absent."""
-        if self._raw.get(name) in {None, ""}:
+        value = self._raw.get(name)
+        if value is None or value == "":
             return None
         return self.boolean(name)
 
@@ -92,7 +104,9 @@ class Parameters:
         match self._raw.get(name):
             case None | "":
                 return None
-            case int() as number if not isinstance(number, bool):
+            case int() as number if not isinstance(number, bool) and (
+                abs(number) <= INTEGER_MAX
+            ):
                 return number
             case str() as text if _is_integer(text):
                 return int(text)
@@ -141,9 +155,147 @@ class Parameters:
                 self._invalid(name)
         return None
 
+    def of(self, endpoint: Endpoint) -> dict[str, object]:
+        """Everything that was sent of what the endpoint accepts, typed.
+
+        What was sent as null, or empty where that is no value, is None.
+        """
+        for names in EXCLUSIVE.get(endpoint, ()):
+            if all(self.has(name) for name in names):
+                self._problems.append(f"{', '.join(names)} are mutually exclusive")
+        if endpoint in ONE_OF:
+            self.at_least_one_of(*ONE_OF[endpoint])
+        found: dict[str, object] = {}
+        for name, row in parameters_of(endpoint).items():
+            if name in self._raw:
+                found[name] = self._typed(row)
+            elif row.is_required:
+                self._problems.append(f"{name} is missing")
+        return found
+
+    def _typed(self, row: Parameter) -> object:
+        name = row.name
+        value: object
+        match row.type:
+            case "boolean":
+                value = self.maybe_boolean(name)
+            case "integer":
+                value = self.integer(name)
+            case "string":
+                value = self.text(name)
+            case "datetime":
+                value = self._moment(name)
+            case "date":
+                value = self._day(name)
+            case "integers":
+                value = self._integers(name)
+            case "strings":
+                value = self._texts(name)
+            case "hash":
+                value = self._hash(row)
+            case "file":
+                value = self._file(name)
+        if row.choices and value is not None and str(value) not in row.choices:
+            self.refuse_value(name)
+        if row.is_required and value is None and name in self._raw:
+            self._problems.append(f"{name} is missing")
+        return value
+
+    def _moment(self, name: str) -> str | None:
+        """A point in time as the records write it: UTC, milliseconds."""
+        text = self.text(name)
+        if not text:
+            return None
+        try:
+            moment = datetime.fromisoformat(text)
+            if moment.tzinfo is None:
+                moment = moment.replace(tzinfo=UTC)
+            moment = moment.astimezone(UTC)
+        except (ValueError, OverflowError):
+            self._invalid(name)
+            return None
+        return moment.strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+
+    def _day(self, name: str) -> str | None:
+        text = self.text(name)
+        if not text:
+            return None
+        try:
+            return date.fromisoformat(text[:10]).isoformat()
+        except ValueError:
+            self._invalid(name)
+            return None
+
+    def _parts(self, name: str) -> list[object] | None:
+        """An array, which may also be sent as one text with commas."""
+        match self._raw.get(name):
+            case None:
+                return None
+            case list() as parts:
+                return parts
+            case str() as text:
+                return [part for part in text.split(",") if part.strip()]
+            case int() as number:
+                return [number]
+            case _:
+                self._invalid(name)
+                return None
+
+    def _integers(self, name: str) -> tuple[int, ...] | None:
+        parts = self._parts(name)
+        if parts is None:
+            return None
+        found: list[int] = []
+        for part in parts:
+            number = Parameters({name: part}).integer(name)
+            if number is None:
+                self._invalid(name)
+                return None
+            found.append(number)
+        return tuple(found)
+
+    def _texts(self, name: str) -> tuple[str, ...] | None:
+        parts = self._parts(name)
+        if parts is None:
+            return None
+        if not all(isinstance(part, str) for part in parts):
+            self._invalid(name)
+            return None
+        # the same one twice counts once, and none is blank
+        return tuple(dict.fromkeys(str(p).strip() for p in parts if str(p).strip()))
+
+    def _hash(self, row: Parameter) -> dict[str, object] | None:
+        held = self._raw.get(row.name)
+        if held is None:
+            return None
+        if not isinstance(held, Mapping):
+            self._invalid(row.name)
+            return None
+        inner = Parameters(held)
+        found: dict[str, object] = {}
+        if row.keys:
+            for key in row.keys:
+                if key.name in held:
+                    found[key.name] = inner._typed(key)
+        else:
+            found = {name: inner.text(name) for name in held}
+        for problem in inner._problems:
+            self._problems.append(f"{row.name}[{problem.replace(' ', '] ', 1)}")
+        return found
+
+    def _file(self, name: str) -> SentFile | None:
+        match self._raw.get(name):
+            case SentFile() as file:
+                return file
+            case None | "":
+                return None
+            case _:
+                self._invalid(name)
+                return None
+
     def at_least_one_of(self, *names: str) -> None:
         """Demand one of several parameters."""
-        if not any(self.has(name) for name in names):
+        if not any(name in self._raw for name in names):
             every = ", ".join(names)
             self._problems.append(
                 f"{every} are missing, at least one parameter must be provided"
@@ -152,6 +304,10 @@ class Parameters:
     def refuse_value(self, name: str) -> None:
         """Note a value that is none of the allowed ones."""
         self._problems.append(f"{name} does not have a valid value")
+
+    def take_problems(self, other: Parameters) -> None:
+        """Note what is wrong with parameters that were read elsewhere."""
+        self._problems += other._problems
 
     def check(self) -> None:
         """Refuse the request if anything read so far was wrong."""

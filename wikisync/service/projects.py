@@ -1,202 +1,432 @@
-"""Projects: one, and the list of all that the caller may know of."""
+"""Reading projects: one, the lists of them, and who and what belongs to one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, cast
 
 from aiohttp import web
 
+from wikisync.api.parameters import ADMIN_ORDERS, Endpoint
+from wikisync.service import jobs, project_tables
 from wikisync.service.access import Level, Verdict, judge_container
-from wikisync.service.answers import json_answer
+from wikisync.service.answers import (
+    Refusal,
+    bad_request,
+    forbidden,
+    json_answer,
+    not_found,
+    unauthorized,
+)
 from wikisync.service.call import Call, Caller
-from wikisync.service.pagination import Window, paginate, read_window
-from wikisync.service.parameters import Parameters
-from wikisync.service.rows import Project
-from wikisync.service.settings import Limits
+from wikisync.service.listing import (
+    Base,
+    ProjectQuery,
+    find_project_ids,
+    read_projects,
+)
+from wikisync.service.pagination import (
+    Window,
+    keyset_headers,
+    paginate,
+)
+from wikisync.service.project_views import (
+    Extras,
+    import_view,
+    is_visible,
+    project_group_view,
+    project_view,
+    simple_view,
+    user_view,
+)
+from wikisync.service.rows import Group, Project, User
 from wikisync.service.tables import Tables
 
-_ORDERS: dict[str, Callable[[Project], int | str]] = {
-    "id": lambda project: project.id,
-    "name": lambda project: project.name,
-    "path": lambda project: project.path,
-    "created_at": lambda project: project.created_at,
-    "updated_at": lambda project: project.updated_at,
-    "last_activity_at": lambda project: project.last_activity_at,
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """What a list of projects is narrowed to, and its order and page."""
-
-    window: Window
-    order_by: str
-    is_descending: bool
-    is_simple: bool
-    search: str
-    visibility: str
-    is_archived: bool | None
-    is_membership: bool
-    is_owned: bool
-    level_min: int
-
-
-def read_filters(parameters: Parameters, limits: Limits) -> Filters:
-    """Read the list parameters of the API's section 4.3 that concern wikis."""
-    return Filters(
-        window=read_window(parameters, limits),
-        order_by=parameters.choice("order_by", tuple(_ORDERS), "created_at"),
-        is_descending=parameters.choice("sort", ("asc", "desc"), "desc") == "desc",
-        is_simple=parameters.boolean("simple"),
-        search=(parameters.text("search") or "").lower(),
-        visibility=parameters.choice(
-            "visibility", ("public", "internal", "private"), ""
-        ),
-        is_archived=parameters.maybe_boolean("archived"),
-        is_membership=parameters.boolean("membership"),
-        is_owned=parameters.boolean("owned"),
-        level_min=_level_min(parameters),
-    )
-
-
-async def show_project(call: Call) -> web.Response:
-    """``GET /projects/:id``; open to everyone for a public project."""
-    caller = await call.caller()
-    project = await call.project(caller)
-    return json_answer(project_view(call, caller, project))
+Values = Mapping[str, Any]
 
 
 async def list_projects(call: Call) -> web.Response:
     """``GET /projects``; anonymous callers get public ones in the simple view."""
+    return await answer_list(call, Endpoint.LIST)
+
+
+async def list_user_projects(call: Call) -> web.Response:
+    """``GET /users/:user_id/projects``: those in the user's own namespace."""
+    return await _answer_user_list(call, Endpoint.USER_LIST, "user")
+
+
+async def list_contributed_projects(call: Call) -> web.Response:
+    """``GET /users/:user_id/contributed_projects``."""
+    return await _answer_user_list(call, Endpoint.CONTRIBUTED_LIST, "contributed")
+
+
+async def list_starred_projects(call: Call) -> web.Response:
+    """``GET /users/:user_id/starred_projects``."""
+    return await _answer_user_list(call, Endpoint.STARRED_LIST, "starred")
+
+
+async def list_forks(call: Call) -> web.Response:
+    """``GET /projects/:id/forks``: those that the caller may see."""
+    call.list_values(Endpoint.FORK_LIST)
+    caller = await call.caller()
+    project = await call.project(caller)
+    return await answer_list(call, Endpoint.FORK_LIST, "forks", project.id)
+
+
+async def show_project(call: Call) -> web.Response:
+    """``GET /projects/:id``; open to everyone for a public project."""
     parameters = call.parameters()
-    filters = read_filters(parameters, call.service.settings.limits)
+    values = parameters.of(Endpoint.SHOW)
     parameters.check()
     caller = await call.caller()
-    projects = await call.service.records.ask(Tables.projects, caller.user_id)
-    return answer_projects(call, caller, projects, filters)
+    project = await call.project(caller)
+    return await answer_project(call, caller, project.id, values)
 
 
-def answer_projects(
-    call: Call, caller: Caller, projects: Sequence[Project], filters: Filters
+async def answer_project(
+    call: Call,
+    caller: Caller,
+    project_id: int,
+    values: Values | None = None,
+    *,
+    status: int = 200,
 ) -> web.Response:
-    """One page of the projects that the caller may see and the filters leave."""
-    seen = [project for project in projects if _is_wanted(project, caller, filters)]
-    key = _ORDERS[filters.order_by]
-    seen.sort(
-        key=lambda project: (key(project), project.id),
-        reverse=filters.is_descending,
+    """One project in the single view, as it is now."""
+    values = values or {}
+    if values.get("statistics"):
+        await jobs.measure(call.service, [project_id])
+    records = call.service.records
+    found = await records.ask(read_projects, [project_id], caller.user_id)
+    if not found:
+        raise not_found("Project")
+    extras = await read_extras(call, caller, found, values, is_single=True)
+    body = project_view(call, caller, found[0], extras, is_single=True)
+    return json_answer(body, status=status)
+
+
+async def list_users(call: Call) -> web.Response:
+    """``GET /projects/:id/users``: its members, inherited ones too."""
+    values, caller, project, window = await _part(call, Endpoint.USERS)
+    found = await call.service.records.ask(
+        project_tables.members,
+        project.id,
+        project.namespace.id,
+        str(values.get("search") or ""),
     )
-    part, headers = paginate(
-        seen,
-        filters.window,
-        url=call.service.url + call.request.path,
-        parameters={
-            "order_by": filters.order_by,
-            "sort": "desc" if filters.is_descending else "asc",
-            "simple": str(filters.is_simple).lower(),
-            **call.raw,
-        },
-        counted_rows_max=call.service.settings.limits.counted_rows_max,
-    )
-    view = simple_view if filters.is_simple or caller.user is None else project_view
-    return json_answer(
-        [view(call, caller, project) for project in part], headers=headers
-    )
+    skipped = frozenset(values.get("skip_users") or ())
+    users = [user for user, _level in found if user.id not in skipped]
+    del caller
+    return _answer_part(call, [user_view(call, user) for user in users], window)
 
 
-def simple_view(call: Call, _caller: Caller, project: Project) -> dict[str, object]:
-    """A project as everyone may see it."""
-    url = f"{call.service.url}/{project.full_path}"
-    space = project.namespace
-    groups = "/groups" if space.kind == "group" else ""
-    return {
-        "id": project.id,
-        "description": project.description,
-        "name": project.name,
-        "name_with_namespace": f"{space.name} / {project.name}",
-        "path": project.path,
-        "path_with_namespace": project.full_path,
-        "created_at": project.created_at,
-        "default_branch": None,
-        "tag_list": [],
-        "topics": [],
-        "ssh_url_to_repo": f"git@{_host(call)}:{project.full_path}.git",
-        "http_url_to_repo": f"{url}.git",
-        "web_url": url,
-        "avatar_url": None,
-        "star_count": 0,
-        "last_activity_at": project.last_activity_at,
-        "visibility": project.visibility,
-        "namespace": {
-            "id": space.id,
-            "name": space.name,
-            "path": space.path,
-            "kind": space.kind,
-            "full_path": space.full_path,
-            "parent_id": space.parent_id,
-            "avatar_url": None,
-            "web_url": f"{call.service.url}{groups}/{space.full_path}",
-        },
-    }
-
-
-def project_view(call: Call, caller: Caller, project: Project) -> dict[str, object]:
-    """A project as someone signed in sees it."""
-    body = simple_view(call, caller, project)
-    api = f"{call.service.url}/api/v4/projects/{project.id}"
-    standing = project.standing(caller.user)
-    wiki = project.wiki_access_level
-    body |= {
-        "_links": {"self": api, "events": f"{api}/events", "members": f"{api}/members"},
-        "archived": project.is_archived,
-        "creator_id": project.creator_id,
-        "empty_repo": True,
-        "updated_at": project.updated_at,
-        "wiki_access_level": wiki,
-        "wiki_enabled": wiki == "enabled" or (wiki == "private" and standing.is_member),
-        "shared_with_groups": [],
-    }
-    if caller.user is not None:
-        body["permissions"] = {
-            "project_access": _access(project.project_level),
-            "group_access": _access(project.group_level),
-        }
-        if project.owner_id == caller.user.id:
-            body["owner"] = {
-                "id": caller.user.id,
-                "name": caller.user.name,
-                "created_at": caller.user.created_at,
-            }
-    return body
-
-
-def _is_wanted(project: Project, caller: Caller, filters: Filters) -> bool:
-    standing = project.standing(caller.user)
-    return (
-        judge_container(project.visibility, standing) is Verdict.ALLOWED
-        and filters.visibility in {"", project.visibility}
-        and filters.is_archived in {None, project.is_archived}
-        and (not filters.is_membership or standing.level >= Level.GUEST)
-        and (not filters.is_owned or standing.level >= Level.OWNER)
-        and standing.level >= filters.level_min
-        and any(
-            filters.search in (text or "").lower()
-            for text in (project.path, project.name, project.description)
+async def list_groups(call: Call) -> web.Response:
+    """``GET /projects/:id/groups``: those above it, and shared ones when asked."""
+    values, caller, project, window = await _part(call, Endpoint.GROUPS)
+    records = call.service.records
+    groups = list(
+        await records.ask(
+            project_tables.ancestors, project.namespace.id, caller.user_id
         )
     )
+    if values.get("with_shared"):
+        least = int(values.get("shared_min_access_level") or 0)
+        shares = await records.ask(project_tables.shares, [project.id])
+        ids = [share.group_id for share in shares if share.access_level >= least]
+        shared = await records.ask(project_tables.groups_by_id, ids, caller.user_id)
+        known = {group.id for group in groups}
+        only_visible = bool(values.get("shared_visible_only"))
+        groups += [
+            group
+            for group in shared
+            if group.id not in known and (_sees(group, caller) or not only_visible)
+        ]
+    skipped = frozenset(values.get("skip_groups") or ())
+    wanted = [
+        project_group_view(call, group)
+        for group in groups
+        if group.id not in skipped and _matches(group, values)
+    ]
+    return _answer_part(call, wanted, window)
 
 
-def _level_min(parameters: Parameters) -> int:
-    level = parameters.integer("min_access_level")
-    if level is not None and level not in set(Level):
-        parameters.refuse_value("min_access_level")
-    return level or 0
+async def list_share_locations(call: Call) -> web.Response:
+    """``GET /projects/:id/share_locations``: groups it can still be shared with."""
+    values, caller, project, window = await _part(call, Endpoint.SHARE_LOCATIONS)
+    if caller.user is None:
+        raise unauthorized()
+    standing = project.standing(caller.user)
+    if not (standing.is_admin or standing.level >= Level.MAINTAINER):
+        raise forbidden()
+    records = call.service.records
+    space = project.namespace.id
+    above = await records.ask(project_tables.ancestors, space, caller.user_id)
+    shares = await records.ask(project_tables.shares, [project.id])
+    taken = {group.id for group in above} | {share.group_id for share in shares}
+    groups = await records.ask(Tables.groups, caller.user_id)
+    wanted = [
+        project_group_view(call, group)
+        for group in groups
+        if group.id not in taken and _sees(group, caller) and _matches(group, values)
+    ]
+    return _answer_part(call, wanted, window)
 
 
-def _access(level: int) -> dict[str, int] | None:
-    return {"access_level": level, "notification_level": 3} if level else None
+async def list_starrers(call: Call) -> web.Response:
+    """``GET /projects/:id/starrers``."""
+    values, _caller, project, window = await _part(call, Endpoint.STARRERS)
+    found = await call.service.records.ask(
+        project_tables.starrers, project.id, str(values.get("search") or "")
+    )
+    entries = [
+        {"starred_since": since, "user": user_view(call, user)} for since, user in found
+    ]
+    return _answer_part(call, entries, window)
 
 
-def _host(call: Call) -> str:
-    return call.service.url.partition("://")[2].partition("/")[0].partition(":")[0]
+async def show_languages(call: Call) -> web.Response:
+    """``GET /projects/:id/languages``: percent of the bytes by language."""
+    caller = await call.caller()
+    project = await call.project(caller)
+    found = await call.service.records.ask(project_tables.languages, project.id)
+    return json_answer(found)
+
+
+async def show_import(call: Call) -> web.Response:
+    """``GET /projects/:id/import``: how far a fork or an import is."""
+    caller = await call.caller()
+    project = await call.project(caller)
+    return json_answer(import_view(project, project.standing(caller.user)))
+
+
+async def answer_list(
+    call: Call, endpoint: Endpoint, base: Base = "all", base_id: int = 0
+) -> web.Response:
+    """One page of the projects that the caller may see and the filters leave."""
+    values, window = call.list_values(endpoint)
+    caller = await call.caller()
+    query = read_query(endpoint, values, caller)
+    query = replace(query, base=base, base_id=base_id)
+    service, limits = call.service, call.service.settings.limits
+    is_keyset = values.get("pagination") == "keyset"
+    if is_keyset and query.order_by != "id":
+        raise keyset_refused()
+    if not is_keyset and window.page * window.per_page > limits.offset_rows_max:
+        raise offset_refused(limits.offset_rows_max)
+    if query.order_by in ADMIN_ORDERS:
+        await jobs.measure(service)
+    most = max(limits.counted_rows_max, window.page * window.per_page) + 1
+    ids = await service.records.ask(
+        find_project_ids, query, caller.user, window.per_page if is_keyset else most
+    )
+    shown: Mapping[str, object] = {
+        "page": window.page,
+        "per_page": window.per_page,
+        "order_by": query.order_by,
+        "sort": "desc" if query.is_descending else "asc",
+        "simple": str(bool(values.get("simple"))).lower(),
+        **call.raw,
+    }
+    url = call.service.url + call.request.path
+    part: Sequence[int]
+    if is_keyset:
+        part = ids
+        headers = keyset_headers(
+            ids, url=url, parameters=shown, is_descending=query.is_descending
+        )
+    else:
+        part, headers = paginate(
+            ids,
+            window,
+            url=url,
+            parameters=shown,
+            counted_rows_max=limits.counted_rows_max,
+        )
+    return await _answer_ids(call, caller, part, values, headers)
+
+
+def read_query(endpoint: Endpoint, values: Values, caller: Caller) -> ProjectQuery:
+    """What the typed parameters of a list ask for.
+
+    Raises:
+        Refusal: 400 for filters that do not go together.
+    """
+    order_by = values.get("order_by") or "created_at"
+    search = str(values.get("search") or "").strip()
+    is_admin = caller.user is not None and caller.user.is_admin
+    is_membership = bool(values.get("membership"))
+    if order_by in ADMIN_ORDERS and not is_admin:
+        order_by = "created_at"
+    if order_by == "similarity":
+        is_membership = is_membership or bool(search)
+        order_by = "similarity" if search else "created_at"
+    if (
+        endpoint is Endpoint.LIST
+        and order_by != "updated_at"
+        and (values.get("updated_after") or values.get("updated_before"))
+    ):
+        raise bad_request(
+            "400 Bad request - `updated_at` filter and `updated_at` sorting"
+            " must be paired"
+        )
+    topics = str(values.get("topic") or "").split(",")
+    custom = values.get("custom_attributes") if is_admin else None
+    storage = values.get("repository_storage") if is_admin else None
+    return ProjectQuery(
+        order_by=order_by,
+        is_descending=values.get("sort") != "asc",
+        archived=values.get("archived"),
+        id_after=values.get("id_after"),
+        id_before=values.get("id_before"),
+        is_imported=bool(values.get("imported")) and caller.user is not None,
+        includes_hidden=is_admin and bool(values.get("include_hidden")),
+        includes_going=is_admin and bool(values.get("include_pending_delete")),
+        active_after=values.get("last_activity_after"),
+        active_before=values.get("last_activity_before"),
+        updated_after=values.get("updated_after"),
+        updated_before=values.get("updated_before"),
+        is_membership=is_membership,
+        level_min=int(values.get("min_access_level") or 0) if caller.user else 0,
+        is_owned=bool(values.get("owned")),
+        is_repository_broken=bool(values.get("repository_checksum_failed")),
+        is_wiki_broken=bool(values.get("wiki_checksum_failed")),
+        repository_storage=storage or None,
+        search=search,
+        searches_namespaces=bool(values.get("search_namespaces")),
+        is_starred=bool(values.get("starred")),
+        topic_id=values.get("topic_id"),
+        topics=tuple(topic.strip() for topic in topics if topic.strip()),
+        visibility=values.get("visibility"),
+        has_issues=bool(values.get("with_issues_enabled")),
+        has_merge_requests=bool(values.get("with_merge_requests_enabled")),
+        language=values.get("with_programming_language") or None,
+        custom_attributes={k: str(v) for k, v in (custom or {}).items()},
+    )
+
+
+async def read_extras(
+    call: Call,
+    caller: Caller,
+    projects: Sequence[Project],
+    values: Values,
+    *,
+    is_single: bool = False,
+) -> Extras:
+    """What views need beside the projects, each kind asked for once."""
+    records = call.service.records
+    ids = [project.id for project in projects]
+    shares: dict[int, list[project_tables.Share]] = {}
+    every = await records.ask(project_tables.shares, ids)
+    for share in every:
+        shares.setdefault(share.project_id, []).append(share)
+    visible: frozenset[int] = frozenset()
+    if every:
+        groups = await records.ask(
+            project_tables.groups_by_id,
+            {share.group_id for share in every},
+            caller.user_id,
+        )
+        visible = frozenset(group.id for group in groups if _sees(group, caller))
+    owners: dict[int, User] = {}
+    for owner_id in {project.owner_id for project in projects} - {None}:
+        owner = await records.ask(Tables.user_by_id, cast("int", owner_id))
+        if owner is not None:
+            owners[owner.id] = owner
+    custom = None
+    is_admin = caller.user is not None and caller.user.is_admin
+    if is_admin and values.get("with_custom_attributes"):
+        custom = await records.ask(project_tables.custom_attributes, ids)
+    sources: dict[int, Project] = {}
+    if is_single:
+        wanted = [p.forked_from for p in projects if p.forked_from is not None]
+        found = await records.ask(read_projects, wanted, caller.user_id)
+        sources = {source.id: source for source in found if is_visible(source, caller)}
+    return Extras(
+        shares=shares,
+        visible_groups=visible,
+        owners=owners,
+        custom_attributes=custom,
+        with_statistics=bool(values.get("statistics")),
+        with_license=bool(values.get("license")),
+        sources=sources,
+    )
+
+
+def offset_refused(rows_max: int) -> Refusal:
+    """A page too far into a list (1.3)."""
+    text = (
+        f"Offset pagination has a maximum allowed offset of {rows_max} for requests"
+        " that return objects of type Project. Remaining records can be retrieved"
+        " using keyset pagination."
+    )
+    return Refusal(405, {"error": text})
+
+
+def keyset_refused() -> Refusal:
+    """A walk by id of a list in another order (1.4)."""
+    text = "Keyset pagination is not yet available for this type of request"
+    return Refusal(405, {"error": text})
+
+
+async def _answer_user_list(call: Call, endpoint: Endpoint, base: Base) -> web.Response:
+    call.list_values(endpoint)
+    caller = await call.caller()
+    user = await call.user()
+    is_self = caller.user is not None and (
+        caller.user.is_admin or caller.user.id == user.id
+    )
+    if user.has_private_profile and not is_self:
+        # the same as for someone without projects: it tells nothing
+        return await _answer_ids(call, caller, (), {}, {})
+    return await answer_list(call, endpoint, base, user.id)
+
+
+async def _answer_ids(
+    call: Call,
+    caller: Caller,
+    ids: Sequence[int],
+    values: Values,
+    headers: dict[str, str],
+) -> web.Response:
+    records = call.service.records
+    is_simple = bool(values.get("simple")) or caller.user is None
+    if values.get("statistics") and not is_simple:
+        await jobs.measure(call.service, list(ids))
+    found = await records.ask(read_projects, ids, caller.user_id)
+    if is_simple:
+        bodies = [simple_view(call, caller, project) for project in found]
+    else:
+        extras = await read_extras(call, caller, found, values)
+        bodies = [project_view(call, caller, project, extras) for project in found]
+    return json_answer(bodies, headers=headers)
+
+
+async def _part(
+    call: Call, endpoint: Endpoint
+) -> tuple[Values, Caller, Project, Window]:
+    """Parameters, caller and project of a list of what belongs to a project."""
+    values, window = call.list_values(endpoint)
+    caller = await call.caller()
+    return values, caller, await call.project(caller), window
+
+
+def _answer_part(call: Call, rows: Sequence[object], window: Window) -> web.Response:
+    limits = call.service.settings.limits
+    part, headers = paginate(
+        rows,
+        window,
+        url=call.service.url + call.request.path,
+        parameters=call.raw,
+        counted_rows_max=limits.counted_rows_max,
+    )
+    return json_answer(part, headers=headers)
+
+
+def _sees(group: Group, caller: Caller) -> bool:
+    standing = group.standing(caller.user)
+    return judge_container(group.visibility, standing) is Verdict.ALLOWED
+
+
+def _matches(group: Group, values: Values) -> bool:
+    search = str(values.get("search") or "").lower()
+    return search in group.name.lower() or search in group.full_path.lower()

@@ -7,6 +7,7 @@ service (service-behaviour.md 5.8).  Loaded with the first page that is rendered
 from __future__ import annotations
 
 import posixpath
+from functools import lru_cache
 from urllib.parse import quote
 
 import msgspec
@@ -93,3 +94,11 @@ def included_text(
     if len(content) > INCLUDED_BYTES_MAX or b"\0" in content:
         return None
     return decode_text(content, INCLUDED_BYTES_MAX)[0]
+
+
+@lru_cache(maxsize=1024)
+def render_description(description: str) -> str:
+    """A project's description as HTML; it has no wiki that its links lead into."""
+    page = Page(Slug("description"), Format.MARKDOWN, description, "")
+    parsed = parse_page(page, MarkupOptions(math="source"))
+    return finish_page(parsed, LinkIndex((), ()), ServiceUrls("")).html

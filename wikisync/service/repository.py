@@ -7,6 +7,7 @@ whole even if a caller stopped waiting for it.  One ``Change`` is one commit.
 from __future__ import annotations
 
 import os
+import shutil
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -58,8 +59,9 @@ class GitRefused(Exception):
 class WikiRepository:
     """A bare repository that comes into being with its first commit."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, first_branch: str = DEFAULT_BRANCH) -> None:
         self.path = path
+        self._first_branch = first_branch
         self._lock = threading.RLock()
         self._opened: pygit2.Repository | None = None
         self._tree: WikiTree | None = None
@@ -111,9 +113,62 @@ class WikiRepository:
         with self._lock:
             repository = self._open()
             if repository is None:
-                return DEFAULT_BRANCH
+                return self._first_branch
             target = str(repository.lookup_reference("HEAD").target)
             return target.removeprefix("refs/heads/")
+
+    def has_branch(self, branch: str) -> bool:
+        """Whether there is a branch of that name."""
+        with self._lock:
+            repository = self._open()
+            if repository is None:
+                return False
+            return f"refs/heads/{branch}" in repository.references
+
+    def show_branch(self, branch: str) -> None:
+        """Make a branch that is there the one whose files are shown."""
+        with self._lock:
+            repository = self._open()
+            assert repository is not None, "a branch without a repository"
+            repository.set_head(f"refs/heads/{branch}")
+
+    def count_commits(self) -> int:
+        """Commits on the default branch."""
+        with self._lock:
+            repository = self._open()
+            tip = None if repository is None else _tip(repository, self.branch())
+            if repository is None or tip is None:
+                return 0
+            return sum(1 for _commit in repository.walk(pygit2.Oid(hex=tip)))
+
+    def sizes(self, blobs: list[bytes]) -> list[int]:
+        """The number of bytes of many files, in the same order."""
+        return [len(content) for content in self.read_many(blobs)]
+
+    def fill_from(self, address: str, branch: str | None = None) -> None:
+        """Become a copy of another repository: one branch, or all and the tags.
+
+        Made beside and renamed, so that a crash leaves no half copy.
+
+        Args:
+            address: a folder, or an address that git can fetch from.
+            branch: the only one wanted; it becomes the default branch.
+
+        Raises:
+            GitRefused: it cannot be read.
+        """
+        fresh = self.path.with_name(f"{self.path.name}.{os.getpid()}.copy")
+        shutil.rmtree(fresh, ignore_errors=True)
+        fresh.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            _copy(address, fresh, branch)
+        except (pygit2.GitError, ValueError, KeyError, OSError) as error:
+            shutil.rmtree(fresh, ignore_errors=True)
+            raise GitRefused(str(error)) from error
+        with self._lock:
+            self._opened = self._tree = self._root = None
+            shutil.rmtree(self.path, ignore_errors=True)
+            fresh.rename(self.path)
 
     def store_file(self, source: Path) -> bytes:
         """Put a file's bytes into the object store without reading them whole.
@@ -122,7 +177,7 @@ class WikiRepository:
             The raw object id, to be linked by a later change.
         """
         with self._lock:
-            repository = self._open() or self._create()
+            repository = self._open() or self.create()
             return bytes(repository.create_blob_fromdisk(str(source)).raw)
 
     def store_files(self, files: Mapping[str, Path]) -> dict[str, RepositoryFile]:
@@ -135,7 +190,7 @@ class WikiRepository:
             Each path with its blob, to be linked by a later change.
         """
         with self._lock:
-            repository = self._open() or self._create()
+            repository = self._open() or self.create()
             stored: dict[str, RepositoryFile] = {}
             write_blob_pack(
                 self.path / "objects", self._unknown(repository, files, stored)
@@ -160,7 +215,7 @@ class WikiRepository:
                 (file.path, file.blob) for file in files
             }:
                 return
-            repository = self._open() or self._create()
+            repository = self._open() or self.create()
             edits = {file.path: file for file in files}
             tree = _edit_tree(repository, None, edits)
             tree = tree or repository.TreeBuilder().write().raw
@@ -189,7 +244,7 @@ class WikiRepository:
         """
         with self._lock:
             change = decide(self.tree())
-            repository = self._open() or self._create()
+            repository = self._open() or self.create()
             _commit(repository, change, author, branch or self.branch())
             return self.tree()
 
@@ -218,15 +273,30 @@ class WikiRepository:
             )
         return self._opened
 
-    def _create(self) -> pygit2.Repository:
+    def create(self) -> pygit2.Repository:
+        """Make the repository, with nothing in it."""
         # made beside and renamed, so that a crash leaves no half repository
         self.path.parent.mkdir(parents=True, exist_ok=True)
         fresh = self.path.with_name(f"{self.path.name}.{os.getpid()}.new")
-        pygit2.init_repository(str(fresh), bare=True, initial_head=DEFAULT_BRANCH)
+        pygit2.init_repository(str(fresh), bare=True, initial_head=self._first_branch)
         fresh.rename(self.path)
         opened = self._open()
         assert opened is not None
         return opened
+
+
+def _copy(address: str, fresh: Path, branch: str | None) -> None:
+    repository = pygit2.init_repository(str(fresh), bare=True)
+    remote = repository.remotes.create_anonymous(address)
+    wanted = f"refs/heads/{branch}" if branch else "refs/heads/*"
+    tags = [] if branch else ["+refs/tags/*:refs/tags/*"]
+    # an empty repository has nothing to ask for
+    heads = {head.name: head.symref_target for head in remote.list_heads()}
+    if heads:
+        remote.fetch([f"+{wanted}:{wanted}", *tags])
+    shown = wanted if branch else heads.get("HEAD") or f"refs/heads/{DEFAULT_BRANCH}"
+    repository.set_head(shown)
+    repository.free()
 
 
 def _tip(repository: pygit2.Repository, branch: str) -> str | None:

@@ -6,8 +6,11 @@ No SQL here and no connection; ``tables`` asks, these hold the answers.
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from wikisync.service.access import FeatureLevel, Level, Standing, Visibility, WikiDoor
 
@@ -23,6 +26,13 @@ class User:
     is_admin: bool
     is_blocked: bool
     created_at: str
+    has_private_profile: bool = False
+    projects_limit: int = 100_000
+
+    @property
+    def state(self) -> str:
+        """The API's word for whether the user may sign in."""
+        return "blocked" if self.is_blocked else "active"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +62,34 @@ class Namespace:
     path: str
     full_path: str
     parent_id: int | None
+    visibility: Visibility = "public"
+    user_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What a project takes on disk, in bytes, and its commits."""
+
+    commit_count: int = 0
+    repository_size: int = 0
+    wiki_size: int = 0
+    uploads_size: int = 0
+
+    @property
+    def storage_size(self) -> int:
+        """Everything together."""
+        return self.repository_size + self.wiki_size + self.uploads_size
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """Where a project's repository came from, and how far that is."""
+
+    status: str
+    type: str | None
+    url: str | None
+    branch: str | None
+    error: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +113,30 @@ class Project:
     """The user whose namespace it is in; None in a group."""
     project_level: int
     group_level: int
+    shared_level: int
+    """By way of a group that the project is shared with."""
+    issues_access_level: FeatureLevel
+    merge_requests_access_level: FeatureLevel
+    is_going: bool
+    """Whether it is being removed."""
+    marked_on: str | None
+    """The day it was marked for deletion."""
+    forked_from: int | None
+    repository_storage: str
+    default_branch: str | None
+    """None while the repository is empty."""
+    readme: str | None
+    license: str | None
+    license_key: str | None
+    avatar: str | None
+    origin: Import
+    runners_token: str
+    statistics: Statistics
+    star_count: int
+    forks_count: int
+    topics: tuple[str, ...]
+    attributes: Mapping[str, object]
+    """Attributes of ``api.parameters`` that were ever set and have no field."""
 
     @property
     def door(self) -> WikiDoor:
@@ -85,7 +147,7 @@ class Project:
         """What the user that asked for this record is to it."""
         if user is None:
             return Standing()
-        level = max(self.project_level, self.group_level)
+        level = max(self.project_level, self.group_level, self.shared_level)
         if self.owner_id == user.id:
             level = Level.OWNER
         return Standing(is_signed_in=True, is_admin=user.is_admin, level=level)
@@ -134,6 +196,8 @@ def user_from_row(row: sqlite3.Row) -> User:
         is_admin=bool(row["is_admin"]),
         is_blocked=bool(row["is_blocked"]),
         created_at=row["created_at"],
+        has_private_profile=bool(row["has_private_profile"]),
+        projects_limit=row["projects_limit"],
     )
 
 
@@ -172,10 +236,42 @@ def project_from_row(row: sqlite3.Row) -> Project:
             path=row["namespace_path"],
             full_path=row["namespace_full_path"],
             parent_id=row["namespace_parent_id"],
+            visibility=row["namespace_visibility"],
+            user_id=row["owner_id"],
         ),
         owner_id=row["owner_id"],
         project_level=row["project_level"],
         group_level=row["group_level"],
+        shared_level=row["shared_level"],
+        issues_access_level=row["issues_access_level"],
+        merge_requests_access_level=row["merge_requests_access_level"],
+        is_going=bool(row["is_going"]),
+        marked_on=row["marked_on"],
+        forked_from=row["forked_from"],
+        repository_storage=row["repository_storage"],
+        default_branch=row["default_branch"],
+        readme=row["readme"],
+        license=row["license"],
+        license_key=row["license_key"],
+        avatar=row["avatar"],
+        origin=Import(
+            status=row["import_status"],
+            type=row["import_type"],
+            url=row["import_url"],
+            branch=row["import_branch"],
+            error=row["import_error"],
+        ),
+        runners_token=row["runners_token"],
+        statistics=Statistics(
+            commit_count=row["commit_count"],
+            repository_size=row["repository_size"],
+            wiki_size=row["wiki_size"],
+            uploads_size=row["uploads_size"],
+        ),
+        star_count=row["star_count"],
+        forks_count=row["forks_count"],
+        topics=tuple(msgspec.json.decode(row["topics"], type=list[str])),
+        attributes=msgspec.json.decode(row["attributes"], type=dict[str, object]),
     )
 
 

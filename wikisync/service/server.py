@@ -18,6 +18,7 @@ from aiohttp import web
 from wikisync.errors import ServiceError
 from wikisync.service.app import make_app
 from wikisync.service.instance import Service
+from wikisync.service.jobs import running_jobs
 from wikisync.service.loading import LoadedFolder, load_folder
 from wikisync.service.records import Records
 from wikisync.service.settings import Settings
@@ -112,7 +113,8 @@ async def running_service(
             await runner.setup()
             try:
                 await _listen(runner, service, host, port)
-                yield RunningService(service, first_token)
+                async with running_jobs(service):
+                    yield RunningService(service, first_token)
             finally:
                 await runner.cleanup()
         finally:

@@ -7,6 +7,7 @@ one request sees one set.  Limits are those of the real service
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 
 KIB = 1024
@@ -38,6 +39,10 @@ class Limits:
     per_page_max: int = 100
     counted_rows_max: int = 10_000
     """Lists longer than this carry no totals."""
+    offset_rows_max: int = 50_000
+    """How far into a list of projects pages lead; beyond, one walks by id."""
+    avatar_bytes_max: int = 200 * KIB
+    description_chars_max: int = 2000
     gzip_bytes_min: int = 1 * KIB
     gzip_loopback_bytes_max: int = 1 * MIB
     """Larger bodies are not compressed for this machine itself, where it costs
@@ -59,6 +64,26 @@ class Profile:
 
 
 @dataclass(frozen=True, slots=True)
+class Deletion:
+    """How projects are deleted."""
+
+    is_delayed: bool = True
+    """Mark them first, and remove them days later."""
+    delay_days: int = 7
+    purge_interval_s: float = 3600.0
+    """How often the marked ones are looked through."""
+
+
+@dataclass(frozen=True, slots=True)
+class Imports:
+    """Which repositories a project may be made from."""
+
+    schemes: frozenset[str] = frozenset()
+    """Kinds of addresses fetched for ``import_url``, such as ``https``.  None
+    unless allowed: the service would ask for addresses that callers name."""
+
+
+@dataclass(frozen=True, slots=True)
 class Faults:
     """Troubles to make on purpose; all off in normal service."""
 
@@ -67,6 +92,8 @@ class Faults:
     its git storage fails (service-behaviour.md 5.11)."""
     latency_s: float = 0.0
     """Wait this long before each answer."""
+    import_gate: asyncio.Event | None = None
+    """Forks and imports stay ``started`` until it is set."""
     files_need_session: bool = False
     """Send the file route's callers to the sign-in page, whatever their token,
     as the real service does (service-behaviour.md 6.2)."""
@@ -79,3 +106,5 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
     profile: Profile = field(default_factory=Profile)
     faults: Faults = field(default_factory=Faults)
+    deletion: Deletion = field(default_factory=Deletion)
+    imports: Imports = field(default_factory=Imports)

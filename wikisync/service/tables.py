@@ -4,6 +4,8 @@ Synchronous, and belongs to the thread that made it; ``records`` is that thread.
 Tokens are kept as SHA-256 digests only: a lost one cannot be read back.
 """
 
+# ruff: noqa: S608 - every text in a query is our own; values are bound
+
 from __future__ import annotations
 
 import hashlib
@@ -16,6 +18,7 @@ from pathlib import Path
 from typing import Literal, cast
 
 from wikisync.errors import ServiceError
+from wikisync.service.migrations import SCHEMA_VERSION, fold_search, migrate
 from wikisync.service.rows import (
     Group,
     Project,
@@ -27,50 +30,13 @@ from wikisync.service.rows import (
     user_from_row,
 )
 
-SCHEMA_VERSION = 1
 TOKEN_PREFIX = "glpat-"  # noqa: S105 - the public prefix, not a token
 RESERVED = frozenset({"-", "api", "groups", "users"})
 """First parts of paths that are the service's own routes."""
 
-_SCHEMA = """
-CREATE TABLE user (
-    id INTEGER PRIMARY KEY, username TEXT NOT NULL UNIQUE COLLATE NOCASE,
-    name TEXT NOT NULL, email TEXT NOT NULL, is_admin INTEGER NOT NULL DEFAULT 0,
-    is_blocked INTEGER NOT NULL DEFAULT 0, created_at TEXT NOT NULL
-) STRICT;
-CREATE TABLE token (
-    id INTEGER PRIMARY KEY, user_id INTEGER NOT NULL REFERENCES user,
-    name TEXT NOT NULL, digest TEXT NOT NULL UNIQUE, scopes TEXT NOT NULL,
-    created_at TEXT NOT NULL, expires_on TEXT, is_revoked INTEGER NOT NULL DEFAULT 0
-) STRICT;
-CREATE TABLE namespace (
-    id INTEGER PRIMARY KEY, kind TEXT NOT NULL, parent_id INTEGER REFERENCES namespace,
-    user_id INTEGER REFERENCES user, path TEXT NOT NULL,
-    full_path TEXT NOT NULL UNIQUE COLLATE NOCASE, name TEXT NOT NULL,
-    description TEXT NOT NULL DEFAULT '', visibility TEXT NOT NULL,
-    wiki_access_level TEXT NOT NULL DEFAULT 'enabled', created_at TEXT NOT NULL
-) STRICT;
-CREATE INDEX namespace_parent ON namespace (parent_id);
-CREATE TABLE project (
-    id INTEGER PRIMARY KEY, namespace_id INTEGER NOT NULL REFERENCES namespace,
-    path TEXT NOT NULL, full_path TEXT NOT NULL UNIQUE COLLATE NOCASE,
-    name TEXT NOT NULL, description TEXT, visibility TEXT NOT NULL,
-    wiki_access_level TEXT NOT NULL DEFAULT 'enabled',
-    is_archived INTEGER NOT NULL DEFAULT 0,
-    creator_id INTEGER NOT NULL REFERENCES user, created_at TEXT NOT NULL,
-    updated_at TEXT NOT NULL, last_activity_at TEXT NOT NULL
-) STRICT;
-CREATE INDEX project_namespace ON project (namespace_id);
-CREATE TABLE membership (
-    user_id INTEGER NOT NULL REFERENCES user, kind TEXT NOT NULL,
-    target_id INTEGER NOT NULL, access_level INTEGER NOT NULL, expires_on TEXT,
-    PRIMARY KEY (user_id, kind, target_id)
-) STRICT;
-"""
-
 # Levels of one user everywhere: memberships in groups are inherited downwards,
 # knowledge of a group upwards.  Every query about rights starts with these.
-_LEVELS = """
+LEVELS = """
 WITH RECURSIVE
 held (id, level) AS (
     SELECT target_id, access_level FROM membership
@@ -85,6 +51,11 @@ direct (id, level) AS (
     WHERE user_id = :user AND kind = 'project'
       AND (expires_on IS NULL OR expires_on > :today)
 ),
+shared (id, level) AS (
+    SELECT s.project_id, max(min(s.access_level, g.level))
+    FROM share s JOIN group_level g ON g.id = s.group_id
+    WHERE s.expires_on IS NULL OR s.expires_on > :today GROUP BY s.project_id
+),
 seen (id) AS (
     SELECT id FROM held
     UNION
@@ -95,16 +66,24 @@ seen (id) AS (
 )
 """
 
-_PROJECTS = """
+PROJECTS = """
 SELECT p.*, n.kind AS namespace_kind, n.name AS namespace_name,
     n.path AS namespace_path, n.full_path AS namespace_full_path,
     n.parent_id AS namespace_parent_id, n.user_id AS owner_id,
-    coalesce(d.level, 0) AS project_level, coalesce(g.level, 0) AS group_level
+    n.visibility AS namespace_visibility,
+    coalesce(d.level, 0) AS project_level, coalesce(g.level, 0) AS group_level,
+    coalesce(h.level, 0) AS shared_level,
+    (SELECT count(*) FROM star s WHERE s.project_id = p.id) AS star_count,
+    (SELECT count(*) FROM project f WHERE f.forked_from = p.id) AS forks_count,
+    (SELECT json_group_array(name) FROM (
+        SELECT t.name FROM project_topic pt JOIN topic t ON t.id = pt.topic_id
+        WHERE pt.project_id = p.id ORDER BY pt.position)) AS topics
 FROM project p JOIN namespace n ON n.id = p.namespace_id
 LEFT JOIN direct d ON d.id = p.id LEFT JOIN group_level g ON g.id = n.id
+LEFT JOIN shared h ON h.id = p.id
 """
 
-_GROUPS = """
+GROUPS = """
 SELECT n.*, coalesce(g.level, 0) AS level, n.id IN (SELECT id FROM seen) AS is_seen
 FROM namespace n LEFT JOIN group_level g ON g.id = n.id
 """
@@ -114,21 +93,24 @@ class Tables:
     """All SQL.  Belongs to the thread that made it."""
 
     def __init__(self, path: Path, now: Callable[[], datetime]) -> None:
-        self._now = now
-        self._db = sqlite3.connect(path, isolation_level=None)
-        self._db.row_factory = sqlite3.Row
+        self.now = now
+        """The clock."""
+        self.db = sqlite3.connect(path, isolation_level=None)
+        """For the questions in other modules of the records."""
+        self.db.row_factory = sqlite3.Row
+        self.db.create_function("fold_search", 3, fold_search, deterministic=True)
         for pragma in (
             "journal_mode = WAL",
             "synchronous = NORMAL",
             "foreign_keys = ON",
             "busy_timeout = 5000",
         ):
-            self._db.execute(f"PRAGMA {pragma}")
+            self.db.execute(f"PRAGMA {pragma}")
         self._create(path)
 
     def close(self) -> None:
         """Close the connection."""
-        self._db.close()
+        self.db.close()
 
     # people
 
@@ -144,9 +126,9 @@ class Tables:
         if (known := self.user_named(username)) is not None:
             return known
         self._check_free(username)
-        stamp = self._stamp()
-        with self._transaction():
-            cursor = self._db.execute(
+        stamp = self.stamp()
+        with self.transaction():
+            cursor = self.db.execute(
                 "INSERT INTO user (username, name, email, is_admin, created_at)"
                 " VALUES (?, ?, ?, ?, ?)",
                 (
@@ -157,7 +139,7 @@ class Tables:
                     stamp,
                 ),
             )
-            self._db.execute(
+            self.db.execute(
                 "INSERT INTO namespace"
                 " (kind, user_id, path, full_path, name, visibility, created_at)"
                 " VALUES ('user', ?, ?, ?, ?, 'public', ?)",
@@ -169,23 +151,23 @@ class Tables:
 
     def user_named(self, username: str) -> User | None:
         """The user of that name, whatever its case."""
-        row = self._one("SELECT * FROM user WHERE username = ?", (username,))
+        row = self.one("SELECT * FROM user WHERE username = ?", (username,))
         return None if row is None else user_from_row(row)
 
     def user_by_id(self, user_id: int) -> User | None:
         """The user with that id."""
-        row = self._one("SELECT * FROM user WHERE id = ?", (user_id,))
+        row = self.one("SELECT * FROM user WHERE id = ?", (user_id,))
         return None if row is None else user_from_row(row)
 
     def set_blocked(self, user_id: int, *, is_blocked: bool = True) -> None:
         """Shut a user out, or let it in again."""
-        self._db.execute(
+        self.db.execute(
             "UPDATE user SET is_blocked = ? WHERE id = ?", (int(is_blocked), user_id)
         )
 
     def count_users(self) -> int:
         """How many users there are."""
-        row = self._one("SELECT count(*) AS users FROM user", ())
+        row = self.one("SELECT count(*) AS users FROM user", ())
         assert row is not None
         return int(row["users"])
 
@@ -199,7 +181,7 @@ class Tables:
     ) -> str:
         """Make a token and give its secret, for the only time."""
         secret = TOKEN_PREFIX + secrets.token_urlsafe(20)
-        self._db.execute(
+        self.db.execute(
             "INSERT INTO token (user_id, name, digest, scopes, created_at, expires_on)"
             " VALUES (?, ?, ?, ?, ?, ?)",
             (
@@ -207,7 +189,7 @@ class Tables:
                 name,
                 digest_of_token(secret),
                 " ".join(scopes),
-                self._stamp(),
+                self.stamp(),
                 expires_on,
             ),
         )
@@ -215,14 +197,14 @@ class Tables:
 
     def revoke_token(self, secret: str) -> None:
         """End a token's life."""
-        self._db.execute(
+        self.db.execute(
             "UPDATE token SET is_revoked = 1 WHERE digest = ?",
             (digest_of_token(secret),),
         )
 
     def token_and_user(self, secret: str) -> tuple[Token, User] | None:
         """Who a secret stands for, dead or alive; None for an unknown one."""
-        row = self._one(
+        row = self.one(
             "SELECT * FROM token WHERE digest = ?", (digest_of_token(secret),)
         )
         if row is None:
@@ -249,7 +231,7 @@ class Tables:
         """
         parent_path, _, path = full_path.rpartition("/")
         parent = self._parent_id(parent_path, visibility) if parent_path else None
-        row = self._one(
+        row = self.one(
             "SELECT id, kind FROM namespace WHERE full_path = ?", (full_path,)
         )
         if row is not None and row["kind"] != "group":
@@ -265,7 +247,7 @@ class Tables:
         }
         if row is None:
             self._check_free(full_path)
-            cursor = self._db.execute(
+            cursor = self.db.execute(
                 "INSERT INTO namespace (kind, parent_id, path, full_path, name,"
                 " description, visibility, wiki_access_level, created_at)"
                 " VALUES ('group', :parent, :path, :full_path, :name,"
@@ -275,13 +257,13 @@ class Tables:
                     "parent": parent,
                     "path": path,
                     "full_path": full_path,
-                    "now": self._stamp(),
+                    "now": self.stamp(),
                 },
             )
             assert cursor.lastrowid is not None
             return cursor.lastrowid
         if update:
-            self._db.execute(
+            self.db.execute(
                 "UPDATE namespace SET name = :name, description = :description,"
                 " visibility = :visibility, wiki_access_level = :wiki WHERE id = :id",
                 values | {"id": row["id"]},
@@ -308,23 +290,24 @@ class Tables:
                 hint=f"name it with one, as in docs/{full_path}",
             )
         namespace_id = self._parent_id(namespace_path, visibility, any_kind=True)
-        row = self._one("SELECT id FROM project WHERE full_path = ?", (full_path,))
+        row = self.one("SELECT id FROM project WHERE full_path = ?", (full_path,))
         values = {
             "name": name or path,
             "description": description,
             "visibility": visibility,
             "wiki": wiki_access_level,
             "archived": int(is_archived),
-            "now": self._stamp(),
+            "now": self.stamp(),
         }
         if row is None:
             self._check_free(full_path)
-            cursor = self._db.execute(
-                "INSERT INTO project (namespace_id, path, full_path, name,"
+            cursor = self.db.execute(
+                "INSERT INTO project (id, namespace_id, path, full_path, name,"
                 " description, visibility, wiki_access_level, is_archived,"
                 " creator_id, created_at, updated_at, last_activity_at)"
-                " VALUES (:namespace, :path, :full_path, :name, :description,"
-                " :visibility, :wiki, :archived, :creator, :now, :now, :now)",
+                f" VALUES ({NEW_PROJECT_ID}, :namespace, :path, :full_path, :name,"
+                " :description, :visibility, :wiki, :archived, :creator, :now,"
+                " :now, :now)",
                 values
                 | {
                     "namespace": namespace_id,
@@ -336,7 +319,7 @@ class Tables:
             assert cursor.lastrowid is not None
             return cursor.lastrowid
         if update:
-            self._db.execute(
+            self.db.execute(
                 "UPDATE project SET name = :name, description = :description,"
                 " visibility = :visibility, wiki_access_level = :wiki,"
                 " is_archived = :archived, updated_at = :now WHERE id = :id",
@@ -354,7 +337,7 @@ class Tables:
         expires_on: str | None = None,
     ) -> None:
         """Make a user a member, or change its level."""
-        self._db.execute(
+        self.db.execute(
             "INSERT INTO membership (user_id, kind, target_id, access_level,"
             " expires_on) VALUES (?, ?, ?, ?, ?)"
             " ON CONFLICT DO UPDATE SET access_level = excluded.access_level,"
@@ -364,70 +347,57 @@ class Tables:
 
     def touch_project(self, project_id: int) -> None:
         """Note activity in a project."""
-        self._db.execute(
+        self.db.execute(
             "UPDATE project SET last_activity_at = ? WHERE id = ?",
-            (self._stamp(), project_id),
+            (self.stamp(), project_id),
         )
 
     def project(self, id_or_path: str, user_id: int | None) -> Project | None:
         """A project by number or full path, with the user's levels in it."""
-        found = self._containers(_PROJECTS + "WHERE {}", "p", id_or_path, user_id)
+        found = self._containers(PROJECTS + "WHERE {}", "p", id_or_path, user_id)
         return None if found is None else project_from_row(found)
 
     def group(self, id_or_path: str, user_id: int | None) -> Group | None:
         """A group by number or full path, with the user's level in it."""
         found = self._containers(
-            _GROUPS + "WHERE n.kind = 'group' AND {}", "n", id_or_path, user_id
+            GROUPS + "WHERE n.kind = 'group' AND {}", "n", id_or_path, user_id
         )
         return None if found is None else group_from_row(found)
-
-    def projects(
-        self, user_id: int | None, *, below: int | None = None, is_deep: bool = True
-    ) -> tuple[Project, ...]:
-        """Every project, or those of a group, by id; rights are not applied."""
-        where, values = "", self._who(user_id)
-        if below is not None:
-            values["group"] = below
-            where = "WHERE p.namespace_id = :group"
-            if is_deep:
-                where = f"WHERE p.namespace_id IN ({_SUBTREE})"
-        rows = self._db.execute(f"{_LEVELS} {_PROJECTS} {where} ORDER BY p.id", values)
-        return tuple(project_from_row(row) for row in rows)
 
     def groups(
         self, user_id: int | None, *, below: int | None = None, is_deep: bool = True
     ) -> tuple[Group, ...]:
         """Every group, or those below one, by full path; rights not applied."""
-        where, values = "WHERE n.kind = 'group'", self._who(user_id)
+        where, values = "WHERE n.kind = 'group'", self.who(user_id)
         if below is not None:
             values["group"] = below
             where += " AND n.parent_id = :group"
             if is_deep:
-                where = f"WHERE n.id IN ({_SUBTREE}) AND n.id <> :group"
-        rows = self._db.execute(
-            f"{_LEVELS} {_GROUPS} {where} ORDER BY n.full_path", values
+                where = f"WHERE n.id IN ({SUBTREE}) AND n.id <> :group"
+        rows = self.db.execute(
+            f"{LEVELS} {GROUPS} {where} ORDER BY n.full_path", values
         )
         return tuple(group_from_row(row) for row in rows)
 
     # inner parts
 
     def _create(self, path: Path) -> None:
-        found = int(self._db.execute("PRAGMA user_version").fetchone()[0])
+        found = int(self.db.execute("PRAGMA user_version").fetchone()[0])
         if found > SCHEMA_VERSION:
             raise ServiceError(
                 f"{path} was written by a newer wikisync (records version {found})",
                 hint="upgrade wikisync, or choose another --data folder",
             )
-        if found == 0:
-            with self._transaction():
-                for statement in _SCHEMA.split(";"):
-                    self._db.execute(statement)
-                self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        if found < SCHEMA_VERSION:
+            with self.transaction():
+                # another process may have done it while this one waited
+                found = int(self.db.execute("PRAGMA user_version").fetchone()[0])
+                migrate(self.db, found)
 
     def _containers(
         self, query: str, table: str, id_or_path: str, user_id: int | None
     ) -> sqlite3.Row | None:
-        values = self._who(user_id)
+        values = self.who(user_id)
         # a path may be all digits only as a part of a longer one, so a bare
         # number is always an id
         column = "full_path"
@@ -436,13 +406,13 @@ class Tables:
             column, key = "id", min(int(id_or_path), 2**63 - 1)
         values["key"] = key
         condition = f"{table}.{column} = :key"
-        row = self._db.execute(f"{_LEVELS} {query.format(condition)}", values)
+        row = self.db.execute(f"{LEVELS} {query.format(condition)}", values)
         return cast("sqlite3.Row | None", row.fetchone())
 
     def _parent_id(
         self, full_path: str, visibility: str, *, any_kind: bool = False
     ) -> int:
-        row = self._one(
+        row = self.one(
             "SELECT id, kind FROM namespace WHERE full_path = ?", (full_path,)
         )
         if row is not None and (any_kind or row["kind"] == "group"):
@@ -456,7 +426,7 @@ class Tables:
                 hint="choose another path",
             )
         for table, query in _TAKEN.items():
-            row = self._one(query, (full_path,))
+            row = self.one(query, (full_path,))
             if row is not None:
                 other = "project" if table == "project" else "group or user"
                 raise ServiceError(
@@ -464,31 +434,44 @@ class Tables:
                     hint="choose another path",
                 )
 
-    def _who(self, user_id: int | None) -> dict[str, object]:
-        return {"user": user_id, "today": self._now().date().isoformat()}
+    def who(self, user_id: int | None) -> dict[str, object]:
+        """The values that ``LEVELS`` needs."""
+        return {"user": user_id, "today": self.today()}
 
-    def _one(self, query: str, values: tuple[object, ...]) -> sqlite3.Row | None:
-        return cast("sqlite3.Row | None", self._db.execute(query, values).fetchone())
+    def one(self, query: str, values: tuple[object, ...]) -> sqlite3.Row | None:
+        """The first row of an answer."""
+        return cast("sqlite3.Row | None", self.db.execute(query, values).fetchone())
 
     @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._db.execute("BEGIN IMMEDIATE")
+    def transaction(self) -> Iterator[None]:
+        """All of the block's changes, or none."""
+        self.db.execute("BEGIN IMMEDIATE")
         try:
             yield
         except BaseException:
-            self._db.execute("ROLLBACK")
+            self.db.execute("ROLLBACK")
             raise
-        self._db.execute("COMMIT")
+        self.db.execute("COMMIT")
 
-    def _stamp(self) -> str:
-        return self._now().strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+    def today(self) -> str:
+        """The present date, ``YYYY-MM-DD``."""
+        return self.now().date().isoformat()
+
+    def stamp(self) -> str:
+        """The present time as the API writes it."""
+        return self.now().strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
 
 
 _TAKEN = {
     "namespace": "SELECT 1 FROM namespace WHERE full_path = ?",
     "project": "SELECT 1 FROM project WHERE full_path = ?",
 }
-_SUBTREE = (
+# an id is never used twice, because clients keep them
+NEW_PROJECT_ID = (
+    "(SELECT max(id) + 1 FROM (SELECT max(id) AS id FROM project"
+    " UNION ALL SELECT max(id) FROM gone_project UNION ALL SELECT 0))"
+)
+SUBTREE = (
     "WITH RECURSIVE down (id) AS (SELECT :group UNION"
     " SELECT n.id FROM namespace n JOIN down d ON n.parent_id = d.id)"
     " SELECT id FROM down"

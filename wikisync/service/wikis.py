@@ -33,9 +33,9 @@ from wikisync.service.pages import (
     encode_list,
     shown_page,
 )
+from wikisync.service.project_tables import note_write
 from wikisync.service.redirects import REDIRECTS_PATH
 from wikisync.service.rows import Project
-from wikisync.service.tables import Tables
 from wikisync.service.tree import PageFile, WikiTree
 
 
@@ -154,14 +154,15 @@ async def delete_page(call: Call, kind: OwnerKind) -> web.Response:
         return plan_delete(page, message=_message(caller, "deleted", page.title))
 
     await wiki.change(decide, caller.author)
-    await note_activity(call, owner)
+    await note_activity(call, caller, owner)
     return no_content()
 
 
-async def note_activity(call: Call, owner: Owner) -> None:
+async def note_activity(call: Call, caller: Caller, owner: Owner) -> None:
     """Move the project's ``last_activity_at``; groups have none."""
     if isinstance(owner, Project):
-        await call.service.records.ask(Tables.touch_project, owner.id)
+        assert caller.user is not None, "nobody writes without a user"
+        await call.service.records.ask(note_write, caller.user.id, owner.id)
 
 
 async def _write(
@@ -172,7 +173,7 @@ async def _write(
     decide: Callable[[WikiTree], Change],
 ) -> ShownPage:
     change, tree = await wiki.change(decide, caller.author)
-    await note_activity(call, owner)
+    await note_activity(call, caller, owner)
     page = next(page for page in tree.pages if page.path == change.page)
     return await _shown(call, wiki, page)
 

@@ -1,0 +1,94 @@
+"""Pictures of projects: checked, kept as files, and served."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import shutil
+from pathlib import Path, PurePosixPath
+
+from aiohttp import web
+
+from wikisync.service import project_tables
+from wikisync.service.access import Verdict, judge_container
+from wikisync.service.answers import unmatched_route
+from wikisync.service.attachments import clean_name, send_file
+from wikisync.service.call import Call
+from wikisync.service.instance import Service
+from wikisync.service.parameters import SentFile
+from wikisync.service.settings import KIB
+from wikisync.service.tables import Tables
+from wikisync.service.validation import Problems
+
+# by the file's first bytes; what calls itself a picture and is none goes nowhere
+_SIGNATURES: tuple[tuple[bytes, str], ...] = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF8", "image/gif"),
+    (b"BM", "image/bmp"),
+    (b"II*\0", "image/tiff"),
+    (b"MM\0*", "image/tiff"),
+    (b"\0\0\1\0", "image/vnd.microsoft.icon"),
+)
+_TYPES = tuple(dict.fromkeys(kind for _begin, kind in _SIGNATURES))
+_EXTENSIONS = frozenset({"png", "jpg", "jpeg", "gif", "bmp", "tiff", "ico"})
+_NAME_CHARS_MAX = 255
+
+
+def check_avatar(sent: SentFile, bytes_max: int) -> Problems:
+    """What is wrong with a picture."""
+    if sent.size > bytes_max:
+        text = f"is too big (should be at most {bytes_max // KIB} KiB)"
+        return {"avatar": [text]}
+    extension = PurePosixPath(sent.name).suffix[1:].lower()
+    with sent.path.open("rb") as file:
+        begin = file.read(8)
+    is_picture = any(begin.startswith(signature) for signature, _kind in _SIGNATURES)
+    if extension not in _EXTENSIONS or not is_picture:
+        text = (
+            "file format is not supported. Please try one of the following"
+            f" supported formats: {', '.join(_TYPES)}"
+        )
+        return {"avatar": [text]}
+    return {}
+
+
+async def keep_avatar(service: Service, project_id: int, sent: SentFile) -> None:
+    """Make a checked file the project's picture."""
+    name = clean_name(sent.name, _NAME_CHARS_MAX)
+    await asyncio.to_thread(
+        replace_file, sent.path, service.avatar_folder(project_id) / name
+    )
+    await service.records.ask(project_tables.set_columns, project_id, {"avatar": name})
+
+
+async def remove_avatar(service: Service, project_id: int) -> None:
+    """Take the project's picture away, if it has one."""
+    await service.records.ask(project_tables.set_columns, project_id, {"avatar": None})
+    folder = service.avatar_folder(project_id)
+    await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+
+async def show_avatar(call: Call) -> web.StreamResponse:
+    """The picture, for whoever may see the project."""
+    caller = await call.caller()
+    found = await call.service.records.ask(
+        Tables.project, call.segments["id"], caller.user_id
+    )
+    if found is None or found.avatar != call.segments["file_name"]:
+        raise unmatched_route()
+    standing = found.standing(caller.user)
+    if judge_container(found.visibility, standing) is not Verdict.ALLOWED:
+        raise unmatched_route()
+    return await send_file(call, call.service.avatar_folder(found.id) / found.avatar)
+
+
+def replace_file(source: Path, target: Path) -> None:
+    """Put a file at its place, alone in its folder, whole or not at all."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    fresh = target.with_name(f".{secrets.token_hex(4)}.new")
+    shutil.copyfile(source, fresh)
+    fresh.replace(target)
+    for other in target.parent.iterdir():
+        if other != target:
+            other.unlink(missing_ok=True)

@@ -1,0 +1,168 @@
+"""Work that goes on after the answer: copies for forks, and the purge.
+
+Every job can be interrupted: what it was doing is in the records, and the next
+start of the service takes it up again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+
+from wikisync.service import project_tables
+from wikisync.service.code import folder_size, is_sound, read_facts
+from wikisync.service.instance import Service
+from wikisync.service.listing import read_projects
+from wikisync.service.repository import GitRefused
+from wikisync.service.rows import Project
+
+log = logging.getLogger(__name__)
+
+FORK_TYPE = "gitlab_project_fork"
+TEMPLATE_TYPE = "gitlab_custom_project_template"
+URL_TYPE = "git"
+IMPORTS_AT_ONCE = 2
+
+
+@asynccontextmanager
+async def running_jobs(service: Service) -> AsyncIterator[None]:
+    """Do the service's jobs while the block lasts, unfinished ones first.
+
+    Leaving the block interrupts them.
+    """
+    failure: BaseException | None = None
+    async with asyncio.TaskGroup() as group:
+        tasks = [
+            group.create_task(purge_now_and_then(service)),
+            *(
+                group.create_task(import_one_by_one(service))
+                for _at in range(IMPORTS_AT_ONCE)
+            ),
+        ]
+        for project_id in await service.records.ask(project_tables.unfinished_imports):
+            service.start_import(project_id)
+        try:
+            yield
+        except BaseException as error:  # noqa: BLE001 - raised again below, unwrapped
+            failure = error
+        for task in tasks:
+            task.cancel()
+    if failure is not None:
+        raise failure
+
+
+async def import_one_by_one(service: Service) -> None:
+    """Take projects whose repository is to come, for ever."""
+    while True:
+        project_id = await service.next_import()
+        try:
+            await run_import(service, project_id)
+        except Exception:
+            # one project's trouble must not end the service for all others
+            log.exception("the import of project %d failed", project_id)
+            await service.records.ask(
+                project_tables.set_import, project_id, "failed", "Internal error."
+            )
+
+
+async def run_import(service: Service, project_id: int) -> None:
+    """Fill a project's repository: scheduled, started, then finished or failed."""
+    records = service.records
+    found = await records.ask(read_projects, [project_id], None)
+    if not found:
+        return
+    project = found[0]
+    await records.ask(project_tables.set_import, project_id, "started")
+    await service.faults_allow_imports()
+    try:
+        source = import_source(service, project)
+        code = service.code(project_id)
+        await asyncio.to_thread(
+            code.repository.fill_from, source, project.origin.branch or None
+        )
+        await refresh_code(service, project_id)
+    except GitRefused as error:
+        log.warning("cannot import project %s: %s", project.full_path, error)
+        text = "The repository could not be copied."
+        await records.ask(project_tables.set_import, project_id, "failed", text)
+        return
+    await records.ask(project_tables.set_import, project_id, "finished")
+
+
+def import_source(service: Service, project: Project) -> str:
+    """Where a project's repository is to come from: a folder or an address."""
+    if project.origin.type == URL_TYPE:
+        assert project.origin.url is not None, "an import by address has one"
+        return project.origin.url
+    assert project.origin.url is not None, "a copy names its source's id"
+    folder = service.code_folder(int(project.origin.url))
+    if not folder.exists():
+        # the source is empty, and so will be the copy
+        service.code(int(project.origin.url)).repository.create()
+    return str(folder)
+
+
+async def refresh_code(service: Service, project_id: int) -> None:
+    """Read again what is shown of a repository, after it was changed."""
+    repository = service.code(project_id).repository
+    facts = await asyncio.to_thread(read_facts, repository)
+    await service.records.ask(
+        project_tables.set_code_facts, project_id, facts.columns(), facts.languages
+    )
+
+
+async def measure(service: Service, ids: list[int] | None = None) -> None:
+    """Measure the projects that changed since they were last measured."""
+    records = service.records
+    for project_id in await records.ask(project_tables.unmeasured, ids):
+        code, wiki = service.code_folder(project_id), service.wiki_folder(project_id)
+        figures = await asyncio.to_thread(_figures, code, wiki)
+        uploads = await records.ask(project_tables.uploads_size, project_id)
+        figures["uploads_size"] = uploads
+        total = figures["repository_size"] + figures["wiki_size"] + uploads
+        figures["storage_size"] = total
+        await records.ask(
+            project_tables.set_columns, project_id, {**figures, "is_measured": 1}
+        )
+
+
+def _figures(code: Path, wiki: Path) -> dict[str, int]:
+    return {
+        "repository_size": folder_size(code),
+        "wiki_size": folder_size(wiki),
+        "repository_checksum_failed": int(not is_sound(code)),
+        "wiki_checksum_failed": int(not is_sound(wiki)),
+    }
+
+
+async def purge_now_and_then(service: Service) -> None:
+    """Remove what is due, for ever."""
+    while True:
+        try:
+            await purge(service)
+        except Exception:
+            # what could not be removed now is tried again at the next interval
+            log.exception("the purge failed")
+        await service.wait_for_purge()
+
+
+async def purge(service: Service) -> None:
+    """Remove the projects whose days are over, files first.
+
+    When cancelled in the middle, the rest is removed by the next purge.
+    """
+    delay = timedelta(days=service.settings.deletion.delay_days)
+    for project_id in await service.records.ask(project_tables.due_projects, delay):
+        await service.records.ask(
+            project_tables.set_columns, project_id, {"is_going": 1}
+        )
+        for folder in service.folders_of(project_id):
+            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+        await service.records.ask(project_tables.remove_project, project_id)
+        service.forget(project_id)
+        log.info("project %d was removed", project_id)

@@ -1,0 +1,260 @@
+"""Lists of projects: filters, rights, order and page as one question to SQLite.
+
+The question walks an index in the wanted order and stops after as many ids as
+the totals are counted for, so that the first page of a list costs the same in a
+large service as in a small one.  Rights are part of it: what a caller may not
+see is not counted either.  Filters: service-api.md 4.3, service-behaviour.md 9.2.
+"""
+
+# ruff: noqa: S608 - every text in a query is our own; values are bound
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import msgspec
+
+from wikisync.service.access import Level
+from wikisync.service.migrations import fold_search
+from wikisync.service.rows import Project, User, project_from_row
+from wikisync.service.tables import LEVELS, PROJECTS, SUBTREE, Tables
+
+Base = Literal["all", "user", "contributed", "starred", "forks", "group", "subtree"]
+"""Which projects a list is about, before any filter; all but ``all`` name one
+user, project or group by id."""
+
+SEARCH_CHARS_MIN = 3
+"""Shorter words are only found when they are the whole value (9.2)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectQuery:
+    """Which projects are wanted, in which order."""
+
+    base: Base = "all"
+    base_id: int = 0
+    order_by: str = "created_at"
+    is_descending: bool = True
+    archived: bool | None = None
+    id_after: int | None = None
+    id_before: int | None = None
+    is_imported: bool = False
+    includes_hidden: bool = False
+    includes_going: bool = False
+    active_after: str | None = None
+    active_before: str | None = None
+    updated_after: str | None = None
+    updated_before: str | None = None
+    is_membership: bool = False
+    level_min: int = 0
+    is_owned: bool = False
+    is_repository_broken: bool = False
+    is_wiki_broken: bool = False
+    repository_storage: str | None = None
+    search: str = ""
+    searches_namespaces: bool = False
+    is_starred: bool = False
+    topic_id: int | None = None
+    topics: tuple[str, ...] = ()
+    visibility: str | None = None
+    has_issues: bool = False
+    has_merge_requests: bool = False
+    language: str | None = None
+    custom_attributes: Mapping[str, str] = field(default_factory=dict)
+
+
+def find_project_ids(
+    tables: Tables, query: ProjectQuery, caller: User | None, ids_max: int
+) -> list[int]:
+    """The ids of the first projects wanted, at most so many, in order."""
+    if caller is None and (query.is_membership or query.is_owned or query.is_starred):
+        return []
+    values = tables.who(None if caller is None else caller.id)
+    values["ids_max"] = ids_max
+    conditions = [
+        *_of_base(query, values),
+        *_visible(caller, values),
+        *_of_caller(query, values),
+        *_of_record(query, values),
+        *_of_search(query, values),
+    ]
+    where = " AND ".join(conditions) or "1"
+    rows = tables.db.execute(
+        f"{LEVELS} SELECT p.id FROM project p WHERE {where}"
+        f" ORDER BY {_order(query, values)} LIMIT :ids_max",
+        values,
+    )
+    return [row[0] for row in rows]
+
+
+def read_projects(
+    tables: Tables, ids: Sequence[int], user_id: int | None
+) -> tuple[Project, ...]:
+    """The projects with these ids, in the same order."""
+    values = tables.who(user_id)
+    values["ids"] = msgspec.json.encode(list(ids)).decode()
+    rows = tables.db.execute(
+        f"{LEVELS} {PROJECTS} WHERE p.id IN (SELECT value FROM json_each(:ids))",
+        values,
+    )
+    found = {row["id"]: project_from_row(row) for row in rows}
+    return tuple(found[one] for one in ids if one in found)
+
+
+def _of_base(query: ProjectQuery, values: dict[str, object]) -> list[str]:
+    values["base"] = query.base_id
+    match query.base:
+        case "all":
+            return []
+        case "user":
+            return ["p.namespace_id IN (SELECT id FROM namespace WHERE user_id=:base)"]
+        case "contributed":
+            return [
+                "p.id IN (SELECT project_id FROM contribution WHERE user_id = :base)"
+            ]
+        case "starred":
+            return ["p.id IN (SELECT project_id FROM star WHERE user_id = :base)"]
+        case "forks":
+            return ["p.forked_from = :base"]
+        case "group":
+            return ["p.namespace_id = :base"]
+        case "subtree":
+            values["group"] = query.base_id
+            return [f"p.namespace_id IN ({SUBTREE})"]
+
+
+def _visible(caller: User | None, values: dict[str, object]) -> list[str]:
+    if caller is None:
+        return ["p.visibility = 'public'"]
+    if caller.is_admin:
+        return []
+    values["guest"] = int(Level.GUEST)
+    return [f"(p.visibility IN ('public', 'internal') OR {_at_least('guest')})"]
+
+
+def _at_least(level: str) -> str:
+    """Whether the caller has a level in a project, without a look at each one."""
+    return (
+        f"(p.namespace_id IN (SELECT id FROM group_level WHERE level >= :{level})"
+        f" OR p.id IN (SELECT id FROM direct WHERE level >= :{level})"
+        f" OR p.id IN (SELECT id FROM shared WHERE level >= :{level})"
+        " OR p.namespace_id IN (SELECT id FROM namespace WHERE user_id = :user))"
+    )
+
+
+def _of_caller(query: ProjectQuery, values: dict[str, object]) -> list[str]:
+    conditions: list[str] = []
+    least = 0
+    if query.is_membership:
+        least = int(Level.GUEST)
+    if query.is_owned:
+        least = int(Level.OWNER)
+    least = max(least, query.level_min)
+    if least:
+        values["least"] = least
+        conditions.append(_at_least("least"))
+    if query.is_starred:
+        conditions.append("p.id IN (SELECT project_id FROM star WHERE user_id = :user)")
+    if query.is_imported:
+        conditions.append("p.creator_id = :user AND p.import_type IS NOT NULL")
+    for wanted, column in (
+        (query.has_issues, "issues_access_level"),
+        (query.has_merge_requests, "merge_requests_access_level"),
+    ):
+        if wanted:
+            values["guest"] = int(Level.GUEST)
+            conditions.append(
+                f"(p.{column} = 'enabled'"
+                f" OR (p.{column} = 'private' AND {_at_least('guest')}))"
+            )
+    return conditions
+
+
+def _of_record(query: ProjectQuery, values: dict[str, object]) -> list[str]:
+    conditions: list[str] = []
+    if not query.includes_going:
+        conditions.append("p.is_going = 0")
+    if not query.includes_hidden:
+        conditions.append("p.is_hidden = 0")
+    if query.archived is not None:
+        conditions.append(f"p.is_archived = {int(query.archived)}")
+    if query.is_repository_broken:
+        conditions.append("p.repository_checksum_failed = 1")
+    if query.is_wiki_broken:
+        conditions.append("p.wiki_checksum_failed = 1")
+    for name, value, condition in (
+        ("id_after", query.id_after, "p.id > :id_after"),
+        ("id_before", query.id_before, "p.id < :id_before"),
+        ("active_after", query.active_after, "p.last_activity_at >= :active_after"),
+        ("active_before", query.active_before, "p.last_activity_at <= :active_before"),
+        ("updated_after", query.updated_after, "p.updated_at >= :updated_after"),
+        ("updated_before", query.updated_before, "p.updated_at <= :updated_before"),
+        ("storage", query.repository_storage, "p.repository_storage = :storage"),
+        ("visibility", query.visibility, "p.visibility = :visibility"),
+        (
+            "topic_id",
+            query.topic_id,
+            "p.id IN (SELECT project_id FROM project_topic WHERE topic_id = :topic_id)",
+        ),
+        (
+            "language",
+            query.language,
+            "p.id IN (SELECT project_id FROM language WHERE name = :language)",
+        ),
+    ):
+        if value is not None:
+            values[name] = value
+            conditions.append(condition)
+    for at, topic in enumerate(query.topics):
+        values[f"topic{at}"] = topic
+        conditions.append(
+            "p.id IN (SELECT pt.project_id FROM project_topic pt JOIN topic t"
+            f" ON t.id = pt.topic_id WHERE t.name = :topic{at})"
+        )
+    for at, (key, text) in enumerate(query.custom_attributes.items()):
+        values |= {f"key{at}": key, f"value{at}": text}
+        conditions.append(
+            "p.id IN (SELECT project_id FROM custom_attribute"
+            f" WHERE key = :key{at} AND value = :value{at})"
+        )
+    return conditions
+
+
+def _of_search(query: ProjectQuery, values: dict[str, object]) -> list[str]:
+    words = query.search.casefold().split()
+    long = [word for word in words if len(word) >= SEARCH_CHARS_MIN]
+    if not words:
+        return []
+    if not long:
+        values["search"] = "\n" + " ".join(words) + "\n"
+        return ["instr(p.search, :search) > 0"]
+    conditions: list[str] = []
+    for at, word in enumerate(long):
+        values[f"word{at}"] = word
+        conditions.append(f"instr(p.search, :word{at}) > 0")
+    found = "(" + " AND ".join(conditions) + ")"
+    if query.searches_namespaces:
+        values["whole"] = " ".join(words)
+        found = (
+            f"({found} OR instr(lower(p.full_path), :whole) > 0 OR p.namespace_id IN"
+            " (SELECT id FROM namespace WHERE instr(lower(name), :whole) > 0))"
+        )
+    return [found]
+
+
+def _order(query: ProjectQuery, values: dict[str, object]) -> str:
+    way = "DESC" if query.is_descending else "ASC"
+    if query.order_by == "id":
+        return f"p.id {way}"
+    if query.order_by == "similarity":
+        # whole value first, then a value's beginning, then anywhere in it
+        folded = fold_search(query.search, "", None).split("\n")[1]
+        values |= {"same": f"\n{folded}\n", "begins": f"\n{folded}"}
+        rank = "(instr(p.search, :same) > 0) * 2 + (instr(p.search, :begins) > 0)"
+        return f"{rank} {way}, p.id {way}"
+    if query.order_by == "packages_size":
+        # there is no package registry here, so all have the same size
+        return f"p.id {way}"
+    return f"p.{query.order_by} {way}, p.id {way}"

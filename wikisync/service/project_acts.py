@@ -1,0 +1,256 @@
+"""What is done to a project as a whole: stars, archive, deletion, sharing.
+
+Rules: service-api.md 3 and 4.7, service-behaviour.md 9.5 to 9.7.
+"""
+
+from __future__ import annotations
+
+from email.utils import parsedate_to_datetime
+
+from aiohttp import web
+
+from wikisync.api.parameters import Endpoint
+from wikisync.service import project_tables
+from wikisync.service.access import Act, Level
+from wikisync.service.answers import (
+    Refusal,
+    bad_request,
+    forbidden,
+    json_answer,
+    no_content,
+    not_found,
+)
+from wikisync.service.call import Call, Caller
+from wikisync.service.project_tables import ProjectChange
+from wikisync.service.projects import answer_project
+from wikisync.service.rows import Project
+from wikisync.service.tables import Tables
+
+
+async def star_project(call: Call) -> web.Response:
+    """``POST /projects/:id/star``; 304 when the caller has starred it already."""
+    return await _star(call, is_starred=True)
+
+
+async def unstar_project(call: Call) -> web.Response:
+    """``POST /projects/:id/unstar``; 304 when there is no star to take away."""
+    return await _star(call, is_starred=False)
+
+
+async def archive_project(call: Call) -> web.Response:
+    """``POST /projects/:id/archive``; again changes nothing."""
+    return await _archive(call, is_archived=True)
+
+
+async def unarchive_project(call: Call) -> web.Response:
+    """``POST /projects/:id/unarchive``; again changes nothing."""
+    return await _archive(call, is_archived=False)
+
+
+async def delete_project(call: Call) -> web.Response:
+    """``DELETE /projects/:id``: mark it, or remove it when it is marked."""
+    parameters = call.parameters()
+    values = parameters.of(Endpoint.DELETE)
+    parameters.check()
+    _caller, project = await call.project_for(Act.RELEASE, is_archived_too=True)
+    check_unmodified(call, project)
+    service = call.service
+    if values.get("permanently_remove"):
+        if project.marked_on is None:
+            raise bad_request("Project must be marked for deletion first.")
+        if values.get("full_path") != project.full_path:
+            raise bad_request(
+                "`full_path` is incorrect. You must enter the complete path for"
+                " the project."
+            )
+        await _remove(call, project)
+    elif not service.settings.deletion.is_delayed:
+        await _remove(call, project)
+    elif project.marked_on is None:
+        await service.records.ask(project_tables.set_mark, project.id, is_marked=True)
+    return json_answer({"message": "202 Accepted"}, status=202)
+
+
+async def restore_project(call: Call) -> web.Response:
+    """``POST /projects/:id/restore``: take the mark away."""
+    caller, project = await call.project_for(Act.RELEASE, is_archived_too=True)
+    if project.marked_on is None:
+        raise bad_request("Project has not been marked for deletion")
+    await call.service.records.ask(project_tables.set_mark, project.id, is_marked=False)
+    return await answer_project(call, caller, project.id, status=201)
+
+
+async def share_project(call: Call) -> web.Response:
+    """``POST /projects/:id/share``: let a group's members in."""
+    parameters = call.parameters()
+    values = parameters.of(Endpoint.SHARE)
+    parameters.check()
+    caller, project = await call.project_for(Act.EDIT)
+    group_id = int(str(values["group_id"]))
+    level = int(str(values["group_access"]))
+    expires_on = values.get("expires_at")
+    standing = project.standing(caller.user)
+    if level >= Level.OWNER and not (
+        standing.is_admin or standing.level >= Level.OWNER
+    ):
+        raise forbidden()
+    records = call.service.records
+    # a group that the caller may not see answers like one that is not there
+    group = await records.ask(Tables.group, str(group_id), caller.user_id)
+    if group is None or not call.sees_group(group, caller):
+        raise Refusal(404, {"message": "404 Not Found"})
+    space = project.namespace.id
+    above = await records.ask(project_tables.ancestors, space, None)
+    if group.id in {one.id for one in above}:
+        raise Refusal(
+            409,
+            {
+                "message": "Project cannot be shared with the group it is in or one"
+                " of its ancestors."
+            },
+        )
+    share = await records.ask(
+        project_tables.add_share,
+        project.id,
+        group.id,
+        level,
+        str(expires_on) if expires_on else None,
+    )
+    if share is None:
+        text = "Project already shared with this group"
+        raise Refusal(409, {"message": text})
+    body = {
+        "id": share.id,
+        "project_id": share.project_id,
+        "group_id": share.group_id,
+        "group_access": share.access_level,
+        "expires_at": share.expires_on,
+    }
+    return json_answer(body, status=201)
+
+
+async def unshare_project(call: Call) -> web.Response:
+    """``DELETE /projects/:id/share/:group_id``."""
+    named = call.parameters_with_segments("group_id")
+    group_id = named.integer("group_id")
+    named.check()
+    _caller, project = await call.project_for(Act.EDIT)
+    check_unmodified(call, project)
+    is_removed = await call.service.records.ask(
+        project_tables.remove_share, project.id, group_id or 0
+    )
+    if not is_removed:
+        raise not_found("Group Link")
+    return no_content()
+
+
+async def import_members(call: Call) -> web.Response:
+    """``POST /projects/:id/import_project_members/:source_id``.
+
+    A maintainer makes nobody an owner: what is above its own level is capped.
+    """
+    named = call.parameters_with_segments("source_id", "project_id")
+    source_id = named.integer("project_id")
+    named.check()
+    user, token = await call.signed_in()
+    caller = Caller(user, token)
+    target = await call.project(caller)
+    records = call.service.records
+    source = await records.ask(Tables.project, str(source_id), user.id)
+    if source is None or not call.sees_project(source, caller):
+        raise not_found("Project")
+    own, other = target.standing(user), source.standing(user)
+    for standing in (own, other):
+        if not (standing.is_admin or standing.level >= Level.MAINTAINER):
+            raise forbidden("Project")
+    if target.is_archived:
+        raise forbidden()
+    level_max = Level.OWNER if own.is_admin else Level(min(own.level, Level.OWNER))
+    await records.ask(
+        project_tables.import_members, source.id, target.id, int(level_max)
+    )
+    return json_answer({"status": "success"}, status=201)
+
+
+async def list_custom_attributes(call: Call) -> web.Response:
+    """``GET /projects/:id/custom_attributes``: administrators only."""
+    _caller, project = await _for_admin(call)
+    found = await call.service.records.ask(
+        project_tables.custom_attributes, [project.id]
+    )
+    return json_answer(found.get(project.id, []))
+
+
+async def set_custom_attribute(call: Call) -> web.Response:
+    """``PUT /projects/:id/custom_attributes/:key``."""
+    parameters = call.parameters()
+    value = parameters.required_text("value")
+    parameters.check()
+    _caller, project = await _for_admin(call)
+    key = call.segments["key"]
+    await call.service.records.ask(
+        project_tables.set_custom_attribute, project.id, key, value
+    )
+    return json_answer({"key": key, "value": value})
+
+
+async def delete_custom_attribute(call: Call) -> web.Response:
+    """``DELETE /projects/:id/custom_attributes/:key``."""
+    _caller, project = await _for_admin(call)
+    is_removed = await call.service.records.ask(
+        project_tables.set_custom_attribute, project.id, call.segments["key"], None
+    )
+    if not is_removed:
+        raise Refusal(404, {"message": "404 Not found"})
+    return no_content()
+
+
+def check_unmodified(call: Call, project: Project) -> None:
+    """Refuse (412) when the project changed after ``If-Unmodified-Since``."""
+    header = call.request.headers.get("If-Unmodified-Since")
+    if not header:
+        return
+    try:
+        moment = parsedate_to_datetime(header)
+    except (ValueError, TypeError, OverflowError):
+        return
+    # the header counts in seconds, the records in milliseconds
+    if project.updated_at[:19] > moment.strftime("%Y-%m-%dT%H:%M:%S"):
+        raise Refusal(412, {"message": "412 Precondition Failed"})
+
+
+async def _star(call: Call, *, is_starred: bool) -> web.Response:
+    caller, project = await call.project_for(Act.STAR, is_archived_too=True)
+    assert caller.user is not None, "nobody stars without a user"
+    question = project_tables.star if is_starred else project_tables.unstar
+    is_changed = await call.service.records.ask(question, caller.user.id, project.id)
+    if not is_changed:
+        return web.Response(status=304)
+    return await answer_project(call, caller, project.id, status=201)
+
+
+async def _archive(call: Call, *, is_archived: bool) -> web.Response:
+    caller, project = await call.project_for(Act.RELEASE, is_archived_too=True)
+    if project.is_archived is not is_archived:
+        change = ProjectChange({"is_archived": int(is_archived)}, {})
+        await call.service.records.ask(
+            project_tables.change_project, project.id, change
+        )
+    return await answer_project(call, caller, project.id, status=201)
+
+
+async def _remove(call: Call, project: Project) -> None:
+    """Let a project go: from now on it is hidden, soon it is gone."""
+    await call.service.records.ask(
+        project_tables.set_columns, project.id, {"is_going": 1}
+    )
+    call.service.start_purge()
+
+
+async def _for_admin(call: Call) -> tuple[Caller, Project]:
+    user, token = await call.signed_in()
+    caller = Caller(user, token)
+    project = await call.project(caller)
+    if not user.is_admin:
+        raise forbidden()
+    return caller, project

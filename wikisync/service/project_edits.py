@@ -1,0 +1,452 @@
+"""Making and changing projects: create, create for a user, edit, fork.
+
+Every change is checked whole before anything is kept, so that a refused request
+leaves no trace.  Rules: service-api.md 4.5, 4.6, service-behaviour.md 9.4.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+from aiohttp import web
+
+from wikisync.api.parameters import Endpoint, parameters_of, replace_deprecated
+from wikisync.service import jobs, project_tables
+from wikisync.service.access import Act, Level, Visibility, judge_container
+from wikisync.service.answers import (
+    Refusal,
+    bad_parameters,
+    bad_request,
+    forbidden,
+    not_found,
+    refuse,
+)
+from wikisync.service.attributes import COLUMNS, KEPT
+from wikisync.service.avatars import check_avatar, keep_avatar, remove_avatar
+from wikisync.service.call import Call, Caller
+from wikisync.service.editing import Change
+from wikisync.service.jobs import FORK_TYPE, TEMPLATE_TYPE, URL_TYPE
+from wikisync.service.parameters import SentFile
+from wikisync.service.project_tables import NewProject, ProjectChange, Taken
+from wikisync.service.project_views import level_of_feature, reads_code
+from wikisync.service.projects import answer_project
+from wikisync.service.repository import DEFAULT_BRANCH, Author
+from wikisync.service.rows import Namespace, Project, User
+from wikisync.service.tables import Tables
+from wikisync.service.validation import (
+    Problems,
+    attribute_problems,
+    name_problems,
+    path_from_name,
+    path_problems,
+    taken_problems,
+    visibility_problems,
+)
+
+Values = Mapping[str, Any]
+
+NOT_A_REPOSITORY = "not a git repository"
+CREATE_LEVEL = Level.DEVELOPER
+"""Least level in a group for making projects in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """Where a new project's repository comes from."""
+
+    import_type: str | None = None
+    address: str | None = None
+    branch: str | None = None
+
+
+async def create_project(call: Call) -> web.Response:
+    """``POST /projects``: a project of the caller's, or in a group."""
+    values = _read(call, Endpoint.CREATE)
+    user, token = await call.signed_in()
+    caller = Caller(user, token)
+    held = await call.service.records.ask(
+        project_tables.count_personal_projects, user.id
+    )
+    if held >= user.projects_limit:
+        text = (
+            f"You've reached your limit of {user.projects_limit} projects created."
+            " Contact your GitLab administrator."
+        )
+        raise Refusal(403, {"error": [text]})
+    project_id = await _create(call, caller, user, values)
+    return await answer_project(call, caller, project_id, status=201)
+
+
+async def create_project_for_user(call: Call) -> web.Response:
+    """``POST /projects/user/:user_id``: administrators only."""
+    named = call.parameters_with_segments("user_id")
+    owner_id = named.integer("user_id")
+    named.check()
+    values = _read(call, Endpoint.CREATE_FOR_USER)
+    user, token = await call.signed_in()
+    caller = Caller(user, token)
+    if not user.is_admin:
+        raise forbidden()
+    records = call.service.records
+    owner = await records.ask(Tables.user_by_id, owner_id or 0)
+    if owner is None:
+        raise not_found("User")
+    held = await records.ask(project_tables.count_personal_projects, owner.id)
+    if held >= owner.projects_limit:
+        text = f"Personal project creation is limited to {owner.projects_limit}."
+        raise _invalid({"limit_reached": [text]})
+    project_id = await _create(call, caller, owner, values)
+    return await answer_project(call, caller, project_id, status=201)
+
+
+async def edit_project(call: Call) -> web.Response:
+    """``PUT /projects/:id``: any attributes, the picture among them."""
+    known = parameters_of(Endpoint.EDIT)
+    if not any(name in call.raw for name in known):
+        every = ", ".join(known)
+        raise bad_parameters(
+            [f"{every} are missing, at least one parameter must be provided"]
+        )
+    values = _read(call, Endpoint.EDIT)
+    caller, project = await call.project_for(Act.EDIT)
+    if values.get("visibility") not in {None, project.visibility}:
+        await call.project_for(Act.RELEASE)
+    problems = await _edit_problems(call, project, values)
+    if problems:
+        raise _invalid(problems)
+    columns = _columns(values, caller)
+    branch = values.get("default_branch")
+    code = call.service.code(project.id)
+    if branch and not await asyncio.to_thread(code.repository.has_branch, branch):
+        text = f"Could not change HEAD: branch '{branch}' does not exist"
+        raise _invalid({"base": [text]})
+    change = ProjectChange(columns, _kept(values, caller), values.get("topics"))
+    try:
+        await call.service.records.ask(
+            project_tables.change_project, project.id, change
+        )
+    except Taken as taken:
+        raise _invalid(taken_problems(taken.fields)) from taken
+    if branch:
+        await asyncio.to_thread(code.repository.show_branch, branch)
+        await jobs.refresh_code(call.service, project.id)
+    if "avatar" in call.raw:
+        sent = values.get("avatar")
+        if isinstance(sent, SentFile):
+            await keep_avatar(call.service, project.id, sent)
+        else:
+            await remove_avatar(call.service, project.id)
+    return await answer_project(call, caller, project.id)
+
+
+async def fork_project(call: Call) -> web.Response:
+    """``POST /projects/:id/fork``: at once a project, later its repository."""
+    values = _read(call, Endpoint.FORK)
+    caller, source = await call.project_for(Act.STAR, is_archived_too=True)
+    assert caller.user is not None, "nobody forks without a user"
+    if not _may_fork(source, caller):
+        raise unmatched_message()
+    space = await _fork_space(call, caller, values)
+    records = call.service.records
+    if await records.ask(project_tables.has_fork_in, source.id, space.id):
+        raise conflict(["You cannot fork the same project twice into one namespace"])
+    branch = values.get("branches") or None
+    repository = call.service.code(source.id).repository
+    if branch and not await asyncio.to_thread(repository.has_branch, branch):
+        raise not_found("Source Branch")
+    path = values.get("path") or source.path
+    name = values.get("name") or (path if values.get("path") else source.name)
+    visibility = values.get("visibility") or _fork_visibility(source, space)
+    problems = name_problems(name) | path_problems(path)
+    problems |= visibility_problems(
+        visibility, group=_group_visibility(space), source=source.visibility
+    )
+    description = values.get("description", source.description)
+    problems |= attribute_problems(
+        {"description": description},
+        call.service.settings.limits.description_chars_max,
+    )
+    if problems:
+        raise conflict(problems)
+    attributes = dict(source.attributes)
+    if values.get("mr_default_target_self") is not None:
+        attributes["mr_default_target_self"] = values["mr_default_target_self"]
+    new = NewProject(
+        namespace=space,
+        path=path,
+        name=name,
+        creator_id=caller.user.id,
+        columns={
+            "visibility": visibility,
+            "description": description,
+            "wiki_access_level": source.wiki_access_level,
+            "issues_access_level": source.issues_access_level,
+            "merge_requests_access_level": source.merge_requests_access_level,
+        },
+        attributes=attributes,
+        topics=source.topics,
+        forked_from=source.id,
+        import_type=FORK_TYPE,
+        import_url=str(source.id),
+        import_branch=branch,
+    )
+    try:
+        fork_id = await records.ask(project_tables.create_project, new)
+    except Taken as taken:
+        raise conflict(taken_problems(taken.fields)) from taken
+    call.service.start_import(fork_id)
+    return await answer_project(call, caller, fork_id, status=201)
+
+
+def conflict(message: object) -> Refusal:
+    """What the service says when it cannot make a fork."""
+    return Refusal(409, {"message": message})
+
+
+def unmatched_message() -> Refusal:
+    """Something that is not for this caller, without a name for it."""
+    return Refusal(404, {"message": "404 Not Found"})
+
+
+def _read(call: Call, endpoint: Endpoint) -> Values:
+    """The attributes sent, under their present names."""
+    parameters = call.parameters()
+    values = parameters.of(endpoint)
+    parameters.check()
+    # a value of null says nothing, but for texts, where it takes them away
+    sent = {
+        name: value
+        for name, value in values.items()
+        if value is not None or parameters_of(endpoint)[name].type == "string"
+    }
+    return replace_deprecated(endpoint, sent)[0]
+
+
+async def _create(call: Call, caller: Caller, owner: User, values: Values) -> int:
+    assert caller.user is not None, "nobody creates without a user"
+    space = await _space(call, caller, owner, values)
+    wants_readme = bool(values.get("initialize_with_readme"))
+    has_source = any(
+        values.get(name)
+        for name in ("import_url", "template_name", "template_project_id")
+    )
+    if wants_readme and has_source:
+        raise bad_request(NOT_A_REPOSITORY)
+    path = values.get("path") or path_from_name(values.get("name") or "")
+    name = values.get("name") or path
+    visibility = cast("Visibility", values.get("visibility") or "private")
+    problems = name_problems(name) | path_problems(path)
+    problems |= visibility_problems(visibility, group=_group_visibility(space))
+    problems |= _other_problems(call, values)
+    if problems:
+        raise _invalid(problems)
+    source = await _source(call, caller, values)
+    columns = _columns(values, caller)
+    columns |= {"visibility": visibility}
+    del_names = ("name", "path")
+    new = NewProject(
+        namespace=space,
+        path=path,
+        name=name,
+        creator_id=caller.user.id if space.kind == "group" else owner.id,
+        columns={k: v for k, v in columns.items() if k not in del_names},
+        attributes=_kept(values, caller),
+        topics=values.get("topics") or (),
+        import_type=source.import_type,
+        import_url=source.address,
+        import_branch=source.branch,
+    )
+    records = call.service.records
+    try:
+        project_id = await records.ask(project_tables.create_project, new)
+    except Taken as taken:
+        raise _invalid(taken_problems(taken.fields)) from taken
+    if wants_readme:
+        branch = values.get("default_branch") or DEFAULT_BRANCH
+        await _add_readme(call, caller, project_id, name, values, branch)
+    if source.import_type:
+        call.service.start_import(project_id)
+    if isinstance(sent := values.get("avatar"), SentFile):
+        await keep_avatar(call.service, project_id, sent)
+    return project_id
+
+
+async def _add_readme(
+    call: Call,
+    caller: Caller,
+    project_id: int,
+    name: str,
+    values: Values,
+    branch: str,
+) -> None:
+    assert caller.user is not None, "nobody creates without a user"
+    text = f"# {name}\n\n{values.get('description') or ''}".rstrip() + "\n"
+    change = Change("Initial commit", writes={"README.md": text.encode()})
+    author = Author(caller.user.name, caller.user.email)
+    await call.service.code(project_id, branch).change(lambda _tree: change, author)
+    await jobs.refresh_code(call.service, project_id)
+
+
+async def _space(call: Call, caller: Caller, owner: User, values: Values) -> Namespace:
+    """The namespace that a new project is for, if the caller may use it."""
+    records = call.service.records
+    wanted = values.get("namespace_id")
+    if wanted is None:
+        return await records.ask(project_tables.namespace_of_user, owner.id)
+    space = await records.ask(project_tables.namespace, wanted)
+    if space is None or not await _may_create(call, caller, owner, space):
+        raise _invalid({"namespace": ["is not valid"]})
+    return space
+
+
+async def _may_create(
+    call: Call, caller: Caller, owner: User, space: Namespace
+) -> bool:
+    assert caller.user is not None, "nobody creates without a user"
+    if space.kind == "user":
+        return space.user_id == owner.id or caller.user.is_admin
+    group = await call.service.records.ask(Tables.group, str(space.id), caller.user_id)
+    assert group is not None, "a namespace of a group is one"
+    standing = group.standing(caller.user)
+    return standing.is_admin or standing.level >= CREATE_LEVEL
+
+
+async def _source(call: Call, caller: Caller, values: Values) -> _Source:
+    """Where the repository is to come from, if from anywhere."""
+    if address := values.get("import_url"):
+        scheme = urlsplit(address).scheme
+        allowed = call.service.settings.imports.schemes
+        if not allowed:
+            raise forbidden("Import source is disabled")
+        if scheme not in allowed:
+            text = f"is blocked: Only allowed schemes are {', '.join(sorted(allowed))}"
+            raise _invalid({"import_url": [text]})
+        return _Source(URL_TYPE, address)
+    if template_id := values.get("template_project_id"):
+        template = await call.service.records.ask(
+            Tables.project, str(template_id), caller.user_id
+        )
+        if template is None or not reads_code(template, caller):
+            raise _invalid({"template_project_id": ["is unknown or invalid"]})
+        return _Source(TEMPLATE_TYPE, str(template.id))
+    if name := values.get("template_name"):
+        found = await _custom_template(call, caller, values, name)
+        if found is None:
+            raise _invalid({"template_name": [f"'{name}' is unknown or invalid"]})
+        return _Source(TEMPLATE_TYPE, str(found.id))
+    return _Source()
+
+
+async def _custom_template(
+    call: Call, caller: Caller, values: Values, name: str
+) -> Project | None:
+    """The project of that name in the group with the templates."""
+    group_id = values.get("group_with_project_templates_id")
+    if not values.get("use_custom_template") or group_id is None:
+        return None
+    records = call.service.records
+    space = await records.ask(project_tables.namespace, group_id)
+    if space is None:
+        return None
+    found = await records.ask(
+        Tables.project, f"{space.full_path}/{name}", caller.user_id
+    )
+    return found if found is not None and reads_code(found, caller) else None
+
+
+async def _edit_problems(call: Call, project: Project, values: Values) -> Problems:
+    problems = _other_problems(call, values)
+    if "name" in values and values["name"] != project.name:
+        problems |= name_problems(values["name"] or "")
+    if "path" in values and values["path"] != project.path:
+        problems |= path_problems(values["path"] or "")
+    visibility = values.get("visibility")
+    if visibility:
+        source = None
+        if project.forked_from is not None:
+            found = await call.service.records.ask(
+                Tables.project, str(project.forked_from), None
+            )
+            source = None if found is None else found.visibility
+        problems |= visibility_problems(
+            visibility, group=_group_visibility(project.namespace), source=source
+        )
+    return problems
+
+
+def _other_problems(call: Call, values: Values) -> Problems:
+    limits = call.service.settings.limits
+    problems = attribute_problems(values, limits.description_chars_max)
+    if isinstance(sent := values.get("avatar"), SentFile):
+        problems |= check_avatar(sent, limits.avatar_bytes_max)
+    return problems
+
+
+def _columns(values: Values, caller: Caller) -> dict[str, object]:
+    is_admin = caller.user is not None and caller.user.is_admin
+    return {
+        name: value
+        for name, value in values.items()
+        if name in COLUMNS
+        and (value is not None or name == "description")
+        and (name != "repository_storage" or (is_admin and value))
+    }
+
+
+def _kept(values: Values, caller: Caller) -> dict[str, object]:
+    is_admin = caller.user is not None and caller.user.is_admin
+    return {
+        name: value
+        for name, value in values.items()
+        if name in KEPT and (name != "mirror_user_id" or is_admin)
+    }
+
+
+def _group_visibility(space: Namespace) -> Visibility | None:
+    return space.visibility if space.kind == "group" else None
+
+
+def _fork_visibility(source: Project, space: Namespace) -> Visibility:
+    """As open as the source, or as the group that the fork is in allows."""
+    if space.kind == "group" and visibility_problems(
+        source.visibility, group=space.visibility
+    ):
+        return space.visibility
+    return source.visibility
+
+
+def _may_fork(source: Project, caller: Caller) -> bool:
+    level = level_of_feature(source, "forking")
+    standing = source.standing(caller.user)
+    if level == "disabled" or (level == "private" and not standing.is_member):
+        return False
+    return reads_code(source, caller)
+
+
+async def _fork_space(call: Call, caller: Caller, values: Values) -> Namespace:
+    assert caller.user is not None, "nobody forks without a user"
+    records = call.service.records
+    wanted = values.get("namespace_id") or values.get("namespace_path")
+    if not wanted:
+        return await records.ask(project_tables.namespace_of_user, caller.user.id)
+    space = await records.ask(project_tables.namespace, wanted)
+    if space is None:
+        raise not_found("Target Namespace")
+    if space.kind == "group":
+        group = await records.ask(Tables.group, str(space.id), caller.user_id)
+        assert group is not None, "a namespace of a group is one"
+        refuse(
+            judge_container(group.visibility, group.standing(caller.user)),
+            "Target Namespace",
+        )
+    if not await _may_create(call, caller, caller.user, space):
+        raise not_found("Target Namespace")
+    return space
+
+
+def _invalid(problems: Problems) -> Refusal:
+    return Refusal(400, {"message": problems})

@@ -1,0 +1,473 @@
+"""Projects, users and groups as the API shows them to one caller.
+
+Three views of a project: the simple one, the full one of lists, and the single
+one with its optional parts (service-api.md 2.3, 2.4).  What a caller may not
+know is left out, never shown as empty (service-behaviour.md 9.3).
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import cast
+from urllib.parse import quote, urlsplit, urlunsplit
+
+from wikisync.service.access import (
+    FeatureLevel,
+    Level,
+    Standing,
+    Verdict,
+    judge_container,
+    may_read_code,
+)
+from wikisync.service.attributes import all_attributes, expiration_policy
+from wikisync.service.call import Call, Caller
+from wikisync.service.code import license_by_key
+from wikisync.service.jobs import URL_TYPE
+from wikisync.service.project_tables import Share
+from wikisync.service.rows import Group, Namespace, Project, User
+
+_FEATURES = (
+    "analytics",
+    "builds",
+    "container_registry",
+    "environments",
+    "feature_flags",
+    "forking",
+    "infrastructure",
+    "issues",
+    "merge_requests",
+    "model_experiments",
+    "model_registry",
+    "monitor",
+    "pages",
+    "releases",
+    "repository",
+    "requirements",
+    "security_and_compliance",
+    "snippets",
+    "wiki",
+)
+_SWITCHES = {
+    "issues_enabled": "issues",
+    "merge_requests_enabled": "merge_requests",
+    "wiki_enabled": "wiki",
+    "jobs_enabled": "builds",
+    "snippets_enabled": "snippets",
+    "container_registry_enabled": "container_registry",
+    "requirements_enabled": "requirements",
+    "security_and_compliance_enabled": "security_and_compliance",
+}
+_PLAIN = (
+    "allow_merge_on_skipped_pipeline",
+    "autoclose_referenced_issues",
+    "emails_enabled",
+    "enforce_auth_checks_on_uploads",
+    "external_authorization_classification_label",
+    "group_runners_enabled",
+    "lfs_enabled",
+    "merge_method",
+    "only_allow_merge_if_all_discussions_are_resolved",
+    "only_allow_merge_if_all_status_checks_passed",
+    "only_allow_merge_if_pipeline_succeeds",
+    "packages_enabled",
+    "printing_merge_request_link_enabled",
+    "remove_source_branch_after_merge",
+    "request_access_enabled",
+    "resolve_outdated_diff_discussions",
+    "restrict_user_defined_variables",
+    "service_desk_enabled",
+    "shared_runners_enabled",
+    "show_default_award_emojis",
+    "squash_option",
+)
+"""Attributes that everyone sees who sees the full view."""
+_FOR_REPORTERS = (
+    "allow_pipeline_trigger_approve_deployment",
+    "approvals_before_merge",
+    "auto_cancel_pending_pipelines",
+    "auto_devops_deploy_strategy",
+    "auto_devops_enabled",
+    "build_git_strategy",
+    "build_timeout",
+    "ci_allow_fork_pipelines_to_run_in_parent_project",
+    "ci_config_path",
+    "ci_default_git_depth",
+    "ci_forward_deployment_enabled",
+    "ci_forward_deployment_rollback_allowed",
+    "ci_restrict_pipeline_cancellation_role",
+    "ci_separated_caches",
+    "issue_branch_template",
+    "issues_template",
+    "keep_latest_artifact",
+    "merge_commit_template",
+    "merge_pipelines_enabled",
+    "merge_requests_template",
+    "merge_trains_enabled",
+    "prevent_merge_without_external_issue",
+    "squash_commit_template",
+    "suggestion_commit_message",
+)
+_FOR_MAINTAINERS = (
+    "mirror",
+    "mirror_overwrites_diverged_branches",
+    "mirror_trigger_builds",
+    "mirror_user_id",
+    "only_mirror_protected_branches",
+)
+_FALSE_UNTIL_SET = frozenset({"mirror"})
+_SIMPLE_TEXT = re.compile(r"[\w ,;()'\"/?!-]*(?:[\w ,;()'\"/?!-]|\.(?= |$))*")
+
+
+@dataclass(frozen=True, slots=True)
+class Extras:
+    """What a view needs beside the project, looked up for all of a list at once."""
+
+    shares: Mapping[int, Sequence[Share]] = field(default_factory=dict)
+    visible_groups: frozenset[int] = frozenset()
+    owners: Mapping[int, User] = field(default_factory=dict)
+    custom_attributes: Mapping[int, Sequence[Mapping[str, str]]] | None = None
+    """Only for administrators who asked."""
+    with_statistics: bool = False
+    with_license: bool = False
+    sources: Mapping[int, Project] = field(default_factory=dict)
+    """Projects that others here are forks of, if the caller may see them."""
+
+
+def simple_view(call: Call, caller: Caller, project: Project) -> dict[str, object]:
+    """A project as everyone may see it."""
+    url = f"{call.service.url}/{project.full_path}"
+    body: dict[str, object] = {
+        "id": project.id,
+        "description": project.description,
+        "name": project.name,
+        "name_with_namespace": f"{project.namespace.name} / {project.name}",
+        "path": project.path,
+        "path_with_namespace": project.full_path,
+        "created_at": project.created_at,
+        "tag_list": list(project.topics),
+        "topics": list(project.topics),
+        "ssh_url_to_repo": f"git@{_host(call)}:{project.full_path}.git",
+        "http_url_to_repo": f"{url}.git",
+        "web_url": url,
+        "avatar_url": avatar_url(call, project),
+        "star_count": project.star_count,
+        "last_activity_at": project.last_activity_at,
+        "visibility": project.visibility,
+        "namespace": namespace_view(call, project.namespace),
+    }
+    if _reads_code(project, project.standing(caller.user)):
+        readme = project.readme
+        branch = quote(project.default_branch or "")
+        body |= {
+            "default_branch": project.default_branch,
+            "readme_url": f"{url}/-/blob/{branch}/{quote(readme)}" if readme else None,
+            "forks_count": project.forks_count,
+        }
+    return body
+
+
+def project_view(
+    call: Call,
+    caller: Caller,
+    project: Project,
+    extras: Extras,
+    *,
+    is_single: bool = False,
+) -> dict[str, object]:
+    """A project as someone sees it who may see more than the simple view."""
+    body = simple_view(call, caller, project)
+    standing = project.standing(caller.user)
+    attributes = all_attributes(project.attributes)
+    url = call.service.url
+    body |= _features(project, standing, attributes)
+    body |= {name: attributes[name] for name in _PLAIN}
+    body |= {
+        "_links": _links(call, project, body),
+        "archived": project.is_archived,
+        "can_create_merge_request_in": standing.is_signed_in
+        and bool(body["merge_requests_enabled"]),
+        "compliance_frameworks": [],
+        "container_expiration_policy": expiration_policy(
+            project.attributes, project.created_at
+        ),
+        "container_registry_image_prefix": f"{_host(call)}/{project.full_path}".lower(),
+        "creator_id": project.creator_id,
+        "description_html": description_html(project.description),
+        "emails_disabled": not attributes["emails_enabled"],
+        "empty_repo": project.default_branch is None,
+        "import_status": project.origin.status,
+        "import_type": project.origin.type,
+        "open_issues_count": 0,
+        "public_jobs": attributes["public_builds"],
+        "shared_with_groups": [
+            _share_view(share)
+            for share in extras.shares.get(project.id, ())
+            if share.group_id in extras.visible_groups
+        ],
+        "updated_at": project.updated_at,
+    }
+    body |= _for_roles(project, standing, attributes)
+    if caller.user is not None:
+        body["permissions"] = {
+            "project_access": _access(project.project_level),
+            "group_access": _access(project.group_level),
+        }
+    owner = extras.owners.get(project.owner_id or 0)
+    if owner is not None:
+        body["owner"] = {
+            "id": owner.id,
+            "name": owner.name,
+            "created_at": owner.created_at,
+            "username": owner.username,
+            "state": owner.state,
+            "avatar_url": None,
+            "web_url": f"{url}/{owner.username}",
+        }
+    if extras.custom_attributes is not None:
+        body["custom_attributes"] = extras.custom_attributes.get(project.id, [])
+    if extras.with_statistics and _has(standing, Level.REPORTER):
+        body["statistics"] = _statistics(project)
+    if extras.with_license and _reads_code(project, standing):
+        body |= _license(call, project)
+    if project.forked_from is not None and is_single:
+        source = extras.sources.get(project.forked_from)
+        target = attributes["mr_default_target_self"]
+        body["mr_default_target_self"] = bool(target)
+        if source is not None:
+            body["forked_from_project"] = simple_view(call, caller, source) | {
+                "forks_count": source.forks_count,
+                "repository_storage": source.repository_storage,
+                **_license(call, source),
+            }
+    return body
+
+
+def user_view(call: Call, user: User) -> dict[str, object]:
+    """A user inside other answers."""
+    return {
+        "id": user.id,
+        "username": user.username,
+        "name": user.name,
+        "state": user.state,
+        "avatar_url": None,
+        "web_url": f"{call.service.url}/{user.username}",
+    }
+
+
+def project_group_view(call: Call, group: Group) -> dict[str, object]:
+    """A group that a project is in, or may be shared with."""
+    return {
+        "id": group.id,
+        "web_url": f"{call.service.url}/groups/{group.full_path}",
+        "name": group.name,
+        "avatar_url": None,
+        "full_name": group.full_path.replace("/", " / "),
+        "full_path": group.full_path,
+    }
+
+
+def namespace_view(call: Call, space: Namespace) -> dict[str, object]:
+    """What a project is in."""
+    groups = "/groups" if space.kind == "group" else ""
+    return {
+        "id": space.id,
+        "name": space.name,
+        "path": space.path,
+        "kind": space.kind,
+        "full_path": space.full_path,
+        "parent_id": space.parent_id,
+        "avatar_url": None,
+        "web_url": f"{call.service.url}{groups}/{space.full_path}",
+    }
+
+
+def import_view(project: Project, standing: Standing) -> dict[str, object]:
+    """How far an import is."""
+    return {
+        "id": project.id,
+        "description": project.description,
+        "name": project.name,
+        "path": project.path,
+        "path_with_namespace": project.full_path,
+        "created_at": project.created_at,
+        "import_status": project.origin.status,
+        "import_type": project.origin.type,
+        "correlation_id": None,
+        "failed_relations": [],
+        "import_error": _import_error(project, standing),
+        "stats": None,
+    }
+
+
+def avatar_url(call: Call, project: Project) -> str | None:
+    """Where a project's picture is."""
+    if project.avatar is None:
+        return None
+    place = "uploads/-/system/project/avatar"
+    return f"{call.service.url}/{place}/{project.id}/{quote(project.avatar)}"
+
+
+def description_html(description: str | None) -> str:
+    """A description as HTML; plain words need no markup engine."""
+    if not description:
+        return ""
+    if _SIMPLE_TEXT.fullmatch(description):
+        return f'<p dir="auto">{html.escape(description)}</p>'
+    from wikisync.service.rendering import render_description
+
+    return render_description(description)
+
+
+def level_of_feature(project: Project, name: str) -> FeatureLevel:
+    """The access level of one of a project's features."""
+    attribute = f"{name}_access_level"
+    if name in {"issues", "merge_requests", "wiki"}:
+        return cast("FeatureLevel", getattr(project, attribute))
+    return cast("FeatureLevel", all_attributes(project.attributes)[attribute])
+
+
+def _features(
+    project: Project, standing: Standing, attributes: Mapping[str, object]
+) -> dict[str, object]:
+    """The levels of the features, and whether each is on for the caller."""
+    levels: dict[str, object] = {
+        f"{name}_access_level": attributes.get(f"{name}_access_level")
+        for name in _FEATURES
+    }
+    for name in ("issues", "merge_requests", "wiki"):
+        levels[f"{name}_access_level"] = level_of_feature(project, name)
+    switches = {
+        switch: levels[f"{name}_access_level"] in {"enabled", "public"}
+        or (levels[f"{name}_access_level"] == "private" and standing.is_member)
+        for switch, name in _SWITCHES.items()
+    }
+    return levels | switches
+
+
+def _for_roles(
+    project: Project, standing: Standing, attributes: Mapping[str, object]
+) -> dict[str, object]:
+    """What only people with some role are told."""
+    told: dict[str, object] = {"import_error": _import_error(project, standing)}
+    if _has(standing, Level.REPORTER):
+        told |= {name: attributes[name] for name in _FOR_REPORTERS}
+        told["ci_job_token_scope_enabled"] = False
+        told["service_desk_address"] = None
+        told["runner_token_expiration_interval"] = None
+    if _has(standing, Level.MAINTAINER):
+        told |= {name: attributes[name] for name in _FOR_MAINTAINERS}
+        told |= {
+            "import_url": _without_credentials(project),
+            "marked_for_deletion_at": project.marked_on,
+            "marked_for_deletion_on": project.marked_on,
+            "runners_token": project.runners_token,
+        }
+    if standing.is_admin:
+        told["repository_storage"] = project.repository_storage
+    return told
+
+
+def _links(
+    call: Call, project: Project, features: Mapping[str, object]
+) -> dict[str, str]:
+    api = f"{call.service.url}/api/v4/projects/{project.id}"
+    links = {"self": api}
+    if features["issues_enabled"]:
+        links["issues"] = f"{api}/issues"
+    if features["merge_requests_enabled"]:
+        links["merge_requests"] = f"{api}/merge_requests"
+    return links | {
+        "repo_branches": f"{api}/repository/branches",
+        "labels": f"{api}/labels",
+        "events": f"{api}/events",
+        "members": f"{api}/members",
+        "cluster_agents": f"{api}/cluster_agents",
+    }
+
+
+def _share_view(share: Share) -> dict[str, object]:
+    return {
+        "group_id": share.group_id,
+        "group_name": share.group_name,
+        "group_full_path": share.group_full_path,
+        "group_access_level": share.access_level,
+        "expires_at": share.expires_on,
+    }
+
+
+def _statistics(project: Project) -> dict[str, int]:
+    figures = project.statistics
+    return {
+        "commit_count": figures.commit_count,
+        "storage_size": figures.storage_size,
+        "repository_size": figures.repository_size,
+        "wiki_size": figures.wiki_size,
+        "lfs_objects_size": 0,
+        "job_artifacts_size": 0,
+        "pipeline_artifacts_size": 0,
+        "packages_size": 0,
+        "snippets_size": 0,
+        "uploads_size": figures.uploads_size,
+    }
+
+
+def _license(call: Call, project: Project) -> dict[str, object]:
+    if project.license is None or project.license_key is None:
+        return {"license_url": None, "license": None}
+    known = license_by_key(project.license_key)
+    branch = quote(project.default_branch or "")
+    file = f"/-/blob/{branch}/{quote(project.license)}"
+    return {
+        "license_url": f"{call.service.url}/{project.full_path}{file}",
+        "license": {
+            "key": known.key,
+            "name": known.name,
+            "nickname": known.nickname,
+            "html_url": known.html_url,
+            "source_url": known.source_url,
+        },
+    }
+
+
+def _import_error(project: Project, standing: Standing) -> str | None:
+    if project.origin.error is None or _has(standing, Level.MAINTAINER):
+        return project.origin.error
+    return "Ask a maintainer for the reason."
+
+
+def _without_credentials(project: Project) -> str | None:
+    if project.origin.type != URL_TYPE or project.origin.url is None:
+        return None
+    parts = urlsplit(project.origin.url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+def _reads_code(project: Project, standing: Standing) -> bool:
+    level = level_of_feature(project, "repository")
+    return may_read_code(project.visibility, level, standing)
+
+
+def _has(standing: Standing, level: int) -> bool:
+    return standing.is_admin or standing.level >= level
+
+
+def is_visible(project: Project, caller: Caller) -> bool:
+    """Whether the caller may know of a project."""
+    standing = project.standing(caller.user)
+    return judge_container(project.visibility, standing) is Verdict.ALLOWED
+
+
+def reads_code(project: Project, caller: Caller) -> bool:
+    """Whether the caller may see the files of a project's repository."""
+    return _reads_code(project, project.standing(caller.user))
+
+
+def _access(level: int) -> dict[str, int] | None:
+    return {"access_level": level, "notification_level": 3} if level else None
+
+
+def _host(call: Call) -> str:
+    return call.service.url.partition("://")[2].partition("/")[0].partition(":")[0]
