@@ -63,8 +63,8 @@ def test_folder_as_json_is_an_array(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["render", ".", "--json"]) == 0
     records = json.loads(capsys.readouterr().out)
     assert [(r["file"], r["format"], r["title"]) for r in records] == [
-        ("home.md", "markdown", "home"),
-        ("sub/page.rdoc", "rdoc", "page"),
+        ("home.md", "markdown", "Hi"),
+        ("sub/page.rdoc", "rdoc", "Sub"),
     ]
 
 

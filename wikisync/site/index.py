@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
+from wikisync.markup.bounded import bounded_parser
 from wikisync.markup.links import LinkIndex, normal_path
-from wikisync.markup.page import PARSED_VERSION, finish_page, parse_page
+from wikisync.markup.page import PARSED_VERSION, finish_page
 from wikisync.markup.record import MarkupOptions, ParsedPage, TocEntry
 from wikisync.model import Digest, Page, Problem, Slug, digest_of
 from wikisync.site.addresses import HOME_SLUG, WikiAddresses
@@ -188,7 +189,7 @@ class Indexer:
         )
         text, problems = _text_of(content, page)
         include = texts.recorder(page.slug)
-        parsed = parse_page(
+        parsed = bounded_parser().parse(
             Page(page.slug, page.format, text), self._options, include=include
         )
         facts = ParsedFacts(

@@ -56,6 +56,18 @@ class GlfmInline(ParserInline):
             self._by_start = {start: tuple(rules) for start, rules in table.items()}
         return self._by_start.get(character, ())
 
+    def rules_for(
+        self, source: str, place: int, end: int
+    ) -> tuple[RuleFuncInlineType, ...]:
+        """Rules worth asking at a place; nothing with a bracket where none closes.
+
+        Without that a page of ``![a`` asks a hundred levels deep at every place.
+        """
+        character = source[place]
+        if character in "![" and source.find("]", place, end) < 0:
+            return ()
+        return self.rules_at(character)
+
     def tokenize(self, state: StateInline) -> None:
         """Make the tokens of the state's text."""
         source, end = state.src, state.posMax
@@ -68,7 +80,7 @@ class GlfmInline(ParserInline):
                 state.append_pending(source[place:stop])
                 state.pos = stop
                 continue
-            for rule in self.rules_at(source[place]) if is_open else ():
+            for rule in self.rules_for(source, place, end) if is_open else ():
                 if rule(state, False):
                     break
             else:
@@ -95,7 +107,7 @@ class GlfmInline(ParserInline):
         stop = found.start() if found else state.posMax
         if stop > place:
             return stop
-        for rule in self.rules_at(state.src[place]):
+        for rule in self.rules_for(state.src, place, state.posMax):
             # the level guards against recursion: a look ahead makes no tokens
             state.level += 1
             is_match = rule(state, True)

@@ -1,0 +1,98 @@
+"""Pages in a process of their own: the same result, an end to every wait."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+from wikisync.errors import RenderError
+from wikisync.markup.bounded import BoundedParser, bounded_parser
+from wikisync.markup.page import MarkupOptions, parse_page
+from wikisync.model import Format, Page, Slug
+
+PAGE = Page(Slug("a/b"), Format.MARKDOWN, "# T\n\n[x](y) $a$\n\n```py\nx = 1\n```\n")
+
+
+@pytest.fixture(scope="module")
+def parser() -> Iterator[BoundedParser]:
+    made = BoundedParser()
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("page_format", list(Format))
+def test_result_is_that_of_the_plain_function(
+    parser: BoundedParser, page_format: Format
+) -> None:
+    page = Page(PAGE.slug, page_format, PAGE.content, "Given")
+    options = MarkupOptions(highlight=False)
+    assert parser.parse(page, options) == parse_page(page, options)
+
+
+def test_includes_are_asked_of_the_caller(parser: BoundedParser) -> None:
+    page = Page(Slug("a"), Format.MARKDOWN, "::include{file=x}\n\n::include{file=y}\n")
+    texts = {"x": "from x"}
+    parsed = parser.parse(page, include=texts.get)
+    assert parsed == parse_page(page, include=texts.get)
+    assert "from x" in parsed.text
+
+
+def test_failing_include_is_the_callers_error_and_leaves_no_half_answer(
+    parser: BoundedParser,
+) -> None:
+    def fail(target: str) -> str | None:
+        raise KeyError(target)
+
+    page = Page(Slug("a"), Format.MARKDOWN, "::include{file=x}\n")
+    with pytest.raises(KeyError):
+        parser.parse(page, include=fail)
+    assert parser.parse(PAGE) == parse_page(PAGE)
+
+
+def test_page_over_its_deadline_is_shown_as_source() -> None:
+    parser = BoundedParser(seconds_max=0.0)
+    page = Page(Slug("slow"), Format.MARKDOWN, "*a* [b](c) " * 50_000)
+    parsed = parser.parse(page)
+    assert parsed.is_source
+    assert "longer than 0 seconds" in parsed.problems[0].message
+    parser.close()
+
+
+def test_worker_that_dies_costs_one_page() -> None:
+    parser = BoundedParser()
+    include_kills = Page(Slug("a"), Format.MARKDOWN, "::include{file=x}\n")
+
+    def kill(_target: str) -> str | None:
+        assert parser._process is not None
+        os.kill(parser._process.pid, signal.SIGKILL)
+        parser._process.wait()
+        return "text"
+
+    assert (
+        "ended without a word"
+        in parser.parse(include_kills, include=kill).problems[0].message
+    )
+    assert parser.parse(PAGE) == parse_page(PAGE)
+    parser.close()
+
+
+def test_worker_outlives_an_interrupt_at_the_keyboard(parser: BoundedParser) -> None:
+    parser.parse(PAGE)
+    assert parser._process is not None
+    before = parser._process.pid
+    os.kill(before, signal.SIGINT)
+    assert parser.parse(PAGE) == parse_page(PAGE)
+    assert parser._process.pid == before
+
+
+def test_machine_without_processes_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wikisync.markup.bounded.sys.executable", "/nowhere/python")
+    with pytest.raises(RenderError, match="cannot start a process"):
+        BoundedParser().parse(PAGE)
+
+
+def test_process_has_one_parser() -> None:
+    assert bounded_parser() is bounded_parser()

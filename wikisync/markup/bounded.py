@@ -1,0 +1,176 @@
+"""``parse_page`` with a deadline: the page is parsed in a process of its own.
+
+Every parser here takes time that grows with the page and no faster, but a site
+must be built whatever a page finds.  One worker is started with the first page
+and kept; a page over its deadline costs the worker, and is shown as source.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import subprocess
+import sys
+import threading
+from typing import IO
+
+import msgspec
+
+from wikisync.errors import RenderError
+from wikisync.markup.context import Include, include_nothing
+from wikisync.markup.frames import (
+    Answer,
+    Done,
+    Included,
+    Job,
+    Wanted,
+    read_frame,
+    write_frame,
+)
+from wikisync.markup.page import shown_as_source
+from wikisync.markup.record import MarkupOptions, ParsedPage
+from wikisync.markup.source import clean_source
+from wikisync.model import Format, Page
+
+PAGE_SECONDS_MAX = 10.0
+START_SECONDS_MAX = 30.0
+"""For loading the program, on a machine that is busy with other things; an
+AsciiDoc page may wait as long again, since its engine is a process too."""
+
+
+class BoundedParser:
+    """Parses pages in a worker process; safe to use from many threads."""
+
+    def __init__(self, *, seconds_max: float = PAGE_SECONDS_MAX) -> None:
+        self._seconds_max = seconds_max
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lock = threading.Lock()
+        self._answers = msgspec.msgpack.Decoder(Answer)
+
+    def parse(
+        self,
+        page: Page,
+        options: MarkupOptions = MarkupOptions(),  # noqa: B008 - frozen, no state
+        *,
+        include: Include = include_nothing,
+    ) -> ParsedPage:
+        """What ``parse_page`` gives, or source with a notice after the deadline.
+
+        Raises:
+            RenderError: no worker can be started on this machine.
+        """
+        extra = START_SECONDS_MAX if page.format is Format.ASCIIDOC else 0.0
+        with self._lock:
+            process = self._running()
+            deadline = Deadline(process, self._seconds_max + extra)
+            try:
+                with deadline:
+                    return self._exchange(process, Job(page, options), include)
+            except (OSError, EOFError, msgspec.DecodeError):
+                self._end()
+            except BaseException:
+                # an answer may be half read: the next page needs a new worker
+                self._end()
+                raise
+        reason = "its parser ended without a word"
+        if deadline.is_over:
+            reason = f"it takes longer than {self._seconds_max:g} seconds to parse"
+        return shown_as_source(page, clean_source(page.content), reason)
+
+    def close(self) -> None:
+        """End the worker; a later page starts another one."""
+        with self._lock:
+            self._end()
+
+    def _exchange(
+        self, process: subprocess.Popen[bytes], job: Job, include: Include
+    ) -> ParsedPage:
+        source, target = streams(process)
+        write_frame(target, job)
+        while True:
+            answer: Answer = self._answers.decode(read_frame(source))
+            if isinstance(answer, Done):
+                return answer.parsed
+            if isinstance(answer, Wanted):
+                write_frame(target, Included(include(answer.target)))
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is not None and self._process.poll() is not None:
+            self._end()
+        if self._process is None:
+            self._process = self._start()
+        return self._process
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        try:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "wikisync.markup.worker"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+        except OSError as exc:
+            raise RenderError(f"cannot start a process for pages: {exc}") from exc
+        try:
+            with Deadline(process, START_SECONDS_MAX):
+                self._answers.decode(read_frame(streams(process)[0]))
+        except (OSError, EOFError, msgspec.DecodeError) as exc:
+            end_process(process)
+            raise RenderError("the process for pages does not start") from exc
+        return process
+
+    def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            end_process(process)
+
+
+class Deadline:
+    """Kills a process unless what is done with it ends in time."""
+
+    def __init__(self, process: subprocess.Popen[bytes], seconds: float) -> None:
+        self.is_over = False
+        self._process = process
+        self._timer = threading.Timer(seconds, self._expire)
+        self._timer.daemon = True
+
+    def __enter__(self) -> None:
+        self._timer.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+
+    def _expire(self) -> None:
+        self.is_over = True
+        self._process.kill()
+
+
+def streams(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
+    """Where a worker's answers come from, and where its pages go."""
+    assert process.stdout is not None
+    assert process.stdin is not None
+    return process.stdout, process.stdin
+
+
+def end_process(process: subprocess.Popen[bytes]) -> None:
+    """Kill a worker and forget it."""
+    process.kill()
+    for stream in streams(process):
+        with contextlib.suppress(OSError):
+            stream.close()
+    process.wait()
+
+
+_parsers: dict[int, BoundedParser] = {}
+_parsers_lock = threading.Lock()
+
+
+def bounded_parser() -> BoundedParser:
+    """The parser of this process; a forked one gets its own."""
+    with _parsers_lock:
+        parser = _parsers.get(os.getpid())
+        if parser is None:
+            parser = _parsers[os.getpid()] = BoundedParser()
+            atexit.register(parser.close)
+        return parser

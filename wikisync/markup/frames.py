@@ -1,0 +1,68 @@
+"""Messages between a renderer and its worker: a length, then MessagePack.  Pure."""
+
+from __future__ import annotations
+
+import struct
+from typing import IO
+
+import msgspec
+
+from wikisync.markup.record import MarkupOptions, ParsedPage
+from wikisync.model import Page
+
+LENGTH = struct.Struct(">I")
+FRAME_BYTES_MAX = 256 << 20
+"""More than any page within its limits can become."""
+
+
+class Job(msgspec.Struct, frozen=True, array_like=True):
+    """A page to parse: from the renderer."""
+
+    page: Page
+    options: MarkupOptions
+
+
+class Included(msgspec.Struct, frozen=True, array_like=True):
+    """What the wiki has for an include: from the renderer."""
+
+    text: str | None
+
+
+class Wanted(msgspec.Struct, frozen=True, array_like=True, tag="wanted"):
+    """A text that the page includes: from the worker, any number of times."""
+
+    target: str
+
+
+class Done(msgspec.Struct, frozen=True, array_like=True, tag="done"):
+    """The parsed page: from the worker, last."""
+
+    parsed: ParsedPage
+
+
+class Ready(msgspec.Struct, frozen=True, array_like=True, tag="ready"):
+    """The worker has loaded what it needs: once, before the first page."""
+
+
+Answer = Wanted | Done | Ready
+
+
+def write_frame(stream: IO[bytes], message: msgspec.Struct) -> None:
+    """Send one message; raises ``OSError`` where nobody reads any more."""
+    body = msgspec.msgpack.encode(message)
+    stream.write(LENGTH.pack(len(body)) + body)
+    stream.flush()
+
+
+def read_frame(stream: IO[bytes]) -> bytes:
+    """The next message's bytes.
+
+    Raises:
+        EOFError: the other side is gone, or speaks no frames.
+    """
+    head = stream.read(LENGTH.size)
+    size = LENGTH.unpack(head)[0] if len(head) == LENGTH.size else -1
+    body = stream.read(size) if 0 <= size <= FRAME_BYTES_MAX else b""
+    if len(body) != size:
+        raise EOFError
+    return body
