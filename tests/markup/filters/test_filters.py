@@ -98,6 +98,38 @@ def test_tag_without_headings_leaves_nothing() -> None:
 # -- tables, tasks, footnotes -----------------------------------------------------
 
 
+def test_boxes_of_org_are_those_of_every_format() -> None:
+    html = render("- [ ] a *b*\n- [X] c\n- [-] d\n  - [y] e\n", Format.ORG).html
+    assert html.count('<input type="checkbox" class="task-list-item-checkbox"') == 3
+    assert 'disabled aria-label="To do: a b"> a <b>b</b>' in html
+    assert 'disabled checked aria-label="Done: c"> c' in html
+    assert "[y] e" in html
+
+
+@pytest.mark.parametrize(
+    "source", ["* [x] a\n* [ ] b", "[%interactive]\n* [x] a\n* [ ] b"]
+)
+def test_boxes_of_asciidoc_are_those_of_every_format(source: str) -> None:
+    html = render(source, Format.ASCIIDOC).html
+    assert 'disabled checked aria-label="Done: a"> a' in html
+    assert 'disabled aria-label="To do: b"> b' in html
+
+
+@pytest.mark.parametrize(
+    "source", ["NOTE: a", "----\na <1>\n----\n<1> b", "[horizontal]\na:: b"]
+)
+def test_table_that_only_places_things_is_not_framed_as_data(source: str) -> None:
+    page = render(source, Format.ASCIIDOC)
+    assert '<table role="presentation">' in page.html
+    assert "table-wrap" not in page.html
+    assert "table" not in page.features
+
+
+def test_table_inside_of_an_admonition_is_framed() -> None:
+    html = render("[NOTE]\n====\n|===\n|a\n|===\n====", Format.ASCIIDOC).html
+    assert html.count("table-wrap") == 1
+
+
 def test_table_scrolls_in_a_frame_that_keys_reach() -> None:
     page = render("|a|\n|-|\n|b|\n")
     assert page.html.startswith(

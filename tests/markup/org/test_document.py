@@ -183,6 +183,12 @@ def test_block(source: str, html: str) -> None:
             "</tbody></table>",
             id="groups, widths and formulas",
         ),
+        pytest.param(
+            "#+CAPTION: The *t*\n#+NAME: t\n| a |",
+            "<table><caption>The <b>t</b></caption>"
+            "<tbody><tr><td>a</td></tr></tbody></table>",
+            id="caption",
+        ),
         pytest.param("#+OPTIONS: |:nil\n| a |", "", id="tables are off"),
         pytest.param("|-", "", id="rule alone"),
     ],
@@ -209,6 +215,9 @@ def test_table(source: str, html: str) -> None:
         ("x @@html:<b>@@y@@html:</b>@@@@latex:z@@", "x <b>y</b>"),
         ("\\(x<y\\)", '<code data-math-style="inline">x&lt;y</code>'),
         ("\\[x\\]", '<code data-math-style="display">x</code>'),
+        ("a $x<y$, $$z$$", ('a <code data-math-style="inline">x&lt;y</code>,'
+         ' <code data-math-style="display">z</code>')),
+        ("$5 and $6, US$7, a$b$c $x $", "$5 and $6, US$7, a$b$c $x $"),
         ("[[page]] [[page][two *w*]]",
          '<a href="page">page</a> <a href="page">two <b>w</b></a>'),
         ("[[file:a.org::*H][x]]", '<a href="a.org">x</a>'),
@@ -235,6 +244,37 @@ def test_footnotes_are_shown_where_the_page_asks_for_them() -> None:
     assert 'a<sup><a id="user-content-fnr.1" class="footref" href="#fn.1">1</a>' in html
     assert '<a id="user-content-fn.1" class="footnum" href="#fnr.1">1</a></sup>' in html
     assert 'href="#fnr.x">x</a></sup> in <i>line</i></p></div>' in html
+
+
+@pytest.mark.parametrize(
+    ("source", "html"),
+    [
+        (
+            "#+CAPTION: One\n[[file:a.png]]",
+            (
+                '<figure><img src="a.png" alt="a.png">'
+                "<figcaption>One</figcaption></figure>"
+            ),
+        ),
+        (
+            "#+CAPTION: One\n: x",
+            "<figure><pre><code>x</code></pre><figcaption>One</figcaption></figure>",
+        ),
+        ("#+CAPTION: One\n\ntext\n\n: x", "<p>text</p><pre><code>x</code></pre>"),
+    ],
+)
+def test_caption_stands_with_what_it_names(source: str, html: str) -> None:
+    assert html_of(source) == html
+
+
+def test_macro_that_runs_a_program_stays_as_written() -> None:
+    html = html_of("#+MACRO: v (eval (shell))\n#+MACRO: w ok\n{{{v}}} {{{w}}}")
+    assert html == "<p>{{{v}}} ok</p>"
+
+
+def test_headings_are_numbered_only_where_the_service_does() -> None:
+    assert html_of("#+OPTIONS: num:3\n* A") == "<h1>A</h1>"
+    assert html_of("#+OPTIONS: num:t\n* A") == "<h1>1 A</h1>"
 
 
 def test_scripts_and_entities_can_be_off() -> None:

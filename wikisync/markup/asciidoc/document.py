@@ -34,6 +34,12 @@ filter that all formats share.
 """
 
 ID_PREFIX = "user-content-"
+BOX_OPEN = '<input type="checkbox" class="task-list-item-checkbox" disabled>'
+BOX_CHECKED = BOX_OPEN.replace(" disabled", " disabled checked")
+CHECK = re.compile(
+    r'<i class="fa fa-(?:(check-)square-o|square-o)"></i>'
+    r'|<input type="checkbox" data-item-complete="(?:(1)|0)"[^<>]*>'
+)
 TAG = re.compile(r"<[A-Za-z][^<>]*>")
 ID = re.compile(rf'(\sid=")(?!{ID_PREFIX}|_footnote(?:ref|def)_)')
 
@@ -49,7 +55,14 @@ def to_html(source: str, context: PageContext) -> str:
     """
     engine = shared_engine(context.asciidoc_engine)
     html = engine.render(source, SERVICE_ATTRIBUTES, context.include)
-    return mark_ids_of(html)
+    return mark_ids_of(with_boxes(html) if "checklist" in html else html)
+
+
+def with_boxes(html: str) -> str:
+    """HTML whose checklists have boxes, in the shape that all formats share."""
+    return CHECK.sub(
+        lambda found: BOX_CHECKED if found[1] or found[2] else BOX_OPEN, html
+    )
 
 
 def mark_ids_of(html: str) -> str:

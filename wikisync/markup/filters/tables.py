@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from wikisync.errors import RenderError
 from wikisync.markup.draft import Draft
+from wikisync.model import Format
 
 FRAME = '<div class="table-wrap" role="group" aria-label="Table" tabindex="0">'
 """A group, since regions with equal names are landmarks that confuse."""
 
 
 def filter_tables(draft: Draft) -> None:
-    """Frame every outer table.
+    """Frame every outer table that holds data.
 
     Raises:
         RenderError: the page has more cells than the options allow.
@@ -22,8 +23,14 @@ def filter_tables(draft: Draft) -> None:
             f"the page has {cells} table cells,"
             f" more than {draft.options.table_cells_max}"
         )
+    framed_until = -1
     for place in document.starts.get("table", ()):
+        # Asciidoctor sets admonitions, callouts and some lists as bare tables.
+        if draft.page.format is Format.ASCIIDOC and document.html[place] == "<table>":
+            document.html[place] = '<table role="presentation">'
+            continue
         draft.features.add("table")
-        if not document.is_within(place, frozenset({"table"})):
+        if place > framed_until:
+            framed_until = document.close[place]
             document.html[place] = FRAME + document.html[place]
             document.html[document.close[place]] = "</table></div>"

@@ -27,6 +27,7 @@ DROPPED_DRAWERS = frozenset({"PROPERTIES"})
 """The service shows what any other drawer holds, the log of a task too."""
 EXPORTS = re.compile(r":exports\s+(\w+)")
 HTML_KEYWORDS = frozenset({"HTML"})
+LONE_PICTURE = re.compile(r"<p><img [^<>]*></p>")
 COUNTER = re.compile(r"^\[@([0-9]{1,6})\]\s*")
 FOOTNOTE = re.compile(r"^\[fn:([\w-]+)\]\s*")
 NAME = re.compile(r"[\w-]+")
@@ -47,8 +48,34 @@ class Blocks:
     def write(self, lines: Sequence[str], depth: int = 0) -> None:
         """Write the blocks of some lines."""
         reader = _Lines(lines)
+        captions: list[str] = []
         while reader.at < len(lines):
+            line = reader.line
+            if line.lstrip().startswith("#+") and (
+                keyword := grammar.KEYWORD.match(line)
+            ):
+                if keyword[1].upper() == "CAPTION":
+                    captions.append(keyword[2])
+                self._write_element(reader, depth)
+                continue
+            start = len(self.html)
             self._write_element(reader, depth)
+            if captions:
+                self._caption(start, " ".join(captions))
+                captions.clear()
+
+    def _caption(self, start: int, text: str) -> None:
+        """Put a caption on the table, code or picture written last."""
+        html = self._inline.html_of(text.strip())
+        shown = "\n".join(self.html[start:])
+        if shown.startswith("<table>"):
+            framed = shown.replace("<table>", f"<table>\n<caption>{html}</caption>", 1)
+        elif shown.startswith("<pre") or LONE_PICTURE.fullmatch(shown):
+            inner = shown.removeprefix("<p>").removesuffix("</p>")
+            framed = f"<figure>\n{inner}\n<figcaption>{html}</figcaption>\n</figure>"
+        else:
+            return
+        self.html[start:] = [framed]
 
     def _write_element(self, reader: _Lines, depth: int) -> None:
         line = reader.line

@@ -34,6 +34,10 @@ MARKS = {
 VERBATIM = "=~"
 BEFORE_MARK = frozenset(" \t\n-('\"{\u00a0\u3000—–")
 AFTER_MARK = frozenset(" \t\n-.,:!?;'\")}\\[\u00a0\u3000—–")
+NOT_IN_DOLLARS = frozenset(".,;'\"")
+"""Beside the inner side of a dollar these say that it is none of TeX."""
+BEHIND_DOLLAR = frozenset(".,?;:!'\")]}-")
+NEWLINES_IN_MATH_MAX = 2
 NEWLINES_MAX = 1
 """Line breaks that a mark may span."""
 
@@ -44,6 +48,7 @@ START = re.compile(
     r"|(?P<script>[_^]\{)"
     r"|(?P<breaks>\\\\[ \t]*(?=\n|$))"
     r"|(?P<math>\\[(\[])"
+    r"|(?P<dollar>\$\$?(?=[^\s$]))"
     r"|(?P<entity>\\[A-Za-z]+[0-9]{0,2}(?:\{\}|(?![A-Za-z])))"
     r"|(?P<snippet>@@[A-Za-z]+:)"
     r"|(?P<macro>\{\{\{)"
@@ -94,7 +99,8 @@ class Inline:
         if name in {"title", "author", "date", "email"}:
             return self._settings.keywords.get(name.upper())
         body = self._settings.macros.get(found[1])
-        if body is None:
+        if body is None or body.startswith("(eval"):
+            # What a program gives is known to the editor alone.
             return None
 
         def argument(place: re.Match[str]) -> str:
@@ -133,6 +139,12 @@ class Inline:
     def has_entities(self) -> bool:
         """Whether a name behind a backslash is a sign."""
         return self._has_entities
+
+
+def math_html(formula: str, *, is_inline: bool) -> str:
+    """TeX as the shared filter expects it."""
+    style = "inline" if is_inline else "display"
+    return f'<code data-math-style="{style}">{escape(formula.strip())}</code>'
 
 
 def target_id(text: str) -> str:
@@ -200,6 +212,8 @@ class _Scan:
                 return "<br>", found.end()
             case "math":
                 return self._read_math(found.start())
+            case "dollar":
+                return self._read_dollar(found)
             case "entity":
                 return self._read_entity(found)
             case "snippet":
@@ -271,9 +285,28 @@ class _Scan:
         end = self._next("\\)" if is_inline else "\\]", start + 2)
         if end < 0 or "\n\n" in self._text[start:end]:
             return None
-        formula = escape(self._text[start + 2 : end].strip())
-        style = "inline" if is_inline else "display"
-        return f'<code data-math-style="{style}">{formula}</code>', end + 2
+        return math_html(self._text[start + 2 : end], is_inline=is_inline), end + 2
+
+    def _read_dollar(self, found: re.Match[str]) -> tuple[str, int] | None:
+        """TeX between dollars, by Org's rule that keeps prices out of it."""
+        dollars, start = found[0], found.end()
+        before = self._text[found.start() - 1] if found.start() else " "
+        if before in "$\\" or (dollars == "$" and self._text[start] in NOT_IN_DOLLARS):
+            return None
+        end = self._next(dollars, start)
+        if end < 0 or end - start > SPAN_CHARACTERS_MAX:
+            return None
+        formula = self._text[start:end]
+        after = self._text[end + len(dollars) : end + len(dollars) + 1]
+        if dollars == "$" and (
+            formula[-1].isspace()
+            or formula[-1] in NOT_IN_DOLLARS
+            or (after and not after.isspace() and after not in BEHIND_DOLLAR)
+            or formula.count("\n") > NEWLINES_IN_MATH_MAX
+        ):
+            return None
+        html = math_html(formula, is_inline=dollars == "$")
+        return html, end + len(dollars)
 
     def _read_entity(self, found: re.Match[str]) -> tuple[str, int] | None:
         name = found[0].removesuffix("{}").removeprefix("\\")

@@ -38,8 +38,8 @@ class Settings:
 
     @property
     def is_numbered(self) -> bool:
-        """Whether headings carry numbers, which the service shows on request."""
-        return self.is_on("num", default=False)
+        """Whether headings carry numbers: the service shows them for ``t`` alone."""
+        return self.options.get("num") == "t"
 
 
 def read_settings(lines: Iterable[str]) -> Settings:
