@@ -107,6 +107,12 @@ def digest_of(content: bytes | str) -> Digest:
     return Digest(hashlib.sha256(content).hexdigest())
 
 
+def fold_text(content: str) -> str:
+    """The text with line feeds as line ends and exactly one at its end."""
+    folded = content.replace("\r\n", "\n").rstrip("\n")
+    return f"{folded}\n" if folded else ""
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class WikiOwner:
     """The project or group that a wiki belongs to."""
@@ -137,11 +143,27 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class PageState:
-    """What a snapshot knows of a page: enough to decide, without its text."""
+    """What a snapshot knows of a page: enough to decide, without its text.
+
+    Two states are equal if slug, format and digest are; the rest is known at some
+    times and not at others.
+    """
 
     slug: Slug
     format: Format
     digest: Digest
+    folded: Digest | None = field(default=None, compare=False)
+    """Digest of ``fold_text``; None where it is not known or the same."""
+    identity: str = field(default="", compare=False)
+    """What stays the same when the page is renamed (``wiki_page_meta_id`` on the
+    service), or empty; a replica that gives one vouches for it."""
+    size: int | None = field(default=None, compare=False)
+    """Of the content in bytes, or None where it is not known."""
+
+    def has_same_text(self, other: PageState) -> bool:
+        """Whether format and text agree, line ends and final newlines aside."""
+        mine, theirs = self.folded or self.digest, other.folded or other.digest
+        return self.format is other.format and mine == theirs
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,11 @@ def changes(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[Change]:
                 found.append(Change(a, a_end, b, b_end))
         elif anchors := _anchors(old, a, a_end, new, b, b_end):
             edges = [(a - 1, b - 1), *anchors, (a_end, b_end)]
-            gaps = [(i + 1, k, j + 1, m) for (i, j), (k, m) in pairwise(edges)]
+            gaps = [
+                (i + 1, k, j + 1, m)
+                for (i, j), (k, m) in pairwise(edges)
+                if k > i + 1 or m > j + 1
+            ]
             work.extend(reversed(gaps))
         else:
             found += _search(old, a, a_end, new, b, b_end)
@@ -89,7 +93,8 @@ def _rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
     tail_at: list[int] = []
     before: list[int] = []
     for index, (_, position) in enumerate(pairs):
-        pile = bisect_left(tails, position)
+        in_order = not tails or position > tails[-1]
+        pile = len(tails) if in_order else bisect_left(tails, position)
         before.append(tail_at[pile - 1] if pile else -1)
         if pile == len(tails):
             tails.append(position)

@@ -340,11 +340,10 @@ def _is_sound(
     By number of occurrences, so it knows nothing of places: what both sides did
     alike may count once or twice.
     """
-    for line in base.keys() | local.keys() | remote.keys() | merged.keys():
+    differing = (base.items() ^ side.items() for side in (local, remote, merged))
+    for line in {line for pairs in differing for line, _ in pairs}:
         old, now = base[line], merged[line]
         mine, theirs = local[line] - old, remote[line] - old
-        if now == old and not mine and not theirs:
-            continue
         added, removed = (
             sorted((max(mine, 0), max(theirs, 0))),
             sorted((max(-mine, 0), max(-theirs, 0))),

@@ -6,6 +6,7 @@ out, and the text of a plan is the dry run, word for word.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias, assert_never
@@ -25,16 +26,26 @@ class BasePage:
     format: Format
     local: Digest
     remote: Digest
+    local_identity: str = ""
+    """What the folder knows the page by through a rename, or empty."""
+    remote_identity: str = ""
+    """What the wiki knows it by (``wiki_page_meta_id``), or empty."""
+    size: int | None = None
+    """Of the agreed text in bytes, or None where it was not noted."""
 
     @property
     def local_state(self) -> PageState:
         """The page as the local side looked then."""
-        return PageState(self.slug, self.format, self.local)
+        return PageState(
+            self.slug, self.format, self.local, identity=self.local_identity
+        )
 
     @property
     def remote_state(self) -> PageState:
         """The page as the remote side looked then."""
-        return PageState(self.slug, self.format, self.remote)
+        return PageState(
+            self.slug, self.format, self.remote, identity=self.remote_identity
+        )
 
 
 class HoldReason(StrEnum):
@@ -43,6 +54,20 @@ class HoldReason(StrEnum):
     EDITED_BOTH = "edited here and on the wiki"
     CREATED_BOTH = "created here and on the wiki with different texts"
     EDITED_HERE_GONE_THERE = "edited here, deleted on the wiki"
+    FORMATS = "given two different formats here and on the wiki"
+    NAME_TAKEN = "renamed to a name that another page has on the other side"
+    CASE_TWIN = "on the wiki another page has this name but for upper and lower case"
+    EMPTY = "empty here; this service takes no empty page"
+
+
+class Notice(StrEnum):
+    """What a person may want to know of an action that goes ahead."""
+
+    EDIT_BEATS_DELETE_HERE = "deleted here, but edited on the wiki: it comes back"
+    EDIT_BEATS_DELETE_THERE = "deleted on the wiki, but edited here: it comes back"
+    RENAME_BEATS_DELETE_HERE = "deleted here, but renamed on the wiki: it comes back"
+    RENAME_BEATS_DELETE_THERE = "deleted on the wiki, but renamed here: it comes back"
+    DELETION_REFUSED = "its deletion was refused: it comes back"
 
 
 class SkipReason(StrEnum):
@@ -56,6 +81,7 @@ class SkipReason(StrEnum):
     UNSEEN_HERE = "not seen here, but not every file could be seen"
     UNSEEN_THERE = "not on the wiki's list, but the list cannot be trusted"
     FIRST_SYNC = "only here; nothing is removed by a first sync"
+    READ_ONLY = "changed here, but the service does not take this format"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +91,7 @@ class CreateLocal:
     slug: Slug
     format: Format
     remote: Digest
+    notice: Notice | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +132,86 @@ class DeleteLocal:
 
 
 @dataclass(frozen=True, slots=True)
+class MoveLocal:
+    """The page has another name on the wiki: the file follows."""
+
+    slug: Slug
+    target: Slug
+    record: Slug
+    """The name under which the base knows the page; the base follows too."""
+    local: Digest
+    """What the folder must still hold when it is renamed."""
+
+
+@dataclass(frozen=True, slots=True)
+class MoveRemote:
+    """The file has another name: the page on the wiki follows, its text unchanged."""
+
+    slug: Slug
+    target: Slug
+    record: Slug
+    """The name under which the base knows the page; the base follows too."""
+    format: Format
+    remote: Digest
+    """What the wiki must still hold when it is renamed."""
+    carried: tuple[Slug, ...] = ()
+    """Pages below it that the service moves along."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rebind:
+    """Both sides have the same new name already; only the base learns it."""
+
+    slug: Slug
+    """The name under which the base knows the page."""
+    target: Slug
+
+
+@dataclass(frozen=True, slots=True)
+class CreateRemote:
+    """The folder has a page that the wiki lacks: create it there."""
+
+    slug: Slug
+    format: Format
+    local: Digest
+    notice: Notice | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Push:
+    """The folder's text and format replace the wiki's."""
+
+    slug: Slug
+    format: Format
+    local: Digest
+    remote: Digest
+    """What the wiki must still hold when it is replaced."""
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """Both sides changed: the merged text goes into the folder, to be pushed next.
+
+    Where ``merge`` finds a clash the page is held instead (``Plan.holding``).
+    """
+
+    slug: Slug
+    format: Format
+    """The format that the merged page has."""
+    local: Digest
+    remote: Digest
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteRemote:
+    """The page is gone from the folder: remove the wiki's."""
+
+    slug: Slug
+    remote: Digest
+    """What the wiki must still hold when it is removed."""
+
+
+@dataclass(frozen=True, slots=True)
 class Hold:
     """Neither side is touched until a person decides."""
 
@@ -120,16 +227,31 @@ class Skip:
     reason: SkipReason
 
 
-Action: TypeAlias = CreateLocal | Pull | Adopt | DropRecord | DeleteLocal | Hold | Skip
 Write: TypeAlias = CreateLocal | Pull
+Move: TypeAlias = MoveLocal | MoveRemote | Rebind
+Delete: TypeAlias = DeleteLocal | DeleteRemote
+Action: TypeAlias = (
+    Move
+    | CreateRemote
+    | Write
+    | Merge
+    | Push
+    | Adopt
+    | DropRecord
+    | Hold
+    | Skip
+    | Delete
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Every action of one cycle, in the order in which they are carried out.
 
-    One action per page at most: creates (parents first), updates, records, what
-    waits, and removals last.  ``str`` gives one line per action.
+    Renames (parents first), creates (parents first), updates and merges, pushes,
+    records, what waits, and removals last.  A page has one action, but for a
+    rename, which another may follow under the new name.  ``str`` gives one line
+    per action.
     """
 
     actions: tuple[Action, ...] = ()
@@ -159,9 +281,24 @@ class Plan:
         """Differences left alone, with their reasons."""
         return tuple(a for a in self.actions if isinstance(a, Skip))
 
+    @property
+    def merges(self) -> tuple[Merge, ...]:
+        """Pages that both sides edited, whose texts decide what comes of it."""
+        return tuple(a for a in self.actions if isinstance(a, Merge))
+
     def without_deletes(self) -> Plan:
         """The same plan for a cycle that may not remove anything."""
-        return Plan(tuple(a for a in self.actions if not isinstance(a, DeleteLocal)))
+        return Plan(tuple(a for a in self.actions if not isinstance(a, Delete)))
+
+    def holding(self, slugs: Collection[Slug]) -> Plan:
+        """The same plan, with these pages held whose texts turned out to clash."""
+        actions = [
+            Hold(action.slug, HoldReason.EDITED_BOTH)
+            if isinstance(action, Merge) and action.slug in slugs
+            else action
+            for action in self.actions
+        ]
+        return Plan.from_actions(actions)
 
     def __str__(self) -> str:
         if not self.actions:
@@ -170,10 +307,13 @@ class Plan:
 
 
 def describe(action: Action) -> str:
-    """One line of the dry run: a verb, the slug, and why where it is not plain."""
+    """One line of the dry run: a verb, the slug, and why where it is not plain.
+
+    What is not said to be on the wiki happens here.
+    """
     match action:
         case CreateLocal():
-            return f"create  {action.slug}"
+            return f"create  {action.slug}{_because(action.notice)}"
         case Pull():
             return f"update  {action.slug}"
         case Adopt():
@@ -182,6 +322,22 @@ def describe(action: Action) -> str:
             return f"forget  {action.slug}"
         case DeleteLocal():
             return f"remove  {action.slug}"
+        case MoveLocal():
+            return f"rename  {action.slug} -> {action.target}"
+        case MoveRemote():
+            return (
+                f"rename  {action.slug} -> {action.target} on the wiki{_along(action)}"
+            )
+        case Rebind():
+            return f"adopt   {action.slug} -> {action.target}"
+        case CreateRemote():
+            return f"create  {action.slug} on the wiki{_because(action.notice)}"
+        case Push():
+            return f"update  {action.slug} on the wiki"
+        case Merge():
+            return f"merge   {action.slug}: {HoldReason.EDITED_BOTH}"
+        case DeleteRemote():
+            return f"remove  {action.slug} from the wiki"
         case Hold():
             return f"hold    {action.slug}: {action.reason}"
         case Skip():
@@ -189,20 +345,41 @@ def describe(action: Action) -> str:
     assert_never(action)
 
 
+def _because(notice: Notice | None) -> str:
+    return f": {notice}" if notice else ""
+
+
+def _along(action: MoveRemote) -> str:
+    count = len(action.carried)
+    return f", with {count} page{'s' * (count > 1)} below it" if count else ""
+
+
 _RANK: dict[type[Action], int] = {
-    CreateLocal: 0,
-    Pull: 1,
-    Adopt: 2,
-    DropRecord: 3,
-    Hold: 4,
-    Skip: 5,
-    DeleteLocal: 6,
+    MoveLocal: 0,
+    MoveRemote: 0,
+    Rebind: 0,
+    CreateLocal: 1,
+    CreateRemote: 1,
+    Pull: 2,
+    Merge: 2,
+    Push: 3,
+    Adopt: 4,
+    DropRecord: 5,
+    Hold: 6,
+    Skip: 7,
+    DeleteLocal: 8,
+    DeleteRemote: 8,
 }
 
 
-def _order(action: Action) -> tuple[int, int, str]:
-    # parents before children where files appear, children first where they go
-    depth = action.slug.count("/")
-    if isinstance(action, DeleteLocal):
+def _order(action: Action) -> tuple[int, int, str, str]:
+    # Parents before children where files appear, children first where they go.  A
+    # page below a renamed one is named for where its parent's rename brings it,
+    # but its record still stands below its parent's.
+    slug = action.slug
+    if isinstance(action, MoveLocal | MoveRemote):
+        slug = action.record
+    depth = slug.count("/")
+    if isinstance(action, Delete):
         depth = -depth
-    return _RANK[type(action)], depth, action.slug
+    return _RANK[type(action)], depth, slug, type(action).__name__

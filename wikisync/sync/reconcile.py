@@ -2,8 +2,8 @@
 
 Pure.  Each side's page is first compared with the base alone and named by one
 word (``Change``); the pair of words picks one row of the policy's table.  No
-clock, no order of events and no guess enters.  A two-way policy is one more table
-over the same pairs.
+clock, no order of events and no guess enters.  The tables of one direction are
+here, the one of both directions, with its renames, is ``two_way``.
 
 Absence is not deletion: a page missing from an incomplete snapshot is *unseen*,
 and a first sync (no base at all) removes nothing.
@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from enum import Enum, auto
 
 from wikisync.model import PageState, Slug, Snapshot
+from wikisync.sync.capabilities import ANY_SERVICE, Capabilities
+from wikisync.sync.change import Change, change_of, skip_unknown
 from wikisync.sync.plan import (
     Action,
     Adopt,
@@ -29,6 +31,7 @@ from wikisync.sync.plan import (
     Skip,
     SkipReason,
 )
+from wikisync.sync.two_way import two_way
 
 
 class Policy(Enum):
@@ -38,30 +41,25 @@ class Policy(Enum):
     """The wiki is never written; an edit made here is never overwritten."""
     MIRROR = auto()
     """The folder is private to us: it becomes equal to the wiki."""
-
-
-class Change(Enum):
-    """One side of a page, seen against the base."""
-
-    ABSENT = auto()
-    """Not here, and the base does not know it either."""
-    CREATED = auto()
-    SAME = auto()
-    EDITED = auto()
-    DELETED = auto()
-    UNSEEN = auto()
-    """Not seen, but the look was incomplete: nothing is known."""
-    UNREADABLE = auto()
+    TWO_WAY = auto()
+    """Edits go both ways; nothing that a person wrote is lost."""
 
 
 def reconcile(
-    base: Mapping[Slug, BasePage], local: Snapshot, remote: Snapshot, policy: Policy
+    base: Mapping[Slug, BasePage],
+    local: Snapshot,
+    remote: Snapshot,
+    policy: Policy,
+    service: Capabilities = ANY_SERVICE,
 ) -> Plan:
     """Decide one cycle.
 
-    The same four values always give the same plan, and a plan carried out in full
-    leaves nothing to do but what waits for a person.
+    The same values always give the same plan, and a plan carried out in full leaves
+    nothing to do but what waits for a person and, going both ways, the pushes of
+    what was merged.
     """
+    if policy is Policy.TWO_WAY:
+        return Plan.from_actions(two_way(base, local, remote, service))
     slugs = {*base, *local.pages, *remote.pages, *local.unreadable, *remote.unreadable}
     actions: list[Action] = []
     for slug in slugs:
@@ -71,20 +69,6 @@ def reconcile(
         if action is not None:
             actions.append(action)
     return Plan.from_actions(actions)
-
-
-def change_of(agreed: PageState | None, side: Snapshot, slug: Slug) -> Change:
-    """Name what happened to a page on one side since both agreed on it."""
-    if slug in side.unreadable:
-        return Change.UNREADABLE
-    seen = side.pages.get(slug)
-    if seen is None:
-        if not side.is_complete:
-            return Change.UNSEEN
-        return Change.ABSENT if agreed is None else Change.DELETED
-    if agreed is None:
-        return Change.CREATED
-    return Change.SAME if seen == agreed else Change.EDITED
 
 
 def _decide(
@@ -97,7 +81,7 @@ def _decide(
     mine, theirs = local.pages.get(slug), remote.pages.get(slug)
     here = change_of(agreed.local_state if agreed else None, local, slug)
     there = change_of(agreed.remote_state if agreed else None, remote, slug)
-    unknown = _unknown(slug, here, there)
+    unknown = skip_unknown(slug, here, there)
     if unknown is not None:
         return unknown
     if policy is Policy.MIRROR:
@@ -105,21 +89,6 @@ def _decide(
             return None
         return _mirror(slug, mine, theirs)
     return _pull(slug, here, there, mine, theirs)
-
-
-def _unknown(slug: Slug, here: Change, there: Change) -> Skip | None:
-    """Leave a page alone while one side of it is not known."""
-    match here, there:
-        case Change.UNREADABLE, _:
-            return Skip(slug, SkipReason.UNREADABLE_HERE)
-        case _, Change.UNREADABLE:
-            return Skip(slug, SkipReason.UNREADABLE_THERE)
-        case Change.UNSEEN, _:
-            return Skip(slug, SkipReason.UNSEEN_HERE)
-        case _, Change.UNSEEN:
-            return Skip(slug, SkipReason.UNSEEN_THERE)
-        case _:
-            return None
 
 
 def _pull(

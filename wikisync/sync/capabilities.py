@@ -1,0 +1,25 @@
+"""What a service does that a plan must reckon with; services differ.
+
+Pure.  Learned from the service's answers and kept with the base; the defaults are
+the careful ones and right for any service (``sync.md`` 3.0).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """One service, as far as it is known."""
+
+    folds_case: bool = True
+    """It finds ``home`` where ``Home`` was asked for (Q5)."""
+    moves_below: bool = True
+    """A rename moves every page below the renamed one along (Q4)."""
+    takes_empty: bool = True
+    """A page may be empty (Q10)."""
+
+
+ANY_SERVICE = Capabilities()
+"""A service nothing is known of yet."""
