@@ -36,7 +36,7 @@ async def findings(
     async with visiting(browser, base, **settings) as visit:
         await visit.go(path)
         if path == SEARCH:
-            await visit.page.locator("#results a").first.wait_for()
+            await visit.page.locator("#siteHits a").first.wait_for()
         return await visit.axe()
 
 
@@ -101,4 +101,4 @@ async def test_keyboard_reaches_the_text_first(
         await visit.go(HANDBOOK + "formats/markdown.html")
         await visit.page.keyboard.press("Tab")
         await visit.page.keyboard.press("Enter")
-        assert await visit.page.evaluate("document.activeElement.id") == "content"
+        assert await visit.page.evaluate("document.activeElement.id") == "siteContent"

@@ -72,8 +72,8 @@ async def hits(browser: Browser, base: str, query: str) -> list[str]:
 async def hits_in(visit: Visit, query: str) -> list[str]:
     """The same in a window that is already there."""
     await visit.page.goto(f"{visit.base}{SEARCH}?q={quote(query)}")
-    await visit.page.locator("#status:not(:empty)").wait_for()
-    links = visit.page.locator("#results a")
+    await visit.page.locator("#siteStatus:not(:empty)").wait_for()
+    links = visit.page.locator("#siteHits a")
     hrefs = await links.evaluate_all("links => links.map(link => link.href)")
     return [unquote(href).removeprefix(visit.base) for href in hrefs]
 
@@ -133,12 +133,12 @@ async def test_search_in_one_wiki_finds_nothing_of_others(
 ) -> None:
     async with visiting(chromium, file_base) as visit:
         await visit.go(f"{SEARCH}?q=wiki")
-        await visit.page.locator("#results small", has_text="Handbook").first.wait_for()
+        await visit.page.locator("#siteHits small", has_text="Handbook").first.wait_for()
         await visit.page.select_option("select[name=wiki]", label="Docs")
-        await visit.page.locator("#results small", has_text="Handbook").first.wait_for(
+        await visit.page.locator("#siteHits small", has_text="Handbook").first.wait_for(
             state="detached"
         )
-        assert await visit.page.locator("#results a").count() > 0
+        assert await visit.page.locator("#siteHits a").count() > 0
 
 
 async def test_word_that_is_nowhere_says_so(chromium: Browser, base: str) -> None:
@@ -213,7 +213,7 @@ async def test_best_hit_comes_first_and_shows_where_the_words_stand(
     assert await hits(chromium, base, "snapshot") == ["near.html", "far.html"]
     async with visiting(chromium, base) as visit:
         await visit.page.goto(f"{base}{SEARCH}?q=snapshot")
-        mark = visit.page.locator("#results p mark")
+        mark = visit.page.locator("#siteHits p mark")
         assert await mark.inner_text() == "Snapshots"
 
 
@@ -225,7 +225,7 @@ async def test_more_results_are_shown_on_demand(
     async with visiting(chromium, base) as visit:
         await visit.page.goto(f"{base}{SEARCH}?q=same")
         await visit.page.get_by_text("25 pages found").wait_for()
-        items = visit.page.locator("#results li")
+        items = visit.page.locator("#siteHits li")
         assert await items.count() == 10
         await visit.page.get_by_role("button", name="More results").click()
         await items.nth(19).wait_for()
@@ -237,5 +237,5 @@ async def test_title_with_markup_stays_text(chromium: Browser, tmp_path: Path) -
     base = write_search_site(tmp_path, [document("a.html", "snapshot", title=title)])
     async with visiting(chromium, base) as visit:
         await visit.page.goto(f"{base}{SEARCH}?q=snapshot")
-        link = visit.page.locator("#results a")
+        link = visit.page.locator("#siteHits a")
         assert (await link.inner_text()).strip() == title

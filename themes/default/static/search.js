@@ -149,7 +149,7 @@
 	const form = document.querySelector(".search-page");
 	if (form) {
 		const { q, wiki } = form;
-		const search = searchIn(q, document.getElementById("results"), document.getElementById("status"), 10);
+		const search = searchIn(q, document.getElementById("siteHits"), document.getElementById("siteStatus"), 10);
 		form.onsubmit = (event) => event.preventDefault();
 		form.oninput = search;
 		q.value = new URLSearchParams(location.search).get("q") || "";

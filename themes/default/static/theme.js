@@ -4,7 +4,7 @@
 	const page = document.documentElement;
 	const all = (selector) => [...document.querySelectorAll(selector)];
 
-	document.getElementById("theme")?.addEventListener("click", () => {
+	document.getElementById("siteTheme")?.addEventListener("click", () => {
 		const now = page.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
 		page.dataset.theme = now === "dark" ? "light" : "dark";
 		try {
@@ -45,7 +45,7 @@
 	headings.forEach((heading) => watcher.observe(heading));
 
 	addEventListener("keydown", (event) => {
-		if (event.key === "Escape") all("#menu").map((box) => (box.checked = false));
+		if (event.key === "Escape") all("#siteNav").map((box) => (box.checked = false));
 		const field = all("[name=q]").find((input) => input.offsetParent);
 		if (event.key !== "/" || !field || event.target.closest("input, select")) return;
 		event.preventDefault();

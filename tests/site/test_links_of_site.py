@@ -1,0 +1,74 @@
+"""Every address in the site of the user guide leads somewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.site.sites import Studio
+from tests.support.site_links import dead_addresses, doubled_ids
+
+if TYPE_CHECKING:
+    from wikisync.site.model import BuildReport
+
+SAMPLE = Path(__file__).resolve().parents[2] / "sample-site"
+THEME_WORDS = ("Menu", "Theme", "Contents", "Content", "TOC", "Backlinks", "Status")
+
+
+@pytest.fixture(scope="module")
+def guide(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site of both wikis of the user guide."""
+    from tests.site.sites import wiki_source
+
+    studio = Studio(tmp_path_factory.mktemp("guide"))
+    studio.sources = [
+        wiki_source(SAMPLE / "docs", "group:docs"),
+        wiki_source(SAMPLE / "handbook", "docs/handbook"),
+    ]
+    studio.build()
+    return studio.site
+
+
+def test_every_address_leads_to_a_file_of_the_site_and_an_id_in_it(
+    guide: Path,
+) -> None:
+    assert len(list(guide.rglob("*.html"))) > 30
+    assert dead_addresses(guide) == []
+
+
+def test_no_file_of_the_site_gives_an_id_twice(guide: Path) -> None:
+    assert doubled_ids(guide) == []
+
+
+def test_headings_called_like_parts_of_the_theme_keep_their_addresses(
+    tmp_path: Path,
+) -> None:
+    """A link to ``#menu`` led to the theme's own button before the heading."""
+    headings = "".join(f"## {word}\n\ntext\n\n" for word in THEME_WORDS)
+    links = " ".join(f"[to](#{word.lower()})" for word in THEME_WORDS)
+    studio = built(tmp_path, f"-- home.md --\n{headings}{links}\n")
+    assert doubled_ids(studio.site) == []
+    assert dead_addresses(studio.site) == []
+
+
+def test_the_reader_of_sites_sees_what_is_dead(tmp_path: Path) -> None:
+    """What these tests stand on: missing files, missing ids, ways out of the site."""
+    page = '<p id="a"></p><a href="#a"></a><a href="#b"></a><a href="../x"></a>'
+    (tmp_path / "index.html").write_text(page + '<img src="no.png"><i id="a">')
+    assert dead_addresses(tmp_path) == [
+        "index.html -> #b",
+        "index.html -> ../x",
+        "index.html -> no.png",
+    ]
+    assert doubled_ids(tmp_path) == ["index.html#a"]
+
+
+def built(root: Path, archive: str) -> Studio:
+    """A site of one wiki."""
+    studio = Studio(root)
+    studio.add(archive)
+    report: BuildReport = studio.build()
+    assert report.pages
+    return studio
