@@ -337,3 +337,30 @@ def test_content_types_do_not_depend_on_the_machine() -> None:
         "image/svg+xml",
         "application/octet-stream",
     ]
+
+
+def test_folder_that_another_build_writes_to_is_refused(tmp_path: Path) -> None:
+    """Each would clear away what the other has staged."""
+    root = tmp_path / "site"
+    first, second = open_output(root, {}), open_output(root, {})
+    with first.staging():
+        first.put("a.html", b"a")
+        with (
+            pytest.raises(SiteError, match="another wikisync writes to output"),
+            second.staging(),
+        ):
+            pytest.fail("both builds were let in")
+        first.commit()
+    assert (root / "a.html").read_bytes() == b"a"
+
+
+def test_build_knows_what_another_one_wrote_since_it_began(tmp_path: Path) -> None:
+    root = tmp_path / "site"
+    early, late = open_output(root, {}), open_output(root, {})
+    with early.staging():
+        early.put("a.html", b"a")
+        early.commit()
+    with late.staging():
+        late.put("a.html", b"b")
+        assert not late.commit().problems
+    assert (root / "a.html").read_bytes() == b"b"

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import hashlib
 import os
 import stat
@@ -141,8 +142,17 @@ class Output:
         """Keep a place for new files; whatever happens, it is gone afterwards.
 
         Raises:
-            SiteError: for any file that cannot be written.
+            SiteError: for any file that cannot be written, and where another
+                build writes to the same folder.
         """
+        with _held(self._root), self._held_staging():
+            yield
+
+    @contextlib.contextmanager
+    def _held_staging(self) -> Iterator[None]:
+        # another build may have ended since the folder was opened
+        self._known, _ = _known_files(self._root)
+        self._folded = {path.casefold(): path for path in self._known}
         try:
             _clear_staging(self._root)
             _make_folders(self._root, STAGING)
@@ -271,6 +281,28 @@ class Output:
             digest = self._files[path][1] if path in self._files else Digest("")
             states[path] = FileState(found.st_size, found.st_mtime_ns, digest)
         return states
+
+
+@contextlib.contextmanager
+def _held(root: Path) -> Iterator[None]:
+    """Hold the folder against other builds; the kernel frees it with the process.
+
+    The folder itself is locked, so that no lock file is published with the site.
+    """
+    try:
+        descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as exc:
+        raise _unusable(root, exc) from exc
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError as exc:
+        raise SiteError(
+            f"another wikisync writes to output {root}",
+            hint="wait until it is done, or choose another folder with -o",
+        ) from exc
+    finally:
+        os.close(descriptor)
 
 
 def is_untouched(root: Path, states: Mapping[str, FileState]) -> bool:
