@@ -590,3 +590,48 @@ def test_theme_options_are_toml_where_they_can_be() -> None:
 def test_theme_option_without_a_name_or_value_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="NAME=VALUE"):
         parse_theme_options([text])
+
+
+async def test_attachment_that_no_page_mentions_any_more_leaves_the_site(
+    handbook: EmbeddedService, run: Run, site: Path
+) -> None:
+    """Else the site would differ from one made anew."""
+    await run("export", handbook.url, *NAMED, "-o", site)
+    assert (site / PICTURE).exists()
+    await handbook.add_pages(HANDBOOK, {"home": "no picture", "dir/page": "none"})
+    ran = await run("export", handbook.url, *NAMED, "-o", site)
+    assert ran.code == 0
+    assert not (site / PICTURE).exists()
+    await run("export", handbook.url, *NAMED, "-o", site.with_name("clean"))
+    assert digest_of_tree(site) == digest_of_tree(site.with_name("clean"))
+
+
+async def test_broken_link_that_a_page_repeats_is_told_once(
+    handbook: EmbeddedService, run: Run, site: Path
+) -> None:
+    await handbook.add_pages(HANDBOOK, {"gone": "[a](nowhere) [b](nowhere)"})
+    ran = await run("export", handbook.url, *NAMED, "-o", site)
+    assert ran.err.count("nowhere") == 1
+    assert "(there is no such page), 2 times" in ran.err
+    assert "2 broken links" in ran.out
+
+
+@pytest.mark.parametrize(("output", "cache"), [("s", "s/c"), ("c/s", "c"), ("x", "x")])
+async def test_output_and_cache_that_overlap_are_refused(
+    handbook: EmbeddedService, run: Run, tmp_path: Path, output: str, cache: str
+) -> None:
+    output_folder, cache_folder = tmp_path / output, tmp_path / cache
+    ran = await run(
+        "export", handbook.url, *NAMED, "-o", output_folder, "--cache", cache_folder
+    )
+    assert ran.code == 2
+    assert f"the output {output_folder} and the cache {cache_folder} overlap" in ran.err
+    assert not output_folder.exists()
+
+
+async def test_output_with_a_name_that_is_too_long_is_an_error(
+    handbook: EmbeddedService, run: Run, tmp_path: Path
+) -> None:
+    ran = await run("export", handbook.url, *NAMED, "-o", tmp_path / ("x" * 300))
+    assert ran.code == 1
+    assert "File name too long" in ran.err

@@ -37,7 +37,8 @@ FOLDER_ID_FILE = "folder-id"
 
 @click.command(
     name="clone",
-    epilog="Example: wikisync clone URL --project docs/handbook my-wikis",
+    epilog="Example: wikisync clone https://gitlab.example.com --project docs/handbook"
+    " my-wikis",
 )
 @service_options
 @click.argument("folder", type=click.Path(path_type=Path))

@@ -13,6 +13,7 @@ import json
 import os
 import shutil
 import tomllib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -55,7 +56,8 @@ class Exported:
 
 @click.command(
     name="export",
-    epilog="Example: wikisync export URL --project docs/handbook -o site",
+    epilog="Example: wikisync export https://gitlab.example.com --project docs/handbook"
+    " -o site",
 )
 @service_options
 @click.option(
@@ -115,6 +117,7 @@ def command(
     client = open_client(url, token_file, console)
     check_output(output)
     place = cache or default_cache(str(client.address), output, os.environ)
+    check_apart(output, place)
     with console.progress() as progress, held_cache(place):
         pulled = asyncio.run(
             pull(
@@ -250,7 +253,8 @@ def check_output(output: Path) -> None:
     """
     from wikisync.site.output import open_output
 
-    is_new = not output.exists()
+    # lexists never raises: a name that is too long is told by open_output
+    is_new = not os.path.lexists(output)
     open_output(output, {})
     if is_new:
         # nothing is left behind should the wikis turn out to be out of reach
@@ -258,13 +262,37 @@ def check_output(output: Path) -> None:
             output.rmdir()
 
 
+def check_apart(output: Path, cache: Path) -> None:
+    """Refuse a cache in the site or a site in the cache: each tidies its own folder.
+
+    Raises:
+        UsageError: one is the other, or lies in it.
+    """
+    site, private = Path(os.path.realpath(output)), Path(os.path.realpath(cache))
+    if site.is_relative_to(private) or private.is_relative_to(site):
+        raise UsageError(
+            f"the output {output} and the cache {cache} overlap",
+            hint="give --cache a folder of its own; nothing was touched",
+        )
+
+
 def default_cache(url: str, output: Path, environment: Mapping[str, str]) -> Path:
     """The cache folder of this service and this output folder."""
     configured = environment.get("XDG_CACHE_HOME", "")
     # the specification wants relative values ignored
-    top = Path(configured) if configured.startswith("/") else Path.home() / ".cache"
+    top = Path(configured) if configured.startswith("/") else _home() / ".cache"
     key = f"{url}\n{output.absolute()}".encode("utf-8", "surrogateescape")
     return top / "wikisync" / "export" / hashlib.sha256(key).hexdigest()[:24]
+
+
+def _home() -> Path:
+    try:
+        return Path.home()
+    except RuntimeError as exc:
+        raise UsageError(
+            "there is no home folder to keep the cache in",
+            hint="name a folder with --cache, or set HOME",
+        ) from exc
 
 
 @contextmanager
@@ -280,11 +308,24 @@ def held_cache(cache: Path) -> Iterator[None]:
     with locked(cache, f"the cache {cache}"):
         tag = cache / CACHE_TAG
         if not tag.exists():
-            tag.write_text(CACHE_TAG_TEXT, encoding="utf-8")
+            _write_tag(tag)
         if not (cache / STATE_FILE).exists():
             # pages without a base would outlive their wiki
             shutil.rmtree(cache / WIKIS_FOLDER, ignore_errors=True)
         yield
+
+
+def _write_tag(tag: Path) -> None:
+    try:
+        tag.write_text(CACHE_TAG_TEXT, encoding="utf-8")
+    except OSError as exc:
+        # a tag that was cut off would still make the folder ours
+        tag.unlink(missing_ok=True)
+        raise FolderError(
+            f"cannot write to the cache {tag.parent}: {exc.strerror}",
+            path=str(tag),
+            hint="free some space, or choose another folder with --cache",
+        ) from exc
 
 
 def _refuse_foreign(cache: Path, ours: set[str]) -> None:
@@ -384,11 +425,12 @@ def _summary(exported: Exported) -> str:
 
 
 def _show_broken_links(console: Console, exported: Exported) -> None:
-    links = exported.report.broken_links
-    for link in links[:BROKEN_LINKS_SHOWN_MAX]:
-        console.note(
-            f"broken link: {link.wiki}: {link.slug}: {link.href} ({link.reason})"
-        )
+    links = Counter(
+        f"broken link: {link.wiki}: {link.slug}: {link.href} ({link.reason})"
+        for link in exported.report.broken_links
+    )
+    for line, times in list(links.items())[:BROKEN_LINKS_SHOWN_MAX]:
+        console.note(f"{line}, {times} times" if times > 1 else line)
     if len(links) > BROKEN_LINKS_SHOWN_MAX:
         more = len(links) - BROKEN_LINKS_SHOWN_MAX
         console.note(f"and {more} more broken links; the site's report lists them")

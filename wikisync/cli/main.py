@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -91,12 +92,37 @@ def main(arguments: Sequence[str] | None = None) -> int:
         console.note("interrupted; run the same command again to go on")
         return int(ExitCode.INTERRUPTED)
     except BrokenPipeError:
-        # the reader of stdout went away (| head); closing it again must not raise
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # the reader of stdout went away (| head)
+        _forget_stdout()
+        return int(ExitCode.FAILED)
+    except OSError as error:
+        # the last net: a full disk behind stdout, whatever no module translated
+        name = f"{error.filename}: " if error.filename else ""
+        console.error(WikisyncError(f"{name}{error.strerror or error}"))
+        _forget_stdout()
         return int(ExitCode.FAILED)
     return int(result) if isinstance(result, int) else int(ExitCode.DONE)
 
 
+def _forget_stdout() -> None:
+    """What stdout still holds is lost anyway; flushing it at the end must not raise."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def run() -> None:
     """Entry point of the console script."""
+    run_in_utf8()
     sys.exit(main())
+
+
+def run_in_utf8() -> None:
+    """Start Python anew in UTF-8 mode where the locale is of another encoding.
+
+    Pages are named in every script; under Latin-1 or C their files have no names.
+    """
+    is_utf8 = sys.getfilesystemencoding().lower() == "utf-8"
+    if is_utf8 or os.environ.get("PYTHONUTF8") == "1":
+        return
+    os.environ["PYTHONUTF8"] = "1"
+    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - it is this program

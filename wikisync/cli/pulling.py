@@ -30,7 +30,7 @@ from wikisync.model import Problem
 from wikisync.progress import Progress
 from wikisync.sync.cycle import CycleResult, pull_wiki
 from wikisync.sync.reconcile import Policy
-from wikisync.sync.state import State
+from wikisync.sync.state import State, WikiState
 
 STATE_FILE = "state.db"
 LOCK_FILE = "lock"
@@ -129,12 +129,29 @@ async def _pull(
         allow_emptying=place.allow_emptying,
         progress=progress,
     )
+    if place.policy is Policy.MIRROR:
+        _drop_unmentioned(folder, state.wiki(wiki.owner))
     if wiki.is_named or result.pages or result.problems:
         pulled.wikis.append(PulledWiki(wiki, folder, result))
         return
     pulled.skipped.append(skipped(wiki.owner, "its wiki has no pages"))
     with suppress(OSError):
         folder.rmdir()
+
+
+def _drop_unmentioned(folder: Path, known: WikiState) -> None:
+    """A mirror holds what its pages mention: a site from it equals one made anew.
+
+    Only files that the state knows as fetched go; a workspace keeps them all.
+    """
+    gone = known.attachments().keys() - set(known.mentions())
+    for path in sorted(gone):
+        with suppress(FileNotFoundError):
+            (folder / path).unlink()
+        with suppress(OSError):
+            (folder / path).parent.rmdir()
+    if gone:
+        known.record_attachments(dropped=gone)
 
 
 def _remote(
