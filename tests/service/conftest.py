@@ -9,16 +9,11 @@ from typing import Any
 
 import aiohttp
 import pytest
-from hypothesis import settings
 from multidict import CIMultiDictProxy
 from yarl import URL
 
 from tests.support.service import EmbeddedService, embedded_service
 from wikisync.model import WikiOwner
-
-# a busy machine is no failure; a search that never ends is cut by its examples
-settings.register_profile("service", deadline=None)
-settings.load_profile("service")
 
 PROJECT = WikiOwner("project", "docs/handbook")
 GROUP = WikiOwner("group", "docs")

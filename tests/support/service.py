@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from wikisync.model import OwnerKind, Page, WikiOwner
+from wikisync.service import jobs
 from wikisync.service.access import Level
 from wikisync.service.editing import Change
 from wikisync.service.instance import WikiStorage
@@ -18,6 +19,7 @@ from wikisync.service.server import RunningService, running_service
 from wikisync.service.settings import Settings
 from wikisync.service.tables import Tables
 
+T = TypeVar("T")
 Pages = Mapping[str, str] | Iterable[Page]
 
 AUTHOR = Author("Tester", "tester@example.com")
@@ -141,6 +143,24 @@ class EmbeddedService:
             wiki = await self.wiki(owner)
             await wiki.change(lambda _tree: Change("push", writes=files), AUTHOR)
 
+    async def add_code(
+        self, full_path: str, files: Mapping[str, bytes], branch: str = "main"
+    ) -> None:
+        """Commit files into a project's own repository as a git push would."""
+        _kind, project_id = await self._find(full_path)
+        service = self.running.service
+        change = Change("push", writes=files)
+        await service.code(project_id, branch).change(lambda _tree: change, AUTHOR)
+        await jobs.refresh_code(service, project_id)
+
+    async def ask(self, question: Callable[..., T], *args: Any, **options: Any) -> T:
+        """Ask the records directly."""
+        return await self.running.records.ask(question, *args, **options)
+
+    async def wait_for_imports(self) -> None:
+        """Return when no fork or import is under way any more."""
+        await self.running.service.wait_for_imports()
+
     async def remove_file(self, owner: WikiOwner, path: str) -> None:
         """Commit the removal of a file as a git push would."""
         wiki = await self.wiki(owner)
@@ -169,6 +189,12 @@ class EmbeddedService:
         self.running.settings = replace(
             settings, faults=replace(settings.faults, **faults)
         )
+
+    def set_deletion(self, **values: Any) -> None:
+        """Change how projects are deleted."""
+        settings = self.running.settings
+        deletion = replace(settings.deletion, **values)
+        self.running.settings = replace(settings, deletion=deletion)
 
     def set_limits(self, **limits: int) -> None:
         """Change limits of ``settings.Limits``."""

@@ -213,10 +213,8 @@ LICENSES: tuple[License, ...] = (
         None,
         "https://opensource.org/licenses/MIT",
         (
-            (
-                "permission is hereby granted, free of charge, to any person obtaining a"
-                " copy of this software"
-            ),
+            "permission is hereby granted, free of charge, to any person",
+            "the software is furnished to do so",
         ),
     ),
 )

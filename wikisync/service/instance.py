@@ -99,6 +99,14 @@ class Service:
         """The next project whose repository is to be filled."""
         return await self._imports.get()
 
+    def note_import(self) -> None:
+        """Say that one of those is filled, or has failed."""
+        self._imports.task_done()
+
+    async def wait_for_imports(self) -> None:
+        """Wait until every import that was started is over."""
+        await self._imports.join()
+
     def start_purge(self) -> None:
         """Let what is due be removed now and not at the next interval."""
         self._purge_wanted.set()

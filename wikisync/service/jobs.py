@@ -68,6 +68,8 @@ async def import_one_by_one(service: Service) -> None:
             await service.records.ask(
                 project_tables.set_import, project_id, "failed", "Internal error."
             )
+        finally:
+            service.note_import()
 
 
 async def run_import(service: Service, project_id: int) -> None:

@@ -29,6 +29,14 @@ SEARCH_CHARS_MIN = 3
 """Shorter words are only found when they are the whole value (9.2)."""
 
 
+DEFAULT_STORAGE = "default"
+RARE_ROWS_MAX = 20_000
+"""A topic or language of more projects than this is common."""
+
+_TOPIC = "FROM project_topic pt JOIN topic t ON t.id = pt.topic_id"
+_LANGUAGE = "FROM language l"
+
+
 @dataclass(frozen=True, slots=True)
 class ProjectQuery:
     """Which projects are wanted, in which order."""
@@ -75,6 +83,7 @@ def find_project_ids(
     values["ids_max"] = ids_max
     conditions = [
         *_of_base(query, values),
+        *_of_labels(tables, query, values),
         *_visible(caller, values),
         *_of_caller(query, values),
         *_of_record(query, values),
@@ -180,10 +189,13 @@ def _of_record(query: ProjectQuery, values: dict[str, object]) -> list[str]:
         conditions.append("p.is_hidden = 0")
     if query.archived is not None:
         conditions.append(f"p.is_archived = {int(query.archived)}")
-    if query.is_repository_broken:
-        conditions.append("p.repository_checksum_failed = 1")
-    if query.is_wiki_broken:
-        conditions.append("p.wiki_checksum_failed = 1")
+    # what is rare has an index of its own, which a question of its own finds
+    for wanted, column in (
+        (query.is_repository_broken, "repository_checksum_failed"),
+        (query.is_wiki_broken, "wiki_checksum_failed"),
+    ):
+        if wanted:
+            conditions.append(f"p.id IN (SELECT id FROM project WHERE {column} = 1)")
     for name, value, condition in (
         ("id_after", query.id_after, "p.id > :id_after"),
         ("id_before", query.id_before, "p.id < :id_before"),
@@ -191,27 +203,18 @@ def _of_record(query: ProjectQuery, values: dict[str, object]) -> list[str]:
         ("active_before", query.active_before, "p.last_activity_at <= :active_before"),
         ("updated_after", query.updated_after, "p.updated_at >= :updated_after"),
         ("updated_before", query.updated_before, "p.updated_at <= :updated_before"),
-        ("storage", query.repository_storage, "p.repository_storage = :storage"),
         ("visibility", query.visibility, "p.visibility = :visibility"),
-        (
-            "topic_id",
-            query.topic_id,
-            "p.id IN (SELECT project_id FROM project_topic WHERE topic_id = :topic_id)",
-        ),
-        (
-            "language",
-            query.language,
-            "p.id IN (SELECT project_id FROM language WHERE name = :language)",
-        ),
     ):
         if value is not None:
             values[name] = value
             conditions.append(condition)
-    for at, topic in enumerate(query.topics):
-        values[f"topic{at}"] = topic
+    if query.repository_storage == DEFAULT_STORAGE:
+        conditions.append(f"p.repository_storage = '{DEFAULT_STORAGE}'")
+    elif query.repository_storage is not None:
+        values["storage"] = query.repository_storage
         conditions.append(
-            "p.id IN (SELECT pt.project_id FROM project_topic pt JOIN topic t"
-            f" ON t.id = pt.topic_id WHERE t.name = :topic{at})"
+            "p.id IN (SELECT id FROM project WHERE repository_storage = :storage"
+            f" AND repository_storage <> '{DEFAULT_STORAGE}')"
         )
     for at, (key, text) in enumerate(query.custom_attributes.items()):
         values |= {f"key{at}": key, f"value{at}": text}
@@ -219,6 +222,35 @@ def _of_record(query: ProjectQuery, values: dict[str, object]) -> list[str]:
             "p.id IN (SELECT project_id FROM custom_attribute"
             f" WHERE key = :key{at} AND value = :value{at})"
         )
+    return conditions
+
+
+def _of_labels(
+    tables: Tables, query: ProjectQuery, values: dict[str, object]
+) -> list[str]:
+    """Topics and the language.
+
+    The projects of a rare one are gathered and looked up; for a common one each
+    project is asked in turn, because the walk ends before it has seen them all.
+    """
+    wanted: list[tuple[str, str, object]] = []
+    names = [("t.name", name) for name in query.topics]
+    if query.topic_id is not None:
+        wanted.append((_TOPIC, "t.id", query.topic_id))
+    wanted += [(_TOPIC, column, name) for column, name in names]
+    if query.language is not None:
+        wanted.append((_LANGUAGE, "l.name", query.language))
+    conditions: list[str] = []
+    for at, (source, column, value) in enumerate(wanted):
+        values[f"label{at}"] = value
+        held = f"{source} WHERE {column} = :label{at}"
+        rows = tables.db.execute(
+            f"SELECT count(*) FROM (SELECT 1 {held} LIMIT {RARE_ROWS_MAX + 1})", values
+        )
+        if rows.fetchone()[0] > RARE_ROWS_MAX:
+            conditions.append(f"EXISTS (SELECT 1 {held} AND project_id = p.id)")
+        else:
+            conditions.append(f"p.id IN (SELECT project_id {held})")
     return conditions
 
 
@@ -236,11 +268,22 @@ def _of_search(query: ProjectQuery, values: dict[str, object]) -> list[str]:
         conditions.append(f"instr(p.search, :word{at}) > 0")
     found = "(" + " AND ".join(conditions) + ")"
     if query.searches_namespaces:
-        values["whole"] = " ".join(words)
-        found = (
-            f"({found} OR instr(lower(p.full_path), :whole) > 0 OR p.namespace_id IN"
-            " (SELECT id FROM namespace WHERE instr(lower(name), :whole) > 0))"
+        whole = " ".join(words)
+        above, slash, own = whole.rpartition("/")
+        values |= {"whole": whole, "above": "/" + above, "own": "\n" + own}
+        spaces = (
+            "p.namespace_id IN (SELECT id FROM namespace WHERE"
+            " instr(lower(full_path), :whole) > 0 OR instr(lower(name), :whole) > 0)"
         )
+        found = f"({found} OR {spaces}"
+        if slash:
+            # the end of the groups' path and the beginning of the project's
+            found += (
+                " OR (instr(p.search, :own) = 1 AND p.namespace_id IN (SELECT id FROM"
+                " namespace WHERE"
+                " substr('/' || lower(full_path), -length(:above)) = :above))"
+            )
+        found += ")"
     return [found]
 
 

@@ -94,22 +94,27 @@ BEGIN
     WHERE id = new.id;
 END;
 CREATE INDEX project_created ON project (created_at, id, visibility, namespace_id,
-    is_going, is_hidden, is_archived, search);
-CREATE INDEX project_updated ON project (updated_at, id);
-CREATE INDEX project_active ON project (last_activity_at, id);
-CREATE INDEX project_name ON project (name, id);
-CREATE INDEX project_path ON project (path, id);
+    is_going, is_hidden, is_archived, updated_at, last_activity_at, search);
+CREATE INDEX project_updated ON project (updated_at, id, visibility, namespace_id,
+    is_going, is_hidden, is_archived);
+CREATE INDEX project_active ON project (last_activity_at, id, visibility,
+    namespace_id, is_going, is_hidden, is_archived);
+CREATE INDEX project_name ON project (name, id, visibility, namespace_id,
+    is_going, is_hidden, is_archived);
+CREATE INDEX project_path ON project (path, id, visibility, namespace_id,
+    is_going, is_hidden, is_archived);
 CREATE INDEX project_creator ON project (creator_id) WHERE import_type IS NOT NULL;
-CREATE INDEX project_archived ON project (created_at, id) WHERE is_archived = 1;
-CREATE INDEX project_visibility ON project (visibility, created_at, id);
-CREATE INDEX project_issues ON project (id) WHERE issues_access_level <> 'enabled';
+CREATE INDEX project_archived ON project (created_at, id, visibility,
+    namespace_id, is_going, is_hidden) WHERE is_archived = 1;
+CREATE INDEX project_visibility ON project (visibility, created_at, id,
+    namespace_id, is_going, is_hidden, is_archived);
 CREATE INDEX project_fork ON project (forked_from) WHERE forked_from IS NOT NULL;
 CREATE INDEX project_marked ON project (marked_on) WHERE marked_on IS NOT NULL;
 CREATE INDEX project_importing ON project (id)
     WHERE import_status IN ('scheduled', 'started');
 CREATE INDEX project_unmeasured ON project (id) WHERE is_measured = 0;
-CREATE INDEX project_broken ON project (id)
-    WHERE repository_checksum_failed = 1 OR wiki_checksum_failed = 1;
+CREATE INDEX project_broken ON project (id) WHERE repository_checksum_failed = 1;
+CREATE INDEX project_broken_wiki ON project (id) WHERE wiki_checksum_failed = 1;
 CREATE INDEX project_storage ON project (repository_storage)
     WHERE repository_storage <> 'default';
 CREATE TABLE gone_project (

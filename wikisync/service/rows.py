@@ -214,8 +214,10 @@ def token_from_row(row: sqlite3.Row) -> Token:
     )
 
 
-def project_from_row(row: sqlite3.Row) -> Project:
+def project_from_row(fields: sqlite3.Row) -> Project:
     """A project, from a row of the projects query."""
+    # a look by name into such a wide row searches it from its beginning
+    row = dict(zip(fields.keys(), fields, strict=True))
     return Project(
         id=row["id"],
         path=row["path"],

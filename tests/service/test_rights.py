@@ -1,0 +1,279 @@
+"""Who may do what: every role at every endpoint of projects, as one table.
+
+Each row is asked by each role of a project of its own, so that no answer
+depends on another.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import aiohttp
+import pytest
+
+from tests.service.conftest import Api
+from tests.support.service import EmbeddedService
+from wikisync.service import project_tables
+from wikisync.service.access import Level
+from wikisync.service.tables import Tables
+
+ROLES = (
+    "anonymous",
+    "outsider",
+    "guest",
+    "reporter",
+    "developer",
+    "maintainer",
+    "owner",
+    "admin",
+)
+LEVELS = {
+    "guest": Level.GUEST,
+    "reporter": Level.REPORTER,
+    "developer": Level.DEVELOPER,
+    "maintainer": Level.MAINTAINER,
+    "owner": Level.OWNER,
+}
+READ_PRIVATE = "404 404 200 200 200 200 200 200"
+READ_PUBLIC = "200 200 200 200 200 200 200 200"
+MAINTAINERS = "401 404 403 403 403 {0} {0} {0}"
+OWNERS = "401 404 403 403 403 403 {0} {0}"
+ADMINS = "401 404 403 403 403 403 403 {0}"
+ANYONE = "401 {0} {0} {0} {0} {0} {0} {0}"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One endpoint: its request, and the statuses by role."""
+
+    method: str
+    path: str
+    private: str
+    public: str
+    body: Any = None
+
+
+def write(method: str, path: str, private: str, status: int, body: Any = None) -> Row:
+    """A row where the public project differs for the outsider only, who sees it."""
+    statuses = private.format(status)
+    return Row(method, path, statuses, statuses.replace("401 404", "401 403"), body)
+
+
+ROWS = (
+    Row("GET", "/projects", READ_PUBLIC, READ_PUBLIC),
+    Row("GET", "/users/root/projects", READ_PUBLIC, READ_PUBLIC),
+    Row("GET", "/users/root/contributed_projects", READ_PUBLIC, READ_PUBLIC),
+    Row("GET", "/users/root/starred_projects", READ_PUBLIC, READ_PUBLIC),
+    Row("GET", "/projects/{id}", READ_PRIVATE, READ_PUBLIC),
+    Row("GET", "/projects/{id}/forks", READ_PRIVATE, READ_PUBLIC),
+    Row("GET", "/projects/{id}/users", READ_PRIVATE, READ_PUBLIC),
+    Row("GET", "/projects/{id}/groups", READ_PRIVATE, READ_PUBLIC),
+    Row("GET", "/projects/{id}/starrers", READ_PRIVATE, READ_PUBLIC),
+    Row("GET", "/projects/{id}/languages", READ_PRIVATE, READ_PUBLIC),
+    Row("GET", "/projects/{id}/import", READ_PRIVATE, READ_PUBLIC),
+    Row(
+        "GET",
+        "/projects/{id}/share_locations",
+        "404 404 403 403 403 200 200 200",
+        "401 403 403 403 403 200 200 200",
+    ),
+    Row("GET", "/projects/{id}/uploads/{secret}/a.txt", READ_PRIVATE, READ_PUBLIC),
+    Row("POST", "/projects", ANYONE.format(201), ANYONE.format(201), {"name": "fresh"}),
+    Row(
+        "POST",
+        "/projects/user/1",
+        "401 403 403 403 403 403 403 201",
+        "401 403 403 403 403 403 403 201",
+        {"name": "fresh"},
+    ),
+    write("PUT", "/projects/{id}", MAINTAINERS, 200, {"description": "new"}),
+    write(
+        "PUT",
+        "/projects/{id}",
+        MAINTAINERS,
+        200,
+        {"name": "fresh {id}", "path": "fresh-{id}"},
+    ),
+    write("PUT", "/projects/{id}", OWNERS, 200, {"visibility": "internal"}),
+    Row(
+        "POST",
+        "/projects/{id}/fork",
+        "401 404 404 201 201 201 201 201",
+        ANYONE.format(201),
+    ),
+    Row(
+        "POST",
+        "/projects/{id}/star",
+        "401 404 201 201 201 201 201 201",
+        ANYONE.format(201),
+    ),
+    Row(
+        "POST",
+        "/projects/{id}/unstar",
+        "401 404 304 304 304 304 304 304",
+        ANYONE.format(304),
+    ),
+    write("POST", "/projects/{id}/archive", OWNERS, 201),
+    write("POST", "/projects/{id}/unarchive", OWNERS, 201),
+    write("DELETE", "/projects/{id}", OWNERS, 202),
+    write("POST", "/projects/{marked}/restore", OWNERS, 201),
+    write(
+        "POST",
+        "/projects/{id}/share",
+        MAINTAINERS,
+        201,
+        {"group_id": "{crew}", "group_access": 30},
+    ),
+    Row(
+        "POST",
+        "/projects/{id}/share",
+        OWNERS.format(201),
+        OWNERS.format(201).replace("401 404", "401 403"),
+        {"group_id": "{crew}", "group_access": 50},
+    ),
+    write("DELETE", "/projects/{shared}/share/{crew}", MAINTAINERS, 204),
+    write("POST", "/projects/{id}/import_project_members/{id}", MAINTAINERS, 201),
+    Row(
+        "POST",
+        "/projects/{id}/uploads",
+        "401 404 201 201 201 201 201 201",
+        "401 403 201 201 201 201 201 201",
+        "file",
+    ),
+    write("GET", "/projects/{id}/custom_attributes", ADMINS, 200),
+    write("PUT", "/projects/{id}/custom_attributes/k", ADMINS, 200, {"value": "v"}),
+    write("DELETE", "/projects/{marked}/custom_attributes/k", ADMINS, 204),
+)
+
+
+def name_of(row: Row) -> str:
+    return f"{row.method} {row.path} {row.body or ''}"
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A service with a project for each role."""
+
+    service: EmbeddedService
+    api: Api
+    tokens: dict[str, str | None]
+    places: dict[str, dict[str, Any]]
+
+    async def ask(self, row: Row, role: str) -> int:
+        places = self.places[role]
+        path = "/api/v4" + row.path.format_map(places)
+        api = self.api.as_user(self.tokens[role])
+        if row.body == "file":
+            form = aiohttp.FormData()
+            form.add_field("file", b"x", filename="a.txt")
+            return (await api(row.method, path, data=form)).status
+        body = row.body
+        if body is not None:
+            body = {k: str(v).format_map(places) for k, v in body.items()}
+        return (await api(row.method, path, json=body)).status
+
+    async def statuses(self, row: Row) -> dict[str, int]:
+        return {role: await self.ask(row, role) for role in ROLES}
+
+
+async def stage_with(service: EmbeddedService, api: Api, visibility: str) -> Stage:
+    await service.add_group("docs", visibility="public")
+    crew = await service.add_group("crew", visibility="public")
+    tokens: dict[str, str | None] = {"anonymous": None, "admin": service.token}
+    places: dict[str, dict[str, Any]] = {}
+    for role in ROLES:
+        tokens.setdefault(role, None)
+        if role not in {"anonymous", "admin"}:
+            tokens[role] = await service.add_user(f"the-{role}")
+        places[role] = await _places(service, role, visibility) | {"crew": crew}
+    return Stage(service, api, tokens, places)
+
+
+async def _places(
+    service: EmbeddedService, role: str, visibility: str
+) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for purpose in ("id", "marked", "shared"):
+        path = f"docs/{role}-{purpose}"
+        project = await service.add_project(path, visibility=visibility)
+        if role in LEVELS:
+            await service.add_member(path, f"the-{role}", LEVELS[role])
+        found[purpose] = project
+    ask = service.ask
+    secret = f"{found['id']:032x}"
+    await ask(project_tables.add_upload, found["id"], 1, secret, "a.txt", 1)
+    file = service.running.service.uploads_folder(found["id"]) / secret / "a.txt"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"x")
+    await ask(project_tables.set_mark, found["marked"], is_marked=True)
+    await ask(project_tables.set_custom_attribute, found["marked"], "k", "v")
+    crew = await ask(Tables.group, "crew", None)
+    assert crew is not None
+    await ask(project_tables.add_share, found["shared"], crew.id, 30, None)
+    return found | {"secret": secret}
+
+
+def table(statuses: str) -> dict[str, int]:
+    return dict(zip(ROLES, map(int, statuses.split()), strict=True))
+
+
+@pytest.mark.parametrize("row", ROWS, ids=name_of)
+async def test_role_may_do_to_a_private_project(
+    service: EmbeddedService, api: Api, row: Row
+) -> None:
+    stage = await stage_with(service, api, "private")
+
+    assert await stage.statuses(row) == table(row.private)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=name_of)
+async def test_role_may_do_to_a_public_project(
+    service: EmbeddedService, api: Api, row: Row
+) -> None:
+    stage = await stage_with(service, api, "public")
+
+    assert await stage.statuses(row) == table(row.public)
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in ROWS if "{" in row.path and row.method != "GET"], ids=name_of
+)
+async def test_private_project_answers_like_one_that_is_not_there(
+    service: EmbeddedService, api: Api, row: Row
+) -> None:
+    stage = await stage_with(service, api, "private")
+    outsider = api.as_user(stage.tokens["outsider"])
+    places = stage.places["outsider"]
+    absent = dict.fromkeys(places, 999_999) | {"crew": places["crew"]}
+    body = None if row.body in (None, "file") else dict.fromkeys(row.body, "30")
+    form = {"data": {"file": "x"}} if row.body == "file" else {"json": body}
+
+    hidden = await outsider(row.method, "/api/v4" + row.path.format(**places), **form)
+    missing = await outsider(row.method, "/api/v4" + row.path.format(**absent), **form)
+
+    assert (hidden.status, hidden.json) == (missing.status, missing.json)
+
+
+@pytest.mark.parametrize(
+    ("row", "status"),
+    [
+        (ROWS[4], 200),
+        (write("PUT", "/projects/{id}", "", 0, {"description": "x"}), 403),
+        (Row("POST", "/projects/{id}/uploads", "", "", "file"), 403),
+        (Row("POST", "/projects/{id}/import_project_members/{id}", "", ""), 403),
+        (write("DELETE", "/projects/{id}/share/{crew}", "", 0), 403),
+        (Row("POST", "/projects/{id}/star", "", ""), 201),
+        (Row("POST", "/projects/{id}/unarchive", "", ""), 201),
+        (Row("DELETE", "/projects/{id}", "", ""), 202),
+    ],
+    ids=lambda value: name_of(value) if isinstance(value, Row) else str(value),
+)
+async def test_archived_project_takes_no_writes_but_of_its_state(
+    service: EmbeddedService, api: Api, row: Row, status: int
+) -> None:
+    stage = await stage_with(service, api, "private")
+    project = stage.places["owner"]["id"]
+    await api.post(f"/api/v4/projects/{project}/archive")
+
+    assert await stage.ask(row, "owner") == status
