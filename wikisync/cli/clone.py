@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import click
 
 from wikisync.cli.context import Selection, open_client, service_options, skipped
+from wikisync.cli.service_command import ServiceCommand
 from wikisync.errors import FolderError, WikisyncError
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ FOLDER_ID_FILE = "folder-id"
 
 @click.command(
     name="clone",
+    cls=ServiceCommand,
     epilog="Example: wikisync clone https://gitlab.example.com --project docs/handbook"
     " my-wikis",
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import shutil
 import sys
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from wikisync.errors import ConfigError, WikisyncError
 from wikisync.progress import SilentProgress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from wikisync.model import Problem
     from wikisync.progress import Progress
@@ -34,6 +35,13 @@ class Console:
         """Data the command was asked for, to stdout."""
         sys.stdout.write(text if text.endswith("\n") else text + "\n")
         sys.stdout.flush()
+
+    def table(self, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+        """Rows the command was asked for, to stdout; lines with tabs in a pipe."""
+        from wikisync.cli.tables import table_text
+
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+        self.result(table_text(columns, rows, width=width))
 
     def note(self, text: str) -> None:
         """A line for people, to stderr, unless ``--quiet``."""

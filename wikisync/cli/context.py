@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from wikisync.cli.service_command import token_option, url_option
 from wikisync.errors import UsageError
 from wikisync.model import Problem, WikiOwner
 
@@ -89,8 +90,8 @@ class Found:
 
 def service_options(command: Command) -> Command:
     """The service's URL and the options that name a token and wikis."""
-    decorators = [
-        click.argument("url"),
+    decorators: list[Callable[..., Any]] = [
+        url_option(),
         click.option(
             "--project",
             "projects",
@@ -111,12 +112,7 @@ def service_options(command: Command) -> Command:
             is_flag=True,
             help="With --group: every wiki below it. Alone: every wiki you can see.",
         ),
-        click.option(
-            "--token-file",
-            type=click.Path(path_type=Path),
-            metavar="FILE",
-            help=f"File that holds the token; else ${TOKEN_VARIABLE} is used.",
-        ),
+        token_option(),
     ]
     for decorate in reversed(decorators):
         command = decorate(command)

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 import click
 
 from wikisync.cli.context import Selection, open_client, service_options
+from wikisync.cli.service_command import ServiceCommand
 from wikisync.errors import ExitCode, FolderError, UsageError
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ class Exported:
 
 @click.command(
     name="export",
+    cls=ServiceCommand,
     epilog="Example: wikisync export https://gitlab.example.com --project docs/handbook"
     " -o site",
 )

@@ -24,6 +24,8 @@ COMMANDS: dict[str, str] = {
     "clone": "Copy wikis into a new workspace folder.",
     "demo": "Show the whole way on an embedded service and the user guide.",
     "export": "Turn one wiki, or many, into a static website.",
+    "page": "List, read and change the pages of one wiki.",
+    "project": "List, show and change projects.",
     "render": "Print a page's HTML without a theme.",
     "serve": "Run the service itself, embedded, on this machine.",
 }

@@ -1,0 +1,171 @@
+"""Options made from the table of parameters, and read back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from wikisync.api.parameters import Endpoint, parameters_of
+from wikisync.cli.attributes import parameter_options, read_newer, read_values
+from wikisync.cli.project import command
+from wikisync.cli.service_command import decorated
+from wikisync.errors import UsageError
+
+
+def parsed(endpoint: Endpoint, *words: str) -> dict[str, object]:
+    """What the words of a command line come to."""
+    options: dict[str, Any] = {}
+
+    def take(**given: Any) -> None:
+        options.update(given)
+
+    made = decorated(take, [click.command("x"), *parameter_options([endpoint])])
+    assert isinstance(made, click.Command)
+    made.main(list(words), standalone_mode=False)
+    return read_values(endpoint, options)
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "words", "values"),
+    [
+        (Endpoint.LIST, [], {}),
+        (Endpoint.LIST, ["--archived"], {"archived": True}),
+        (Endpoint.LIST, ["--no-archived"], {"archived": False}),
+        (Endpoint.LIST, ["--id-after", "7"], {"id_after": 7}),
+        (Endpoint.LIST, ["--order-by", "wiki_size"], {"order_by": "wiki_size"}),
+        (Endpoint.LIST, ["--min-access-level", "30"], {"min_access_level": 30}),
+        (Endpoint.LIST, ["--min-access-level", "Owner"], {"min_access_level": 50}),
+        (
+            Endpoint.LIST,
+            ["--custom-attributes", "team=docs", "--custom-attributes", "x=a=b"],
+            {"custom_attributes": {"team": "docs", "x": "a=b"}},
+        ),
+        (Endpoint.USERS, ["--skip-users", "1,2"], {"skip_users": [1, 2]}),
+        (
+            Endpoint.EDIT,
+            ["--topics", "a, b", "--topics", "c"],
+            {"topics": ["a", "b", "c"]},
+        ),
+        (Endpoint.EDIT, ["--topics", ""], {"topics": []}),
+        (Endpoint.EDIT, ["--description", ""], {"description": ""}),
+        (Endpoint.EDIT, ["--avatar", "a.png"], {"avatar": Path("a.png")}),
+        (Endpoint.EDIT, ["--avatar", ""], {"avatar": ""}),
+        (
+            Endpoint.EDIT,
+            [
+                "--container-expiration-policy-attributes",
+                "keep_n=5",
+                "--container-expiration-policy-attributes",
+                "enabled=true",
+                "--container-expiration-policy-attributes",
+                "cadence=7d",
+            ],
+            {
+                "container_expiration_policy_attributes": {
+                    "keep_n": 5,
+                    "enabled": True,
+                    "cadence": "7d",
+                }
+            },
+        ),
+        (Endpoint.SHARE, ["--expires-at", "2026-01-31"], {"expires_at": "2026-01-31"}),
+    ],
+)
+def test_words_become_values(
+    endpoint: Endpoint, words: list[str], values: dict[str, object]
+) -> None:
+    assert parsed(endpoint, *words) == values
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "words", "message"),
+    [
+        (Endpoint.LIST, ["--custom-attributes", "team"], "takes KEY=VALUE, not 'team'"),
+        (Endpoint.LIST, ["--custom-attributes", "=x"], "takes KEY=VALUE"),
+        (Endpoint.USERS, ["--skip-users", "1,maria"], "whole numbers, not 'maria'"),
+        (
+            Endpoint.EDIT,
+            ["--container-expiration-policy-attributes", "enabled=yes"],
+            "takes true or false, not 'yes'",
+        ),
+    ],
+)
+def test_words_of_another_form_are_refused(
+    endpoint: Endpoint, words: list[str], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        parsed(endpoint, *words)
+
+
+def test_role_that_is_none_is_refused_with_the_roles() -> None:
+    with pytest.raises(click.BadParameter, match="none of guest, planner, reporter"):
+        parsed(Endpoint.SHARE, "--group-access", "boss")
+
+
+@pytest.mark.parametrize(
+    ("word", "value"),
+    [
+        ("a=true", True),
+        ("a=7", 7),
+        ("a=", ""),
+        ("a=text", "text"),
+        ("a=b=c", "b=c"),
+        ('a={"b": [1]}', {"b": [1]}),
+    ],
+)
+def test_newer_attributes_are_json_or_text(word: str, value: object) -> None:
+    assert read_newer([word]) == {"a": value}
+
+
+def test_newer_attribute_without_a_value_is_refused() -> None:
+    with pytest.raises(UsageError, match="--attribute takes KEY=VALUE"):
+        read_newer(["active"])
+
+
+VERBS = {
+    Endpoint.LIST: "list",
+    Endpoint.USER_LIST: "list",
+    Endpoint.CONTRIBUTED_LIST: "list",
+    Endpoint.STARRED_LIST: "list",
+    Endpoint.FORK_LIST: "forks",
+    Endpoint.SHOW: "show",
+    Endpoint.USERS: "users",
+    Endpoint.GROUPS: "groups",
+    Endpoint.SHARE_LOCATIONS: "share-locations",
+    Endpoint.STARRERS: "starrers",
+    Endpoint.LANGUAGES: "languages",
+    Endpoint.CREATE: "create",
+    Endpoint.CREATE_FOR_USER: "create",
+    Endpoint.EDIT: "edit",
+    Endpoint.FORK: "fork",
+    Endpoint.STAR: "star",
+    Endpoint.UNSTAR: "unstar",
+    Endpoint.ARCHIVE: "archive",
+    Endpoint.UNARCHIVE: "unarchive",
+    Endpoint.DELETE: "delete",
+    Endpoint.RESTORE: "restore",
+    Endpoint.SHARE: "share",
+    Endpoint.UNSHARE: "unshare",
+    Endpoint.UPLOAD: "upload",
+    Endpoint.IMPORT_MEMBERS: "import-members",
+}
+AS_ARGUMENT = {"file", "group_id"}
+
+
+@pytest.mark.parametrize("endpoint", Endpoint)
+def test_every_parameter_is_an_option_of_its_command(endpoint: Endpoint) -> None:
+    verb = command.commands[VERBS[endpoint]]
+    words = {word for option in verb.params for word in option.opts}
+    wanted = {f"--{name.replace('_', '-')}" for name in parameters_of(endpoint)}
+
+    assert wanted - {f"--{name.replace('_', '-')}" for name in AS_ARGUMENT} <= words
+
+
+def test_old_names_are_taken_but_not_shown() -> None:
+    edit = command.commands["edit"]
+    hidden = {option.opts[0] for option in edit.params if getattr(option, "hidden", 0)}
+
+    assert {"--tag-list", "--wiki-enabled", "--emails-disabled"} <= hidden

@@ -1,0 +1,204 @@
+"""``wikisync page`` on the embedded service."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Ran, Run
+from tests.support.service import EmbeddedService
+from wikisync.model import Format, Page, Slug, WikiOwner
+
+HANDBOOK = WikiOwner("project", "docs/handbook")
+PAGES = (
+    Page(Slug("home"), Format.MARKDOWN, "welcome\n"),
+    Page(Slug("dir/page-one"), Format.ASCIIDOC, "= one\n"),
+)
+
+
+@pytest.fixture
+async def handbook(service: EmbeddedService) -> EmbeddedService:
+    await service.add_group("docs", PAGES)
+    await service.add_project("docs/handbook", PAGES)
+    return service
+
+
+@pytest.fixture
+def page(handbook: EmbeddedService, run: Run) -> Run:
+    """Run ``wikisync page <verb> URL ... --project docs/handbook``."""
+
+    async def call(verb: str, *words: str | Path) -> Ran:
+        wiki = ("--project", "docs/handbook")
+        return await run("page", verb, handbook.url, *words, *wiki)
+
+    return call
+
+
+async def test_list(page: Run) -> None:
+    ran = await page("list")
+
+    assert ran.out == (
+        "slug\tformat\ttitle\ndir/page-one\tasciidoc\tpage one\nhome\tmarkdown\thome\n"
+    )
+
+
+async def test_list_of_a_group_as_json(handbook: EmbeddedService, run: Run) -> None:
+    ran = await run(
+        "page", "list", handbook.url, "--group", "/docs/", "--json", "--with-content"
+    )
+
+    assert {found["slug"]: found["content"] for found in ran.json} == {
+        "home": "welcome\n",
+        "dir/page-one": "= one\n",
+    }
+
+
+async def test_get_prints_the_text(page: Run) -> None:
+    assert (await page("get", "dir/page-one")).out == "= one\n"
+
+
+async def test_get_as_html(page: Run) -> None:
+    assert "<p" in (await page("get", "home", "--html")).out
+
+
+async def test_get_of_a_missing_page_names_it(page: Run) -> None:
+    ran = await page("get", "no/such")
+
+    assert ran.code == 1
+    assert "cannot read page no/such of project docs/handbook: there is no" in ran.err
+
+
+async def test_create_from_a_file(page: Run, tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("* ümlaut\n", encoding="utf-8")
+
+    ran = await page(
+        "create", "dir/new page", "--file", tmp_path / "text", "--format", "org"
+    )
+
+    assert ran.out == "created page dir/new-page of project docs/handbook\n"
+    assert (await page("get", "dir/new-page")).out == "* ümlaut\n"
+
+
+async def test_create_from_standard_input(
+    page: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    piped = io.TextIOWrapper(io.BytesIO(b"piped\n"))
+    monkeypatch.setattr("sys.stdin", piped)
+
+    await page("create", "new", "--file", "-")
+
+    assert (await page("get", "new")).out == "piped\n"
+
+
+async def test_create_without_a_text_is_refused(page: Run) -> None:
+    ran = await page("create", "new")
+
+    assert ran.code == 2
+    assert "page new has no text" in ran.err
+
+
+async def test_create_with_two_texts_is_refused(page: Run) -> None:
+    ran = await page("create", "new", "--content", "a", "--file", "b")
+
+    assert ran.code == 2
+    assert "--content and --file cannot be given together" in ran.err
+
+
+async def test_create_from_what_is_no_text_is_refused(
+    page: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "text").write_bytes(b"\xff\xfe")
+
+    ran = await page("create", "new", "--file", tmp_path / "text")
+
+    assert ran.code == 1
+    assert "is not UTF-8 text" in ran.err
+
+
+async def test_create_from_a_missing_file_names_it(page: Run) -> None:
+    ran = await page("create", "new", "--file", "gone.txt")
+
+    assert ran.code == 1
+    assert "cannot read gone.txt" in ran.err
+
+
+async def test_edit_keeps_place_and_format(page: Run) -> None:
+    ran = await page("edit", "dir/page-one", "--content", "= two\n", "--json")
+
+    assert (ran.json["slug"], ran.json["format"]) == ("dir/page-one", "asciidoc")
+    assert (await page("get", "dir/page-one")).out == "= two\n"
+
+
+async def test_edit_of_the_title_keeps_the_text(page: Run) -> None:
+    ran = await page("edit", "dir/page-one", "--title", "dir/page two")
+
+    assert ran.out == "edited page dir/page-two of project docs/handbook\n"
+    assert (await page("get", "dir/page-two")).out == "= one\n"
+
+
+async def test_edit_of_nothing_is_refused(page: Run) -> None:
+    ran = await page("edit", "home")
+
+    assert ran.code == 2
+    assert "nothing to change in page home was given" in ran.err
+
+
+async def test_delete(page: Run, handbook: EmbeddedService) -> None:
+    ran = await page("delete", "home", "--yes")
+
+    assert ran.out == "deleted page home of project docs/handbook\n"
+    assert set(await handbook.files(HANDBOOK)) == {"dir/page-one.asciidoc"}
+
+
+async def test_delete_without_a_person_wants_yes(page: Run) -> None:
+    ran = await page("delete", "home")
+
+    assert ran.code == 2
+    assert "deleting page home wants a yes" in ran.err
+
+
+async def test_attach_prints_the_mention(
+    page: Run, handbook: EmbeddedService, tmp_path: Path
+) -> None:
+    (tmp_path / "dk.png").write_bytes(b"\x89PNG")
+
+    ran = await page("attach", tmp_path / "dk.png", "--name", "other.png", "--json")
+
+    assert ran.json["file_name"] == "other.png"
+    assert ran.json["file_path"] in await handbook.files(HANDBOOK)
+    assert (await page("attach", tmp_path / "dk.png")).out.startswith("![dk](uploads/")
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        (("create", "new", "--content", "x"), "POST /api/v4/projects/docs%2Fhandbook"),
+        (("edit", "home", "--content", "x"), "PUT /api/v4/projects/docs%2Fhandbook"),
+        (("delete", "home"), "DELETE /api/v4/projects/docs%2Fhandbook/wikis/home\n"),
+        (("attach", "dk.png"), "POST /api/v4/projects/docs%2Fhandbook/wikis/attach"),
+    ],
+)
+async def test_every_write_has_a_dry_run(
+    words: tuple[str, ...], shown: str, page: Run, handbook: EmbeddedService
+) -> None:
+    before = await handbook.files(HANDBOOK)
+
+    ran = await page(*words, "--dry-run")
+
+    assert ran.code == 0
+    assert ran.out.startswith(shown)
+    assert await handbook.files(HANDBOOK) == before
+
+
+@pytest.mark.parametrize(
+    "words", [(), ("--project", "a/b", "--group", "a"), ("--project", "/")]
+)
+async def test_one_wiki_is_needed(
+    words: tuple[str, ...], handbook: EmbeddedService, run: Run
+) -> None:
+    ran = await run("page", "list", handbook.url, *words)
+
+    assert ran.code == 2
+    assert "hint: " in ran.err

@@ -1,0 +1,403 @@
+"""``wikisync project`` on the embedded service."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Ran, Run
+from tests.support.service import EmbeddedService
+from wikisync.cli.main import main
+from wikisync.cli.project import command
+
+HANDBOOK = "docs/handbook"
+PICTURE = b"\x89PNG\r\n\x1a\n" + bytes(64)
+
+
+class Terminal(io.StringIO):
+    """Standard input with a person at it."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+async def handbook(service: EmbeddedService) -> EmbeddedService:
+    await service.add_group("docs")
+    await service.add_group("others")
+    await service.add_project(HANDBOOK, description="how we [bold]work")
+    await service.add_project("docs/other")
+    return service
+
+
+@pytest.fixture
+def project(handbook: EmbeddedService, run: Run) -> Run:
+    """Run ``wikisync project <verb> URL ...``."""
+
+    async def call(verb: str, *words: str | Path) -> Ran:
+        return await run("project", verb, handbook.url, *words)
+
+    return call
+
+
+def rows(ran: Ran) -> list[list[str]]:
+    """The cells of a table in a pipe, without its head."""
+    return [line.split("\t") for line in ran.out.splitlines()[1:]]
+
+
+async def test_list_shows_a_table(project: Run) -> None:
+    ran = await project("list", "--sort", "asc")
+
+    assert ran.code == 0
+    assert ran.out.startswith("id\tpath\tvisibility\tstars\tactive\tdescription\n")
+    assert [row[1] for row in rows(ran)] == [HANDBOOK, "docs/other"]
+    assert "how we [bold]work" in ran.out
+
+
+async def test_list_as_json_holds_what_the_service_said(project: Run) -> None:
+    ran = await project("list", "--json", "--search", "handb", "--simple")
+
+    assert [found["path_with_namespace"] for found in ran.json] == [HANDBOOK]
+    assert "readme_url" not in ran.json[0]
+
+
+async def test_list_shows_no_secret(project: Run) -> None:
+    ran = await project("list", "--json")
+
+    assert "runners_token" not in ran.out
+
+
+async def test_list_up_to_a_limit_says_how_many_there_are(project: Run) -> None:
+    ran = await project("list", "--limit", "1")
+
+    assert len(rows(ran)) == 1
+    assert "the first 1 of 2; --limit 0 shows all" in ran.err
+
+
+async def test_list_without_a_limit_shows_all(project: Run) -> None:
+    ran = await project("list", "--limit", "0", "--per-page", "1")
+
+    assert (len(rows(ran)), ran.err) == (2, "")
+
+
+async def test_list_of_what_a_user_starred(project: Run) -> None:
+    await project("star", "docs/other")
+
+    ran = await project("list", "--starred-by", "root")
+
+    assert [row[1] for row in rows(ran)] == ["docs/other"]
+
+
+async def test_list_of_a_users_own_projects(project: Run) -> None:
+    await project("create", "--name", "Own one")
+
+    ran = await project("list", "--user", "root")
+
+    assert [row[1] for row in rows(ran)] == ["root/own-one"]
+
+
+async def test_list_about_two_users_is_refused(project: Run) -> None:
+    ran = await project("list", "--user", "a", "--starred-by", "b")
+
+    assert ran.code == 2
+    assert "only one of --user, --contributed-by and --starred-by" in ran.err
+
+
+async def test_filter_of_another_list_is_refused_with_its_place(project: Run) -> None:
+    ran = await project("list", "--contributed-by", "root", "--topic-id", "1")
+
+    assert ran.code == 2
+    assert "GET /users/{user_id}/contributed_projects takes no parameter" in ran.err
+    assert "hint: it belongs to GET /projects" in ran.err
+
+
+async def test_show_shows_every_field(project: Run) -> None:
+    ran = await project("show", HANDBOOK)
+
+    shown = dict(row[:2] for row in rows(ran))
+    assert shown["path_with_namespace"] == HANDBOOK
+    assert shown["archived"] == "false"
+    assert json.loads(shown["namespace"])["full_path"] == "docs"
+
+
+async def test_show_of_a_missing_project_names_it(project: Run) -> None:
+    ran = await project("show", "no/such")
+
+    assert ran.code == 1
+    assert "project no/such does not exist or is hidden" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("verb", "shown"),
+    [("users", []), ("groups", ["docs"]), ("share-locations", ["others"])],
+)
+async def test_lists_about_a_project(verb: str, shown: list[str], project: Run) -> None:
+    ran = await project(verb, HANDBOOK)
+
+    assert ran.code == 0
+    assert [row[1] for row in rows(ran)] == shown
+
+
+async def test_starrers_and_forks(project: Run) -> None:
+    await project("star", HANDBOOK)
+    await project("fork", HANDBOOK, "--path", "copy", "--name", "copy", "--wait")
+
+    starrers = await project("starrers", HANDBOOK)
+    forks = await project("forks", HANDBOOK)
+
+    assert [row[1] for row in rows(starrers)] == ["root"]
+    assert [row[1] for row in rows(forks)] == ["root/copy"]
+
+
+async def test_languages(project: Run, handbook: EmbeddedService) -> None:
+    await handbook.add_code(HANDBOOK, {"a.py": b"x = 1\n"})
+
+    ran = await project("languages", HANDBOOK)
+
+    assert ran.out == "language\tper cent\nPython\t100.00\n"
+
+
+async def test_create_and_edit(project: Run) -> None:
+    created = await project(
+        "create", "--name", "Own one", "--topics", "a,b", "--visibility", "public"
+    )
+    edited = await project(
+        "edit", "root/own-one", "--topics", "c", "--no-lfs-enabled", "--json"
+    )
+
+    assert created.out.startswith("created project root/own-one (id ")
+    assert edited.json["topics"] == ["c"]
+    assert edited.json["visibility"] == "public"
+
+
+async def test_create_for_a_user(project: Run, handbook: EmbeddedService) -> None:
+    await handbook.add_user("maria")
+    members = await project("create", "--user-id", "2", "--name", "Hers", "--json")
+
+    assert members.json["path_with_namespace"] == "maria/hers"
+
+
+async def test_old_name_is_taken_with_a_warning(project: Run) -> None:
+    ran = await project("edit", HANDBOOK, "--tag-list", "a", "--json")
+
+    assert ran.json["topics"] == ["a"]
+    assert ran.err == "warning: tag_list is deprecated, use topics\n"
+
+
+async def test_attribute_newer_than_the_table_is_sent(project: Run) -> None:
+    ran = await project(
+        "edit", HANDBOOK, "--attribute", "new=[1]", "--dry-run", "--json"
+    )
+
+    assert ran.json["json"] == {"new": [1]}
+
+
+async def test_dry_run_prints_the_request_and_sends_none(project: Run) -> None:
+    ran = await project("edit", HANDBOOK, "--description", "new", "--dry-run")
+    shown = await project("show", HANDBOOK, "--json")
+
+    assert ran.code == 0
+    assert ran.out.startswith("PUT /api/v4/projects/docs%2Fhandbook\n")
+    assert '"description": "new"' in ran.out
+    assert "nothing was sent" in ran.err
+    assert shown.json["description"] == "how we [bold]work"
+
+
+DRY: list[tuple[tuple[str, ...], str]] = [
+    (("create", "--name", "x"), "POST /api/v4/projects\n"),
+    (("fork", HANDBOOK), "POST /api/v4/projects/docs%2Fhandbook/fork\n"),
+    (("star", HANDBOOK), "POST /api/v4/projects/docs%2Fhandbook/star\n"),
+    (("unstar", HANDBOOK), "POST /api/v4/projects/docs%2Fhandbook/unstar\n"),
+    (("archive", "1"), "POST /api/v4/projects/1/archive\n"),
+    (("unarchive", "1"), "POST /api/v4/projects/1/unarchive\n"),
+    (("delete", "1"), "DELETE /api/v4/projects/1\n"),
+    (("delete", "1", "--permanently"), "DELETE /api/v4/projects/1\n"),
+    (("restore", "1"), "POST /api/v4/projects/1/restore\n"),
+    (
+        ("share", "1", "others", "--group-access", "developer"),
+        'POST /api/v4/projects/1/share\n{\n  "group_id": 3,\n  "group_access": 30\n}\n',
+    ),
+    (("unshare", "1", "3"), "DELETE /api/v4/projects/1/share/3\n"),
+    (("upload", "1", "a.png"), "POST /api/v4/projects/1/uploads\nfile=a.png\n"),
+    (("avatar", "1", "a.png"), "PUT /api/v4/projects/1\navatar=a.png\n"),
+    (("avatar", "1", "--remove"), 'PUT /api/v4/projects/1\n{\n  "avatar": ""\n}\n'),
+    (
+        ("import-members", "1", "2"),
+        "POST /api/v4/projects/1/import_project_members/2\n",
+    ),
+]
+
+
+@pytest.mark.parametrize(("words", "shown"), DRY, ids=lambda case: str(case[0]))
+async def test_every_write_has_a_dry_run(
+    words: tuple[str, ...], shown: str, project: Run
+) -> None:
+    ran = await project(*words, "--dry-run")
+
+    assert (ran.code, ran.err) == (0, "nothing was sent (--dry-run)\n")
+    assert ran.out.startswith(shown)
+
+
+@pytest.mark.parametrize(
+    ("verb", "first", "second"),
+    [
+        ("star", "starred", "was starred already"),
+        ("archive", "archived", "was archived already"),
+    ],
+)
+async def test_switch_says_whether_it_changed(
+    verb: str, first: str, second: str, project: Run
+) -> None:
+    once, twice = await project(verb, HANDBOOK), await project(verb, HANDBOOK)
+    back = await project(f"un{verb}", HANDBOOK, "--json")
+    again = await project(f"un{verb}", HANDBOOK, "--json")
+
+    assert once.out == f"project {HANDBOOK}: {first}\n"
+    assert twice.out == f"project {HANDBOOK}: {second}\n"
+    assert [back.json["changed"], again.json["changed"]] == [True, False]
+
+
+async def test_fork_that_is_not_waited_for_says_so(project: Run) -> None:
+    ran = await project("fork", HANDBOOK, "--path", "copy", "--name", "copy")
+
+    assert ran.out.startswith("forked into project root/copy")
+    assert "--wait waits until it is whole" in ran.err
+
+
+async def test_delete_and_restore(project: Run) -> None:
+    deleted = await project("delete", HANDBOOK, "--yes")
+    restored = await project("restore", "1")
+
+    assert deleted.out.startswith(f"project {HANDBOOK}: marked for deletion")
+    assert restored.out.startswith("restored project docs/handbook")
+
+
+async def test_delete_permanently(project: Run) -> None:
+    ran = await project("delete", HANDBOOK, "--permanently", "--yes", "--json")
+    shown = await project("show", "1")
+
+    assert ran.json["state"] in {"removed", "accepted"}
+    assert shown.code == 1
+
+
+async def test_delete_without_a_person_wants_yes(project: Run) -> None:
+    ran = await project("delete", "1")
+
+    assert ran.code == 2
+    assert "deleting project docs/handbook (id 1) wants a yes" in ran.err
+
+
+@pytest.mark.parametrize(("answer", "code"), [("y\n", 0), ("n\n", 130)])
+async def test_delete_asks_with_the_projects_full_path(
+    answer: str, code: int, project: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", Terminal(answer))
+
+    ran = await project("delete", "1")
+    shown = await project("show", "1", "--json")
+
+    assert ran.code == code
+    assert "Delete project docs/handbook (id 1) with everything in it?" in ran.err
+    assert ("marked_for_deletion_on" in shown.json) is (code == 0)
+
+
+async def test_share_and_unshare(project: Run) -> None:
+    shared = await project(
+        "share", HANDBOOK, "others", "--group-access", "reporter", "--json"
+    )
+    groups = await project("groups", HANDBOOK, "--with-shared")
+    ended = await project("unshare", HANDBOOK, "others")
+
+    assert shared.json["group_access"] == 20
+    assert "others" in {row[1] for row in rows(groups)}
+    assert ended.out == f"project {HANDBOOK} is no longer shared with group others\n"
+
+
+async def test_share_needs_an_access_level(project: Run) -> None:
+    ran = await project("share", HANDBOOK, "others")
+
+    assert ran.code == 2
+    assert "POST /projects/{id}/share needs group_access" in ran.err
+
+
+async def test_upload_prints_markdown(project: Run, tmp_path: Path) -> None:
+    (tmp_path / "dk.png").write_bytes(PICTURE)
+
+    ran = await project("upload", HANDBOOK, tmp_path / "dk.png")
+
+    assert ran.out.startswith("![dk](/uploads/")
+
+
+async def test_upload_of_a_missing_file_names_it(project: Run) -> None:
+    ran = await project("upload", HANDBOOK, "gone.png")
+
+    assert ran.code == 1
+    assert "cannot read gone.png: No such file or directory" in ran.err
+
+
+async def test_avatar_comes_and_goes(project: Run, tmp_path: Path) -> None:
+    (tmp_path / "dk.png").write_bytes(PICTURE)
+
+    given = await project("avatar", HANDBOOK, tmp_path / "dk.png", "--json")
+    taken = await project("avatar", HANDBOOK, "--remove")
+
+    assert given.json["avatar_url"].endswith("/dk.png")
+    assert taken.out == f"avatar of project {HANDBOOK}: removed\n"
+
+
+async def test_avatar_without_a_file_is_refused(project: Run) -> None:
+    ran = await project("avatar", HANDBOOK)
+
+    assert ran.code == 2
+    assert "either a file or --remove is needed" in ran.err
+
+
+async def test_import_of_members(project: Run, handbook: EmbeddedService) -> None:
+    await handbook.add_user("maria")
+    await handbook.add_member("docs/other", "maria", 30)
+
+    ran = await project("import-members", HANDBOOK, "docs/other")
+    users = await project("users", HANDBOOK)
+
+    assert ran.code == 0
+    assert "maria" in {row[1] for row in rows(users)}
+
+
+async def test_url_may_come_from_the_environment(
+    handbook: EmbeddedService, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WIKISYNC_URL", handbook.url)
+
+    ran = await run("project", "show", HANDBOOK, "--json")
+
+    assert ran.json["path_with_namespace"] == HANDBOOK
+
+
+async def test_token_that_is_wrong_is_told(
+    project: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WIKISYNC_TOKEN", "glpat-EXAMPLE")
+
+    ran = await project("list")
+
+    assert ran.code == 1
+    assert "the service does not know this token" in ran.err
+    assert "glpat-EXAMPLE" not in ran.err
+
+
+def test_every_verb_has_help(capsys: pytest.CaptureFixture[str]) -> None:
+    codes = [main(["project", name, "--help"]) for name in command.commands]
+
+    assert codes == [0] * 22
+    assert capsys.readouterr().out.count("Usage:") == 22
+
+
+def test_every_verb_of_the_contract_is_there() -> None:
+    reads = "list show users groups share-locations starrers forks languages"
+    writes = "create edit fork star unstar archive unarchive delete restore"
+    others = "share unshare upload avatar import-members"
+
+    assert set(command.commands) == set(f"{reads} {writes} {others}".split())

@@ -1,0 +1,197 @@
+"""Options of commands made from the table of parameters, and read back.
+
+One row is one option: a filter or an attribute that is added to the table is an
+option of every command whose endpoint takes it.  What is newer than the table
+goes through ``--attribute``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from wikisync.api.parameters import Endpoint, Parameter, parameters_of
+from wikisync.errors import UsageError
+
+PREFIX = "value_"
+"""Names of option values, so that none collides with an argument."""
+ROLES = {
+    "guest": 10,
+    "planner": 15,
+    "reporter": 20,
+    "developer": 30,
+    "maintainer": 40,
+    "owner": 50,
+}
+
+
+class Level(click.ParamType[int]):
+    """A role by its number or its name."""
+
+    name = "role"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int:
+        """The number of a role."""
+        text = str(value).lower()
+        if text not in ROLES and not (text.isascii() and text.isdigit()):
+            names = ", ".join(ROLES)
+            self.fail(f"{value!r} is none of {names} and no number", param, ctx)
+        return ROLES[text] if text in ROLES else int(text)
+
+
+def parameter_options(
+    endpoints: Iterable[Endpoint], leave_out: Iterable[str] = ()
+) -> list[Callable[..., Any]]:
+    """A decorator for each parameter that any of the endpoints takes."""
+    rows: dict[str, Parameter] = {}
+    for endpoint in endpoints:
+        for name, row in parameters_of(endpoint).items():
+            rows.setdefault(name, row)
+    wanted = [row for name, row in rows.items() if name not in set(leave_out)]
+    return [_option(row) for row in wanted]
+
+
+def newer_option() -> Callable[..., Any]:
+    """``--attribute`` for what the table does not know yet."""
+    return click.option(
+        "--attribute",
+        "newer",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="Anything newer than this program; VALUE may be JSON.",
+    )
+
+
+def _option(row: Parameter) -> Callable[..., Any]:
+    name = row.name.replace("_", "-")
+    word = f"--{name}/--no-{name}" if row.type == "boolean" else f"--{name}"
+    settings: dict[str, Any] = {
+        "help": _help(row),
+        "default": None,
+        "hidden": row.is_deprecated,
+    }
+    match row.type:
+        case "integer" if row.choices:
+            settings |= {"type": Level(), "metavar": "ROLE"}
+        case "integer":
+            settings |= {"type": int, "metavar": "NUMBER"}
+        case "string" if row.choices:
+            settings["type"] = click.Choice(row.choices)
+        case "string":
+            settings["metavar"] = "TEXT"
+        case "datetime" | "date":
+            settings["metavar"] = "TIME" if row.type == "datetime" else "DAY"
+        case "integers" | "strings":
+            settings |= {"multiple": True, "metavar": "A,B"}
+        case "hash":
+            settings |= {"multiple": True, "metavar": "KEY=VALUE"}
+        case "file":
+            settings["metavar"] = "FILE"
+    return click.option(word, PREFIX + row.name, **settings)
+
+
+def _help(row: Parameter) -> str:
+    limits = [f"default {row.default}"] if row.default else []
+    limits += [f"for {row.role}s"] if row.role != "anyone" else []
+    limits += [row.tier] if row.tier != "free" else []
+    return f"{row.help} [{', '.join(limits)}]" if limits else row.help
+
+
+def read_values(endpoint: Endpoint, options: Mapping[str, Any]) -> dict[str, object]:
+    """The values given on the command line, by parameter.
+
+    Options that the endpoint does not take are kept, so that they are refused
+    with the endpoint's name.
+
+    Raises:
+        UsageError: a value is not of the form that its type wants.
+    """
+    rows = {
+        row.name: row for place in Endpoint for row in parameters_of(place).values()
+    }
+    rows |= parameters_of(endpoint)
+    values: dict[str, object] = {}
+    for option, given in options.items():
+        name = option.removeprefix(PREFIX)
+        if not option.startswith(PREFIX) or given is None or given == ():
+            continue
+        values[name] = _read(rows[name], given)
+    return values
+
+
+def read_newer(words: Iterable[str]) -> dict[str, object]:
+    """The values of ``--attribute``; JSON where it is JSON, else a text.
+
+    Raises:
+        UsageError: a word has no ``=``.
+    """
+    return {key: _parsed(text) for key, text in _pairs("--attribute", words)}
+
+
+def _read(row: Parameter, given: Any) -> Any:
+    option = f"--{row.name.replace('_', '-')}"
+    match row.type:
+        case "strings":
+            return _items(given)
+        case "integers":
+            return [_number(option, item) for item in _items(given)]
+        case "hash":
+            kinds = {key.name: key.type for key in row.keys}
+            return {
+                key: _read_key(f"{option} {key}", kinds.get(key, "string"), text)
+                for key, text in _pairs(option, given)
+            }
+        case "file":
+            return Path(given) if given else ""
+    return given
+
+
+def _items(words: Iterable[str]) -> list[str]:
+    return [item.strip() for word in words for item in word.split(",") if item.strip()]
+
+
+def _pairs(option: str, words: Iterable[str]) -> list[tuple[str, str]]:
+    pairs = []
+    for word in words:
+        key, sign, text = word.partition("=")
+        if not key or not sign:
+            raise UsageError(
+                f"{option} takes KEY=VALUE, not {word!r}",
+                hint=f"write {option} {key or 'KEY'}=VALUE",
+            )
+        pairs.append((key, text))
+    return pairs
+
+
+def _read_key(place: str, kind: str, text: str) -> object:
+    if kind == "integer":
+        return _number(place, text)
+    if kind == "boolean":
+        if text not in {"true", "false"}:
+            raise UsageError(
+                f"{place} takes true or false, not {text!r}", hint=f"write {place}=true"
+            )
+        return text == "true"
+    return text
+
+
+def _number(place: str, text: str) -> int:
+    try:
+        return int(text)
+    except ValueError as exc:
+        raise UsageError(
+            f"{place} takes whole numbers, not {text!r}", hint="give numeric ids"
+        ) from exc
+
+
+def _parsed(text: str) -> object:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

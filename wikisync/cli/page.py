@@ -1,0 +1,344 @@
+"""``wikisync page``: single pages of a wiki, without a workspace.
+
+An edit reads the page first and sends title, format and content together, so
+that the service changes nothing that was not named.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from wikisync.cli.project_changes import YES, confirm, report
+from wikisync.cli.project_lists import Columns, as_plain, connection_of, print_json
+from wikisync.cli.service_command import (
+    Connection,
+    ServiceCommand,
+    connection_options,
+    decorated,
+    speak,
+)
+from wikisync.errors import ExitCode, FolderError, UsageError
+from wikisync.model import WRITABLE_FORMATS, Format, WikiOwner
+
+if TYPE_CHECKING:
+    from wikisync.api.client import Client
+    from wikisync.api.schema import WikiPageRecord
+    from wikisync.api.wikis import Wiki
+    from wikisync.cli.console import Console
+
+T = TypeVar("T")
+
+PAGE_COLUMNS: Columns = {
+    "slug": lambda page: page.slug,
+    "format": lambda page: page.format,
+    "title": lambda page: page.title,
+}
+SLUG = click.argument("slug")
+FORMAT = click.option(
+    "--format",
+    "page_format",
+    type=click.Choice(sorted(known.value for known in WRITABLE_FORMATS)),
+    help="Markup of the page.",
+)
+TEXT = (
+    click.option("--content", metavar="TEXT", help="The whole text."),
+    click.option(
+        "--file",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="File with the whole text; - is standard input.",
+    ),
+)
+
+
+@click.group("page")
+def command() -> None:
+    """List, read and change the pages of one wiki.
+
+    Name the wiki with --project or --group.  The service is the first word,
+    --url, or $WIKISYNC_URL.
+    """
+
+
+def _owner(project: str | None, group: str | None) -> WikiOwner:
+    if (project is None) == (group is None):
+        raise UsageError(
+            "one wiki is needed", hint="add --project PATH or --group PATH"
+        )
+    path = (project if project is not None else group or "").strip().strip("/")
+    if not path:
+        raise UsageError("the wiki's path is empty", hint="give it like docs/handbook")
+    return WikiOwner("project" if project is not None else "group", path)
+
+
+def _speak(
+    connection: Connection, owner: WikiOwner, operate: Callable[[Wiki], Awaitable[T]]
+) -> T | None:
+    """Do one operation on a wiki; None after a dry run."""
+
+    def work(client: Client) -> Awaitable[T]:
+        from wikisync.api.wikis import Wiki
+
+        return operate(Wiki(client, owner))
+
+    return speak(connection, work)
+
+
+def _read_text(content: str | None, file: Path | None) -> str | None:
+    """The text given; None where none was.
+
+    Raises:
+        UsageError: it is given twice.
+        FolderError: the file cannot be read as text.
+    """
+    if content is not None and file is not None:
+        raise UsageError(
+            "--content and --file cannot be given together", hint="leave out one"
+        )
+    if file is None:
+        return content
+    try:
+        raw = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+        return raw.decode()
+    except OSError as exc:
+        raise FolderError(
+            f"cannot read {file}: {exc.strerror or exc}",
+            path=str(file),
+            hint="check that the file exists and may be read",
+        ) from exc
+    except UnicodeDecodeError as exc:
+        raise FolderError(
+            f"{file} is not UTF-8 text",
+            path=str(file),
+            hint="attach other files with wikisync page attach",
+        ) from exc
+
+
+def _add(
+    name: str,
+    text: str,
+    run: Callable[..., int],
+    parameters: Sequence[Callable[..., Any]],
+    *,
+    is_write: bool = False,
+) -> None:
+    """Add a command on one wiki to the group."""
+
+    @click.pass_obj
+    def callback(
+        console: Console, /, project: str | None, group: str | None, **options: Any
+    ) -> int:
+        connection = connection_of(console, options)
+        for common in ("url", "token_file", "as_json", "dry_run"):
+            options.pop(common, None)
+        return run(connection, _owner(project, group), **options)
+
+    callback.__doc__ = text
+    where = [
+        click.option("--project", metavar="PATH", help="Wiki of this project."),
+        click.option("--group", metavar="PATH", help="Wiki of this group."),
+    ]
+    made = decorated(
+        callback,
+        [
+            click.command(name, cls=ServiceCommand, short_help=text),
+            *parameters,
+            *where,
+            *connection_options(is_write=is_write),
+        ],
+    )
+    assert isinstance(made, click.Command), "the outermost decorator makes one"
+    command.add_command(made)
+
+
+# -- the commands ------------------------------------------------------------------
+
+
+def _run_list(connection: Connection, owner: WikiOwner, *, with_content: bool) -> int:
+    pages = _speak(
+        connection, owner, lambda wiki: wiki.list_pages(with_content=with_content)
+    )
+    assert pages is not None, "a read is never kept back"
+    if connection.as_json:
+        print_json(connection.console, [as_plain(page) for page in pages])
+    else:
+        rows = [[show(page) for show in PAGE_COLUMNS.values()] for page in pages]
+        connection.console.table(list(PAGE_COLUMNS), rows)
+    return int(ExitCode.DONE)
+
+
+def _run_get(
+    connection: Connection,
+    owner: WikiOwner,
+    slug: str,
+    *,
+    html: bool,
+    version: str | None,
+) -> int:
+    page = _speak(
+        connection,
+        owner,
+        lambda wiki: wiki.get_page(slug, render_html=html, version=version),
+    )
+    assert page is not None, "a read is never kept back"
+    if connection.as_json:
+        print_json(connection.console, as_plain(page))
+    elif page.content:
+        connection.console.result(page.content)
+    return int(ExitCode.DONE)
+
+
+def _run_create(
+    connection: Connection,
+    owner: WikiOwner,
+    title: str,
+    *,
+    content: str | None,
+    file: Path | None,
+    page_format: str | None,
+) -> int:
+    text = _read_text(content, file)
+    if text is None:
+        raise UsageError(
+            f"page {title} has no text",
+            hint="add --content TEXT or --file FILE (- is standard input)",
+        )
+    chosen = Format(page_format) if page_format else Format.MARKDOWN
+    page = _speak(connection, owner, lambda wiki: wiki.create_page(title, text, chosen))
+    return _reported(connection, owner, page, "created")
+
+
+def _run_edit(
+    connection: Connection,
+    owner: WikiOwner,
+    slug: str,
+    *,
+    title: str | None,
+    content: str | None,
+    file: Path | None,
+    page_format: str | None,
+) -> int:
+    text = _read_text(content, file)
+    if text is None and title is None and page_format is None:
+        raise UsageError(
+            f"nothing to change in page {slug} was given",
+            hint="add --content, --file, --title or --format",
+        )
+
+    async def edit(wiki: Wiki) -> WikiPageRecord:
+        page = await wiki.get_page(slug)
+        return await wiki.edit_page(
+            page.slug,
+            title=page.slug if title is None else title,
+            content=(page.content or "") if text is None else text,
+            format=Format(page_format or page.format),
+        )
+
+    return _reported(connection, owner, _speak(connection, owner, edit), "edited")
+
+
+def _reported(
+    connection: Connection, owner: WikiOwner, page: WikiPageRecord | None, verb: str
+) -> int:
+    if page is None:
+        return int(ExitCode.DONE)
+    return report(connection, page, f"{verb} page {page.slug} of {owner}")
+
+
+def _run_delete(
+    connection: Connection, owner: WikiOwner, slug: str, *, yes: bool
+) -> int:
+    if not connection.is_dry_run and not yes:
+        confirm(f"Delete page {slug} of {owner}?", f"deleting page {slug} wants a yes")
+
+    async def delete(wiki: Wiki) -> dict[str, str]:
+        await wiki.delete_page(slug)
+        return {"slug": slug}
+
+    deleted = _speak(connection, owner, delete)
+    line = f"deleted page {slug} of {owner}"
+    return 0 if deleted is None else report(connection, deleted, line)
+
+
+def _run_attach(
+    connection: Connection,
+    owner: WikiOwner,
+    file: Path,
+    *,
+    name: str | None,
+    branch: str | None,
+) -> int:
+    attached = _speak(
+        connection,
+        owner,
+        lambda wiki: wiki.upload_attachment(file, name or file.name, branch=branch),
+    )
+    if attached is None:
+        return int(ExitCode.DONE)
+    link = attached.link
+    shown = link.markdown if link and link.markdown else attached.file_path
+    return report(connection, attached, shown)
+
+
+_add(
+    "list",
+    "List the pages of a wiki.",
+    _run_list,
+    [
+        click.option(
+            "--with-content", is_flag=True, help="With texts; for use with --json."
+        )
+    ],
+)
+_add(
+    "get",
+    "Print the text of the page SLUG.",
+    _run_get,
+    [
+        SLUG,
+        click.option("--html", is_flag=True, help="The service's own HTML instead."),
+        click.option("--version", metavar="SHA", help="As of this commit."),
+    ],
+)
+_add(
+    "create",
+    "Create a page; TITLE with its directories makes the slug.",
+    _run_create,
+    [click.argument("title"), *TEXT, FORMAT],
+    is_write=True,
+)
+_add(
+    "edit",
+    "Change the page SLUG; what is not given stays.",
+    _run_edit,
+    [
+        SLUG,
+        click.option("--title", help="Its new title with directories: renames it."),
+        *TEXT,
+        FORMAT,
+    ],
+    is_write=True,
+)
+_add(
+    "delete",
+    "Delete the page SLUG; pages below it stay.",
+    _run_delete,
+    [SLUG, YES],
+    is_write=True,
+)
+_add(
+    "attach",
+    "Put FILE into the wiki's uploads; prints how a page mentions it.",
+    _run_attach,
+    [
+        click.argument("file", type=click.Path(path_type=Path)),
+        click.option("--name", help="File name in the wiki; FILE's own otherwise."),
+        click.option("--branch", help="Of the wiki's repository."),
+    ],
+    is_write=True,
+)

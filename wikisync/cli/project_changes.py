@@ -1,0 +1,354 @@
+"""``wikisync project create|edit|delete|...``: everything that writes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from wikisync.api.parameters import Endpoint
+from wikisync.cli.attributes import parameter_options, read_newer, read_values
+from wikisync.cli.project_lists import as_plain, command_of, connection_of, print_json
+from wikisync.cli.service_command import Connection, speak
+from wikisync.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from wikisync.api.client import Client
+    from wikisync.api.projects import Deletion, Projects, Toggle
+    from wikisync.cli.console import Console
+
+Operate = Callable[["Projects"], Awaitable[Any]]
+
+PROJECT = click.argument("project")
+YES = click.option("-y", "--yes", is_flag=True, help="Do it without asking.")
+
+DONE_WORDS = {
+    Endpoint.STAR: ("starred", "was starred already"),
+    Endpoint.UNSTAR: ("no longer starred", "was not starred"),
+    Endpoint.ARCHIVE: ("archived", "was archived already"),
+    Endpoint.UNARCHIVE: ("no longer archived", "was not archived"),
+}
+"""What a switch became, and what it was already."""
+
+
+def change(connection: Connection, operate: Operate) -> Any:
+    """Do one operation on projects; None after a dry run."""
+
+    def work(client: Client) -> Awaitable[Any]:
+        from wikisync.api.projects import Projects
+
+        return operate(Projects(client))
+
+    return speak(connection, work)
+
+
+def values_of(endpoint: Endpoint, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The values given as options, those newer than the table as ``also``."""
+    values = read_values(endpoint, options)
+    return {**values, "also": read_newer(options["newer"])}
+
+
+def report(connection: Connection, result: object, line: str) -> int:
+    """Print what came of a change: a line for people, the record for programs."""
+    if connection.as_json:
+        print_json(connection.console, as_plain(result))
+    else:
+        connection.console.result(line)
+    return int(ExitCode.DONE)
+
+
+def _line(project: Any, verb: str) -> str:
+    address = f" {project.web_url}" if project.web_url else ""
+    return f"{verb} project {project.path_with_namespace} (id {project.id}){address}"
+
+
+def _run_create(console: Console, *, user_id: int | None, **options: Any) -> int:
+    connection = connection_of(console, options)
+    endpoint = Endpoint.CREATE if user_id is None else Endpoint.CREATE_FOR_USER
+    values = values_of(endpoint, options)
+    owner = [] if user_id is None else [user_id]
+    made = change(connection, lambda p: getattr(p, endpoint)(*owner, **values))
+    return 0 if made is None else report(connection, made, _line(made, "created"))
+
+
+def _run_edit(console: Console, project: str, **options: Any) -> int:
+    connection = connection_of(console, options)
+    values = values_of(Endpoint.EDIT, options)
+    edited = change(connection, lambda p: p.edit_project(project, **values))
+    return 0 if edited is None else report(connection, edited, _line(edited, "edited"))
+
+
+def _run_fork(console: Console, project: str, *, wait: bool, **options: Any) -> int:
+    connection = connection_of(console, options)
+    values = values_of(Endpoint.FORK, options)
+    fork = change(connection, lambda p: p.fork_project(project, wait=wait, **values))
+    if fork is None:
+        return int(ExitCode.DONE)
+    if not wait and fork.import_status in {"scheduled", "started"}:
+        console.note("the service is still copying; --wait waits until it is whole")
+    return report(connection, fork, _line(fork, "forked into"))
+
+
+def _run_restore(console: Console, project: str, **options: Any) -> int:
+    connection = connection_of(console, options)
+    kept = change(connection, lambda p: p.restore_project(project))
+    return 0 if kept is None else report(connection, kept, _line(kept, "restored"))
+
+
+def _toggle_command(name: str, endpoint: Endpoint, text: str) -> click.Command:
+    def run(console: Console, project: str, **options: Any) -> int:
+        connection = connection_of(console, options)
+        toggled: Toggle | None = change(
+            connection, lambda p: getattr(p, endpoint)(project)
+        )
+        if toggled is None:
+            return int(ExitCode.DONE)
+        word = DONE_WORDS[endpoint][0 if toggled.has_changed else 1]
+        plain = {
+            "changed": toggled.has_changed,
+            "project": toggled.project and as_plain(toggled.project),
+        }
+        return report(connection, plain, f"project {project}: {word}")
+
+    return command_of(name, text, run, [PROJECT], is_write=True)
+
+
+def _run_delete(
+    console: Console, project: str, *, permanently: bool, yes: bool, **options: Any
+) -> int:
+    connection = connection_of(console, options)
+    if not connection.is_dry_run and not yes:
+        _confirm_deletion(connection, project, permanently=permanently)
+    values = values_of(Endpoint.DELETE, options)
+
+    async def delete(projects: Projects) -> Deletion:
+        if permanently:
+            return await projects.delete_project_permanently(project)
+        return await projects.delete_project(project, **values)
+
+    deletion: Deletion | None = change(connection, delete)
+    if deletion is None:
+        return int(ExitCode.DONE)
+    words = {
+        "removed": "removed",
+        "accepted": "being removed by the service",
+        "scheduled": "marked for deletion; wikisync project restore takes it back",
+    }
+    plain = {
+        "state": deletion.state,
+        "project": deletion.project and as_plain(deletion.project),
+    }
+    return report(connection, plain, f"project {project}: {words[deletion.state]}")
+
+
+def _confirm_deletion(
+    connection: Connection, project: str, *, permanently: bool
+) -> None:
+    """Ask a person, with the project's full path.
+
+    Raises:
+        UsageError: nobody is there to be asked.
+        Abort: the person said no.
+    """
+    found = change(connection, lambda p: p.show_project(project))
+    shown = f"{found.path_with_namespace} (id {found.id})"
+    confirm(
+        f"Delete project {shown} with everything in it"
+        f"{', at once and for good' if permanently else ''}?",
+        f"deleting project {shown} wants a yes",
+    )
+
+
+def confirm(question: str, unasked: str) -> None:
+    """Ask a question on the terminal; anything but yes ends the command.
+
+    Raises:
+        UsageError: nobody is there to be asked.
+        Abort: the answer was no.
+    """
+    if not sys.stdin.isatty():
+        raise UsageError(unasked, hint="add --yes, or look first with --dry-run")
+    click.confirm(question, abort=True, err=True)
+
+
+async def _group_id(projects: Projects, group: str) -> int:
+    if group.isascii() and group.isdigit():
+        return int(group)
+    return (await projects.client.group(group)).id
+
+
+def _run_share(console: Console, project: str, group: str, **options: Any) -> int:
+    connection = connection_of(console, options)
+    values = values_of(Endpoint.SHARE, options)
+
+    async def share(projects: Projects) -> Any:
+        group_id = await _group_id(projects, group)
+        return await projects.share_project(project, group_id=group_id, **values)
+
+    shared = change(connection, share)
+    line = f"shared project {project} with group {group}"
+    return 0 if shared is None else report(connection, shared, line)
+
+
+def _run_unshare(console: Console, project: str, group: str, **options: Any) -> int:
+    connection = connection_of(console, options)
+
+    async def unshare(projects: Projects) -> dict[str, object]:
+        group_id = await _group_id(projects, group)
+        await projects.unshare_project(project, group_id)
+        return {"group_id": group_id}
+
+    done = change(connection, unshare)
+    line = f"project {project} is no longer shared with group {group}"
+    return 0 if done is None else report(connection, done, line)
+
+
+def _run_upload(console: Console, project: str, file: Path, **options: Any) -> int:
+    connection = connection_of(console, options)
+    with console.progress() as progress:
+        uploaded = change(
+            connection, lambda p: p.upload_file(project, file, progress=progress)
+        )
+    return 0 if uploaded is None else report(connection, uploaded, uploaded.markdown)
+
+
+def _run_avatar(
+    console: Console, project: str, file: Path | None, *, remove: bool, **options: Any
+) -> int:
+    connection = connection_of(console, options)
+    if remove == (file is not None):
+        raise UsageError(
+            "either a file or --remove is needed",
+            hint="name a picture, or add --remove to take the old one away",
+        )
+
+    async def set_or_remove(projects: Projects) -> Any:
+        if file is None:
+            return await projects.remove_avatar(project)
+        return await projects.set_avatar(project, file)
+
+    avatar = change(connection, set_or_remove)
+    if avatar is None:
+        return int(ExitCode.DONE)
+    what = avatar.avatar_url or ("removed" if remove else "set")
+    return report(connection, avatar, f"avatar of project {project}: {what}")
+
+
+def _run_import(console: Console, project: str, source: str, **options: Any) -> int:
+    connection = connection_of(console, options)
+    imported = change(connection, lambda p: p.import_project_members(project, source))
+    if imported is None:
+        return int(ExitCode.DONE)
+    for name, reason in imported.refused.items():
+        console.warn(f"{name} was not imported: {reason}")
+    if imported.status == "success":
+        line = f"imported the members of project {source} into project {project}"
+        return report(connection, imported, line)
+    report(connection, imported, f"not all members of project {source} were imported")
+    return int(ExitCode.HELD)
+
+
+def _command(
+    name: str,
+    text: str,
+    run: Callable[..., int],
+    parameters: Sequence[Callable[..., Any]],
+    *,
+    takes_newer: bool = False,
+) -> click.Command:
+    return command_of(
+        name, text, run, parameters, is_write=True, takes_newer=takes_newer
+    )
+
+
+def commands() -> list[click.Command]:
+    """Every command that writes."""
+    group = click.argument("group")
+    wait = click.option("--wait", is_flag=True, help="Until the copy is whole.")
+    file = click.argument("file", type=click.Path(path_type=Path))
+    user_id = click.option(
+        "--user-id", type=int, metavar="NUMBER", help="Owner; for administrators."
+    )
+    permanently = click.option(
+        "--permanently", is_flag=True, help="At once, without the service's delay."
+    )
+    picture = click.argument("file", type=click.Path(path_type=Path), required=False)
+    remove = click.option("--remove", is_flag=True, help="Take the picture away.")
+    create = parameter_options([Endpoint.CREATE, Endpoint.CREATE_FOR_USER])
+    access = parameter_options([Endpoint.SHARE], leave_out=["group_id"])
+    return [
+        _command(
+            "create",
+            "Create a project.",
+            _run_create,
+            [user_id, *create],
+            takes_newer=True,
+        ),
+        _command(
+            "edit",
+            "Change attributes of PROJECT; the others stay.",
+            _run_edit,
+            [PROJECT, *parameter_options([Endpoint.EDIT])],
+            takes_newer=True,
+        ),
+        _command(
+            "fork",
+            "Fork PROJECT into your namespace or another.",
+            _run_fork,
+            [PROJECT, *parameter_options([Endpoint.FORK]), wait],
+            takes_newer=True,
+        ),
+        _toggle_command("star", Endpoint.STAR, "Star PROJECT."),
+        _toggle_command("unstar", Endpoint.UNSTAR, "Take the star from PROJECT."),
+        _toggle_command("archive", Endpoint.ARCHIVE, "Make PROJECT read-only."),
+        _toggle_command(
+            "unarchive", Endpoint.UNARCHIVE, "Let PROJECT be changed again."
+        ),
+        _command(
+            "delete",
+            "Delete PROJECT, or mark it for deletion where the service waits.",
+            _run_delete,
+            [PROJECT, permanently, *parameter_options([Endpoint.DELETE]), YES],
+            takes_newer=True,
+        ),
+        _command(
+            "restore",
+            "Take the mark for deletion from PROJECT.",
+            _run_restore,
+            [PROJECT],
+        ),
+        _command(
+            "share",
+            "Share PROJECT with GROUP, named by its path or id.",
+            _run_share,
+            [PROJECT, group, *access],
+            takes_newer=True,
+        ),
+        _command(
+            "unshare",
+            "End sharing PROJECT with GROUP, named by its path or id.",
+            _run_unshare,
+            [PROJECT, group],
+        ),
+        _command(
+            "upload",
+            "Upload FILE for issues and comments of PROJECT; prints its markdown.",
+            _run_upload,
+            [PROJECT, file],
+        ),
+        _command(
+            "avatar",
+            "Give PROJECT the picture FILE, or take it away.",
+            _run_avatar,
+            [PROJECT, picture, remove],
+        ),
+        _command(
+            "import-members",
+            "Make the members of project SOURCE members of PROJECT.",
+            _run_import,
+            [PROJECT, click.argument("source")],
+        ),
+    ]

@@ -1,0 +1,388 @@
+"""``wikisync project list|show|users|...``: everything that only reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from wikisync.api.parameters import Endpoint
+from wikisync.cli.attributes import (
+    newer_option,
+    parameter_options,
+    read_newer,
+    read_values,
+)
+from wikisync.cli.service_command import (
+    Connection,
+    ServiceCommand,
+    connection_options,
+    decorated,
+    speak,
+)
+from wikisync.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from wikisync.api.client import Client
+    from wikisync.api.listing import Listing
+    from wikisync.api.projects import Projects
+    from wikisync.cli.console import Console
+    from wikisync.progress import Progress
+
+ROWS_SHOWN = 100
+SECRET_KEYS = frozenset({"runners_token"})
+
+Columns = Mapping[str, Callable[[Any], object]]
+"""Head to what is shown of a record under it."""
+
+PROJECT_COLUMNS: Columns = {
+    "id": lambda project: project.id,
+    "path": lambda project: project.path_with_namespace,
+    "visibility": lambda project: project.visibility,
+    "stars": lambda project: project.star_count,
+    "active": lambda project: (project.last_activity_at or "")[:10],
+    "description": lambda project: project.description,
+}
+USER_COLUMNS: Columns = {
+    "id": lambda user: user.id,
+    "username": lambda user: user.username,
+    "name": lambda user: user.name,
+    "state": lambda user: user.state,
+}
+GROUP_COLUMNS: Columns = {
+    "id": lambda group: group.id,
+    "path": lambda group: group.full_path,
+    "name": lambda group: group.full_name or group.name,
+}
+STARRER_COLUMNS: Columns = {
+    "id": lambda starrer: starrer.user.id,
+    "username": lambda starrer: starrer.user.username,
+    "name": lambda starrer: starrer.user.name,
+    "since": lambda starrer: starrer.starred_since,
+}
+
+
+def as_plain(record: object) -> Any:
+    """A record as JSON values: what is absent is left out, and so are secrets."""
+    import msgspec
+
+    plain = msgspec.to_builtins(record)
+    if not isinstance(plain, dict):
+        return plain
+    return {
+        key: value
+        for key, value in plain.items()
+        if value is not None and key not in SECRET_KEYS
+    }
+
+
+def print_json(console: Console, value: object) -> None:
+    """A value as JSON for programs."""
+    console.result(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+async def collect(
+    listing: Listing[Any], limit: int | None, progress: Progress, label: str
+) -> tuple[list[Any], int | None]:
+    """Records of a list up to a limit, and how many there are if that is known."""
+    total = await listing.total()
+    ends = [end for end in (total, limit) if end is not None]
+    progress.start(label, min(ends) if ends else None)
+    records: list[Any] = []
+    async for record in listing:
+        if limit is not None and len(records) >= limit:
+            return records, total
+        records.append(record)
+        progress.advance()
+    return records, len(records)
+
+
+def show_records(
+    connection: Connection,
+    columns: Columns,
+    records: Sequence[Any],
+    total: int | None,
+) -> int:
+    """Print a list for people or for programs."""
+    console = connection.console
+    if connection.as_json:
+        print_json(console, [as_plain(record) for record in records])
+        return int(ExitCode.DONE)
+    rows = [[show(record) for show in columns.values()] for record in records]
+    console.table(list(columns), rows)
+    if total is None or total != len(records):
+        of = f" of {total}" if total is not None else ""
+        console.note(f"the first {len(records)}{of}; --limit 0 shows all")
+    return int(ExitCode.DONE)
+
+
+def list_command(
+    name: str,
+    endpoint: Endpoint,
+    text: str,
+    columns: Columns,
+    open_list: Callable[[Projects, str, Mapping[str, Any]], Listing[Any]],
+) -> click.Command:
+    """A command that shows a list about one project."""
+
+    def run(console: Console, project: str, **options: Any) -> int:
+        return show_list(
+            console,
+            endpoint,
+            columns,
+            lambda projects, values: open_list(projects, project, values),
+            options,
+        )
+
+    return _listing(name, text, run, [click.argument("project")], [endpoint])
+
+
+def show_list(
+    console: Console,
+    endpoint: Endpoint,
+    columns: Columns,
+    open_list: Callable[[Projects, Mapping[str, Any]], Listing[Any]],
+    options: Mapping[str, Any],
+) -> int:
+    """Read a list with the options given and print it."""
+    connection = connection_of(console, options)
+    values = {**read_values(endpoint, options), "also": read_newer(options["newer"])}
+    limit = options["limit"]
+    if limit is None and not connection.as_json:
+        limit = ROWS_SHOWN
+
+    async def read(client: Client) -> tuple[list[Any], int | None]:
+        from wikisync.api.projects import Projects
+
+        listing = open_list(Projects(client), values)
+        with console.progress() as progress:
+            return await collect(listing, limit or None, progress, "read the list")
+
+    read_list = speak(connection, read)
+    assert read_list is not None, "a read is never kept back"
+    records, total = read_list
+    return show_records(connection, columns, records, total)
+
+
+def connection_of(console: Console, options: Mapping[str, Any]) -> Connection:
+    """The service that the options name."""
+    return Connection(
+        console,
+        options["url"],
+        options["token_file"],
+        options["as_json"],
+        options.get("dry_run", False),
+    )
+
+
+def _listing(
+    name: str,
+    text: str,
+    run: Callable[..., int],
+    arguments: Sequence[Callable[..., Any]],
+    endpoints: Iterable[Endpoint],
+) -> click.Command:
+    limit = click.option(
+        "--limit",
+        type=click.IntRange(0),
+        default=None,
+        help=f"Records to show, 0 for all; {ROWS_SHOWN} unless --json is given.",
+    )
+    return command_of(
+        name,
+        text,
+        run,
+        [*arguments, *parameter_options(endpoints), limit],
+        takes_newer=True,
+    )
+
+
+def command_of(
+    name: str,
+    text: str,
+    run: Callable[..., int],
+    parameters: Sequence[Callable[..., Any]],
+    *,
+    is_write: bool = False,
+    takes_newer: bool = False,
+) -> click.Command:
+    """A command on a service, with its own parameters before the common ones."""
+
+    @click.pass_obj
+    def callback(console: Console, /, **options: Any) -> int:
+        return run(console, **options)
+
+    callback.__doc__ = text
+    decorators = [
+        click.command(name, cls=ServiceCommand, short_help=text),
+        *parameters,
+        *([newer_option()] if takes_newer else []),
+        *connection_options(is_write=is_write),
+    ]
+    made = decorated(callback, decorators)
+    assert isinstance(made, click.Command), "the outermost decorator makes one"
+    return made
+
+
+# -- the commands ------------------------------------------------------------------
+
+
+def _run_list(
+    console: Console,
+    *,
+    user: str | None,
+    contributed_by: str | None,
+    starred_by: str | None,
+    **options: Any,
+) -> int:
+    places: list[tuple[str | None, Endpoint]] = [
+        (user, Endpoint.USER_LIST),
+        (contributed_by, Endpoint.CONTRIBUTED_LIST),
+        (starred_by, Endpoint.STARRED_LIST),
+    ]
+    named = [(who, place) for who, place in places if who is not None]
+    if len(named) > 1:
+        raise UsageError(
+            "only one of --user, --contributed-by and --starred-by can be given",
+            hint="leave out all but one",
+        )
+    endpoint = named[0][1] if named else Endpoint.LIST
+    who = [name for name, _ in named]
+
+    def open_list(projects: Projects, values: Mapping[str, Any]) -> Listing[Any]:
+        listed: Listing[Any] = getattr(projects, endpoint)(*who, **values)
+        return listed
+
+    return show_list(console, endpoint, PROJECT_COLUMNS, open_list, options)
+
+
+def _by_name(endpoint: Endpoint) -> Callable[..., Any]:
+    def open_list(
+        projects: Projects, project: str, values: Mapping[str, Any]
+    ) -> Listing[Any]:
+        listed: Listing[Any] = getattr(projects, endpoint)(project, **values)
+        return listed
+
+    return open_list
+
+
+def _read_one(
+    console: Console,
+    endpoint: Endpoint,
+    project: str,
+    options: Mapping[str, Any],
+) -> tuple[Connection, Any]:
+    connection = connection_of(console, options)
+    values = read_values(endpoint, options)
+    if "newer" in options:
+        values["also"] = read_newer(options["newer"])
+
+    def read(client: Client) -> Awaitable[Any]:
+        from wikisync.api.projects import Projects
+
+        reading: Awaitable[Any] = getattr(Projects(client), endpoint)(project, **values)
+        return reading
+
+    return connection, speak(connection, read)
+
+
+def _run_show(console: Console, project: str, **options: Any) -> int:
+    connection, record = _read_one(console, Endpoint.SHOW, project, options)
+    plain = as_plain(record)
+    if connection.as_json:
+        print_json(console, plain)
+    else:
+        console.table(["field", "value"], [[key, _cell(plain[key])] for key in plain])
+    return int(ExitCode.DONE)
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, dict | list | tuple):
+        return json.dumps(value, ensure_ascii=False)
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+def _run_languages(console: Console, project: str, **options: Any) -> int:
+    connection, languages = _read_one(console, Endpoint.LANGUAGES, project, options)
+    if connection.as_json:
+        print_json(console, languages)
+    else:
+        rows = [[name, f"{share:.2f}"] for name, share in languages.items()]
+        console.table(["language", "per cent"], rows)
+    return int(ExitCode.DONE)
+
+
+def commands() -> list[click.Command]:
+    """Every command that reads."""
+    project = click.argument("project")
+    whose = [
+        click.option("--user", metavar="USER", help="What is in USER's namespace."),
+        click.option(
+            "--contributed-by", metavar="USER", help="What USER contributed to."
+        ),
+        click.option("--starred-by", metavar="USER", help="What USER starred."),
+    ]
+    return [
+        _listing(
+            "list",
+            "List projects: all you can see, or those about one user.",
+            _run_list,
+            whose,
+            [
+                Endpoint.LIST,
+                Endpoint.USER_LIST,
+                Endpoint.CONTRIBUTED_LIST,
+                Endpoint.STARRED_LIST,
+            ],
+        ),
+        command_of(
+            "show",
+            "Show everything about PROJECT.",
+            _run_show,
+            [project, *parameter_options([Endpoint.SHOW])],
+            takes_newer=True,
+        ),
+        command_of(
+            "languages",
+            "Show the languages of PROJECT's files.",
+            _run_languages,
+            [project],
+        ),
+        list_command(
+            "users",
+            Endpoint.USERS,
+            "List the users of PROJECT.",
+            USER_COLUMNS,
+            _by_name(Endpoint.USERS),
+        ),
+        list_command(
+            "groups",
+            Endpoint.GROUPS,
+            "List the groups above PROJECT.",
+            GROUP_COLUMNS,
+            _by_name(Endpoint.GROUPS),
+        ),
+        list_command(
+            "share-locations",
+            Endpoint.SHARE_LOCATIONS,
+            "List the groups that PROJECT can be shared with.",
+            GROUP_COLUMNS,
+            _by_name(Endpoint.SHARE_LOCATIONS),
+        ),
+        list_command(
+            "starrers",
+            Endpoint.STARRERS,
+            "List who starred PROJECT.",
+            STARRER_COLUMNS,
+            _by_name(Endpoint.STARRERS),
+        ),
+        list_command(
+            "forks",
+            Endpoint.FORK_LIST,
+            "List the forks of PROJECT.",
+            PROJECT_COLUMNS,
+            _by_name(Endpoint.FORK_LIST),
+        ),
+    ]

@@ -1,0 +1,211 @@
+"""Commands that speak to a service: its URL, its token, and dry runs.
+
+The URL is the first word of the command, ``--url``, or ``WIKISYNC_URL``.  Where
+that variable is set, a first word without ``://`` is no URL but what follows it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import warnings
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from wikisync.errors import UsageError
+
+if TYPE_CHECKING:
+    from wikisync.api.client import Client
+    from wikisync.api.request import Request
+    from wikisync.cli.console import Console
+
+URL_VARIABLE = "WIKISYNC_URL"
+
+T = TypeVar("T")
+
+
+class ServiceCommand(click.Command):
+    """A command whose first word may be the service's URL."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read a URL in the first place as ``--url``."""
+        return super().parse_args(ctx, _with_url_option(self, args))
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """The words of the usage line, the URL among them."""
+        options, *arguments = super().collect_usage_pieces(ctx)
+        return [options, "[URL]", *arguments]
+
+
+def _with_url_option(command: click.Command, args: list[str]) -> list[str]:
+    valued = {
+        name
+        for option in command.params
+        if isinstance(option, click.Option) and not (option.is_flag or option.count)
+        for name in option.opts
+    }
+    if any(word == "--url" or word.startswith("--url=") for word in args):
+        return args
+    place = 0
+    while place < len(args) and args[place] != "--":
+        word = args[place]
+        if not word.startswith("-") or word == "-":
+            if "://" not in word and os.environ.get(URL_VARIABLE):
+                return args
+            return ["--url", word, *args[:place], *args[place + 1 :]]
+        place += 2 if word in valued else 1
+    return args
+
+
+def _require_url(
+    ctx: click.Context, _option: click.Parameter, value: str | None
+) -> Any:
+    if ctx.resilient_parsing:
+        return value
+    if not value:
+        raise UsageError(
+            "no service is named",
+            hint="give its URL first, like https://gitlab.example.com, "
+            f"or set {URL_VARIABLE}",
+        )
+    if "://" not in value:
+        raise UsageError(
+            f"{value} is not the URL of a service: it has no scheme",
+            hint=f"give the URL first, like https://{value.partition('/')[0]}, "
+            f"or set {URL_VARIABLE}",
+        )
+    return value
+
+
+def url_option() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The option behind the first word of a ``ServiceCommand``."""
+    return click.option(
+        "--url",
+        envvar=URL_VARIABLE,
+        callback=_require_url,
+        metavar="URL",
+        help=f"The service; else the first word, else ${URL_VARIABLE}.",
+    )
+
+
+def token_option() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The option that names a file with the token."""
+    return click.option(
+        "--token-file",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="File that holds the token; else $WIKISYNC_TOKEN is used.",
+    )
+
+
+def connection_options(*, is_write: bool) -> list[Callable[..., Any]]:
+    """Decorators for the service, ``--json``, and ``--dry-run`` where it writes."""
+    found = [
+        url_option(),
+        token_option(),
+        click.option("--json", "as_json", is_flag=True, help="Print JSON."),
+    ]
+    if is_write:
+        dry_run = "Print the request that would be sent, and send none."
+        found.append(click.option("--dry-run", is_flag=True, help=dry_run))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """Which service to speak to, and how to show what comes of it."""
+
+    console: Console
+    url: str
+    token_file: Path | None
+    as_json: bool
+    is_dry_run: bool = False
+
+
+class NotSent(Exception):
+    """A dry run came to its first request that would change something."""
+
+    def __init__(self, request: Request) -> None:
+        super().__init__(request.path)
+        self.request = request
+
+
+def speak(
+    connection: Connection, operate: Callable[[Client], Awaitable[T]]
+) -> T | None:
+    """Open a client, do the operation, and close it again.
+
+    Deprecated names are warned of once each.
+
+    Returns:
+        What the operation returned; None after a dry run, which was printed.
+
+    Raises:
+        WikisyncError: in all its kinds.
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", DeprecationWarning)
+        try:
+            return asyncio.run(_speak(connection, operate))
+        except NotSent as kept:
+            show_request(connection, kept.request)
+            return None
+        finally:
+            for message in dict.fromkeys(
+                str(warning.message)
+                for warning in caught
+                if issubclass(warning.category, DeprecationWarning)
+            ):
+                connection.console.warn(message)
+
+
+async def _speak(
+    connection: Connection, operate: Callable[[Client], Awaitable[T]]
+) -> T:
+    from wikisync.api.client import Client
+    from wikisync.cli.context import read_token
+
+    def keep(request: Request) -> None:
+        raise NotSent(request)
+
+    token = read_token(connection.token_file, connection.console)
+    before_write = keep if connection.is_dry_run else None
+    async with Client(connection.url, token, before_write=before_write) as client:
+        return await operate(client)
+
+
+def show_request(connection: Connection, request: Request) -> None:
+    """Print what would be sent: method, path, query and body."""
+    import json
+
+    body = json.loads(request.json) if request.json is not None else None
+    if connection.as_json:
+        shown = {
+            "method": request.method,
+            "path": request.path,
+            "query": request.query,
+            "json": body,
+            "form": [list(field) for field in request.form_fields],
+        }
+        connection.console.result(json.dumps(shown, ensure_ascii=False, indent=2))
+        return
+    query = f"?{request.query}" if request.query else ""
+    lines = [f"{request.method} {request.path}{query}"]
+    if body is not None:
+        lines.append(json.dumps(body, ensure_ascii=False, indent=2))
+    lines += [f"{name}={value}" for name, value in request.form_fields]
+    connection.console.result("\n".join(lines))
+    connection.console.note("nothing was sent (--dry-run)")
+
+
+def decorated(
+    function: Callable[..., Any], decorators: Sequence[Callable[..., Any]]
+) -> Callable[..., Any]:
+    """The function with all the decorators, the first outermost."""
+    for decorate in reversed(decorators):
+        function = decorate(function)
+    return function
