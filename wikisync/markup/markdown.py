@@ -15,6 +15,7 @@ from wikisync.errors import RenderError
 from wikisync.markup import fast
 from wikisync.markup.context import PageContext
 from wikisync.markup.glfm.include import include_files
+from wikisync.markup.json_tables import draw_json_tables
 from wikisync.markup.record import MarkdownEngine
 from wikisync.markup.spaced_links import link_spaced
 
@@ -27,7 +28,8 @@ def to_html(source: str, context: PageContext) -> str:
             options name is not installed.
     """
     text = include_files(source, context.include)
-    return link_spaced(parser_for(text, context.engine)(text))
+    parse = parser_for(text, context.engine)
+    return link_spaced(draw_json_tables(parse(text), parse))
 
 
 def parser_for(source: str, engine: MarkdownEngine) -> Callable[[str], str]:

@@ -24,6 +24,7 @@ from wikisync.markup.context import Include, PageContext, include_nothing
 from wikisync.markup.draft import Draft
 from wikisync.markup.filters.code import filter_code
 from wikisync.markup.filters.colours import filter_colours
+from wikisync.markup.filters.direction import filter_direction
 from wikisync.markup.filters.emoji import filter_emoji
 from wikisync.markup.filters.escapes import filter_escapes
 from wikisync.markup.filters.footnotes import filter_footnotes
@@ -33,6 +34,7 @@ from wikisync.markup.filters.links import filter_links
 from wikisync.markup.filters.math import filter_math
 from wikisync.markup.filters.picture_sizes import filter_picture_sizes
 from wikisync.markup.filters.plain import filter_plain
+from wikisync.markup.filters.references import filter_references
 from wikisync.markup.filters.tables import filter_tables
 from wikisync.markup.filters.tasks import filter_tasks
 from wikisync.markup.filters.toc import filter_toc
@@ -94,6 +96,8 @@ FILTERS: tuple[Callable[[Draft], None], ...] = (
     filter_picture_sizes,
     filter_emoji,
     filter_inline_diff,
+    filter_direction,
+    filter_references,
     filter_links,
     filter_escapes,
 )

@@ -14,7 +14,7 @@ import msgspec
 
 from wikisync.model import AttachmentPath, Format, Problem, Slug
 
-PARSED_VERSION = 2
+PARSED_VERSION = 3
 """Raise it when the same page and options give another ``ParsedPage``."""
 
 LinkKind = Literal["page", "attachment", "external", "fragment", "none"]
@@ -67,14 +67,15 @@ class Section(msgspec.Struct, frozen=True):
 class LinkRef(msgspec.Struct, frozen=True):
     """A place in the page's HTML that waits for an answer of the link index."""
 
-    kind: Literal["link", "wikilink", "picture"]
+    kind: Literal["link", "wikilink", "picture", "reference"]
     """``link`` stands for a start tag, the others for a whole element."""
     href: str
-    """As the page wrote it, HTML entities decoded, else untouched."""
+    """As the page wrote it, HTML entities decoded, else untouched; of a reference
+    what ``Reference.written`` gives."""
     attributes: str = ""
     """The element's other attributes as HTML, with a leading space, or empty."""
     inner: str = ""
-    """HTML inside a wiki link; a picture's alternative text, not escaped."""
+    """HTML inside a wiki link or reference; a picture's alternative text as it is."""
     is_in_link: bool = False
     """A picture inside a link is not wrapped in a link to itself."""
 

@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from wikisync.markup.links import LinkIndex, Target, Urls
 from wikisync.markup.record import LinkRef, LinkResult, ParsedPage, RenderedPage
+from wikisync.markup.references import parse_written, reference_url
 from wikisync.markup.tokens import escape
 from wikisync.markup.urls import MEDIA_SCHEMES, is_safe_url
 from wikisync.model import AttachmentPath, Problem, Slug
@@ -78,6 +79,8 @@ class LinkWriter:
 
     def write(self, ref: LinkRef) -> str:
         """HTML in the place of one link or picture."""
+        if ref.kind == "reference":
+            return self.write_reference(ref)
         target = self.index.resolve(
             self.parsed.slug,
             ref.href,
@@ -110,6 +113,22 @@ class LinkWriter:
         if href is None or not is_safe_url(href):
             return f"<a{rest}>"
         return f'<a href="{escape(href)}"{rest}>'
+
+    def write_reference(self, ref: LinkRef) -> str:
+        """A reference as a link, or as its text where the service is not known."""
+        reference = parse_written(ref.href)
+        is_own_page = reference.kind == "wiki_page" and not reference.path
+        href = reference.name
+        if not is_own_page:
+            href = reference_url(reference, self.index.web_url)
+        if not href:
+            return ref.inner
+        target = self.index.resolve(
+            self.parsed.slug, href, own_ids=self.parsed.ids, is_wikilink=is_own_page
+        )
+        self.results.append(target.result(href))
+        shown = LinkRef("link", href, f' class="reference {reference.kind}"')
+        return f"{self.write_link(shown, target)}{ref.inner}</a>"
 
     def address(self, target: Target) -> str | None:
         """The address of what was found, or of what stands for it."""

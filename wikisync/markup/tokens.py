@@ -64,10 +64,14 @@ class Document:
             at even places.
         close: at a start tag's place the place of its end tag (of itself for a
             void element); elsewhere unset.
+        split_texts: place of a text to its pieces, where links lie in it.
         starts: element name to the places of its start tags, in order.
     """
 
-    __slots__ = ("_outside", "close", "html", "links", "names", "parents", "starts")
+    __slots__ = (
+        *("_outside", "close", "html", "links", "names", "parents"),
+        *("split_texts", "starts"),
+    )
 
     def __init__(self, source: str) -> None:
         pieces = TAG.split(source)
@@ -81,6 +85,7 @@ class Document:
         self.parents: dict[int, int] = {}
         self.starts: dict[str, list[int]] = defaultdict(list)
         self.links: dict[int, LinkRef] = {}
+        self.split_texts: dict[int, list[str | LinkRef]] = {}
         self._outside: dict[frozenset[str], list[int]] = {}
         self._match_tags()
 
@@ -173,11 +178,19 @@ class Document:
         parts: list[str] = []
         refs: list[LinkRef] = []
         start = 0
-        for place in sorted(self.links):
-            parts.append("".join(self.html[start:place]))
-            refs.append(self.links[place])
+        before = ""
+        for place in sorted([*self.links, *self.split_texts]):
+            before += "".join(self.html[start:place])
             start = place + 1
-        parts.append("".join(self.html[start:]))
+            link = self.links.get(place)
+            for piece in self.split_texts.get(place, ()) if link is None else (link,):
+                if isinstance(piece, str):
+                    before += piece
+                    continue
+                parts.append(before)
+                refs.append(piece)
+                before = ""
+        parts.append(before + "".join(self.html[start:]))
         return tuple(parts), tuple(refs)
 
 

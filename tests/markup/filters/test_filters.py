@@ -304,3 +304,10 @@ def test_marks_of_escapes_are_gone() -> None:
 def test_every_format_passes_the_same_filters() -> None:
     page = render("= Title\n\n {+ a +} :tada: {pic}[gone]\n", Format.RDOC)
     assert page.toc[0].id == "title"
+
+
+def test_side_of_a_picture_is_one_of_three_classes() -> None:
+    files = ["uploads/a/b.png"]
+    html = render("![a](uploads/a/b.png){.float-left width=9 .x}", attachments=files)
+    assert 'class="float-left" width="9"' in html.html
+    assert "{.float-up}" in render("![a](uploads/a/b.png){.float-up}").html

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from wikisync.markup.draft import Draft
-from wikisync.markup.filters.emoji_names import EMOJI
+from wikisync.markup.filters.emoji_rules import emoji_of
 
 NOT_IN = frozenset({"pre", "code", "tt"})
 NAME = re.compile(r":([a-z0-9_+-]{1,50}):")
@@ -24,7 +24,7 @@ def filter_emoji(draft: Draft) -> None:
 
 def emoji(match: re.Match[str]) -> str:
     """The character of a name; read aloud by its name where voices know none."""
-    character = EMOJI.get(match[1])
+    character = emoji_of(match[1])
     if character is None:
         return match[0]
     return (

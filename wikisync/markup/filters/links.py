@@ -14,7 +14,7 @@ from wikisync.markup.tokens import Document, format_attributes
 
 LINKS = frozenset({"a"})
 OWN_LINK_ATTRIBUTES = frozenset({"href", "data-wikilink", "rel"})
-PICTURE_ATTRIBUTES = ("title", "width", "height", "align", "lang", "dir")
+PICTURE_ATTRIBUTES = ("title", "class", "width", "height", "align", "lang", "dir")
 SIZE = re.compile(r"\d{1,4}(?:\.\d+)?(%|px)?")
 
 

@@ -1,4 +1,4 @@
-"""``![alt](x.png){width=50% height=20px}``: sizes written behind a picture."""
+"""``![alt](x.png){width=50% .float-left}``: size and side behind a picture."""
 
 from __future__ import annotations
 
@@ -11,18 +11,22 @@ BRACES = re.compile(r"\{([^{}\n<>]{1,98})\}")
 SIZE = re.compile(
     r"(width|height)=(?:&quot;|\")?(\d{1,4}(?:%|px)?)(?![\w%])(?:&quot;|\")?"
 )
+FLOAT = re.compile(r"(?:^|\s)\.(float-(?:left|right|none))(?=\s|$)")
 
 
 def filter_picture_sizes(draft: Draft) -> None:
-    """Move sizes into the picture; braces that hold none stay as text."""
+    """Move both into the picture; braces that hold neither stay as text."""
     document = draft.document
     for place in document.starts.get("img", ()):
         match = BRACES.match(document.html[place + 1])
         if match is None or not document.html[place]:
             continue
-        sizes = dict(SIZE.findall(match[1]))
-        if not sizes:
+        found = dict(SIZE.findall(match[1]))
+        side = FLOAT.search(match[1])
+        if side is not None:
+            found["class"] = side[1]
+        if not found:
             continue
-        attributes = {**document.attributes(place), **sizes}
+        attributes = {**document.attributes(place), **found}
         document.html[place] = f"<img{format_attributes(attributes)}>"
         document.html[place + 1] = document.html[place + 1][match.end() :]

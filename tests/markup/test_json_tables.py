@@ -1,0 +1,77 @@
+"""Code that describes a table."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.support.markup import render
+
+
+def table(value: object) -> str:
+    text = value if isinstance(value, str) else json.dumps(value)
+    return render(f"```json:table\n{text}\n```\n\nafter\n").html
+
+
+def test_fields_name_the_columns_in_their_order() -> None:
+    html = table(
+        {
+            "fields": [{"key": "b", "label": "The B", "sortable": True}, "a"],
+            "items": [{"a": 1, "b": "<x>", "c": 2}, {"a": None, "b": [True]}],
+            "caption": "A & B",
+        }
+    )
+    assert "<caption>A &amp; B</caption>" in html
+    assert "<th>The B</th><th>a</th>" in html
+    assert "<td>&lt;x&gt;</td><td>1</td></tr>" in html
+    assert "<td>[true]</td><td></td></tr>" in html
+
+
+def test_first_item_names_the_columns_where_nothing_else_does() -> None:
+    html = table({"items": [{"x": "*1*", "y": 2}]})
+    assert "<th>x</th><th>y</th>" in html
+    assert "<td>*1*</td>" in html
+    assert "Generated with JSON data" in html
+
+
+def test_cells_may_hold_markdown_and_nothing_unsafe() -> None:
+    html = table(
+        {
+            "markdown": True,
+            "items": [
+                {"x": "**1** | [l](javascript:y)\nz <script>q</script>", "y": "\\|"}
+            ],
+        }
+    )
+    assert "<strong>1</strong> | <a" in html
+    assert "script" not in html.replace("javascript", "").lower() or "href" not in html
+    assert "<td>|</td>" in html
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "nothing",
+        "[" * 5_000,
+        [],
+        {"items": 1},
+        {"items": []},
+        {"items": ["x"]},
+        {"fields": [1], "items": [{"a": 1}]},
+        {"fields": [str(n) for n in range(1_000)], "items": [{}] * 100},
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_code_that_describes_no_table_stays_code(value: object) -> None:
+    html = table(value)
+    assert "<table" not in html
+    assert 'data-lang="json"' in html
+    assert "<p>after</p>" in html
+
+
+def test_two_tables_and_what_stands_between() -> None:
+    block = '```json:table\n{"items": [{"a": 1}]}\n```\n'
+    html = render(f"{block}\nbetween\n\n{block}").html
+    assert html.count("<table>") == 2
+    assert "<p>between</p>" in html

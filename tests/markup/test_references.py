@@ -1,0 +1,84 @@
+"""What counts as a reference, and where each leads."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.support.markup import parse, render
+
+WIKI = "https://gitlab.example.com/docs/sub/handbook/-/wikis"
+GROUP_WIKI = "https://gitlab.example.com/groups/docs/sub/-/wikis"
+PROJECT = "https://gitlab.example.com/docs/sub/handbook"
+ROOT = "https://gitlab.example.com"
+
+
+def hrefs(text: str, web_url: str = WIKI) -> list[str]:
+    page = render(text, pages=["home"], web_url=web_url)
+    return re.findall(r'href="([^"]*)" class="reference', page.html)
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("#1", f"{PROJECT}/-/issues/1"),
+        ("!22", f"{PROJECT}/-/merge_requests/22"),
+        ("$3", f"{PROJECT}/-/snippets/3"),
+        ("%4", f"{PROJECT}/-/milestones/4"),
+        ('%"v 1"', f"{PROJECT}/-/milestones?search_title=v%201"),
+        ('~"a b"', f"{PROJECT}/-/issues?label_name=a%20b"),
+        ("~kind::bug", f"{PROJECT}/-/issues?label_name=kind%3A%3Abug"),
+        ("&5", f"{ROOT}/groups/docs/sub/-/epics/5"),
+        ("other/x&5", f"{ROOT}/groups/other/x/-/epics/5"),
+        ("@jane.doe", f"{ROOT}/jane.doe"),
+        ("other/x#6+", f"{ROOT}/other/x/-/issues/6"),
+        ("other/x!7+s", f"{ROOT}/other/x/-/merge_requests/7"),
+        ("0a1b2c3d4e", f"{PROJECT}/-/commit/0a1b2c3d4e"),
+        ("other/x@0a1b2c3d", f"{ROOT}/other/x/-/commit/0a1b2c3d"),
+        ("[issue:8]", f"{PROJECT}/-/issues/8"),
+        ("[epic:other/x/9]", f"{ROOT}/groups/other/x/-/epics/9"),
+        ("[work_item:other/x/9]", f"{ROOT}/other/x/-/work_items/9"),
+        ("[wiki_page:home]", "/home.html"),
+        ("[wiki_page:other/x:a b]", f"{ROOT}/other/x/-/wikis/a%20b"),
+    ],
+)
+@pytest.mark.parametrize("frame", ["{}", "see ({}), please", "*{}*.", "- {}\n"])
+def test_reference_leads_to_the_service(frame: str, text: str, address: str) -> None:
+    assert hrefs(frame.format(text)) == [address]
+
+
+def test_epic_of_a_group_wiki_is_the_groups() -> None:
+    assert hrefs("&5", GROUP_WIKI) == [f"{ROOT}/groups/docs/sub/-/epics/5"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("a#1", "#a", "#01", "\\#1", "`#1`", "    #1", "#1.5", "50%", "~5", "~bug"),
+        *("a@b.cc", "@media", "&#39;", "x &amp;1x", "[#1](home)", "deadbeef"),
+        *("12345678", "0a1b2c3d" * 6, "http://x/#1", "![#1](x.png)", "$1$"),
+        *("[issue:x]", "##1", "C#1", "/a/b#1", "a/b"),
+    ],
+)
+def test_anything_else_is_text(text: str) -> None:
+    assert hrefs(text) == []
+
+
+def test_form_suffix_is_not_shown() -> None:
+    assert ">x/y#1</a> z" in render("x/y#1+s z", web_url=WIKI).html
+
+
+def test_without_the_services_address_references_are_text() -> None:
+    page = render("see #1, @user & <b>!2</b> :tada:")
+    assert page.html.startswith("<p>see #1, @user &amp; <b>!2</b> <span")
+    assert page.links == ()
+
+
+def test_reference_to_a_page_that_is_not_there_is_a_broken_link() -> None:
+    (link,) = render("[wiki_page:nope]", pages=["home"]).links
+    assert (link.kind, link.is_broken, link.reason) == ("page", True, "no-page")
+
+
+def test_text_with_references_is_still_text_for_the_search() -> None:
+    assert parse("see #1 and !2").text == "see #1 and !2"

@@ -1,0 +1,33 @@
+"""References in running text become questions that phase B answers."""
+
+from __future__ import annotations
+
+from html import unescape
+
+from wikisync.markup.draft import Draft
+from wikisync.markup.record import LinkRef
+from wikisync.markup.references import HINT, REFERENCE, reference_of
+
+NOT_IN = frozenset({"pre", "code", "tt", "a", "math"})
+
+
+def filter_references(draft: Draft) -> None:
+    """Split texts at their references; the address is not known here."""
+    document = draft.document
+    for place in document.texts_outside(NOT_IN):
+        text = document.html[place]
+        if HINT.search(text) is None:
+            continue
+        pieces: list[str | LinkRef] = []
+        start = 0
+        for match in REFERENCE.finditer(text):
+            reference = reference_of(match)
+            if reference is None:
+                continue
+            shown = match["slug"] or match[0].removesuffix(match["form"] or "")
+            reference = reference._replace(name=unescape(reference.name))
+            pieces.append(text[start : match.start()])
+            pieces.append(LinkRef("reference", reference.written(), "", shown))
+            start = match.end()
+        if pieces:
+            document.split_texts[place] = [*pieces, text[start:]]

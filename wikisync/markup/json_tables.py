@@ -1,0 +1,119 @@
+"""Code of language ``json:table`` as the table that it describes.
+
+A step between a markdown parser and the sanitiser, as in the service: what the
+cells hold is judged like everything else.  Code that describes no table stays.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from html import unescape
+from typing import NamedTuple
+
+from wikisync.markup.tokens import escape
+
+START = re.compile(r'<pre lang="json:table"[^<>]*+><code>')
+END = "</code></pre>"
+CAPTION = "Generated with JSON data"
+CELLS_MAX = 100_000
+ESCAPED_IN_CELL = re.compile(r"\\*\|")
+
+
+class Table(NamedTuple):
+    """What the code describes."""
+
+    labels: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    caption: str
+    is_markdown: bool
+
+
+def draw_json_tables(html: str, parse: Callable[[str], str]) -> str:
+    """The same HTML with tables in the place of such code.
+
+    Args:
+        html: what a parser has given.
+        parse: that parser, for cells that hold markdown.
+    """
+    if "json:table" not in html:
+        return html
+    out: list[str] = []
+    place = 0
+    for match in START.finditer(html):
+        end = html.find(END, match.end())
+        if match.start() < place or end < 0:
+            continue
+        table = read_table(unescape(html[match.end() : end]))
+        if table is not None:
+            out += [html[place : match.start()], table_html(table, parse)]
+            place = end + len(END)
+    return "".join([*out, html[place:]])
+
+
+def read_table(source: str) -> Table | None:
+    """The table that a text describes, or None."""
+    try:
+        value = json.loads(source)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict) or not isinstance(value.get("items"), list):
+        return None
+    items = [item for item in value["items"] if isinstance(item, dict)]
+    fields = fields_of(value.get("fields"), items)
+    if not fields or len(fields) * (len(items) + 1) > CELLS_MAX:
+        return None
+    rows = [[cell_text(item.get(key)) for key, _ in fields] for item in items]
+    caption = value.get("caption")
+    return Table(
+        [label for _, label in fields],
+        rows,
+        caption if isinstance(caption, str) else CAPTION,
+        is_markdown=value.get("markdown") is True,
+    )
+
+
+def fields_of(
+    given: object, items: Sequence[Mapping[str, object]]
+) -> list[tuple[str, str]]:
+    """Key and label of each column; without any those of the first item."""
+    if not isinstance(given, list):
+        return [(key, key) for key in items[0]] if items else []
+    fields = []
+    for field in given:
+        if isinstance(field, str):
+            fields.append((field, field))
+        elif isinstance(field, dict) and isinstance(field.get("key"), str):
+            fields.append((field["key"], str(field.get("label") or field["key"])))
+    return fields
+
+
+def cell_text(value: object) -> str:
+    """A value as the text of a cell."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def table_html(table: Table, parse: Callable[[str], str]) -> str:
+    """The table, not yet safe where its cells are markdown."""
+    caption = f"<caption>{escape(table.caption)}</caption>"
+    if table.is_markdown:
+        lines = [table.labels, ["-"] * len(table.labels), *table.rows]
+        html = parse("".join(pipe_row(line) for line in lines))
+        return html.replace("<table>", f"<table>{caption}", 1)
+    head = "".join(f"<th>{escape(label)}</th>" for label in table.labels)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
+        for row in table.rows
+    )
+    return (
+        f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>\n"
+    )
+
+
+def pipe_row(cells: Sequence[str]) -> str:
+    """One line of a markdown table."""
+    shown = (" ".join(ESCAPED_IN_CELL.sub(r"\\|", cell).split()) for cell in cells)
+    return f"| {' | '.join(shown)} |\n"
