@@ -119,6 +119,10 @@ def parse_page(
         draft = Draft(page, options, safe_document(page, options, include=include))
         for apply_filter in FILTERS:
             apply_filter(draft)
+        if page.format is Format.ASCIIDOC:
+            from wikisync.markup.asciidoc import problems_of
+
+            draft.problems.extend(problems_of(page, options.asciidoc_engine))
     except RenderError as error:
         return shown_as_source(page, source, error.message)
     except Exception as error:  # noqa: BLE001 - a parser's bug must not end a build

@@ -7,6 +7,6 @@ worker, ``worker`` the child's half, ``convert.js`` what runs inside of it, and
 
 from __future__ import annotations
 
-from wikisync.markup.asciidoc.document import to_html
+from wikisync.markup.asciidoc.document import problems_of, to_html
 
-__all__ = ["to_html"]
+__all__ = ["problems_of", "to_html"]

@@ -16,6 +16,7 @@ from wikisync.markup.asciidoc.engine import Engine
 from wikisync.markup.asciidoc.engines import choose_engine
 from wikisync.markup.context import PageContext
 from wikisync.markup.record import AsciidocEngine
+from wikisync.model import Page, Problem
 
 SERVICE_ATTRIBUTES: Mapping[str, str] = {
     "showtitle": "",
@@ -56,6 +57,20 @@ def to_html(source: str, context: PageContext) -> str:
     engine = shared_engine(context.asciidoc_engine)
     html = engine.render(source, SERVICE_ATTRIBUTES, context.include)
     return mark_ids_of(with_boxes(html) if "checklist" in html else html)
+
+
+def problems_of(page: Page, name: AsciidocEngine) -> tuple[Problem, ...]:
+    """What a reader of the build report should know about a page's engine."""
+    if shared_engine(name).name != "asciidoc3":
+        return ()
+    return (
+        Problem(
+            "asciidoc-approximate",
+            page.slug,
+            "rendered by asciidoc3, which gets about half of the language right",
+            "install an engine of Asciidoctor: pip install 'wikisync[fast]'",
+        ),
+    )
 
 
 def with_boxes(html: str) -> str:

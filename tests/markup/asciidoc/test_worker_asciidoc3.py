@@ -1,0 +1,169 @@
+"""The last fallback, which as it comes runs what a page says: here it may nothing."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.markup.asciidoc.constructs import flat, read_constructs
+from tests.markup.asciidoc.test_contract import engine_named, html_of
+from wikisync.errors import RenderError
+from wikisync.markup.asciidoc import worker_asciidoc3 as worker
+from wikisync.markup.asciidoc.engine import Engine
+from wikisync.markup.page import MarkupOptions, parse_page
+from wikisync.model import Format, Page, Slug
+
+RIGHT_AT_LEAST = 45
+"""Of the constructs; compared without attributes, which differ everywhere."""
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[Engine]:
+    engine = engine_named("asciidoc3")
+    yield engine
+    engine.close()
+
+
+ATTACKS = {
+    "block macro sys": "sys::[touch {mark}; cat {file}]",
+    "block macro sys2": "sys2::[touch {mark}; cat {file}]",
+    "attribute sys": "a {sys:touch {mark}; cat {file}} b",
+    "attribute sys3": "a {sys3:touch {mark}; cat {file}} b",
+    "block macro eval": "eval::[open('{mark}', 'w') and open('{file}').read()]",
+    "attribute eval": "a {eval:open('{mark}', 'w') and open('{file}').read()} b",
+    "attribute eval3": "a {eval3:open('{file}').read()} b",
+    "ifeval": "ifeval::[open('{mark}', 'w')]\nx\nendif::[]",
+    "ifeval after an attribute": (
+        ":e: open('{mark}','w')\n\nifeval::[{e}]\nx\nendif::[]"
+    ),
+    "filter of a block": '[filter="touch {mark}; cat {file}"]\n----\nx\n----',
+    "filter of a paragraph": '[filter="touch {mark}; cat {file}"]\nx',
+    "filter of a table": '[filter="touch {mark}; cat {file}"]\n|===\n|x\n|===',
+    "filter behind another attribute": (
+        '[style="listing",filter="touch {mark}; cat {file}"]\n----\nx\n----'
+    ),
+    "name of a language": '[source,"x$(touch {mark})"]\n----\nx\n----',
+    "include": "include::{file}[]",
+    "include of a second kind": "include1::{file}[]\n\n{include1:{file}}",
+    "attribute include": "a {include:{file}} b",
+    "include by attribute": ":f: {file}\n\ninclude::{f}[]",
+    "include in a block": "----\ninclude::{file}[]\n----",
+    "escaped directive by attribute": ":i: include\n\n{i}::{file}[]",
+    "picture as data": ":data-uri:\n\nimage::{file}[]",
+    "icon as data": ":data-uri:\n:icons:\n:iconsdir: {folder}\n\nNOTE: x",
+    "counter": "{counter:n:\"}{counter:n}{counter:n:open('{mark}','w')}",
+    "configuration": ":conf-files: {file}\n:theme: {file}\n\nx",
+    "docinfo": ":docinfo:\n:docinfo1:\n:docdir: {folder}\n\nx",
+    "nested attribute": ":s: sys\n\n{{s}:touch {mark}}\n\n{s}::[touch {mark}]",
+}
+
+
+@pytest.mark.parametrize("name", list(ATTACKS))
+def test_attack_reaches_neither_files_nor_commands(
+    engine: Engine, tmp_path: Path, name: str
+) -> None:
+    secret, mark = tmp_path / "note.png", tmp_path / "mark"
+    secret.write_text("the secret")
+    source = (
+        ATTACKS[name]
+        .replace("{mark}", str(mark))
+        .replace("{file}", str(secret))
+        .replace("{folder}", str(tmp_path))
+    )
+    try:
+        html = html_of(engine, f"{source}\n", {})
+    except RenderError:
+        html = ""
+    assert "the secret" not in html
+    assert "dGhlIHNlY3Jld" not in html
+    assert not mark.exists()
+
+
+def test_attributes_that_grow_are_cut_off(engine: Engine) -> None:
+    bomb = ":a0: xxxxxxxxxx\n" + "".join(
+        f":a{depth}: {f'{{a{depth - 1}}}' * 10}\n" for depth in range(1, 9)
+    )
+    with pytest.raises(RenderError):
+        html_of(engine, f"{bomb}\n{{a8}}\n")
+    assert "text" in html_of(engine, "text")
+
+
+@pytest.mark.parametrize(
+    "event", ["open", "os.system", "subprocess.Popen", "socket.connect", "import"]
+)
+def test_hook_forbids_what_reaches_the_machine(event: str) -> None:
+    with pytest.raises(worker.PageError, match=event):
+        worker.forbid(event, ())
+
+
+def test_hook_lets_the_parser_parse() -> None:
+    worker.forbid("compile", ())
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [('"a" == "a"', True), ("'a'!='a'", False), ("7+1", 8), ('chr(ord("b")+1)', "c")],
+)
+def test_counters_and_comparisons_are_evaluated(expression: str, value: object) -> None:
+    assert worker.limited_eval(expression) == value
+
+
+@pytest.mark.parametrize(
+    "expression", ["open('x')", "1+1+1", '"a" == __import__("os")', "9**9", ""]
+)
+def test_nothing_else_is_evaluated(expression: str) -> None:
+    with pytest.raises(worker.PageError):
+        worker.limited_eval(expression)
+
+
+def test_paths_show_nothing_of_the_machine() -> None:
+    limited = worker.limited_os({worker.PROGRAM: ""})
+    assert limited.path.isfile(worker.PROGRAM)
+    assert not limited.path.isfile(sys.executable)
+    assert not limited.path.exists("/")
+    assert not hasattr(limited, "system")
+
+
+def test_configuration_starts_no_program() -> None:
+    text = 'a=1\nb={sys:cat}\ninclude1::x[]\nc=subs=(),filter="x"'
+    assert worker.without_programs(text) == "a=1"
+
+
+def test_line_with_an_unknown_name_is_not_lost(engine: Engine) -> None:
+    assert "a {unknown} b" in html_of(engine, "a {unknown} b")
+
+
+def test_id_in_front_of_a_heading_keeps_the_heading(engine: Engine) -> None:
+    assert "Head</h2>" in html_of(engine, "[#spot]\n== Head")
+
+
+@pytest.mark.usefixtures("engine")
+def test_page_tells_that_its_engine_is_the_last_resort() -> None:
+    page = Page(Slug("home"), Format.ASCIIDOC, "text")
+    parsed = parse_page(page, MarkupOptions(asciidoc_engine="asciidoc3"))
+    assert [problem.code for problem in parsed.problems] == ["asciidoc-approximate"]
+    assert "pip install" in parsed.problems[0].hint
+
+
+def test_title_of_the_page_is_shown(engine: Engine) -> None:
+    assert "<h1>The Title</h1>" in html_of(engine, "= The Title\n\ntext")
+
+
+def test_part_of_the_list_of_constructs_comes_out_right(engine: Engine) -> None:
+    right = 0
+    for known in read_constructs():
+        try:
+            html = html_of(engine, known.source)
+        except RenderError:
+            continue
+        right += plain(html) == plain(known.html)
+    assert right >= RIGHT_AT_LEAST
+
+
+def plain(html: str) -> str:
+    """HTML without attributes, whose values differ between the engines."""
+    return re.sub(r"<(\w+)[^<>]*>", r"<\1>", re.sub(r"> | <", "", flat(html)))

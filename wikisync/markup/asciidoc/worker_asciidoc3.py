@@ -1,0 +1,480 @@
+"""The child process that holds asciidoc3, the last resort; run by its path.
+
+asciidoc3 is a program under AGPL-3.0-or-later that is not part of wikisync.  This
+file is what loads it, in a process of its own that is fed through pipes, and may be
+used under that licence as well as under ours.
+
+As it comes, it runs commands and reads files that a page names.  Here it sees
+
+- no file: its own program and configuration are held in memory, and what it knows
+  as ``open`` and ``os`` knows these alone;
+- no program: filters give back what they got, system macros but counters and
+  templates give nothing, ``eval`` compares two strings or counts;
+- no way around: once it is loaded an audit hook, which Python cannot take out
+  again, ends every call that opens, runs, removes or connects, and the process may
+  write no file and start no other.
+
+Messages are those of ``worker``.  It is written for the older language, so pages
+are brought closer to that first; about half come out as they should.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import importlib.util
+import io
+import json
+import os
+import posixpath
+import re
+import signal
+import struct
+import sys
+import tarfile
+import types
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+LENGTH = struct.Struct(">I")
+ROOT = "/asciidoc3"
+PROGRAM = f"{ROOT}/asciidoc3.py"
+STYLE = f"{ROOT}/wiki.conf"
+DEPTH_MAX = 3
+RESULT_MAX = 4 << 20
+"""Characters of one page: attributes of attributes grow tenfold with each line."""
+
+FORBIDDEN = (
+    *("open", "subprocess.", "os.", "shutil.", "socket.", "ctypes.", "pty.", "glob."),
+    *(
+        "tempfile.",
+        "mmap.",
+        "import",
+        "code.",
+        "urllib.",
+        "http.",
+        "ftplib.",
+        "pathlib.",
+    ),
+    *(
+        "pickle.",
+        "marshal.",
+        "sys._getframe",
+        "signal.",
+        "fcntl.",
+        "resource.",
+        "builtins.",
+    ),
+)
+"""Starts of the names of audit events that no page has a need of."""
+
+STYLE_TEXT = """
+[quotes]
+'=
+#=mark
+
+[tags]
+mark=<mark>|</mark>
+monospaced=<code>|</code>
+
+[blockdef-listing]
+delimiter=^-{4,}$
+template=listingblock
+subs=verbatim
+posattrs=style
+listing-style=template="listingblock"
+source-style=template="sourceblock",posattrs=("style","language")
+
+[paradef-default]
+source-style=template="sourceparagraph",posattrs=("style","language"),subs=("verbatim",)
+
+[listingblock]
+<div class="listingblock"{id? id="{id}"}>
+<div class="title">{title}</div>
+<div class="content"><pre>|</pre></div></div>
+
+[sourceblock]
+<div class="listingblock"{id? id="{id}"}>
+<div class="title">{title}</div>
+<div class="content"><pre{language? data-canonical-lang="{language}"}><code>|</code></pre></div></div>
+
+[sourceparagraph]
+template::[sourceblock]
+
+[admonitionblock]
+<div class="admonitionblock {name}"{id? id="{id}"}>
+<table><tr><td class="icon"><div class="title">{caption}</div></td><td class="content">
+<div class="title">{title}</div>
+|
+</td></tr></table></div>
+"""  # noqa: E501 - a line of HTML is a line of the page
+
+INCLUDE = re.compile(r"^(\\?)include1?::([^\[\n]*)\[([^\]\n]*)\]\s*$")
+SYSTEM = re.compile(r"^(?:eval|sys|sys2|sys3|eval3|ifeval|template)::.*$")
+INLINE_SYSTEM = re.compile(r"\{(eval|eval3|sys|sys2|sys3|include|include1|template):")
+ENTRY = re.compile(r"^:([A-Za-z0-9_][\w-]*)(!?)(?:\s|:)")
+NAME = re.compile(r"(?<!\\)\{([A-Za-z0-9_][\w-]*)\}")
+FENCE = re.compile(r"^```([\w+-]*)\s*$")
+SOURCE = re.compile(r"^\[,\s*([\w+-]+)\]$")
+SHORTHAND = re.compile(r"^\[([A-Za-z]\w*)?((?:[#.%][\w-]+)+)(,.*)?\]$")
+PART = re.compile(r"([#.%])([\w-]+)")
+XREF = re.compile(r"\bxref:([^\[\s#]*\.[^\[\s]+)\[")
+HEADING = re.compile(r"^(#{1,5})(\s+\S)")
+COMPARISON = re.compile(r"""(["'])([^"'\\]*)\1\s*(==|!=)\s*(["'])([^"'\\]*)\4""")
+COUNT = re.compile(r'([0-9]{1,9})\+1|chr\(ord\("([^"\\])"\)\+1\)')
+MONOSPACED = re.compile(r'<span class="monospaced">((?:[^<]|<(?!/?span))*)</span>')
+KNOWN = frozenset(
+    [
+        *("amp", "lt", "gt", "nbsp", "brvbar", "plus", "asterisk", "empty", "sp"),
+        *("author", "email", "revnumber", "revdate", "doctitle", "title", "zwsp"),
+        *("backslash", "two-colons", "caret", "startsb", "endsb", "tilde"),
+    ]
+)
+
+
+class PageError(Exception):
+    """asciidoc3 gave a page up."""
+
+
+def read_frame(stream: BinaryIO) -> dict[str, Any] | None:
+    """The next message, None when the parent is gone."""
+    head = stream.read(LENGTH.size)
+    if len(head) < LENGTH.size:
+        return None
+    (length,) = LENGTH.unpack(head)
+    return cast("dict[str, Any]", json.loads(stream.read(length)))
+
+
+def write_frame(stream: BinaryIO, message: Mapping[str, object]) -> None:
+    """Send one message at once."""
+    body = json.dumps(message).encode("ascii")
+    stream.write(LENGTH.pack(len(body)) + body)
+    stream.flush()
+
+
+def read_files() -> dict[str, str]:
+    """The program and its configuration, from the archive that its package holds."""
+    spec = importlib.util.find_spec("asciidoc3")
+    if spec is None or not spec.submodule_search_locations:
+        raise SystemExit("asciidoc3 is not installed")
+    package = Path(next(iter(spec.submodule_search_locations)))
+    wanted = {
+        "asciidoc3.py": PROGRAM,
+        "conf/asciidoc3.conf": f"{ROOT}/asciidoc3.conf",
+        "conf/backends/html5.conf": f"{ROOT}/html5.conf",
+        "conf/lang/lang-en.conf": f"{ROOT}/lang-en.conf",
+    }
+    files = {STYLE: STYLE_TEXT}
+    with tarfile.open(package / "asciidoc3-latest.tar.gz") as archive:
+        for name, path in wanted.items():
+            member = archive.extractfile(name)
+            if member is None:
+                raise SystemExit(f"asciidoc3 holds no {name}")
+            files[path] = member.read().decode("utf-8")
+    for path, text in files.items():
+        if path.endswith(".conf"):
+            files[path] = without_programs(text)
+    return files
+
+
+def without_programs(configuration: str) -> str:
+    """Configuration without what starts a program or reads a file."""
+    return "\n".join(
+        line
+        for line in configuration.splitlines()
+        if "sys:" not in line and "include1::" not in line and "filter=" not in line
+    )
+
+
+def refused(*_: object, **__: object) -> Any:
+    """Stands for everything that a page has no business with."""
+    raise PageError("it may not do that")
+
+
+def limited_os(files: Mapping[str, str]) -> types.SimpleNamespace:
+    """What asciidoc3 knows as ``os``: names of paths, and the files in memory."""
+    folders = {ROOT}
+    path = types.SimpleNamespace(
+        **{
+            name: getattr(posixpath, name)
+            for name in (
+                "join",
+                "dirname",
+                "basename",
+                "splitext",
+                "normpath",
+                "isabs",
+                "split",
+            )
+        },
+        sep="/",
+        commonprefix=posixpath.commonprefix,
+        realpath=posixpath.normpath,
+        abspath=lambda name: posixpath.normpath(posixpath.join(ROOT, name)),
+        expanduser=lambda name: name,
+        expandvars=lambda name: name,
+        isfile=lambda name: posixpath.normpath(name) in files,
+        exists=lambda name: posixpath.normpath(name) in files,
+        isdir=lambda name: posixpath.normpath(name) in folders,
+        getmtime=lambda _: 0.0,
+    )
+    return types.SimpleNamespace(
+        path=path,
+        name="posix",
+        linesep="\n",
+        sep="/",
+        environ={},
+        walk=lambda *_, **__: iter(()),
+        getcwd=lambda: ROOT,
+        listdir=lambda _: [],
+        getenv=lambda *_: None,
+        unlink=refused,
+    )
+
+
+def limited_eval(expression: str, *_: object) -> object:
+    """Only what counters and comparisons of two strings need."""
+    if found := COMPARISON.fullmatch(expression.strip()):
+        return (found[2] == found[5]) is (found[3] == "==")
+    if found := COUNT.fullmatch(expression):
+        return int(found[1]) + 1 if found[1] else chr(ord(found[2]) + 1)
+    raise PageError("it may not evaluate that")
+
+
+class Program:
+    """asciidoc3, loaded anew for each page because its state is global."""
+
+    def __init__(self, files: Mapping[str, str]) -> None:
+        self._files = files
+        self._code = compile(files[PROGRAM], PROGRAM, "exec")
+        # It looks for this module of its own each time it is loaded.
+        contents = types.ModuleType("asciidoc3_toc_generator")
+        contents.__dict__["gen_toc"] = refused
+        sys.modules[contents.__name__] = contents
+
+    def html_of(self, source: str, attributes: Mapping[str, str]) -> str:
+        """HTML of a page whose includes are resolved."""
+        space: dict[str, Any] = {"__name__": "asciidoc3_page", "__file__": PROGRAM}
+        exec(self._code, space)  # noqa: S102 - an installed program, not the page
+        self._limit(space)
+        options = [("-s", ""), ("-b", "html5"), ("-f", STYLE)]
+        options += [("-a", f"{name}={value}") for name, value in attributes.items()]
+        output = io.StringIO()
+        options.append(("-o", cast(str, output)))
+        try:
+            with contextlib.redirect_stderr(io.StringIO()) as messages:
+                space["execute"](PROGRAM, options, [io.StringIO(source)])
+        except SystemExit as error:
+            if error.code:
+                lines = messages.getvalue().strip().splitlines() or ["it failed"]
+                raise PageError(lines[-1]) from error
+        except RecursionError as error:
+            raise PageError("the page nests too deeply") from error
+        title = space["document"].attributes.get("doctitle")
+        head = f"<h1>{title}</h1>\n" if title else ""
+        html = head + output.getvalue().replace("\r\n", "\n")
+        return MONOSPACED.sub(r"<code>\1</code>", html)
+
+    def _limit(self, space: dict[str, Any]) -> None:
+        system = space["system"]
+
+        def limited_system(
+            name: str, args: str, is_macro: bool = False, attrs: object = None
+        ) -> object:
+            if name not in {"counter", "counter2", "set", "set2", "template"}:
+                return None
+            return system(name, args, is_macro, attrs)
+
+        def limited_open(name: str, *_: object, **__: object) -> io.StringIO:
+            text = self._files.get(posixpath.normpath(str(name)))
+            return refused() if text is None else io.StringIO(text)
+
+        space.update(
+            system=limited_system,
+            filter_lines=lambda _command, lines, _attrs=None: lines,
+            open=limited_open,
+            eval=limited_eval,
+            os=limited_os(self._files),
+            mkstemp=refused,
+            exec=refused,
+            compile=refused,
+            __import__=refused,
+        )
+        for name in ("subprocess", "shutil", "glob", "zipfile", "mimetypes", "base64"):
+            space[name] = None
+
+
+class Resolver:
+    """Puts included texts in the place of their directives."""
+
+    def __init__(self, ask: Callable[[dict[str, object]], dict[str, Any]]) -> None:
+        self._ask = ask
+
+    def expand(self, source: str, includer: str = "", depth: int = 0) -> str:
+        """A text with what it includes; a directive that is left would be refused."""
+        lines = []
+        for line in source.splitlines():
+            found = INCLUDE.match(line)
+            if found is None or found[1]:
+                lines.append(line)
+                continue
+            lines.append(self._included(found, includer, depth))
+        return "\n".join(lines)
+
+    def _included(self, found: re.Match[str], includer: str, depth: int) -> str:
+        target = found[2]
+        options = dict(re.findall(r'(lines|tags?)="?([^",\]]*)"?', found[3]))
+        answer = self._ask(
+            {
+                "target": target,
+                "includer": includer,
+                "depth": depth,
+                "lines": options.get("lines"),
+                "tags": options.get("tags", options.get("tag")),
+            }
+        )
+        text = answer.get("text")
+        if isinstance(text, str):
+            return self.expand(text, str(answer["path"]), depth + 1)
+        if "optional" in found[3]:
+            return ""
+        # Escaped, so that it is not read as a directive.
+        return f"*[ERROR: +++include::{target}[]+++ - unresolved directive]*"
+
+
+def older(source: str) -> str:
+    """A page in the older language, as far as lines tell."""
+    defined = {found[1] for line in source.splitlines() if (found := ENTRY.match(line))}
+    is_fenced = False
+    lines: list[str] = []
+    for line in source.splitlines():
+        if fence := FENCE.match(line):
+            if not is_fenced and fence[1]:
+                lines.append(f"[source,{fence[1]}]")
+            is_fenced = not is_fenced
+            lines.append("----")
+            continue
+        lines.extend([line] if is_fenced else older_line(line, defined))
+    return "\n".join(lines) + "\n"
+
+
+def older_line(line: str, defined: set[str]) -> list[str]:
+    """One line outside of a fence; none where it is nothing but a program's name."""
+    if SYSTEM.match(line):
+        return []
+    line = INLINE_SYSTEM.sub(r"\\{\1:", line)
+    if found := SOURCE.match(line):
+        return [f"[source,{found[1]}]"]
+    if found := SHORTHAND.match(line):
+        return shorthand_lines(found)
+    if "filter" in line and line.startswith("["):
+        return []
+    line = HEADING.sub(lambda found: "=" * len(found[1]) + found[2], line)
+    line = XREF.sub(r"link:\1[", line)
+    # A line with a name that has no value would be dropped as a whole.
+    return [
+        NAME.sub(
+            lambda found: (
+                found[0] if found[1] in defined | KNOWN else f"\\{{{found[1]}}}"
+            ),
+            line,
+        )
+    ]
+
+
+def shorthand_lines(found: re.Match[str]) -> list[str]:
+    """``[style#id.role%option]`` as the lines that mean the same."""
+    parts = PART.findall(found[2])
+    lines = [f"[[{name}]]" for mark, name in parts if mark == "#"]
+    options = ",".join(name for mark, name in parts if mark == "%")
+    rest = (found[1] or "") + (found[3] or "")
+    if options:
+        rest += f'{"," if rest else ""}options="{options}"'
+    return lines + ([f"[{rest}]"] if rest else [])
+
+
+def forbid(event: str, _arguments: object) -> None:
+    """The audit hook: nothing of a page may reach the machine."""
+    if event.startswith(FORBIDDEN):
+        raise PageError(f"it may not {event}")
+
+
+def limit_process(memory_bytes_max: int) -> None:
+    """Limits of the operating system, where it has them."""
+    with contextlib.suppress(ImportError):
+        import resource
+
+        extra = 256 << 20  # the interpreter itself
+        limits = {
+            resource.RLIMIT_AS: memory_bytes_max + extra,
+            resource.RLIMIT_FSIZE: 0,
+            resource.RLIMIT_CORE: 0,
+            resource.RLIMIT_NPROC: 0,
+        }
+        for kind, limit in limits.items():
+            with contextlib.suppress(OSError, ValueError):
+                resource.setrlimit(kind, (limit, limit))
+
+
+def serve(arguments: list[str], requests: BinaryIO, answers: BinaryIO) -> None:
+    """Answer pages until the parent closes the pipe or a page fails."""
+    seconds_max, memory_bytes_max = float(arguments[0]), int(arguments[1])
+
+    def ask(request: dict[str, object]) -> dict[str, Any]:
+        write_frame(answers, {"include": request})
+        answer = read_frame(requests)
+        if answer is None:
+            raise EOFError
+        return answer
+
+    program = Program(read_files())
+    # What is loaded on first use has to be there before the door is shut.
+    program.html_of("= T\n\n== A\n\n* b\n\n|===\n|c\n|===\n\nNOTE: d\n", {})
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    limit_process(memory_bytes_max)
+    sys.addaudithook(forbid)
+    write_frame(answers, {"ready": True})
+    while (page := read_frame(requests)) is not None:
+        faulthandler.dump_traceback_later(seconds_max, exit=True, file=nowhere)
+        try:
+            html = render(program, page, ask)
+        except (PageError, MemoryError, ValueError, LookupError) as error:
+            write_frame(answers, {"error": str(error) or type(error).__name__})
+            return
+        finally:
+            faulthandler.cancel_dump_traceback_later()
+        write_frame(answers, {"html": html})
+
+
+def render(
+    program: Program,
+    page: dict[str, Any],
+    ask: Callable[[dict[str, object]], dict[str, Any]],
+) -> str:
+    """HTML of one page."""
+    source = page["source"]
+    if page["is_alone"]:
+        source = INCLUDE.sub(r"link:\2[]", source)
+    else:
+        source = Resolver(ask).expand(source)
+    attributes = {
+        "idprefix": page["attributes"].get("idprefix", "_"),
+        "env": page["attributes"].get("env", ""),
+    }
+    html = program.html_of(older(source), attributes)
+    if len(html) > RESULT_MAX:
+        raise PageError("the page grows too large")
+    return html
+
+
+def main() -> None:
+    """Serve on the standard streams; a stray print goes to standard error."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    requests, answers = sys.stdin.buffer, sys.stdout.buffer
+    sys.stdout = sys.stderr
+    serve(sys.argv[1:], requests, answers)
+
+
+if __name__ == "__main__":
+    main()
