@@ -635,3 +635,33 @@ async def test_output_with_a_name_that_is_too_long_is_an_error(
     ran = await run("export", handbook.url, *NAMED, "-o", tmp_path / ("x" * 300))
     assert ran.code == 1
     assert "File name too long" in ran.err
+
+
+async def test_own_templates_stand_in_front_of_the_theme(
+    handbook: EmbeddedService, run: Run, site: Path, tmp_path: Path
+) -> None:
+    page = tmp_path / "theme/templates/page.html"
+    page.parent.mkdir(parents=True)
+    page.write_text(
+        '{% extends "!theme/page.html" %}{% block announce %}A COPY{% endblock %}'
+    )
+    words = ("export", handbook.url, *NAMED, "-o", site)
+    assert (await run(*words, "--templates", tmp_path / "theme")).code == 0
+    assert "A COPY" in (site / "index.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--templates", "nowhere"), "there is no folder nowhere with templates"),
+        (("--theme", "nowhere"), "no theme 'nowhere'"),
+        (("--theme-option", "acent=red"), "theme default has no option 'acent'"),
+    ],
+)
+async def test_theme_is_checked_before_anything_is_read(
+    run: Run, site: Path, words: tuple[str, ...], message: str
+) -> None:
+    ran = await run("export", "http://127.0.0.1:1", *NAMED, "-o", site, *words)
+    assert message in ran.err
+    assert "127.0.0.1" not in ran.err
+    assert not site.exists()

@@ -80,6 +80,12 @@ class Exported:
     help="Set an option of the theme; may be given again.",
 )
 @click.option(
+    "--templates",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Folder of your own templates and files, in front of the theme's.",
+)
+@click.option(
     "--strict", is_flag=True, help="Fail if a link is broken or a problem is left."
 )
 @click.option(
@@ -105,6 +111,7 @@ def command(
     title: str | None,
     theme: str,
     theme_options: tuple[str, ...],
+    templates: Path | None,
     cache: Path | None,
     *,
     is_all: bool,
@@ -118,6 +125,7 @@ def command(
     options = parse_theme_options(theme_options)
     client = open_client(url, token_file, console)
     check_output(output)
+    check_theme(theme, options, templates)
     place = cache or default_cache(str(client.address), output, os.environ)
     check_apart(output, place)
     with console.progress() as progress, held_cache(place):
@@ -138,6 +146,7 @@ def command(
             title=title,
             theme=theme,
             theme_options=options,
+            templates=templates,
             progress=progress,
         )
     return show_report(console, exported, is_strict=strict, as_json=as_json)
@@ -185,6 +194,7 @@ def build(
     title: str | None = None,
     theme: str = "default",
     theme_options: Mapping[str, object] | None = None,
+    templates: Path | None = None,
     progress: Progress,
 ) -> Exported:
     """Make the site of what was pulled.
@@ -220,6 +230,7 @@ def build(
         title=title or site_title([one.wiki for one in pulled.wikis], client),
         theme=theme,
         theme_options=theme_options or {},
+        templates=templates,
     )
     report = build_site(
         sources, output, options, cache=cache / SITE_FOLDER, progress=progress
@@ -262,6 +273,25 @@ def check_output(output: Path) -> None:
         # nothing is left behind should the wikis turn out to be out of reach
         with suppress(OSError):
             output.rmdir()
+
+
+def check_theme(
+    theme: str, options: Mapping[str, object], templates: Path | None
+) -> None:
+    """Refuse a theme that cannot be used before anything is read.
+
+    Raises:
+        SiteError: there is no such theme or option.
+        UsageError: the templates are not in a folder.
+    """
+    from wikisync.site.theme import load_theme
+
+    if templates is not None and not templates.is_dir():
+        raise UsageError(
+            f"there is no folder {templates} with templates",
+            hint="make it with a folder templates/ in it, or leave --templates out",
+        )
+    load_theme(theme, project=templates, options=options)
 
 
 def check_apart(output: Path, cache: Path) -> None:
