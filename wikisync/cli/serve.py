@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from wikisync.cli import serve_admin
 from wikisync.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -34,11 +35,10 @@ class ServeOptions:
     is_token_wanted: bool
 
 
-@click.command("serve")
+@click.group("serve", invoke_without_command=True)
 @click.option(
     "--data",
     type=click.Path(path_type=Path, file_okay=False),
-    required=True,
     help="Folder for everything the service keeps; made if it is not there.",
 )
 @click.option(
@@ -61,11 +61,11 @@ class ServeOptions:
     help="Let other machines in; without it only loopback addresses are taken.",
 )
 @click.option("--new-token", is_flag=True, help="Make and print a new token.")
-@click.pass_obj
+@click.pass_context
 def command(
-    console: Console,
+    ctx: click.Context,
     *,
-    data: Path,
+    data: Path | None,
     folder: Path | None,
     host: str,
     port: int,
@@ -77,9 +77,17 @@ def command(
     Prints its URL, and at the first start a token, to standard output; stops
     at SIGINT or SIGTERM.
     """
+    if ctx.invoked_subcommand is not None:
+        return int(ExitCode.DONE)
+    if data is None:
+        raise click.UsageError("Missing option '--data'.", ctx)
+    console: Console = ctx.obj
     options = ServeOptions(data, folder, host, port, allow_remote, new_token)
     check_host(options)
     return asyncio.run(serve(console, options))
+
+
+command.add_command(serve_admin.command)
 
 
 def check_host(options: ServeOptions) -> None:

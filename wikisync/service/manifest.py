@@ -20,7 +20,9 @@ MANIFEST = "service.toml"
 
 Role = Literal["guest", "planner", "reporter", "developer", "maintainer", "owner"]
 
-_PATH_PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]*")
+PATH_PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]*")
+"""What a group, project or user may be called in addresses."""
+
 _UNKNOWN = re.compile(r"Object contains unknown field `(?P<key>[^`]*)`")
 _PLACE = re.compile(r" - at `\$?\.?(?P<place>[^`]*)`$")
 
@@ -95,7 +97,7 @@ def _check(manifest: Manifest, source: str) -> None:
     for table, entries in tables:
         for at, entry in enumerate(entries):
             place = f"{table}[{at}]"
-            if not all(_PATH_PART.fullmatch(part) for part in entry.path.split("/")):
+            if not all(PATH_PART.fullmatch(part) for part in entry.path.split("/")):
                 raise ServiceError(
                     f"{source}: {place}.path: {entry.path!r} is not a path",
                     hint="use letters, digits, '_', '-', '.' and '/' between groups",

@@ -202,6 +202,41 @@ class Tables:
             (digest_of_token(secret),),
         )
 
+    def revoke_token_by_id(self, token_id: int) -> bool:
+        """End a token's life; whether there is such a token."""
+        cursor = self.db.execute(
+            "UPDATE token SET is_revoked = 1 WHERE id = ?", (token_id,)
+        )
+        return cursor.rowcount > 0
+
+    def tokens(self) -> tuple[Token, ...]:
+        """Every token, without its secret."""
+        rows = self.db.execute("SELECT * FROM token ORDER BY id")
+        return tuple(token_from_row(row) for row in rows)
+
+    def users(self) -> tuple[User, ...]:
+        """Every user."""
+        rows = self.db.execute("SELECT * FROM user ORDER BY id")
+        return tuple(user_from_row(row) for row in rows)
+
+    def set_private_profile(self, user_id: int, *, is_private: bool = True) -> None:
+        """Show nobody a user's projects and stars, or everyone."""
+        self.db.execute(
+            "UPDATE user SET has_private_profile = ? WHERE id = ?",
+            (int(is_private), user_id),
+        )
+
+    def memberships(self) -> tuple[tuple[str, str, int, str | None], ...]:
+        """Path, username, level and last day of every membership."""
+        rows = self.db.execute(
+            "SELECT coalesce(p.full_path, n.full_path), u.username, m.access_level,"
+            " m.expires_on FROM membership m JOIN user u ON u.id = m.user_id"
+            " LEFT JOIN project p ON m.kind = 'project' AND p.id = m.target_id"
+            " LEFT JOIN namespace n ON m.kind = 'group' AND n.id = m.target_id"
+            " ORDER BY 1, 2"
+        )
+        return tuple((row[0], row[1], row[2], row[3]) for row in rows)
+
     def token_and_user(self, secret: str) -> tuple[Token, User] | None:
         """Who a secret stands for, dead or alive; None for an unknown one."""
         row = self.one(

@@ -1,0 +1,150 @@
+"""``wikisync serve admin``: people and groups of a data folder, also while it runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from tests.cli.conftest import Run
+from tests.support.service import EmbeddedService
+from wikisync.cli.main import main
+
+
+@pytest.fixture
+def data(tmp_path: Path, service: EmbeddedService) -> Path:
+    """The folder of a service that runs."""
+    assert service.url
+    return tmp_path / "service"
+
+
+async def status_of(service: EmbeddedService, token: str, path: str) -> int:
+    async with (
+        aiohttp.ClientSession(headers={"PRIVATE-TOKEN": token}) as session,
+        session.get(f"{service.url}/api/v4{path}") as answer,
+    ):
+        return answer.status
+
+
+async def test_user_and_token_count_in_the_running_service(
+    run: Run, data: Path, service: EmbeddedService
+) -> None:
+    await run("serve", "admin", "add-user", "--data", data, "dana", "--name", "Dana")
+    made = await run("serve", "admin", "add-token", "--data", data, "dana")
+    token = made.out.removeprefix("token: ").strip()
+
+    assert (made.code, await status_of(service, token, "/user")) == (0, 200)
+
+
+async def test_member_of_a_group_gets_in(
+    run: Run, data: Path, service: EmbeddedService
+) -> None:
+    token = await service.add_user("dana")
+    project = await service.add_project("docs/team/handbook")
+    before = await status_of(service, token, f"/projects/{project}")
+
+    await run("serve", "admin", "add-group", "--data", data, "docs/team")
+    ran = await run(
+        "serve", "admin", "add-member", "--data", data, "docs/team", "dana", "guest"
+    )
+
+    assert (ran.code, before) == (0, 404)
+    assert await status_of(service, token, f"/projects/{project}") == 200
+
+
+async def test_revoked_token_is_dead(
+    run: Run, data: Path, service: EmbeddedService
+) -> None:
+    token = await service.add_user("dana")
+    listed = await run("serve", "admin", "list", "--data", data, "tokens", "--json")
+    number = listed.json[-1]["id"]
+
+    ran = await run("serve", "admin", "revoke", "--data", data, str(number))
+
+    assert ran.code == 0
+    assert await status_of(service, token, "/user") == 401
+    assert token not in listed.out
+
+
+async def test_lists_show_users_groups_and_members(
+    run: Run, data: Path, service: EmbeddedService
+) -> None:
+    await service.add_user("dana")
+    await service.add_group("docs")
+    await service.add_member("docs", "dana", 30)
+
+    outs = [
+        (await run("serve", "admin", "list", "--data", data, what, "--json")).json
+        for what in ("users", "groups", "members")
+    ]
+
+    assert [user["username"] for user in outs[0]] == ["root", "dana"]
+    assert outs[1] == [{"id": 3, "path": "docs", "visibility": "private"}]
+    assert outs[2] == [
+        {"path": "docs", "username": "dana", "level": 30, "expires_on": None}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "error"),
+    [
+        (["add-token", "nobody"], 1, "there is no user nobody"),
+        (["add-user", "root"], 1, "there is a user root already"),
+        (["add-user", "a b"], 2, "'a b' is not a name"),
+        (["add-group", "docs//x"], 2, "'' is not a name"),
+        (["add-group", "api"], 1, "the path api is reserved"),
+        (["add-group", "root"], 1, "root is a user's namespace"),
+        (["add-member", "docs", "root", "guest"], 1, "no group or project docs"),
+        (["add-token", "root", "--expires", "soon"], 2, "'soon' is not a date"),
+        (["revoke", "99"], 1, "there is no token 99"),
+    ],
+)
+async def test_what_cannot_be_done_is_told_with_the_next_step(
+    run: Run, data: Path, words: list[str], code: int, error: str
+) -> None:
+    ran = await run("serve", "admin", words[0], "--data", data, *words[1:])
+
+    assert (ran.code, ran.out) == (code, "")
+    assert error in ran.err
+    assert "hint:" in ran.err
+
+
+def test_folder_without_a_service_is_left_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = main(["serve", "admin", "list", "--data", str(tmp_path), "users"])
+
+    assert code == 1
+    assert "there is no service in" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_broken_records_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "records.db").write_text("not a database at all" * 100)
+
+    code = main(["serve", "admin", "list", "--data", str(tmp_path), "users"])
+
+    assert code == 1
+    assert "records.db as the service's records" in capsys.readouterr().err
+
+
+def test_list_for_people_is_a_line_each(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from datetime import UTC, datetime
+
+    from wikisync.service.tables import Tables
+
+    tables = Tables(tmp_path / "records.db", lambda: datetime(2026, 1, 1, tzinfo=UTC))
+    tables.add_user("dana")
+    tables.close()
+
+    main(["serve", "admin", "list", "--data", str(tmp_path), "users"])
+    line = capsys.readouterr().out
+
+    assert line.startswith("1\tdana\tdana\tdana@example.com\t")
+    assert json.dumps(line).count("\\n") == 1

@@ -1,0 +1,273 @@
+"""Whatever is sent to whatever route: an answer in JSON, never a traceback."""
+
+# ruff: noqa: E501 - a body and its error belong on one line
+
+from __future__ import annotations
+
+import asyncio
+import json
+from io import BytesIO
+from typing import Any
+from urllib.parse import quote
+
+import aiohttp
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.service.conftest import Api
+from tests.support.service import EmbeddedService
+from wikisync.api.parameters import PARAMETERS, ROUTES, Endpoint, parameters_of
+
+PROJECTS = "/api/v4/projects"
+NAMES = sorted({row.name for row in PARAMETERS})
+SEGMENTS = st.sampled_from(["1", "2", "docs/a", "0", "-1", "9" * 30, "", "%", "root"])
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**30), 10**30)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=8)
+    | st.sampled_from(
+        ["true", "1", "private", "2020-01-01", "docs", "1,2", "\0", "a" * 300]
+    )
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(max_size=4), inner, max_size=3)
+    ),
+    max_leaves=5,
+)
+BODIES = st.dictionaries(
+    st.sampled_from(NAMES) | st.text(max_size=5), VALUES, max_size=6
+)
+
+
+@st.composite
+def requests(draw: st.DrawFn) -> tuple[str, str, dict[str, Any]]:
+    endpoint = draw(st.sampled_from(Endpoint))
+    route = ROUTES[endpoint]
+    names = ("id", "user_id", "group_id", "source_id")
+    segments = {name: quote(draw(SEGMENTS), safe="") for name in names}
+    path = "/api/v4" + route.template.format_map(segments)
+    own = st.dictionaries(
+        st.sampled_from(list(parameters_of(endpoint)) or ["none"]), VALUES, max_size=5
+    )
+    body = draw(own | BODIES)
+    if route.method == "GET":
+        return route.method, f"{path}?{_query(body)}", {}
+    if draw(st.booleans()):
+        headers = {"Content-Type": "application/x-www-form-urlencoded"}
+        return route.method, path, {"data": _query(body), "headers": headers}
+    return route.method, path, {"json": body}
+
+
+def _query(body: dict[str, Any]) -> str:
+    return "&".join(
+        f"{quote(name, safe='[]')}={quote(str(value).encode(errors='replace'))}"
+        for name, value in body.items()
+    )
+
+
+@settings(
+    max_examples=100,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(sent=st.lists(requests(), min_size=1, max_size=8), is_admin=st.booleans())
+def test_every_request_has_an_answer_in_json(
+    running: tuple[asyncio.Runner, Api], sent: list[Any], is_admin: bool
+) -> None:
+    runner, api = running
+    caller = api if is_admin else api.as_user(None)
+
+    async def ask() -> list[Any]:
+        return [await caller(method, path, **options) for method, path, options in sent]
+
+    answers = runner.run(ask())
+
+    assert all(answer.status < 500 for answer in answers), [
+        (answer.status, request) for answer, request in zip(answers, sent, strict=True)
+    ]
+    assert all(
+        answer.json is not None or answer.status in {204, 301, 304}
+        for answer in answers
+    )
+
+
+@pytest.fixture
+def running(tmp_path: Any) -> Any:
+    from contextlib import AsyncExitStack
+
+    from tests.support.service import embedded_service
+
+    with asyncio.Runner() as runner:
+        stack = AsyncExitStack()
+
+        async def start() -> Api:
+            service = await stack.enter_async_context(embedded_service(tmp_path))
+            await service.add_project("docs/a", visibility="public")
+            await service.add_project("docs/b")
+            session = await stack.enter_async_context(aiohttp.ClientSession())
+            return Api(session, service.url, service.token)
+
+        api = runner.run(start())
+        yield runner, api
+        runner.run(stack.aclose())
+
+
+@pytest.mark.parametrize(
+    ("body", "error"),
+    [
+        (b"{", "the request body is not valid JSON"),
+        (b"[1]", "the request body is not a JSON object"),
+        (b'"x"', "the request body is not a JSON object"),
+        (b"\xff\xfe", "the request body is not valid JSON"),
+        (b'{"name": "\xff"}', "the request body is not valid JSON"),
+        (b"[" * 10_000_000, "the request body is not valid JSON"),
+        (b'{"a":' * 2_000_000, "the request body is not valid JSON"),
+        (b'{"name": "a\\u0000b"}', "the request holds invalid UTF-8 or a NUL byte"),
+        (
+            b'{"topics": ["a\\u0000b"]}',
+            "the request holds invalid UTF-8 or a NUL byte",
+        ),
+        (b'{"name": ["x"]}', "name is invalid"),
+        (b'{"name": {"x": 1}}', "name is invalid"),
+        (b'{"name": "x", "topics": 1.5}', "topics is invalid"),
+        (b'{"name": "x", "topics": [["x"]]}', "topics is invalid"),
+        (b'{"name": "x", "visibility": "secret"}', "visibility does not have a valid value"),
+        (b'{"name": "x", "build_timeout": "soon"}', "build_timeout is invalid"),
+        (b'{"name": "x", "build_timeout": 1' + b"0" * 40 + b"}", "build_timeout is invalid"),
+        (b'{"name": "x", "lfs_enabled": "perhaps"}', "lfs_enabled is invalid"),
+        (b'{"name": "x", "avatar": "text"}', "avatar is invalid"),
+        (
+            b'{"name": "x", "container_expiration_policy_attributes": 1}',
+            "container_expiration_policy_attributes is invalid",
+        ),
+        (
+            b'{"name": "x", "container_expiration_policy_attributes": {"keep_n": "x"}}',
+            "container_expiration_policy_attributes[keep_n] is invalid",
+        ),
+        (
+            b'{"name": "x", "requirements_access_level": "public"}',
+            "requirements_access_level does not have a valid value",
+        ),
+        (b"{}", "name, path are missing, at least one parameter must be provided"),
+        (
+            (b'{"name": "x", "import_url": "https://example.com/x.git",'
+            b' "template_name": "y"}'),
+            "import_url, template_name are mutually exclusive",
+        ),
+    ],
+)  # fmt: skip
+async def test_body_that_makes_no_sense_is_refused(
+    api: Api, body: bytes, error: str
+) -> None:
+    headers = {"Content-Type": "application/json"}
+
+    answer = await api.post(PROJECTS, data=BytesIO(body), headers=headers)
+
+    assert (answer.status, answer.json) == (400, {"error": error})
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "error"),
+    [
+        ("per_page=0", 400, "per_page has a value not allowed"),
+        ("per_page=-1", 400, "per_page has a value not allowed"),
+        ("per_page=x", 400, "per_page is invalid"),
+        ("page=1.5", 400, "page is invalid"),
+        ("page[]=1", 400, "page is invalid"),
+        ("page=%FF", 400, "the request holds invalid UTF-8 or a NUL byte"),
+        ("search=%00", 400, "the request holds invalid UTF-8 or a NUL byte"),
+        ("search[]=x", 400, "search is invalid"),
+        ("search[a]=x", 400, "search is invalid"),
+        ("updated_after=soon", 400, "updated_after is invalid"),
+        ("last_activity_before=2020-13-01", 400, "last_activity_before is invalid"),
+        ("id_after=x", 400, "id_after is invalid"),
+        ("pagination=offset", 400, "pagination does not have a valid value"),
+        ("custom_attributes=x", 400, "custom_attributes is invalid"),
+        (
+            "pagination=keyset",
+            405,
+            "Keyset pagination is not yet available for this type of request",
+        ),
+        (
+            "page=501&per_page=100",
+            405,
+            (
+                "Offset pagination has a maximum allowed offset of 50000 for requests that"
+                " return objects of type Project. Remaining records can be retrieved using"
+                " keyset pagination."
+            ),
+        ),
+        (
+            "page=1000000000000",
+            405,
+            (
+                "Offset pagination has a maximum allowed offset of 50000 for requests that"
+                " return objects of type Project. Remaining records can be retrieved using"
+                " keyset pagination."
+            ),
+        ),
+    ],
+)
+async def test_query_that_makes_no_sense_is_refused(
+    api: Api, query: str, status: int, error: str
+) -> None:
+    answer = await api.get(f"{PROJECTS}?{query}")
+
+    assert (answer.status, answer.json) == (status, {"error": error})
+
+
+async def test_page_before_the_first_is_the_first(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_project("docs/a")
+
+    answer = await api.get(f"{PROJECTS}?page=-3")
+
+    assert (answer.headers["X-Page"], len(answer.json)) == ("1", 1)
+
+
+async def test_page_at_the_limit_is_answered(api: Api) -> None:
+    answer = await api.get(f"{PROJECTS}?page=500&per_page=100")
+
+    assert (answer.status, answer.json) == (200, [])
+
+
+@pytest.mark.parametrize("method", ["PATCH", "TRACE", "OPTIONS"])
+async def test_method_that_no_route_has_is_told_the_right_ones(
+    api: Api, method: str
+) -> None:
+    answer = await api(method, f"{PROJECTS}/1")
+
+    assert (answer.status, answer.json) == (405, {"error": "405 Not Allowed"})
+    assert answer.headers["Allow"] == "DELETE, GET, HEAD, PUT"
+
+
+async def test_route_that_is_none_is_not_found(api: Api) -> None:
+    answer = await api.get(f"{PROJECTS}/1/nothing")
+
+    assert (answer.status, answer.json) == (404, {"error": "404 Not Found"})
+
+
+async def test_deep_nesting_in_a_form_is_refused_or_read(api: Api) -> None:
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    name = "topics" + "[x]" * 100_000
+
+    answer = await api.post(PROJECTS, data=f"name=x&{name}=1", headers=headers)
+
+    assert answer.status == 400
+
+
+async def test_large_json_answers_in_time(api: Api) -> None:
+    text = json.dumps({"name": "x", "topics": ["a"] * 500_000})
+    body = BytesIO(text.encode())
+    headers = {"Content-Type": "application/json"}
+
+    async with asyncio.timeout(20):
+        answer = await api.post(PROJECTS, data=body, headers=headers)
+
+    assert answer.json["topics"] == ["a"]

@@ -1,0 +1,293 @@
+"""``wikisync serve admin``: users, tokens, groups and members of a data folder.
+
+Works on the records themselves, also while the service runs on them: SQLite
+lets both in, one write at a time, and the service keeps no copies.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from wikisync.errors import ServiceError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from wikisync.cli.console import Console
+    from wikisync.service.rows import User
+    from wikisync.service.tables import Tables
+
+ROLES = ("guest", "planner", "reporter", "developer", "maintainer", "owner")
+SCOPES = ("api", "read_api", "read_user", "read_repository", "write_repository")
+LISTED = ("users", "tokens", "groups", "members")
+
+_data_option = click.option(
+    "--data",
+    type=click.Path(path_type=Path, file_okay=False),
+    required=True,
+    help="The service's folder.",
+)
+_visibility = click.Choice(["private", "internal", "public"])
+
+
+@click.group("admin")
+def command() -> None:
+    """Users, tokens, groups and members, also while the service runs."""
+
+
+@command.command("add-user")
+@_data_option
+@click.argument("username")
+@click.option("--name", default="", help="The name that people see.")
+@click.option("--email", default="", help="Address for the commits.")
+@click.option("--admin", "is_admin", is_flag=True, help="May do everything.")
+@click.option("--private-profile", is_flag=True, help="Show nobody its projects.")
+@click.pass_obj
+def add_user(
+    console: Console,
+    *,
+    data: Path,
+    username: str,
+    name: str,
+    email: str,
+    is_admin: bool,
+    private_profile: bool,
+) -> None:
+    """Add a user with a namespace of its own."""
+    with opened(data) as tables:
+        check_path(username, "username")
+        if tables.user_named(username) is not None:
+            raise ServiceError(
+                f"there is a user {username} already",
+                hint=f"wikisync serve admin add-token --data {data} {username}",
+            )
+        user = tables.add_user(username, name=name, email=email, is_admin=is_admin)
+        if private_profile:
+            tables.set_private_profile(user.id)
+    console.result(f"user: {user.username}")
+
+
+@command.command("add-token")
+@_data_option
+@click.argument("username")
+@click.option("--name", default="wikisync", show_default=True, help="What it is for.")
+@click.option(
+    "--scope",
+    "scopes",
+    multiple=True,
+    type=click.Choice(SCOPES),
+    default=("api",),
+    show_default=True,
+    help="What it is good for; may be given again.",
+)
+@click.option("--expires", metavar="DATE", help="Its last day, YYYY-MM-DD.")
+@click.pass_obj
+def add_token(
+    console: Console,
+    *,
+    data: Path,
+    username: str,
+    name: str,
+    scopes: tuple[str, ...],
+    expires: str | None,
+) -> None:
+    """Make a token for a user and print it, for the only time."""
+    check_day(expires)
+    with opened(data) as tables:
+        user = find_user(tables, username)
+        secret = tables.add_token(user.id, name=name, scopes=scopes, expires_on=expires)
+    console.result(f"token: {secret}")
+    console.note("keep the token: it is not stored and not shown again")
+
+
+@command.command("revoke")
+@_data_option
+@click.argument("token_id", type=int)
+@click.pass_obj
+def revoke(console: Console, *, data: Path, token_id: int) -> None:
+    """End a token's life, by its number in the list of tokens."""
+    with opened(data) as tables:
+        if not tables.revoke_token_by_id(token_id):
+            raise ServiceError(
+                f"there is no token {token_id}",
+                hint=f"wikisync serve admin list --data {data} tokens",
+            )
+    console.result(f"revoked: {token_id}")
+
+
+@command.command("add-group")
+@_data_option
+@click.argument("path")
+@click.option("--name", default="", help="The name that people see.")
+@click.option("--description", default="", help="What it is for.")
+@click.option("--visibility", type=_visibility, default="private", show_default=True)
+@click.pass_obj
+def add_group(
+    console: Console,
+    *,
+    data: Path,
+    path: str,
+    name: str,
+    description: str,
+    visibility: str,
+) -> None:
+    """Add a group, and those above it that are not there yet."""
+    for part in path.split("/"):
+        check_path(part, "path")
+    with opened(data) as tables:
+        tables.add_group(
+            path,
+            name=name,
+            description=description,
+            visibility=visibility,
+            update=True,
+        )
+    console.result(f"group: {path}")
+
+
+@command.command("add-member")
+@_data_option
+@click.argument("path")
+@click.argument("username")
+@click.argument("role", type=click.Choice(ROLES))
+@click.option("--expires", metavar="DATE", help="The last day, YYYY-MM-DD.")
+@click.pass_obj
+def add_member(
+    console: Console,
+    *,
+    data: Path,
+    path: str,
+    username: str,
+    role: str,
+    expires: str | None,
+) -> None:
+    """Make a user a member of a group or project, or change its role."""
+    from wikisync.service.access import Level
+
+    check_day(expires)
+    with opened(data) as tables:
+        user = find_user(tables, username)
+        level = Level[role.upper()]
+        if (group := tables.group(path, None)) is not None:
+            tables.add_member("group", group.id, user.id, level, expires_on=expires)
+        elif (project := tables.project(path, None)) is not None:
+            tables.add_member("project", project.id, user.id, level, expires_on=expires)
+        else:
+            raise ServiceError(
+                f"there is no group or project {path}",
+                hint=f"wikisync serve admin add-group --data {data} {path}",
+            )
+    console.result(f"member: {username} is {role} of {path}")
+
+
+@command.command("list")
+@_data_option
+@click.argument("what", type=click.Choice(LISTED))
+@click.option("--json", "is_json", is_flag=True, help="For programs.")
+@click.pass_obj
+def list_records(console: Console, *, data: Path, what: str, is_json: bool) -> None:
+    """Print users, tokens, groups or members, a line each."""
+    with opened(data) as tables:
+        rows = listed(tables, what)
+    if is_json:
+        console.result(json.dumps(rows, ensure_ascii=False))
+        return
+    for row in rows:
+        console.result("\t".join(str(value) for value in row.values()))
+
+
+def listed(tables: Tables, what: str) -> list[dict[str, object]]:
+    """The rows of a list, without any secret."""
+    if what == "users":
+        return [asdict(user) for user in tables.users()]
+    if what == "tokens":
+        rows = [asdict(token) for token in tables.tokens()]
+        return [row | {"scopes": sorted(row["scopes"])} for row in rows]
+    if what == "groups":
+        return [
+            {"id": group.id, "path": group.full_path, "visibility": group.visibility}
+            for group in tables.groups(None)
+        ]
+    return [
+        {"path": path, "username": username, "level": level, "expires_on": expires_on}
+        for path, username, level, expires_on in tables.memberships()
+    ]
+
+
+@contextmanager
+def opened(data: Path) -> Iterator[Tables]:
+    """The records of a data folder that is there.
+
+    Raises:
+        ServiceError: there is no service in the folder, or its records are busy
+            or broken.
+    """
+    import sqlite3
+
+    from wikisync.service.tables import Tables
+
+    file = data / "records.db"
+    if not file.is_file():
+        raise ServiceError(
+            f"there is no service in {data}",
+            hint=f"make one with wikisync serve --data {data}",
+        )
+    try:
+        tables = Tables(file, lambda: datetime.now(UTC))
+        try:
+            yield tables
+        finally:
+            tables.close()
+    except sqlite3.OperationalError as error:
+        raise ServiceError(
+            f"cannot change the records in {data}: {error}",
+            hint="try again in a moment, or stop the service first",
+        ) from error
+    except sqlite3.DatabaseError as error:
+        raise ServiceError(
+            f"cannot use {file} as the service's records: {error}",
+            hint="choose another --data folder, or restore the file",
+        ) from error
+
+
+def find_user(tables: Tables, username: str) -> User:
+    """The user of that name.
+
+    Raises:
+        ServiceError: there is none.
+    """
+    user = tables.user_named(username)
+    if user is None:
+        raise ServiceError(
+            f"there is no user {username}",
+            hint="add it with wikisync serve admin add-user",
+        )
+    return user
+
+
+def check_path(part: str, place: str) -> None:
+    """Refuse what cannot be a part of an address."""
+    from wikisync.service.manifest import PATH_PART
+
+    if not PATH_PART.fullmatch(part):
+        raise UsageError(
+            f"{place}: {part!r} is not a name",
+            hint="use letters, digits, '_', '-' and '.'",
+        )
+
+
+def check_day(text: str | None) -> None:
+    """Refuse what is not a date."""
+    try:
+        date.fromisoformat(text or "2000-01-01")
+    except ValueError as error:
+        raise UsageError(
+            f"--expires: {text!r} is not a date", hint="write it as 2027-12-31"
+        ) from error
