@@ -103,7 +103,9 @@ LIST_CALLS: list[tuple[Callable[[Projects], Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("call", "url"), LIST_CALLS, ids=lambda case: str(case)[:60])
+@pytest.mark.parametrize(
+    ("call", "url"), LIST_CALLS, ids=[url for _, url in LIST_CALLS]
+)
 async def test_lists_of_projects(
     call: Callable[[Projects], Any],
     url: str,
