@@ -9,10 +9,10 @@ LOCKED := pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
 	--no-emit-options --build-deps-for editable --build-deps-for wheel --extra math
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench wheel lock clean
+.PHONY: help demo test lint bench prove-plan wheel lock clean
 
 help: ## Say what can be made
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
 
 demo: .venv/run ## Export the user guide from the embedded service to demo/site
 	@$(BIN)/wikisync demo
@@ -28,6 +28,9 @@ lint: .venv/dev ## Format, rules, types
 
 bench: .venv/dev ## Print the tables behind the README's figures
 	@for script in benchmarks/[a-z]*.py; do $(BIN)/python $$script || exit 1; done
+
+prove-plan: .venv/dev ## Prove the planner: every world of two pages, 100,000 schedules
+	@$(BIN)/python -m tests.sync.prove_plan
 
 wheel: .venv/run ## Build the wheel into dist/
 	@$(BIN)/python -m hatchling build --target wheel

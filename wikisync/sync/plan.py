@@ -156,6 +156,8 @@ class MoveRemote:
     """What the wiki must still hold when it is renamed."""
     carried: tuple[Slug, ...] = ()
     """Pages below it that the service moves along."""
+    turn: int = 0
+    """Its place among the renames on the wiki, of which one may need another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +219,8 @@ class Hold:
 
     slug: Slug
     reason: HoldReason
+    target: Slug | None = None
+    """The new name that it cannot get, where that is what it waits for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,7 +343,8 @@ def describe(action: Action) -> str:
         case DeleteRemote():
             return f"remove  {action.slug} from the wiki"
         case Hold():
-            return f"hold    {action.slug}: {action.reason}"
+            to = f" -> {action.target}" if action.target else ""
+            return f"hold    {action.slug}{to}: {action.reason}"
         case Skip():
             return f"skip    {action.slug}: {action.reason}"
     assert_never(action)
@@ -356,30 +361,27 @@ def _along(action: MoveRemote) -> str:
 
 _RANK: dict[type[Action], int] = {
     MoveLocal: 0,
-    MoveRemote: 0,
-    Rebind: 0,
-    CreateLocal: 1,
-    CreateRemote: 1,
-    Pull: 2,
-    Merge: 2,
-    Push: 3,
-    Adopt: 4,
-    DropRecord: 5,
-    Hold: 6,
-    Skip: 7,
-    DeleteLocal: 8,
-    DeleteRemote: 8,
+    MoveRemote: 1,
+    Rebind: 2,
+    CreateLocal: 3,
+    CreateRemote: 3,
+    Pull: 4,
+    Merge: 4,
+    Push: 5,
+    Adopt: 6,
+    DropRecord: 7,
+    Hold: 8,
+    Skip: 9,
+    DeleteLocal: 10,
+    DeleteRemote: 10,
 }
 
 
 def _order(action: Action) -> tuple[int, int, str, str]:
-    # Parents before children where files appear, children first where they go.  A
-    # page below a renamed one is named for where its parent's rename brings it,
-    # but its record still stands below its parent's.
-    slug = action.slug
-    if isinstance(action, MoveLocal | MoveRemote):
-        slug = action.record
-    depth = slug.count("/")
+    # parents before children where files appear, children first where they go
+    depth = action.slug.count("/")
     if isinstance(action, Delete):
         depth = -depth
-    return _RANK[type(action)], depth, slug, type(action).__name__
+    elif isinstance(action, MoveRemote):
+        depth = action.turn
+    return _RANK[type(action)], depth, action.slug, type(action).__name__

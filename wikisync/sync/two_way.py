@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from wikisync.model import Format, PageState, Slug, Snapshot, digest_of
@@ -98,6 +98,7 @@ class _TwoWay:
             for slug, record in self._records.items()
             if any(sides := self._clashes_of(record))
         }
+        self._files = {r.remote: r.local for r in self._records.values() if r.remote}
         self._moves: dict[Slug, MoveRemote | Hold | Skip | None] = {}
 
     def _matched(self) -> dict[Slug, _Record]:
@@ -128,8 +129,7 @@ class _TwoWay:
         """Decide: the renames on the wiki first, for they move other pages too."""
         clear = [r for slug, r in self._records.items() if slug not in self._clashing]
         clear.sort(key=lambda record: (record.slug.count("/"), record.slug))
-        for record in clear:
-            self._moves[record.slug] = self._planned_move(record)
+        self._plan_moves(clear)
         for record in clear:
             yield from self._record(record)
         for slug in self._clashing:
@@ -194,7 +194,7 @@ class _TwoWay:
             yield hold if twin else DeleteRemote(name, theirs.digest)
             return
         if name in self._local.pages:
-            yield Hold(record.slug, HoldReason.NAME_TAKEN)
+            yield Hold(record.slug, HoldReason.NAME_TAKEN, name)
             return
         if name != record.slug:
             yield DropRecord(record.slug)
@@ -231,11 +231,13 @@ class _TwoWay:
         name = self._names.now(there)
         if move is not None:
             yield move
+            if name != here:
+                return  # a later rename takes it along; the next cycle follows
         elif name == here != record.slug:
             yield Rebind(record.slug, name)
         elif name != here:
             if name in self._local.pages:
-                yield Hold(record.slug, HoldReason.NAME_TAKEN)
+                yield Hold(record.slug, HoldReason.NAME_TAKEN, name)
                 return
             yield MoveLocal(here, name, record.slug, mine.digest)
         action = self._text(record, name, mine, theirs)
@@ -273,26 +275,57 @@ class _TwoWay:
 
     # -- names on the wiki -------------------------------------------------------
 
-    def _planned_move(self, record: _Record) -> MoveRemote | Hold | Skip | None:
+    def _plan_moves(self, records: Sequence[_Record]) -> None:
         """Rename on the wiki what was renamed here, unless the wiki renamed it too.
 
-        A page that its parent's rename has brought to the right place needs none.
+        A rename takes the pages below along.  So it comes before those of pages
+        below it, which then start from where it brings them, and before those of
+        pages that go below its old name, which it would take along otherwise.
         """
+        waiting = {r.slug: r for r in records if self._is_to_move(r)}
+        while waiting:
+            ready = [r for r in waiting.values() if not _waits(r, waiting)]
+            # two pages that each go below the other's old name: one must be first
+            for record in ready or [next(iter(waiting.values()))]:
+                del waiting[record.slug]
+                self._moves[record.slug] = self._move(record)
+
+    def _is_to_move(self, record: _Record) -> bool:
+        return (
+            record.is_renamed_here
+            and record.remote == record.slug
+            and self._unknown(record) is None
+        )
+
+    def _move(self, record: _Record) -> MoveRemote | Hold | Skip | None:
+        """One rename; None where another one brought the page to its place."""
         there, here = record.remote, record.local
-        if there is None or here is None or self._unknown(record):
-            return None
+        assert there is not None
+        assert here is not None
         now = self._names.now(there)
-        if now == here or record.is_renamed_there or not record.is_renamed_here:
+        if now == here:
             return None
         theirs = self._remote.pages[there]
         if not theirs.format.is_writable:
             return Skip(record.slug, SkipReason.READ_ONLY)
         if self._names.is_twin(there):
-            return Hold(record.slug, HoldReason.CASE_TWIN)
-        carried = self._names.move(now, here)
-        if carried is None:
-            return Hold(record.slug, HoldReason.NAME_TAKEN)
-        return MoveRemote(now, here, record.slug, theirs.format, theirs.digest, carried)
+            return Hold(record.slug, HoldReason.CASE_TWIN, here)
+        moves = self._names.moves_of(now, here)
+        if moves is None or not self._are_free_here(moves):
+            return Hold(record.slug, HoldReason.NAME_TAKEN, here)
+        self._names.rename(moves)
+        carried = tuple(sorted(moves.keys() - {now}))
+        turn = len(self._moves)
+        return MoveRemote(
+            now, here, record.slug, theirs.format, theirs.digest, carried, turn
+        )
+
+    def _are_free_here(self, moves: Mapping[Slug, Slug]) -> bool:
+        """Whether each page finds its new name unused here, or used by its file."""
+        return all(
+            new not in self._local.pages or self._files.get(self._names.was(old)) == new
+            for old, new in moves.items()
+        )
 
     def _clash(self, slug: Slug) -> Action:
         """Keep a page whose new name is taken; drop its record where it is gone."""
@@ -303,7 +336,8 @@ class _TwoWay:
         is_known = self._local.is_complete and self._remote.is_complete
         if is_gone and is_known and slug not in unreadable:
             return DropRecord(slug)
-        return Hold(slug, HoldReason.NAME_TAKEN)
+        target = record.local if here else record.remote
+        return Hold(slug, HoldReason.NAME_TAKEN, target)
 
     # -- pages without a record --------------------------------------------------
 
@@ -323,7 +357,7 @@ class _TwoWay:
         assert theirs is not None
         name = self._names.now(slug)
         if name in self._local.pages:
-            return Hold(slug, HoldReason.NAME_TAKEN)
+            return Hold(slug, HoldReason.NAME_TAKEN, name)
         return CreateLocal(name, theirs.format, theirs.digest)
 
     def _create_remote(
@@ -370,8 +404,12 @@ class _RemoteNames:
         self._taken[key] += 1
         return True
 
-    def move(self, slug: Slug, target: Slug) -> tuple[Slug, ...] | None:
-        """Rename a page and what goes with it; the names of what goes with it.
+    def was(self, name: Slug) -> Slug:
+        """The name that the page of this name has before any rename."""
+        return self._was[name]
+
+    def moves_of(self, slug: Slug, target: Slug) -> Mapping[Slug, Slug] | None:
+        """What a rename does to the page and those below it: old name to new.
 
         None where a name is not free, or where a folder would go into itself.
         """
@@ -379,31 +417,28 @@ class _RemoteNames:
         if carried and target.startswith(f"{slug}/"):
             return None
         moves = {slug: target}
-        for one in carried:
-            moves[one] = Slug(target + one[len(slug) :])
+        moves |= {one: Slug(target + one[len(slug) :]) for one in carried}
         leaving = Counter(map(self._key, moves))
         arriving = Counter(map(self._key, moves.values()))
-        if any(
-            count + self._taken[key] - leaving[key] > 1
-            for key, count in arriving.items()
-        ):
-            return None
-        self._taken.subtract(leaving)
-        self._taken.update(arriving)
-        self._rename(moves)
-        return carried
+        for key, count in arriving.items():
+            if count + self._taken[key] - leaving[key] > 1:
+                return None
+        return moves
 
-    def _carried(self, slug: Slug) -> tuple[Slug, ...]:
+    def _carried(self, slug: Slug) -> list[Slug]:
         if not self._service.moves_below or not self._below[slug]:
-            return ()
-        return tuple(sorted(s for s in self._was if s.startswith(f"{slug}/")))
+            return []
+        return [one for one in self._was if one.startswith(f"{slug}/")]
 
-    def _rename(self, moves: Mapping[Slug, Slug]) -> None:
+    def rename(self, moves: Mapping[Slug, Slug]) -> None:
+        """Note what ``moves_of`` found."""
+        self._taken.subtract(Counter(map(self._key, moves)))
+        self._taken.update(map(self._key, moves.values()))
         was = {old: self._was.pop(old) for old in moves}
         for old, new in moves.items():
             self._was[new] = was[old]
             self._now[was[old]] = new
-            self._below.subtract(_folders_of(old))
+            self._below.subtract(Counter(_folders_of(old)))
             self._below.update(_folders_of(new))
 
     def _key(self, slug: str) -> str:
@@ -411,6 +446,13 @@ class _RemoteNames:
 
     def _case(self, slug: str) -> str:
         return slug.casefold() if self._service.folds_case else slug
+
+
+def _waits(record: _Record, waiting: Mapping[Slug, _Record]) -> bool:
+    """Whether a page above this one's old or new name is still to be renamed."""
+    assert record.local is not None
+    above = {*_folders_of(record.slug), *_folders_of(record.local)} - {record.slug}
+    return any(folder in waiting for folder in above)
 
 
 def _is_same(seen: PageState, agreed: PageState) -> bool:

@@ -1,0 +1,496 @@
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from itertools import islice
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.sync import exhaustive
+from tests.sync.prove_plan import main
+from tests.sync.world import run_schedule
+from wikisync.model import Format, PageState, Slug, Snapshot, digest_of, fold_text
+from wikisync.sync.capabilities import Capabilities
+from wikisync.sync.plan import BasePage, HoldReason, Notice, Plan, SkipReason
+from wikisync.sync.reconcile import Policy, reconcile
+
+ID = "id of "
+MD = Format.MARKDOWN
+
+
+def state(slug: str, text: str, page_format: Format = MD) -> PageState:
+    """A page; a text that begins with a name and a colon knows what page it is."""
+    identity, _, content = text.rpartition(":")
+    return PageState(
+        Slug(slug),
+        page_format,
+        digest_of(content),
+        folded=digest_of(fold_text(content)),
+        identity=identity,
+    )
+
+
+def snapshot(pages: str) -> Snapshot:
+    """``p=text q=text``: a side that holds these pages."""
+    pairs = [page.split("=") for page in pages.split()]
+    return Snapshot({Slug(slug): state(slug, text) for slug, text in pairs})
+
+
+def base(pages: str) -> dict[Slug, BasePage]:
+    """What both sides agreed on; a page knows itself by its own name."""
+    return {
+        slug: BasePage(slug, MD, page.digest, page.digest, slug, slug)
+        for slug, page in snapshot(pages).pages.items()
+    }
+
+
+def plan(old: str, here: str, there: str, **known: bool) -> Plan:
+    sides = base(old), snapshot(here), snapshot(there)
+    return reconcile(*sides, Policy.TWO_WAY, Capabilities(**known))
+
+
+def lines(old: str, here: str, there: str, **known: bool) -> list[str]:
+    decided = plan(old, here, there, **known)
+    return str(decided).splitlines() if decided.actions else []
+
+
+# one page p of text b: base against local and remote; "p:" says it is still page p
+TABLE = [
+    ("nothing changed: nothing is done", "p=b", "p=b", []),
+    ("edited there: pulled", "p=b", "p=R", ["update  p"]),
+    ("deleted there: the file goes", "p=b", "", ["remove  p"]),
+    ("renamed there: the file is renamed", "p=b", "r=b", ["rename  p -> r"]),
+    (
+        "renamed and edited there: the file is renamed, then pulled",
+        *("p=b", "r=p:R"),
+        ["rename  p -> r", "update  r"],
+    ),
+    ("edited here: pushed", "p=L", "p=b", ["update  p on the wiki"]),
+    ("edited alike on both sides: adopted", "p=E", "p=E", ["adopt   p"]),
+    (
+        "edited on both sides: merged here, pushed next",
+        *("p=L", "p=R"),
+        ["merge   p: edited here and on the wiki"],
+    ),
+    (
+        "edited here, deleted there: the edit wins",
+        *("p=L", ""),
+        [f"create  p on the wiki: {Notice.EDIT_BEATS_DELETE_THERE}"],
+    ),
+    (
+        "edited here, renamed there: the file is renamed, then pushed",
+        *("p=L", "r=b"),
+        ["rename  p -> r", "update  r on the wiki"],
+    ),
+    (
+        "edited here, renamed and edited there: the file is renamed, then merged",
+        *("p=L", "r=p:R"),
+        ["rename  p -> r", "merge   r: edited here and on the wiki"],
+    ),
+    ("deleted here: deleted there", "", "p=b", ["remove  p from the wiki"]),
+    (
+        "deleted here, edited there: the edit wins",
+        *("", "p=R"),
+        [f"create  p: {Notice.EDIT_BEATS_DELETE_HERE}"],
+    ),
+    ("deleted on both sides: forgotten", "", "", ["forget  p"]),
+    (
+        "deleted here, renamed there: it comes back under the new name",
+        *("", "r=b"),
+        [f"create  r: {Notice.RENAME_BEATS_DELETE_HERE}", "forget  p"],
+    ),
+    (
+        "deleted here, renamed and edited there: it comes back under the new name",
+        *("", "r=p:R"),
+        [f"create  r: {Notice.EDIT_BEATS_DELETE_HERE}", "forget  p"],
+    ),
+    ("renamed here: renamed there", "l=b", "p=b", ["rename  p -> l on the wiki"]),
+    (
+        "renamed here, edited there: the new name stays, the text is pulled",
+        *("l=b", "p=R"),
+        ["rename  p -> l on the wiki", "update  l"],
+    ),
+    (
+        "renamed here, deleted there: created under the new name",
+        *("l=b", ""),
+        [f"create  l on the wiki: {Notice.RENAME_BEATS_DELETE_THERE}", "forget  p"],
+    ),
+    ("renamed alike on both sides: adopted", "n=b", "n=b", ["adopt   p -> n"]),
+    (
+        "renamed differently: the wiki's name wins",
+        *("l=b", "r=b"),
+        ["rename  l -> r"],
+    ),
+    (
+        "renamed here, renamed and edited there: the wiki's name, and pulled",
+        *("l=b", "r=p:R"),
+        ["rename  l -> r", "update  r"],
+    ),
+    (
+        "renamed and edited here: both go to the wiki",
+        *("l=p:L", "p=b"),
+        ["rename  p -> l on the wiki", "update  l on the wiki"],
+    ),
+    (
+        "renamed and edited here, edited there: renamed there, then merged",
+        *("l=p:L", "p=R"),
+        ["rename  p -> l on the wiki", "merge   l: edited here and on the wiki"],
+    ),
+    (
+        "renamed and edited here, deleted there: created under the new name",
+        *("l=p:L", ""),
+        [f"create  l on the wiki: {Notice.EDIT_BEATS_DELETE_THERE}", "forget  p"],
+    ),
+    (
+        "renamed and edited here, renamed there: the wiki's name, and pushed",
+        *("l=p:L", "r=b"),
+        ["rename  l -> r", "update  r on the wiki"],
+    ),
+    (
+        "renamed and edited on both sides: the wiki's name, and merged",
+        *("l=p:L", "r=p:R"),
+        ["rename  l -> r", "merge   r: edited here and on the wiki"],
+    ),
+    (
+        "renamed alike and edited alike: adopted",
+        *("n=p:E", "n=p:E"),
+        ["adopt   p -> n", "adopt   n"],
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "expected"),
+    [row[1:] for row in TABLE],
+    ids=[row[0] for row in TABLE],
+)
+def test_table(here: str, there: str, expected: list[str]) -> None:
+    assert lines("p=b", here, there) == expected
+
+
+CREATED = [
+    ("created there: pulled", "", "n=R", ["create  n"]),
+    ("created here: created there", "n=L", "", ["create  n on the wiki"]),
+    ("created alike on both sides: adopted", "n=E", "n=E", ["adopt   n"]),
+    (
+        "created with different texts: held, for there is no ancestor",
+        *("n=L", "n=R"),
+        [f"hold    n: {HoldReason.CREATED_BOTH}"],
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "expected"),
+    [row[1:] for row in CREATED],
+    ids=[row[0] for row in CREATED],
+)
+def test_pages_without_a_base(here: str, there: str, expected: list[str]) -> None:
+    assert lines("", here, there) == expected
+
+
+def test_created_texts_that_differ_in_line_ends_alone_are_adopted() -> None:
+    here = Snapshot({Slug("n"): state("n", "a\r\nb\r\n")})
+    there = Snapshot({Slug("n"): state("n", "a\nb")})
+    decided = reconcile({}, here, there, Policy.TWO_WAY)
+    assert str(decided) == "adopt   n"
+
+
+MOVES = [
+    (
+        "a parent takes its pages along: one rename on the wiki",
+        "a=1 a/x=2 a/y/z=3",
+        "b=1 b/x=2 b/y/z=3",
+        "a=1 a/x=2 a/y/z=3",
+        [
+            "rename  a -> b on the wiki, with 2 pages below it",
+            "adopt   a/x -> b/x",
+            "adopt   a/y/z -> b/y/z",
+        ],
+    ),
+    (
+        "a page edited below a renamed parent is known by its place",
+        *("a=1 a/x=2", "b=1 b/x=L", "a=1 a/x=2"),
+        [
+            "rename  a -> b on the wiki, with 1 page below it",
+            "adopt   a/x -> b/x",
+            "update  b/x on the wiki",
+        ],
+    ),
+    (
+        "a parent renamed alone here takes its pages along on the wiki: files follow",
+        *("a=1 a/x=2", "b=1 a/x=2", "a=1 a/x=2"),
+        ["rename  a/x -> b/x", "rename  a -> b on the wiki, with 1 page below it"],
+    ),
+    (
+        "a page that left a renamed parent starts from where that brought it",
+        *("a=1 a/x=2", "b=1 c/x=2", "a=1 a/x=2"),
+        [
+            "rename  a -> b on the wiki, with 1 page below it",
+            "rename  b/x -> c/x on the wiki",
+        ],
+    ),
+    (
+        "a page that goes below the old name of another waits for its rename",
+        *("a=1 p=2", "b=1 a/x=2", "a=1 p=2"),
+        ["rename  a -> b on the wiki", "rename  p -> a/x on the wiki"],
+    ),
+    (
+        "a page created there below a parent renamed here arrives under the new name",
+        *("a=1", "b=1", "a=1 a/n=R"),
+        ["rename  a -> b on the wiki, with 1 page below it", "create  b/n"],
+    ),
+    (
+        "a folder without a page of its own: each page is renamed",
+        *("a/x=1 a/y=2", "b/x=1 b/y=2", "a/x=1 a/y=2"),
+        ["rename  a/x -> b/x on the wiki", "rename  a/y -> b/y on the wiki"],
+    ),
+    (
+        "pages of one text are told apart by the folder they moved with",
+        *("a/x=1 a/y=2 a/z=2", "a/x=1 a/y=2 a/z=2", "b/x=1 b/y=2 b/z=2"),
+        ["rename  a/x -> b/x", "rename  a/y -> b/y", "rename  a/z -> b/z"],
+    ),
+    (
+        "two pages of one text: no match is better than a wrong one",
+        *("p=1 q=1", "p=1 q=1", "r=1"),
+        ["create  r", "remove  p", "remove  q"],
+    ),
+    (
+        "a parent renamed on the wiki: every file follows, parents first",
+        *("a=1 a/x=2", "a=1 a/x=2", "b=1 b/x=2"),
+        ["rename  a -> b", "rename  a/x -> b/x"],
+    ),
+    (
+        "renamed onto a page created there: both are held, neither is written over",
+        *("p=1", "n=1", "p=1 n=R"),
+        [
+            f"hold    n: {HoldReason.CREATED_BOTH}",
+            f"hold    p -> n: {HoldReason.NAME_TAKEN}",
+        ],
+    ),
+    (
+        "renamed there onto a page created here: both are held",
+        *("p=1", "p=1 n=L", "n=1"),
+        [
+            f"hold    n: {HoldReason.CREATED_BOTH}",
+            f"hold    p -> n: {HoldReason.NAME_TAKEN}",
+        ],
+    ),
+    (
+        "two pages renamed to one name: held",
+        *("p=1 q=2", "n=1 q=2", "p=1 n=2"),
+        [
+            f"hold    n: {HoldReason.CREATED_BOTH}",
+            f"hold    p -> n: {HoldReason.NAME_TAKEN}",
+            f"hold    q -> n: {HoldReason.NAME_TAKEN}",
+        ],
+    ),
+    (
+        "a parent whose page would land on another page is held with it",
+        *("a=1 a/x=2", "b=1 a/x=2", "a=1 a/x=2 b/x=3"),
+        ["create  b/x", f"hold    a -> b: {HoldReason.NAME_TAKEN}"],
+    ),
+    (
+        "only the case of a name changed here: renamed there",
+        *("Page=1", "page=1", "Page=1"),
+        ["rename  Page -> page on the wiki"],
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("old", "here", "there", "expected"),
+    [row[1:] for row in MOVES],
+    ids=[row[0] for row in MOVES],
+)
+def test_names(old: str, here: str, there: str, expected: list[str]) -> None:
+    assert lines(old, here, there) == expected
+
+
+def test_service_that_moves_one_page_alone_is_told_of_each() -> None:
+    decided = lines("a=1 a/x=2", "b=1 b/x=2", "a=1 a/x=2", moves_below=False)
+    assert decided == ["rename  a -> b on the wiki", "rename  a/x -> b/x on the wiki"]
+
+
+def test_wiki_that_knows_two_pages_apart_is_believed() -> None:
+    """Same text, other identity: one was deleted, another was created."""
+    assert lines("p=b", "p=b", "r=other:b") == ["create  r", "remove  p"]
+
+
+def test_empty_pages_are_never_taken_for_one_another() -> None:
+    assert lines("p=", "p=", "r=") == ["create  r", "remove  p"]
+
+
+# -- what the service does not take --------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["HOME", "home"])
+def test_name_that_differs_in_case_alone_is_never_created_there(name: str) -> None:
+    decided = lines("Home=1", f"Home=1 {name}=2", "Home=1")
+    assert decided == [f"hold    {name}: {HoldReason.CASE_TWIN}"]
+    assert lines("Home=1", f"Home=1 {name}=2", "Home=1", folds_case=False) == [
+        f"create  {name} on the wiki"
+    ]
+
+
+def test_name_that_differs_in_unicode_form_alone_is_never_created_there() -> None:
+    decided = lines("\u00e9=1", "\u00e9=1 e\u0301=2", "\u00e9=1", folds_case=False)
+    assert decided == [f"hold    e\u0301: {HoldReason.CASE_TWIN}"]
+
+
+@pytest.mark.parametrize(
+    ("here", "held"), [("a=L A=2", "a"), ("A=2", "a"), ("n=1 A=2", "a -> n")]
+)
+def test_page_with_a_twin_on_the_wiki_is_never_written_there(
+    here: str, held: str
+) -> None:
+    """The service may answer for the one when it is asked for the other (Q5)."""
+    decided = lines("a=1 A=2", here, "a=1 A=2")
+    assert decided == [f"hold    {held}: {HoldReason.CASE_TWIN}"]
+
+
+def test_page_with_a_twin_on_the_wiki_is_still_pulled() -> None:
+    assert lines("a=1 A=2", "a=1 A=2", "a=R A=2") == ["update  a"]
+
+
+def test_empty_page_is_held_where_the_service_refuses_it() -> None:
+    assert lines("p=b", "p=", "p=b") == ["update  p on the wiki"]
+    held = lines("p=b", "p=", "p=b", takes_empty=False)
+    assert held == [f"hold    p: {HoldReason.EMPTY}"]
+
+
+@pytest.mark.parametrize(("slug", "text"), [("p", "L"), ("n", "b")])
+def test_page_of_a_format_that_the_service_only_lists_is_not_changed_there(
+    slug: str, text: str
+) -> None:
+    old = Slug("p")
+    agreed = BasePage(old, Format.REST, digest_of("b"), digest_of("b"))
+    here = Snapshot({Slug(slug): state(slug, text, Format.REST)})
+    there = Snapshot({old: state("p", "b", Format.REST)})
+    decided = reconcile({old: agreed}, here, there, Policy.TWO_WAY)
+    assert str(decided) == f"skip    p: {SkipReason.READ_ONLY}"
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "expected"),
+    [
+        (Format.ORG, MD, "update  p on the wiki"),
+        (MD, Format.ORG, "update  p"),
+        (Format.ORG, Format.ORG, "adopt   p"),
+        (Format.ORG, Format.RDOC, f"hold    p: {HoldReason.FORMATS}"),
+    ],
+)
+def test_change_of_format_is_an_edit(
+    here: Format, there: Format, expected: str
+) -> None:
+    mine, theirs = (
+        Snapshot({Slug("p"): state("p", "b", one)}) for one in (here, there)
+    )
+    assert str(reconcile(base("p=b"), mine, theirs, Policy.TWO_WAY)) == expected
+
+
+def test_merged_page_gets_the_format_that_one_side_gave_it() -> None:
+    here = Snapshot({Slug("p"): state("p", "L", Format.ORG)})
+    (merge,) = reconcile(base("p=b"), here, snapshot("p=R"), Policy.TWO_WAY).merges
+    assert merge.format is Format.ORG
+
+
+def test_page_whose_texts_clash_is_held_in_the_plan() -> None:
+    decided = plan("p=b q=b", "p=L q=L", "p=R q=R").holding({Slug("p")})
+    assert str(decided).splitlines() == [
+        "merge   q: edited here and on the wiki",
+        f"hold    p: {HoldReason.EDITED_BOTH}",
+    ]
+
+
+# -- what cannot be seen ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("here", "there"),
+    [("p=b", ""), ("p=L", ""), ("p=b", "r=b"), ("n=b", ""), ("p=b n=L", "p=b")],
+)
+def test_incomplete_look_at_the_wiki_shows_no_absence(here: str, there: str) -> None:
+    """Nothing is removed, renamed or created there on the strength of it."""
+    seen = replace(snapshot(there), is_complete=False)
+    decided = reconcile(base("p=b"), snapshot(here), seen, Policy.TWO_WAY)
+    verbs = {line.split()[0] for line in str(decided).splitlines()}
+    assert verbs <= {"skip", "create"}
+    assert "on the wiki" not in str(decided).replace("not on the wiki", "")
+
+
+@pytest.mark.parametrize("there", ["p=b", "p=R", "r=b"])
+def test_incomplete_look_at_the_folder_shows_no_absence(there: str) -> None:
+    seen = replace(snapshot(""), is_complete=False)
+    decided = reconcile(base("p=b"), seen, snapshot(there), Policy.TWO_WAY)
+    assert set(decided.actions) == set(decided.skipped)
+
+
+@pytest.mark.parametrize(
+    ("is_here", "reason"),
+    [(True, SkipReason.UNREADABLE_HERE), (False, SkipReason.UNREADABLE_THERE)],
+)
+def test_page_that_cannot_be_read_is_left_alone(
+    is_here: bool, reason: SkipReason
+) -> None:
+    blind = Snapshot({}, unreadable=frozenset({Slug("p")}))
+    sides = (blind, snapshot("p=R")) if is_here else (snapshot("p=L"), blind)
+    decided = reconcile(base("p=b"), *sides, Policy.TWO_WAY)
+    assert str(decided) == f"skip    p: {reason}"
+
+
+def test_first_sync_removes_nothing_and_writes_over_nothing() -> None:
+    decided = plan("", "a=1 b=L c=3", "b=R c=3 d=4")
+    assert str(decided).splitlines() == [
+        "create  a on the wiki",
+        "create  d",
+        "adopt   c",
+        f"hold    b: {HoldReason.CREATED_BOTH}",
+    ]
+
+
+def test_removals_come_last_and_children_go_first() -> None:
+    decided = lines("a=1 a/x=2 b=3 b/x=4 c=5", "b=3 b/x=4 c=L n=6", "a=1 a/x=2 c=5")
+    assert decided == [
+        "create  n on the wiki",
+        "update  c on the wiki",
+        "remove  a/x from the wiki",
+        "remove  b/x",
+        "remove  a from the wiki",
+        "remove  b",
+    ]
+
+
+# -- properties ------------------------------------------------------------------------
+
+
+def test_some_worlds_of_two_pages_come_to_rest() -> None:
+    """The long form, ``make prove-plan``, takes all of them."""
+    some = islice(exhaustive.worlds(), 0, None, 97)
+    assert max(exhaustive.prove(world) for world in some) <= 4
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_seeded_schedules_lose_nothing(part: int) -> None:
+    rests = [run_schedule(random.Random(part * 500 + seed)) for seed in range(500)]
+    assert max(rest.rounds for rest in rests) <= 4
+    assert sum(rest.deletions for rest in rests) > 50
+
+
+@given(st.randoms(use_true_random=False))
+@settings(max_examples=150)
+def test_any_two_changes_of_one_wiki_come_together(rng: random.Random) -> None:
+    run_schedule(rng)
+
+
+def test_long_proof_runs_and_prints_its_figures(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = list(islice(exhaustive.worlds(), 0, None, 997))
+    monkeypatch.setattr(exhaustive, "worlds", lambda: iter(few))
+    assert main(["--schedules", "20", "--first-seed", "7"]) == 0
+    printed = capsys.readouterr().out
+    assert "20 of 20 good, seeds 7 to 26" in printed
+    assert f"{len(few)} of {len(few)} good" in printed
