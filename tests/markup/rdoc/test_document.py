@@ -184,3 +184,15 @@ def test_quotes_inside_quotes_end_at_a_depth() -> None:
 
 def test_markers_on_one_line_end_at_a_number() -> None:
     assert html_of("* " * 5000 + "x").count("<ul>") == 60
+
+
+def test_start_of_a_tag_takes_the_next_end() -> None:
+    html = html_of("<tt><tt></tt> or <tt><code></tt>")
+    assert html == ("<p><code>&lt;tt&gt;</code> or <code>&lt;code&gt;</code></p>")
+
+
+@pytest.mark.parametrize("tag", ["b", "tt"])
+def test_tags_inside_each_other_are_read_in_linear_time(tag: str) -> None:
+    count = 20_000
+    html = html_of(f"<{tag}>" * count + "x" + f"</{tag}>" * count)
+    assert "x" in html

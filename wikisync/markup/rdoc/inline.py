@@ -104,29 +104,58 @@ def mark_words(line: _Line, delimiter: str) -> None:
 
 
 def mark_tags(line: _Line, *, is_code: bool) -> None:
-    """Mark what stands between tags; each end closes the earliest open start."""
+    """Mark what stands between tags."""
     if "</" not in line.text:
         return
-    pending: dict[str, deque[re.Match[str]]] = {}
-    taken: list[re.Match[str]] = []
-    edges: dict[int, list[tuple[int, int]]] = {STRONG: [], EM: [], CODE: []}
+    named: dict[str, list[re.Match[str]]] = {}
     for found in TAG.finditer(line.text):
         name = found[2].lower()
-        mark = TAG_MARKS[name]
-        if (mark == CODE) is not is_code:
-            continue
-        if not found[1]:
-            pending.setdefault(name, deque()).append(found)
-        elif opened := pending.get(name):
-            start = opened.popleft()
-            if start.end() < found.start():
-                edges[mark].append((start.end(), found.start()))
-                taken += (start, found)
+        if (TAG_MARKS[name] == CODE) is is_code:
+            named.setdefault(name, []).append(found)
+    taken: list[re.Match[str]] = []
+    edges: dict[int, list[tuple[int, int]]] = {STRONG: [], EM: [], CODE: []}
+    for name, tags in named.items():
+        for start, end in _tag_pairs(tags):
+            if start.end() < end.start():
+                edges[TAG_MARKS[name]].append((start.end(), end.start()))
+                taken += (start, end)
     for mark, intervals in edges.items():
         for first, last in _merged(intervals):
             for place in range(first, last):
                 line.marks[place] |= mark
     line.text = _blanked(line.text, taken)
+
+
+def _tag_pairs(
+    tags: list[re.Match[str]],
+) -> Iterator[tuple[re.Match[str], re.Match[str]]]:
+    """Starts and ends of one name that belong together, as the reference reads.
+
+    It goes over a text again and again: a start takes the next end, what starts in
+    between waits for the next time.  After a few times the rest is paired in order.
+    """
+    for _ in range(PASSES_MAX):
+        opened: re.Match[str] | None = None
+        waiting: list[re.Match[str]] = []
+        for tag in tags:
+            if tag[1] and opened is not None:
+                yield opened, tag
+                opened = None
+            elif tag[1] or opened is not None:
+                waiting.append(tag)
+            else:
+                opened = tag
+        if opened is not None:
+            waiting.append(opened)
+        if len(waiting) == len(tags):
+            return
+        tags = sorted(waiting, key=lambda tag: tag.start())
+    starts: deque[re.Match[str]] = deque()
+    for tag in tags:
+        if not tag[1]:
+            starts.append(tag)
+        elif starts:
+            yield starts.popleft(), tag
 
 
 def _merged(intervals: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
