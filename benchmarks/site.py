@@ -1,8 +1,9 @@
 """How long a site takes: from nothing, unchanged, after one edit, after a new title.
 
-    python benchmarks/site.py FOLDER
+    python benchmarks/site.py [FOLDER]
 
-FOLDER holds one wiki's pages; it is copied, the copy is edited.  Each step is a
+FOLDER holds one wiki's pages; it is copied, the copy is edited.  Without it, 1,000
+pages are made up.  Each step is a
 process of its own, so that imports count and memory is the step's.
 """
 
@@ -19,18 +20,24 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from corpus import generate
+
 OLD_NS = 1_600_000_000_000_000_000
+PAGES = 1000
 
 
 def main() -> int:
     if len(sys.argv) == 4 and sys.argv[1] == "--step":
         print(json.dumps(build(Path(sys.argv[2]), Path(sys.argv[3]))))
         return 0
-    if len(sys.argv) != 2 or not Path(sys.argv[1]).is_dir():
+    if len(sys.argv) > 2 or not all(Path(name).is_dir() for name in sys.argv[1:]):
         print(__doc__, file=sys.stderr)
         return 2
     with tempfile.TemporaryDirectory() as place:
-        measure(Path(sys.argv[1]), Path(place))
+        made_up = Path(place, "made-up")
+        if len(sys.argv) == 1:
+            generate(made_up, PAGES)
+        measure(Path(sys.argv[1]) if len(sys.argv) == 2 else made_up, Path(place))
     return 0
 
 
