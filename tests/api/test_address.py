@@ -142,3 +142,19 @@ def test_a_url_for_messages_holds_no_secret() -> None:
     url = URL("https://u:p@example.com/a?private_token=x#y")
 
     assert without_secrets(url) == "https://example.com/a"
+
+
+@pytest.mark.parametrize(
+    ("url", "is_loopback"),
+    [
+        ("http://127.0.0.1:8080", True),
+        ("http://127.9.9.9", True),
+        ("http://localhost/gitlab", True),
+        ("http://[::1]:8080", True),
+        ("https://gitlab.example.com", False),
+        ("https://localhost.example.com", False),
+        ("https://12.7.0.1", False),
+    ],
+)
+def test_loopback_is_known(url: str, is_loopback: bool) -> None:
+    assert ServiceAddress.parse(url).is_loopback is is_loopback

@@ -8,8 +8,9 @@ import traceback
 
 import pytest
 
-from tests.api.conftest import TOKEN, ClientMaker
+from tests.api.conftest import SERVICE, TOKEN, ClientMaker
 from tests.api.wire import BREAK, Wire, cut, http, json_answer
+from tests.support.network import PlayedNetwork
 from wikisync.api.client import Client
 from wikisync.api.settings import ClientSettings
 from wikisync.api.wikis import Wiki
@@ -533,3 +534,24 @@ def test_a_token_that_is_none_is_refused_before_anything_is_sent(
 ) -> None:
     with pytest.raises(UsageError, match="the token holds characters"):
         make_client(token=token)
+
+
+async def test_nothing_is_packed_that_does_not_leave_the_machine(
+    wired: Client, wire: Wire
+) -> None:
+    wire.will(json_answer({"version": "17.0.0"}))
+
+    await wired.version()
+
+    assert wire.requests[0].headers["accept-encoding"] == "identity"
+
+
+async def test_answers_from_elsewhere_may_be_packed(
+    client: Client, network: PlayedNetwork
+) -> None:
+    network.get(f"{SERVICE}/api/v4/version", payload={"version": "17.0.0"})
+
+    await client.version()
+
+    calls = next(iter(network.requests.values()))
+    assert "Accept-Encoding" not in calls[0].kwargs["headers"]

@@ -63,6 +63,12 @@ class ServiceAddress:
             f"{prefix}{encode_path(owner.full_path)}/-/wikis/{encode_path(path)}"
         )
 
+    @property
+    def is_loopback(self) -> bool:
+        """Whether the service runs on this machine."""
+        host = self.root.host or ""
+        return host in {"localhost", "::1"} or host.startswith("127.")
+
     def is_same_origin(self, other: URL) -> bool:
         """Whether a URL leads to this very scheme, host and port."""
         ours = (self.root.scheme, self.root.raw_host, self.root.port)
