@@ -5,12 +5,20 @@ from wikisync.sync.plan import (
     Action,
     Adopt,
     CreateLocal,
+    CreateRemote,
     DeleteLocal,
+    DeleteRemote,
     DropRecord,
     Hold,
     HoldReason,
+    Merge,
+    MoveLocal,
+    MoveRemote,
+    Notice,
     Plan,
     Pull,
+    Push,
+    Rebind,
     Skip,
     SkipReason,
 )
@@ -50,6 +58,42 @@ def test_plan_text_has_one_line_per_action() -> None:
     ]
 
 
+def test_plan_text_says_what_happens_on_the_wiki() -> None:
+    """Every kind of action of both directions, in the order of carrying them out."""
+    slugs = [Slug(f"p{number}") for number in range(9)]
+    plan = Plan.from_actions(
+        [
+            DeleteRemote(slugs[8], A, Format.MARKDOWN),
+            Hold(slugs[7], HoldReason.NAME_TAKEN, Slug("n")),
+            Push(slugs[6], Format.MARKDOWN, A, B),
+            Merge(slugs[5], Format.MARKDOWN, A, B),
+            CreateRemote(slugs[4], Format.MARKDOWN, A),
+            CreateLocal(slugs[3], Format.MARKDOWN, A, Notice.DELETION_REFUSED),
+            Rebind(slugs[2], Slug("n")),
+            moved_on_wiki("p1", 1),
+            moved_on_wiki("p9", 0, Slug("p9/x"), Slug("p9/y")),
+            MoveLocal(slugs[0], Slug("n"), slugs[0], A),
+        ]
+    )
+    assert str(plan).splitlines() == [
+        "rename  p0 -> n",
+        "rename  p9 -> n on the wiki, with 2 pages below it",
+        "rename  p1 -> n on the wiki",
+        "adopt   p2 -> n",
+        "create  p3: its deletion was refused: it comes back",
+        "create  p4 on the wiki",
+        "merge   p5: edited here and on the wiki",
+        "update  p6 on the wiki",
+        "hold    p7 -> n: renamed to a name that another page has on the other side",
+        "remove  p8 from the wiki",
+    ]
+
+
+def moved_on_wiki(slug: str, turn: int, *carried: Slug) -> Action:
+    page = Slug(slug)
+    return MoveRemote(page, Slug("n"), page, Format.MARKDOWN, A, carried, turn)
+
+
 def test_empty_plan_says_that_nothing_is_to_do() -> None:
     assert str(Plan()) == "nothing to do"
 
@@ -65,7 +109,8 @@ def test_order_does_not_hang_on_the_order_of_finding() -> None:
 
 
 def test_plan_without_deletes_keeps_everything_else() -> None:
-    plan = Plan.from_actions([create("a"), delete("b")])
+    there = DeleteRemote(Slug("c"), A, Format.MARKDOWN)
+    plan = Plan.from_actions([create("a"), delete("b"), there])
     assert plan.without_deletes() == Plan.from_actions([create("a")])
 
 

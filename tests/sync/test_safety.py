@@ -2,9 +2,33 @@ from __future__ import annotations
 
 import pytest
 
-from wikisync.model import Digest, Format, Slug
-from wikisync.sync.plan import BasePage, DeleteLocal, Plan
-from wikisync.sync.safety import brake_of, removals_max
+from wikisync.model import Digest, Format, PageState, Slug, Snapshot, digest_of
+from wikisync.sync.plan import (
+    Action,
+    BasePage,
+    CreateLocal,
+    CreateRemote,
+    DeleteLocal,
+    DeleteRemote,
+    Merge,
+    MoveRemote,
+    Notice,
+    Plan,
+    Pull,
+    Push,
+)
+from wikisync.sync.reconcile import Policy, reconcile
+from wikisync.sync.safety import (
+    Batch,
+    BatchKind,
+    Decision,
+    brake_of,
+    braked,
+    changes_max,
+    decide,
+    removals_max,
+    shrunk_pages,
+)
 
 D = Digest("d" * 64)
 
@@ -44,3 +68,196 @@ def test_file_that_was_never_agreed_on_pulls_no_brake() -> None:
     """What an interrupted pull left behind is ours, and not a page at risk."""
     stray = Plan.from_actions([DeleteLocal(Slug(f"stray-{n}"), D) for n in range(9)])
     assert brake_of(stray, tracked(4)) is None
+
+
+# -- both ways: batches ------------------------------------------------------------
+
+MD = Format.MARKDOWN
+NEW = Digest("n" * 64)
+BASE = tracked(100)
+
+
+def remote_deletes(count: int, first: int = 0) -> list[Action]:
+    return [DeleteRemote(slug, D, MD) for slug in list(BASE)[first : first + count]]
+
+
+def pushes(count: int) -> list[Action]:
+    return [Push(slug, MD, NEW, D) for slug in list(BASE)[:count]]
+
+
+def pulls(count: int) -> list[Action]:
+    return [Pull(slug, MD, D, NEW) for slug in list(BASE)[:count]]
+
+
+def waiting(actions: list[Action], memory: tuple[Batch, ...] = ()) -> Batch:
+    (batch,) = braked(Plan.from_actions(actions), BASE, memory).waiting
+    return batch
+
+
+def test_few_removals_go_through_both_ways() -> None:
+    plan = Plan.from_actions([*remote_deletes(10), *removing(10).actions])
+    assert braked(plan, BASE).plan == plan
+    assert braked(plan, BASE).batches == ()
+
+
+def test_many_removals_wait_and_everything_else_goes_on() -> None:
+    plan = Plan.from_actions([*remote_deletes(12), *pushes(5)])
+    result = braked(plan, BASE)
+    assert result.plan == Plan.from_actions(pushes(5))
+    assert str(result.batches[0]).startswith(
+        "12 of 100 pages would be deleted on the wiki because their files are"
+        " missing here: page-0000, page-0001, "
+    )
+    assert str(result.batches[0]).endswith("page-0009 and 2 more")
+
+
+def test_each_direction_has_its_own_brake() -> None:
+    plan = Plan.from_actions([*remote_deletes(12), *removing(3).actions])
+    assert braked(plan, BASE).plan == removing(3)
+
+
+def test_all_pages_gone_wait_however_few_they_are() -> None:
+    base = tracked(2)
+    plan = Plan.from_actions(remote_deletes(2))
+    assert braked(plan, base).batches[0].kind is BatchKind.DELETES_THERE
+
+
+def test_batch_keeps_its_number_while_pages_come_and_go() -> None:
+    first = waiting(remote_deletes(12))
+    later = waiting(remote_deletes(14, first=2), (first,))
+    assert later.id == first.id == 1
+    assert [m.slug for m in later.members] == list(BASE)[2:16]
+
+
+def test_batch_is_withdrawn_when_the_pages_reappear() -> None:
+    first = waiting(remote_deletes(12))
+    result = braked(Plan(), BASE, (first,))
+    assert result.batches == ()
+    assert result.withdrawn == (first,)
+
+
+def test_approved_batch_goes_through() -> None:
+    memory = decide((waiting(remote_deletes(12)),), 1, Decision.APPROVED)
+    plan = Plan.from_actions(remote_deletes(12))
+    assert braked(plan, BASE, memory).plan == plan
+
+
+def test_yes_covers_no_page_that_was_not_on_the_list() -> None:
+    memory = decide((waiting(remote_deletes(12)),), 1, Decision.APPROVED)
+    result = braked(Plan.from_actions(remote_deletes(30)), BASE, memory)
+    assert result.plan == Plan.from_actions(remote_deletes(12))
+    assert [(b.id, len(b.members)) for b in result.waiting] == [(2, 18)]
+
+
+def test_yes_covers_no_text_that_came_later() -> None:
+    memory = decide((waiting(remote_deletes(12)),), 1, Decision.APPROVED)
+    edited = [DeleteRemote(slug, NEW, MD) for slug in list(BASE)[:12]]
+    result = braked(Plan.from_actions(edited), BASE, memory)
+    assert result.plan == Plan()
+    assert result.waiting[0].id == 2
+
+
+@pytest.mark.parametrize("is_remote", [True, False])
+def test_refused_deletion_brings_the_page_back(is_remote: bool) -> None:
+    actions = remote_deletes(12) if is_remote else list(removing(12).actions)
+    memory = decide((waiting(actions),), 1, Decision.REFUSED)
+    back = CreateLocal if is_remote else CreateRemote
+    again = [back(slug, MD, D, Notice.DELETION_REFUSED) for slug in list(BASE)[:12]]
+    result = braked(Plan.from_actions(actions), BASE, memory)
+    assert result.plan == Plan.from_actions(list(again))
+
+
+def test_batch_is_decided_once() -> None:
+    memory = decide((waiting(remote_deletes(12)),), 1, Decision.REFUSED)
+    with pytest.raises(KeyError):
+        decide(memory, 1, Decision.APPROVED)
+
+
+def test_number_of_a_forgotten_batch_is_not_given_again() -> None:
+    plan = Plan.from_actions(remote_deletes(12))
+    assert braked(plan, BASE, last_id=7).batches[0].id == 8
+
+
+@pytest.mark.parametrize(("pages", "changes"), [(0, 20), (50, 20), (100, 40)])
+def test_changes_that_pass_unasked(pages: int, changes: int) -> None:
+    assert changes_max(pages) == changes
+
+
+@pytest.mark.parametrize(
+    ("kind", "actions"),
+    [(BatchKind.CHANGES_THERE, pushes), (BatchKind.CHANGES_HERE, pulls)],
+)
+def test_too_many_changes_of_one_side_wait(kind: BatchKind, actions: object) -> None:
+    assert callable(actions)
+    some = Plan.from_actions([*actions(40), *remote_deletes(1, first=90)])
+    assert braked(some, BASE).plan == some
+    many = Plan.from_actions([*actions(41), *remote_deletes(1, first=90)])
+    result = braked(many, BASE)
+    assert [batch.kind for batch in result.waiting] == [kind]
+    assert result.plan == Plan.from_actions(remote_deletes(1, first=90))
+
+
+def test_merge_counts_as_a_change_of_both_sides() -> None:
+    merges = [Merge(slug, MD, NEW, NEW) for slug in list(BASE)[:41]]
+    result = braked(Plan.from_actions(list(merges)), BASE)
+    kinds = {batch.kind for batch in result.waiting}
+    assert kinds == {BatchKind.CHANGES_HERE, BatchKind.CHANGES_THERE}
+    assert result.plan == Plan()
+
+
+def test_refused_change_stays_held_until_the_text_is_another() -> None:
+    memory = decide((waiting(pushes(41)),), 1, Decision.REFUSED)
+    result = braked(Plan.from_actions(pushes(41)), BASE, memory)
+    assert result.plan == Plan()
+    assert result.waiting == ()
+    assert braked(Plan.from_actions(pulls(3)), BASE, memory).batches == ()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_held"),
+    [
+        (200, 0, True),
+        (200, 20, True),
+        (200, 21, False),
+        (199, 0, False),
+        (None, 0, False),
+        (200, None, False),
+    ],
+)
+@pytest.mark.parametrize("is_pushed", [True, False])
+def test_page_that_loses_nearly_all_its_text_waits(
+    before: int | None, after: int | None, is_held: bool, is_pushed: bool
+) -> None:
+    """Half-written files and cut answers look like this."""
+    slug = Slug("p")
+    base = {slug: BasePage(slug, MD, D, D, size=before), **tracked(5)}
+    old, new = PageState(slug, MD, D), PageState(slug, MD, NEW, size=after)
+    here, there = (
+        Snapshot({slug: side, **{s: PageState(s, MD, D) for s in tracked(5)}})
+        for side in ((new, old) if is_pushed else (old, new))
+    )
+    plan = reconcile(base, here, there, Policy.TWO_WAY)
+    shrunk = shrunk_pages(plan, base, here, there)
+    assert (braked(plan, base, shrunk=shrunk).plan == Plan()) is is_held
+
+
+def test_page_that_shrinks_is_found_under_its_new_name() -> None:
+    old, new = Slug("p"), Slug("q")
+    base = {old: BasePage(old, MD, D, D, local_identity="7", size=5000)}
+    here = Snapshot({new: PageState(new, MD, digest_of(""), identity="7", size=0)})
+    there = Snapshot({old: PageState(old, MD, D, size=5000)})
+    plan = reconcile(base, here, there, Policy.TWO_WAY)
+    result = braked(plan, base, shrunk=shrunk_pages(plan, base, here, there))
+    assert result.plan == Plan((MoveRemote(old, new, old, MD, D),))
+    assert [batch.kind for batch in result.waiting] == [BatchKind.SHRUNK_THERE]
+
+
+def test_renames_are_no_removals() -> None:
+    """A folder renamed here must not look like a folder deleted."""
+    texts = {Slug(f"a/{n}"): digest_of(f"text {n}") for n in range(50)}
+    base = {slug: BasePage(slug, MD, text, text) for slug, text in texts.items()}
+    there = Snapshot({slug: PageState(slug, MD, text) for slug, text in texts.items()})
+    moved = {Slug(f"b{slug[1:]}"): text for slug, text in texts.items()}
+    here = Snapshot({slug: PageState(slug, MD, text) for slug, text in moved.items()})
+    plan = reconcile(base, here, there, Policy.TWO_WAY)
+    assert braked(plan, base).plan == plan

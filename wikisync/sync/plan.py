@@ -6,7 +6,7 @@ out, and the text of a plan is the dry run, word for word.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias, assert_never
@@ -211,6 +211,7 @@ class DeleteRemote:
     slug: Slug
     remote: Digest
     """What the wiki must still hold when it is removed."""
+    format: Format
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +262,7 @@ class Plan:
     actions: tuple[Action, ...] = ()
 
     @classmethod
-    def from_actions(cls, actions: list[Action]) -> Plan:
+    def from_actions(cls, actions: Iterable[Action]) -> Plan:
         """A plan of these actions in their order of execution."""
         return cls(tuple(sorted(actions, key=_order)))
 
@@ -284,6 +285,11 @@ class Plan:
     def skipped(self) -> tuple[Skip, ...]:
         """Differences left alone, with their reasons."""
         return tuple(a for a in self.actions if isinstance(a, Skip))
+
+    @property
+    def moves(self) -> tuple[Move, ...]:
+        """Renames, in the order in which they are carried out."""
+        return tuple(a for a in self.actions if isinstance(a, Move))
 
     @property
     def merges(self) -> tuple[Merge, ...]:

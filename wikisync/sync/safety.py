@@ -1,22 +1,49 @@
-"""Brakes: when a plan would remove so much that a person must say yes.
+"""Brakes: when a plan would do so much that a person must say yes.
 
 Pure.  An outage of the service's storage looks exactly like a wiki that somebody
 emptied (list ``200 []``, reads ``404``), so no amount of asking tells them apart;
 only the share of what would go can (``sync.md`` 3.7).
+
+Going one way, a brake ends the cycle (``brake_of``).  Going both ways it holds one
+class of actions as a *batch* that a person approves or refuses once, and everything
+else goes on (``braked``); the batches of one cycle are the memory of the next.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
 
-from wikisync.model import Slug
-from wikisync.sync.plan import BasePage, Plan
+from wikisync.model import Digest, Slug, Snapshot
+from wikisync.sync.plan import (
+    Action,
+    BasePage,
+    CreateLocal,
+    CreateRemote,
+    DeleteLocal,
+    DeleteRemote,
+    Merge,
+    Move,
+    Notice,
+    Plan,
+    Pull,
+    Push,
+    Rebind,
+)
 
 BRAKE_SHARE = 0.10
 """Removals in one cycle up to this share of the tracked pages go through ..."""
 BRAKE_PAGES = 3
 """... and so do these few, whatever the share."""
+CHANGE_SHARE = 0.40
+"""Edits of one side in one cycle up to this share of the pages go through ..."""
+CHANGE_PAGES = 20
+"""... and so do these few, whatever the share."""
+SHRINK_BYTES_MIN = 200
+"""A page smaller than this may become as small as it likes ..."""
+SHRINK_SHARE = 0.90
+"""... a larger one may not lose this share of its text unasked."""
 NAMES_SHOWN_MAX = 10
 
 
@@ -29,10 +56,7 @@ class Brake:
     """How many pages the base knows."""
 
     def __str__(self) -> str:
-        names = ", ".join(self.slugs[:NAMES_SHOWN_MAX])
-        more = len(self.slugs) - NAMES_SHOWN_MAX
-        tail = f" and {more} more" if more > 0 else ""
-        return f"{len(self.slugs)} of {self.tracked} pages ({names}{tail})"
+        return f"{len(self.slugs)} of {self.tracked} pages ({_named(self.slugs)})"
 
 
 def removals_max(tracked: int) -> int:
@@ -48,3 +72,262 @@ def brake_of(plan: Plan, base: Mapping[Slug, BasePage]) -> Brake | None:
     if len(tracked) <= removals_max(len(base)):
         return None
     return Brake(slugs=tuple(sorted(slugs)), tracked=len(base))
+
+
+# -- both ways: batches ------------------------------------------------------------
+
+
+class BatchKind(StrEnum):
+    """What a batch holds; the value says why, after "because"."""
+
+    DELETES_HERE = "they are gone from the wiki"
+    DELETES_THERE = "their files are missing here"
+    CHANGES_HERE = "so many pages changed on the wiki at once"
+    CHANGES_THERE = "so many files changed here at once"
+    SHRUNK_HERE = "nearly all of their text is gone on the wiki"
+    SHRUNK_THERE = "nearly all of their text is gone here"
+
+
+class Decision(StrEnum):
+    """What a person said about a batch."""
+
+    WAITING = "waiting"
+    APPROVED = "approved"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Member:
+    """One page of a batch; a later text of it is not what was decided on."""
+
+    slug: Slug
+    digest: Digest
+    """Of the text that would be removed, or would be written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Actions of one kind that a person decides on together."""
+
+    id: int
+    """Given once, never again for this wiki; what ``approve`` and ``refuse`` name."""
+    kind: BatchKind
+    members: tuple[Member, ...]
+    tracked: int
+    """How many pages the base knew when the batch was last looked at."""
+    decision: Decision = Decision.WAITING
+
+    def __str__(self) -> str:
+        count = len(self.members)
+        pages = f"{count} of {self.tracked} pages"
+        names = _named([member.slug for member in self.members])
+        return f"{pages} would be {_VERBS[self.kind]} because {self.kind}: {names}"
+
+
+_VERBS = {
+    BatchKind.DELETES_HERE: "removed here",
+    BatchKind.DELETES_THERE: "deleted on the wiki",
+    BatchKind.CHANGES_HERE: "changed here",
+    BatchKind.CHANGES_THERE: "changed on the wiki",
+    BatchKind.SHRUNK_HERE: "changed here",
+    BatchKind.SHRUNK_THERE: "changed on the wiki",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Braked:
+    """A plan after the brakes."""
+
+    plan: Plan
+    """What may be carried out."""
+    batches: tuple[Batch, ...]
+    """What waits, and what was decided and is still to be done: the new memory."""
+    withdrawn: tuple[Batch, ...] = ()
+    """Batches of the old memory that the plan no longer asks for: a waiting one has
+    settled itself, a decided one is done."""
+
+    @property
+    def waiting(self) -> tuple[Batch, ...]:
+        """Batches that a person is asked about."""
+        return tuple(b for b in self.batches if b.decision is Decision.WAITING)
+
+
+def braked(
+    plan: Plan,
+    base: Mapping[Slug, BasePage],
+    memory: Sequence[Batch] = (),
+    *,
+    shrunk: frozenset[Slug] = frozenset(),
+    last_id: int = 0,
+) -> Braked:
+    """Take out of a plan what a person must say yes to.
+
+    What was approved goes through, as long as the text is the one that was approved.
+    A deletion that was refused turns round: the page comes back.  Any other refusal
+    holds until the text changes.  A waiting batch takes in what joins its class, and
+    is withdrawn when the class is small enough again.
+
+    Args:
+        plan: The plan of this cycle.
+        base: The base it was made on.
+        memory: The batches of the cycle before, with what a person decided.
+        shrunk: What ``shrunk_pages`` found.
+        last_id: The highest id ever given, for batches that are forgotten.
+    """
+    last_id = max((last_id, *(batch.id for batch in memory)))
+    outcome: dict[Action, list[Action]] = {one: [one] for one in plan.actions}
+    batches: list[Batch] = []
+    for kind in BatchKind:
+        found = {_member(a): a for a in plan.actions if _is_of(a, kind, shrunk)}
+        known = [batch for batch in memory if batch.kind is kind]
+        asked = [*_decided_batches(known, found)]
+        settled = {member for batch in asked for member in batch.members}
+        rest = [member for member in found if member not in settled]
+        if _is_too_much(kind, rest, len(base)):
+            asked.append(_waiting_batch(kind, rest, known, last_id, len(base)))
+            last_id = max(last_id, asked[-1].id)
+        for batch in asked:
+            for action in (found[member] for member in batch.members):
+                if batch.decision is not Decision.APPROVED:
+                    outcome[action] = _turned(action, batch.decision, base)
+        batches += asked
+    actions = [action for left in outcome.values() for action in left]
+    kept = {batch.id for batch in batches}
+    gone = tuple(batch for batch in memory if batch.id not in kept)
+    return Braked(Plan.from_actions(actions), tuple(batches), gone)
+
+
+def decide(
+    memory: Sequence[Batch], number: int, decision: Decision
+) -> tuple[Batch, ...]:
+    """The memory with one waiting batch decided; a batch is decided once.
+
+    Raises:
+        KeyError: no batch of this number is waiting.
+    """
+    if not any(b.id == number and b.decision is Decision.WAITING for b in memory):
+        raise KeyError(number)
+    return tuple(
+        replace(batch, decision=decision) if batch.id == number else batch
+        for batch in memory
+    )
+
+
+def shrunk_pages(
+    plan: Plan, base: Mapping[Slug, BasePage], local: Snapshot, remote: Snapshot
+) -> frozenset[Slug]:
+    """Pages whose new text is nearly nothing, where the sizes are known."""
+    names = {move.target: _record_of(move) for move in plan.moves}
+    before = {slug: page.size for slug, page in base.items()}
+    here = {page.digest: page.size for page in local.pages.values()}
+    there = {page.digest: page.size for page in remote.pages.values()}
+    found: set[Slug] = set()
+    for action in plan.actions:
+        if isinstance(action, Pull | Push):
+            after = (
+                there.get(action.remote)
+                if isinstance(action, Pull)
+                else here.get(action.local)
+            )
+            if _is_shrunk(before.get(names.get(action.slug, action.slug)), after):
+                found.add(action.slug)
+    return frozenset(found)
+
+
+def _record_of(move: Move) -> Slug:
+    return move.slug if isinstance(move, Rebind) else move.record
+
+
+def _is_shrunk(before: int | None, after: int | None) -> bool:
+    if before is None or after is None or before < SHRINK_BYTES_MIN:
+        return False
+    return before - after >= before * SHRINK_SHARE
+
+
+def changes_max(tracked: int) -> int:
+    """How many pages one side may have edited in one cycle unasked."""
+    return max(CHANGE_PAGES, int(tracked * CHANGE_SHARE))
+
+
+def _is_of(action: Action, kind: BatchKind, shrunk: frozenset[Slug]) -> bool:
+    match kind:
+        case BatchKind.DELETES_HERE:
+            return isinstance(action, DeleteLocal)
+        case BatchKind.DELETES_THERE:
+            return isinstance(action, DeleteRemote)
+        case BatchKind.CHANGES_HERE:
+            return isinstance(action, Pull | Merge)
+        case BatchKind.CHANGES_THERE:
+            return isinstance(action, Push | Merge)
+        case BatchKind.SHRUNK_HERE:
+            return isinstance(action, Pull) and action.slug in shrunk
+        case BatchKind.SHRUNK_THERE:
+            return isinstance(action, Push) and action.slug in shrunk
+
+
+def _is_too_much(kind: BatchKind, members: Sequence[Member], tracked: int) -> bool:
+    match kind:
+        case BatchKind.DELETES_HERE | BatchKind.DELETES_THERE:
+            return len(members) > removals_max(tracked)
+        case BatchKind.CHANGES_HERE | BatchKind.CHANGES_THERE:
+            return len(members) > changes_max(tracked)
+        case BatchKind.SHRUNK_HERE | BatchKind.SHRUNK_THERE:
+            return bool(members)
+
+
+def _member(action: Action) -> Member:
+    match action:
+        case DeleteLocal(slug, digest) | DeleteRemote(slug, digest):
+            return Member(slug, digest)
+        case Pull():
+            return Member(action.slug, action.remote)
+        case Push() | Merge():
+            return Member(action.slug, action.local)
+        case _:
+            raise AssertionError(f"no brake holds {action}")
+
+
+def _decided_batches(
+    known: Sequence[Batch], found: Mapping[Member, Action]
+) -> Iterator[Batch]:
+    """Decided batches, with those of their members that are still in the plan."""
+    for batch in known:
+        members = tuple(member for member in batch.members if member in found)
+        if members and batch.decision is not Decision.WAITING:
+            yield replace(batch, members=members)
+
+
+def _waiting_batch(
+    kind: BatchKind,
+    members: Sequence[Member],
+    known: Sequence[Batch],
+    last_id: int,
+    tracked: int,
+) -> Batch:
+    """The batch that waits already, as it is now, or a new one."""
+    for batch in known:
+        if batch.decision is Decision.WAITING:
+            return replace(batch, members=tuple(sorted(members)), tracked=tracked)
+    return Batch(last_id + 1, kind, tuple(sorted(members)), tracked)
+
+
+def _turned(
+    action: Action, decision: Decision, base: Mapping[Slug, BasePage]
+) -> list[Action]:
+    """What is done instead of an action that was not approved."""
+    if decision is not Decision.REFUSED:
+        return []
+    notice = Notice.DELETION_REFUSED
+    match action:
+        case DeleteLocal(slug, mine):
+            return [CreateRemote(slug, base[slug].format, mine, notice)]
+        case DeleteRemote(slug, theirs, page_format):
+            return [CreateLocal(slug, page_format, theirs, notice)]
+        case _:
+            return []
+
+
+def _named(slugs: Sequence[Slug]) -> str:
+    names = ", ".join(slugs[:NAMES_SHOWN_MAX])
+    more = len(slugs) - NAMES_SHOWN_MAX
+    return f"{names} and {more} more" if more > 0 else names

@@ -191,7 +191,7 @@ class _TwoWay:
         if not is_edited and not record.is_renamed_there:
             twin = self._names.is_twin(record.remote)
             hold = Hold(record.slug, HoldReason.CASE_TWIN)
-            yield hold if twin else DeleteRemote(name, theirs.digest)
+            yield hold if twin else DeleteRemote(name, theirs.digest, theirs.format)
             return
         if name in self._local.pages:
             yield Hold(record.slug, HoldReason.NAME_TAKEN, name)
