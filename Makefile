@@ -4,15 +4,16 @@
 BIN := .venv/bin
 SETUP := pyproject.toml hatch_build.py package-lock.json tools/setup.sh
 TESTS ?= tests
+BENCHMARKS := $(filter-out %/corpus.py %/measured.py,$(wildcard benchmarks/[a-z]*.py))
 LOCKED := pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
 	--no-header --no-emit-index-url --no-emit-trusted-host --no-emit-find-links \
 	--no-emit-options --build-deps-for editable --build-deps-for wheel --extra math
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench prove-plan wheel lock clean
+.PHONY: help demo test lint bench prove-plan conformance parity bench-markup wheel lock clean
 
 help: ## Say what can be made
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
 
 demo: .venv/run ## Export the user guide from the embedded service to demo/site
 	@$(BIN)/wikisync demo
@@ -27,10 +28,19 @@ lint: .venv/dev ## Format, rules, types
 	@$(BIN)/mypy
 
 bench: .venv/dev ## Print the tables behind the README's figures
-	@for script in benchmarks/[a-z]*.py; do $(BIN)/python $$script || exit 1; done
+	@for script in $(BENCHMARKS); do echo; $(BIN)/python $$script || exit 1; done
 
 prove-plan: .venv/dev ## Prove the planner: every world of two pages, 100,000 schedules
 	@$(BIN)/python -m tests.sync.prove_plan
+
+conformance: .venv/dev ## Hold both markdown engines to every corpus
+	@$(BIN)/python tools/conformance.py
+
+parity: .venv/dev ## Say where the engines differ (PAGES=folder: on its pages too)
+	@$(BIN)/python tools/parity.py $(PAGES)
+
+bench-markup: .venv/dev ## Print what a page costs (PAGES=folder: on its pages)
+	@$(BIN)/python benchmarks/markup.py $(PAGES)
 
 wheel: .venv/run ## Build the wheel into dist/
 	@$(BIN)/python -m hatchling build --target wheel
