@@ -59,6 +59,12 @@ async def test_get_prints_the_text(page: Run) -> None:
     assert (await page("get", "dir/page-one")).out == "= one\n"
 
 
+async def test_get_as_json(page: Run) -> None:
+    found = (await page("get", "dir/page-one", "--json")).json
+
+    assert (found["slug"], found["format"]) == ("dir/page-one", "asciidoc")
+
+
 async def test_get_as_html(page: Run) -> None:
     assert "<p" in (await page("get", "home", "--html")).out
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Ran, Run
+from tests.support.network import PlayedNetwork
 from tests.support.service import EmbeddedService
 from wikisync.cli.main import main
 from wikisync.cli.project import command
@@ -123,6 +124,14 @@ async def test_show_shows_every_field(project: Run) -> None:
     assert json.loads(shown["namespace"])["full_path"] == "docs"
 
 
+async def test_show_cuts_nothing(project: Run) -> None:
+    await project("edit", HANDBOOK, "--description", "long " * 300)
+
+    ran = await project("show", HANDBOOK)
+
+    assert ran.out.count("long") >= 300
+
+
 async def test_show_of_a_missing_project_names_it(project: Run) -> None:
     ran = await project("show", "no/such")
 
@@ -158,6 +167,7 @@ async def test_languages(project: Run, handbook: EmbeddedService) -> None:
     ran = await project("languages", HANDBOOK)
 
     assert ran.out == "language\tper cent\nPython\t100.00\n"
+    assert (await project("languages", HANDBOOK, "--json")).json == {"Python": 100.0}
 
 
 async def test_create_and_edit(project: Run) -> None:
@@ -364,6 +374,27 @@ async def test_import_of_members(project: Run, handbook: EmbeddedService) -> Non
 
     assert ran.code == 0
     assert "maria" in {row[1] for row in rows(users)}
+
+
+def test_members_that_were_not_imported_are_named(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    answer = {
+        "status": "error",
+        "message": {"maria": "is\x1b[2J blocked"},
+        "total_members_count": 2,
+    }
+    url = "https://gitlab.example.com/api/v4/projects/1/import_project_members/2"
+
+    with PlayedNetwork() as network:
+        network.post(url, status=201, payload=answer)
+        words = ["project", "import-members", "https://gitlab.example.com", "1", "2"]
+        code = main(words)
+
+    shown = capsys.readouterr()
+    assert code == 3
+    assert shown.err == "warning: maria was not imported: is [2J blocked\n"
+    assert shown.out == "not all members of project 2 were imported\n"
 
 
 async def test_url_may_come_from_the_environment(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Literal, Unpack
@@ -156,38 +155,26 @@ class ProjectChanges(ProjectReads, ProjectCalls):
             Rejected: the service gave it up.
             Unavailable: it is not whole at the deadline; it goes on.
         """
-        async for _ in self._looks(fork, deadline_s):
-            if fork.import_status in GOING_ON:
-                fork = await self.show_project(fork.id)
-            if fork.import_status in ENDED_BADLY:
-                reason = fork.import_error or f"its import {fork.import_status}"
-                raise Rejected(
-                    f"the fork {fork.path_with_namespace} was not made: {reason}",
-                    hint="delete what is there of it and fork again",
-                )
-            if fork.import_status not in GOING_ON:
-                break
-        return fork
-
-    async def _looks(
-        self, fork: ProjectRecord, deadline_s: float | None
-    ) -> AsyncIterator[None]:
-        """Turns to look at a fork, further and further apart."""
         settings = self.client.settings
         patience_s = settings.fork_deadline_s if deadline_s is None else deadline_s
         begin, delay_s = self.client.now(), settings.fork_delay_s
-        if fork.import_status not in GOING_ON:
-            yield
-            return
-        while self.client.now() - begin + delay_s <= patience_s:
+        while fork.import_status in GOING_ON:
+            if self.client.now() - begin + delay_s > patience_s:
+                raise Unavailable(
+                    f"the fork {fork.path_with_namespace} is not whole after "
+                    f"{patience_s:.0f} s; the service goes on with it",
+                    hint=f"look at import_status of project {fork.id} later",
+                )
             await self.client.wait(delay_s)
-            yield
             delay_s = min(delay_s * DELAY_FACTOR, settings.fork_delay_max_s)
-        raise Unavailable(
-            f"the fork {fork.path_with_namespace} is not whole after "
-            f"{patience_s:.0f} s; the service goes on with it",
-            hint=f"look at import_status of project {fork.id} later",
-        )
+            fork = await self.show_project(fork.id)
+        if fork.import_status in ENDED_BADLY:
+            reason = fork.import_error or f"its import {fork.import_status}"
+            raise Rejected(
+                f"the fork {fork.path_with_namespace} was not made: {reason}",
+                hint="delete what is there of it and fork again",
+            )
+        return fork
 
     async def star_project(self, project: Id) -> Toggle:
         """Star a project."""

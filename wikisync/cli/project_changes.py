@@ -13,6 +13,7 @@ from wikisync.api.parameters import Endpoint
 from wikisync.cli.attributes import parameter_options, read_newer, read_values
 from wikisync.cli.project_lists import as_plain, command_of, connection_of, print_json
 from wikisync.cli.service_command import Connection, speak
+from wikisync.cli.tables import printable
 from wikisync.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def report(connection: Connection, result: object, line: str) -> int:
     if connection.as_json:
         print_json(connection.console, as_plain(result))
     else:
-        connection.console.result(line)
+        connection.console.result(printable(line))
     return int(ExitCode.DONE)
 
 
@@ -243,7 +244,7 @@ def _run_import(console: Console, project: str, source: str, **options: Any) -> 
     if imported is None:
         return int(ExitCode.DONE)
     for name, reason in imported.refused.items():
-        console.warn(f"{name} was not imported: {reason}")
+        console.warn(printable(f"{name} was not imported: {reason}"))
     if imported.status == "success":
         line = f"imported the members of project {source} into project {project}"
         return report(connection, imported, line)

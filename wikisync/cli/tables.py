@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import io
+import unicodedata
 from collections.abc import Sequence
 
-from wikisync.api.answers import one_line
+
+def printable(text: str) -> str:
+    """Foreign text on one line that moves no cursor."""
+    shown = "".join(
+        " " if unicodedata.category(character)[0] in "CZ" else character
+        for character in text
+    )
+    return " ".join(shown.split())
 
 
 def table_text(
@@ -19,7 +27,8 @@ def table_text(
         width: of the terminal; None where there is none.
     """
     shown = [
-        ["" if value is None else one_line(str(value)) for value in row] for row in rows
+        ["" if value is None else printable(str(value)) for value in row]
+        for row in rows
     ]
     if width is None:
         return "".join("\t".join(row) + "\n" for row in [list(columns), *shown])
