@@ -197,3 +197,12 @@ def test_tags_inside_each_other_are_read_in_linear_time(tag: str) -> None:
     count = 20_000
     html = html_of(f"<{tag}>" * count + "x" + f"</{tag}>" * count)
     assert "x" in html
+
+
+def test_emphasis_of_part_of_a_code_stands_inside_of_it() -> None:
+    html = html_of("<tt><em>kind</em>_dataset</tt>")
+    assert "<code><em>kind</em>_dataset</code>" in html
+
+
+def test_break_behind_code_is_not_part_of_it() -> None:
+    assert "<code>--a_b</code><br>" in html_of("<tt>--a_b</tt>  \nnext")

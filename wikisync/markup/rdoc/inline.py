@@ -190,7 +190,7 @@ def _assemble(line: _Line, *, is_in_link: bool) -> str:
         writer.write(line, at, link.start)
         label = line.raw[link.label_start : link.label_end]
         html = link_html(link, label, is_in_link=is_in_link, render=_label_html)
-        writer.write_html(html)
+        writer.write_html(html, line.marks[link.start])
         at = link.end
     writer.write(line, at, len(line.text))
     return writer.close()
@@ -225,8 +225,9 @@ class _Writer:
             else:
                 self._pieces.append(self._typography.html_of(text))
 
-    def write_html(self, html: str) -> None:
-        """A link; the marks around it stay open."""
+    def write_html(self, html: str, marks: int) -> None:
+        """A link or a break, inside of the marks of its first character."""
+        self._turn_to(marks)
         self._pieces.append(html)
 
     def close(self) -> str:
@@ -237,7 +238,7 @@ class _Writer:
     def _turn_to(self, marks: int) -> None:
         while any(not marks & mark for mark in self._open):
             self._pieces.append(f"</{TAG_NAMES[self._open.pop()]}>")
-        for mark in (STRONG, EM, CODE):
+        for mark in (STRONG, CODE, EM):
             if marks & mark and mark not in self._open:
                 self._open.append(mark)
                 self._pieces.append(f"<{TAG_NAMES[mark]}>")

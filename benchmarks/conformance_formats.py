@@ -1,0 +1,236 @@
+"""How near rdoc, org and asciidoc come to their own engines, printed as a table.
+
+    python benchmarks/conformance_formats.py CORPUS
+
+CORPUS is a folder of documents with reference HTML: ``rdoc/cases.json``,
+``rdoc/files`` with ``files_html.json``, ``org/spec``, ``org``, ``asciidoc`` (each
+``in/`` and ``ref/``), and ``compare.py``, which scores text and structure.  A document
+is good at text >= .98 and structure >= .95; the list of constructs is our own.
+Where we differ on purpose the rule is named; ``docs/markup.md`` gives the reasons.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from tests.markup.asciidoc.constructs import flat, read_constructs  # noqa: E402
+from wikisync.errors import RenderError  # noqa: E402
+from wikisync.markup.asciidoc.document import (  # noqa: E402
+    SERVICE_ATTRIBUTES,
+    mark_ids_of,
+)
+from wikisync.markup.asciidoc.engines import (  # noqa: E402
+    KINDS,
+    choose_engine,
+    is_installed,
+)
+from wikisync.markup.context import PageContext, include_nothing  # noqa: E402
+from wikisync.markup.org import to_html as org_html  # noqa: E402
+from wikisync.markup.rdoc import to_html as rdoc_html  # noqa: E402
+from wikisync.model import Slug  # noqa: E402
+
+PAGE = PageContext(Slug("home"))
+GOOD_TEXT, GOOD_STRUCTURE = 0.98, 0.95
+SPEC_TEXT, SPEC_STRUCTURE = 0.99, 0.95
+
+RDOC_RULES = ("links to files", "badges as pictures")
+"""What the service's pages need otherwise, taken out of both sides."""
+ORG_DECISIONS = (
+    (
+        "HTML in an export block",
+        re.compile(r"^\s*#\+begin_export html", re.IGNORECASE | re.MULTILINE),
+    ),
+    ("verse", re.compile(r"^\s*#\+begin_verse", re.IGNORECASE | re.MULTILINE)),
+    (
+        "blocks without a known name",
+        re.compile(
+            r"^\s*#\+begin_(?!src|example|quote|verse|center|export|comment|html)",
+            re.IGNORECASE | re.MULTILINE,
+        ),
+    ),
+    ("rows of column widths", re.compile(r"^\s*\|\s*<[lrc]?\d*>", re.MULTILINE)),
+    ("captions", re.compile(r"^\s*#\+caption", re.IGNORECASE | re.MULTILINE)),
+    ("brackets in a label", re.compile(r"\[\[[^\]]+\]\[\[")),
+    ("[[*Heading]]", re.compile(r"\[\[\*")),
+    ("inline TeX", re.compile(r"\$[^\s$][^$\n]*\$")),
+)
+
+
+def main() -> int:
+    if len(sys.argv) != 2:
+        print(__doc__.split("\n\n")[1].strip(), file=sys.stderr)
+        return 2
+    corpus = Path(sys.argv[1])
+    compare = load(corpus / "compare.py")
+    print(f"{'what':<44}{'right':>7}{'of':>6}{'share':>8}  goal")
+    rdoc(corpus / "rdoc")
+    org(compare, corpus / "org")
+    asciidoc(compare, corpus / "asciidoc")
+    return 0
+
+
+def load(path: Path) -> ModuleType:
+    """The scorer, which lies with the documents."""
+    spec = importlib.util.spec_from_file_location("compare", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def row(what: str, right: int, count: int, goal: str = "") -> None:
+    print(f"{what:<44}{right:>7}{count:>6}{right / max(count, 1):>8.1%}  {goal}")
+
+
+# -- rdoc -------------------------------------------------------------------------
+
+
+def rdoc(folder: Path) -> None:
+    cases = json.loads((folder / "cases.json").read_text("utf-8"))
+    unlike = [
+        case["name"]
+        for case in cases
+        if rdoc_form(rdoc_html(case["source"], PAGE)) != rdoc_form(case["html"])
+    ]
+    row("rdoc, cases", len(cases) - len(unlike), len(cases), "all but the listed")
+    print("    on purpose:", "; ".join(unlike))
+    files = json.loads((folder / "files_html.json").read_text("utf-8"))
+    equal, by_rule, unlike = 0, 0, []
+    for name, reference in files.items():
+        source = (folder / "files" / name).read_text("utf-8")
+        ours, theirs = rdoc_form(rdoc_html(source, PAGE)), rdoc_form(reference)
+        if ours == theirs:
+            equal += 1
+        elif ruled(ours) == ruled(theirs):
+            by_rule += 1
+        else:
+            unlike.append(name)
+    row("rdoc, documents to the letter", equal, len(files))
+    row(
+        f"rdoc, documents but for {len(RDOC_RULES)} rules",
+        equal + by_rule,
+        len(files),
+        "98 %",
+    )
+    print("    by rule:", "; ".join(RDOC_RULES), "- others:", "; ".join(unlike))
+
+
+def rdoc_form(html: str) -> str:
+    """HTML without ids, classes, links from headings and ways to write a sign."""
+    html = re.sub(r' (?:id|class|style|type)="[^"]*"', "", html)
+    html = re.sub(r'(<h\d>)<a href="#[^>]*>(.*?)</a>(</h\d>)', r"\1\2\3", html)
+    html = re.sub(r"</?span>", "", html).replace(" />", ">")
+    for name, sign in (("&quot;", '"'), ("&#39;", "'"), ("&gt;", ">")):
+        html = html.replace(name, sign)
+    html = re.sub(r"[ \t]+\n", "\n", html)
+    blocks = "p|ul|ol|li|dl|dt|dd|pre|h\\d|blockquote|hr"
+    return re.sub(rf"\s*(</?(?:{blocks})[^>]*>)\s*", r"\1", html).strip()
+
+
+def ruled(html: str) -> str:
+    """HTML without what the rules are about."""
+    html = re.sub(r'href="[^"]*"', "", html)
+    html = re.sub(r"(?:&lt;|<)img src=.*?(?:/?>)(?=</a>|\s|$)", "", html)
+    html = re.sub(r"</?a[^>]*>", "", html)
+    return re.sub(r"\s+", " ", html)
+
+
+# -- org --------------------------------------------------------------------------
+
+
+def documents(folder: Path, suffix: str) -> Iterator[tuple[str, str, str]]:
+    """Name, source and reference HTML of each."""
+    for path in sorted((folder / "in").glob(f"*{suffix}")):
+        reference = (folder / "ref" / f"{path.stem}.html").read_text("utf-8")
+        yield path.stem, path.read_text("utf-8"), reference
+
+
+def org(compare: ModuleType, folder: Path) -> None:
+    spec = [
+        (name, compare.score(reference, org_html(source, PAGE)))
+        for name, source, reference in documents(folder / "spec", ".org")
+    ]
+    unlike = [
+        name
+        for name, score in spec
+        if score["text"] < SPEC_TEXT or score["structure"] < SPEC_STRUCTURE
+    ]
+    row("org, cases", len(spec) - len(unlike), len(spec), "all but the listed")
+    print("    on purpose:", "; ".join(unlike))
+    good, decided, headings, count = 0, 0, 0, 0
+    lines = []
+    for name, source, reference in documents(folder, ".org"):
+        score = compare.score(reference, org_html(source, PAGE))
+        count += 1
+        headings += score["headings_equal"]
+        if score["text"] >= GOOD_TEXT and score["structure"] >= GOOD_STRUCTURE:
+            good += 1
+            continue
+        reasons = [rule for rule, pattern in ORG_DECISIONS if pattern.search(source)]
+        decided += bool(reasons)
+        lines.append(
+            f"    {score['text']:.3f} {score['structure']:.3f} {name}:"
+            f" {', '.join(reasons) or 'no decision of ours'}"
+        )
+    row("org, documents good as the service shows them", good, count, "92 %")
+    row("org, those or with a decision of ours in them", good + decided, count)
+    row("org, headings equal", headings, count, "98 %")
+    print("\n".join(lines))
+
+
+# -- asciidoc ---------------------------------------------------------------------
+
+
+def asciidoc(compare: ModuleType, folder: Path) -> None:
+    constructs = read_constructs()
+    for name in KINDS:
+        if not is_installed(name):
+            print(f"asciidoc, {name}: not installed ({KINDS[name].hint})")
+            continue
+        engine = choose_engine(name)
+
+        def render(source: str, engine: object = engine) -> str:
+            return mark_ids_of(
+                engine.render(source, SERVICE_ATTRIBUTES, include_nothing)  # type: ignore[attr-defined]
+            )
+
+        try:
+            right = sum(
+                flat(render(known.source)) == flat(known.html) for known in constructs
+            )
+            row(f"asciidoc, {name}, constructs", right, len(constructs), "117 of 118")
+            good, count = good_documents(compare, folder, render)
+            row(f"asciidoc, {name}, documents good", good, count, "100 %")
+        except RenderError as error:
+            print(f"asciidoc, {name}: {error.message}")
+        finally:
+            engine.close()
+
+
+def good_documents(
+    compare: ModuleType, folder: Path, render: Callable[[str], str]
+) -> tuple[int, int]:
+    """How many documents are good, of how many."""
+    good = count = 0
+    for _, source, reference in documents(folder, ".adoc"):
+        count += 1
+        try:
+            score = compare.score(reference, render(source))
+        except RenderError:
+            continue
+        good += score["text"] >= GOOD_TEXT and score["structure"] >= GOOD_STRUCTURE
+    return good, count
+
+
+if __name__ == "__main__":
+    sys.exit(main())
