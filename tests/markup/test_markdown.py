@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from pathlib import Path
@@ -25,6 +26,7 @@ KNOWN_DIFFERENCES = {
     "a[^1]\n\n[^1]: x\n[^1]: y\n": "two notes of one name: ids must be unique",
 }
 """Source to the reason why our HTML is another one."""
+KNOWN_PARITY: dict[str, str] = json.loads((CASES / "parity.json").read_text("utf-8"))
 EXAMPLE = re.compile(
     r"^`{32} example[^\n]*\n(.*?)^\.\n(.*?)^`{32}$", re.DOTALL | re.MULTILINE
 )
@@ -148,6 +150,25 @@ def test_engine_alone_holds_every_commonmark_example() -> None:
         source for source, html in found if shape(engine.render(source)) != shape(html)
     ]
     assert wrong == []
+
+
+@pytest.mark.parametrize(
+    "name", ["commonmark/spec-0.31.2.txt", "commonmark/gfm-spec-0.29.txt"]
+)
+def test_both_engines_give_the_same_structure(name: str) -> None:
+    differing = {
+        source
+        for source, _ in examples(corpus_path(name))
+        if shape(to_html(source)) != shape(to_html(source, "comrak"))
+    }
+    assert differing <= set(KNOWN_PARITY)
+
+
+@pytest.mark.parametrize("case", SERVICE_CASES, ids=lambda case: case["source"])
+def test_both_engines_agree_on_the_dialect(case: dict[str, str]) -> None:
+    source = case["source"]
+    is_equal = shape(to_html(source)) == shape(to_html(source, "comrak"))
+    assert is_equal is (source not in KNOWN_PARITY)
 
 
 # -- work, not time ---------------------------------------------------------------

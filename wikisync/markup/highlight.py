@@ -59,6 +59,8 @@ ALIASES: Mapping[str, str] = {
 """Names that the service's highlighter knows to names that Pygments knows."""
 
 PLAIN = frozenset({"text"})
+CLASSES: dict[object, str] = {}
+"""Kind of token to its class, filled as kinds are met: there are some hundred."""
 
 
 def highlight(code: str, language: str) -> str | None:
@@ -93,18 +95,21 @@ def highlighted(code: str, name: str) -> str:
     assert lexer is not None
     out: list[str] = []
     last_class, run = "", ""
-    for kind, value in lexer.get_tokens(code):
-        css_class = class_of(kind)
+    # the step that get_tokens adds is about line ends, which are in order here
+    for _, kind, value in lexer.get_tokens_unprocessed(code):
+        css_class = CLASSES.get(kind)
+        if css_class is None:
+            css_class = CLASSES[kind] = class_of(kind)
         if css_class == last_class:
             run += value
             continue
-        out.append(span(last_class, run))
+        if run:
+            out.append(span(last_class, run))
         last_class, run = css_class, value
     out.append(span(last_class, run))
     return "".join(out)
 
 
-@functools.lru_cache(maxsize=512)
 def class_of(kind: object) -> str:
     """Short class of a kind of token, its nearest ancestor's where it has none."""
     while kind is not None:

@@ -38,8 +38,8 @@ REFERENCE = re.compile(
     """,
     re.VERBOSE,
 )
-HINT = re.compile(r"[#!$%~@]|&amp;\d|\[\w+:|[0-9a-f]{8}")
-"""A text without this holds no reference."""
+MARK = re.compile(r"[#!$%~@\[]")
+HEXADECIMAL = re.compile(r"[0-9a-f]{8}")
 NOT_USERS = frozenset({"all", "media", "import", "param", "return", "returns", "see"})
 
 KINDS: Mapping[str, str] = {
@@ -81,6 +81,15 @@ def parse_written(text: str) -> Reference:
     """The reference that ``written`` gave."""
     kind, path, name = text.split(":", 2)
     return Reference(kind, path, name)
+
+
+def may_hold_reference(text: str) -> bool:
+    """A quick look: False only where a text holds none; most texts do not."""
+    return (
+        MARK.search(text) is not None
+        or "&amp;" in text
+        or (len(text) >= 8 and HEXADECIMAL.search(text) is not None)
+    )
 
 
 def reference_of(match: re.Match[str]) -> Reference | None:

@@ -21,7 +21,9 @@ def filter_direction(draft: Draft) -> None:
     The service marks every page; where all letters run one way that says nothing.
     """
     document = draft.document
-    if not any(RIGHT_TO_LEFT.search(text) for text in document.html[::2]):
+    if not any(
+        not text.isascii() and RIGHT_TO_LEFT.search(text) for text in document.html[::2]
+    ):
         return
     for name in BLOCKS:
         for place in document.starts.get(name, ()):

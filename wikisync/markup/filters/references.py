@@ -6,7 +6,11 @@ from html import unescape
 
 from wikisync.markup.draft import Draft
 from wikisync.markup.record import LinkRef
-from wikisync.markup.references import HINT, REFERENCE, reference_of
+from wikisync.markup.references import (
+    REFERENCE,
+    may_hold_reference,
+    reference_of,
+)
 
 NOT_IN = frozenset({"pre", "code", "tt", "a", "math"})
 
@@ -16,7 +20,7 @@ def filter_references(draft: Draft) -> None:
     document = draft.document
     for place in document.texts_outside(NOT_IN):
         text = document.html[place]
-        if HINT.search(text) is None:
+        if not may_hold_reference(text):
             continue
         pieces: list[str | LinkRef] = []
         start = 0

@@ -11,6 +11,7 @@ from markdown_it.rules_inline import StateInline
 WIKILINK = re.compile(
     r"\[\[((?:[^\[\]|\\]|\\.)*+)(?:\|((?:[^\[\]|\\]|\\.)*+))?\]\]", re.DOTALL
 )
+ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
 def wikilink_rule(md: MarkdownIt) -> None:
@@ -34,10 +35,18 @@ def wikilink(state: StateInline, silent: bool) -> bool:
         target = text if match[2] is None else unescapeAll(match[2]).strip()
         token = state.push("link_open", "a", 1)
         token.attrs = {"href": state.md.normalizeLink(target), "data-wikilink": "true"}
-        state.push("text", "", 0).content = text
+        push_text(state, match[1].strip())
         state.push("link_close", "a", -1)
     state.pos = match.end()
     return True
+
+
+def push_text(state: StateInline, raw: str) -> None:
+    """Add a link's text, its escaped characters marked as everywhere."""
+    for number, piece in enumerate(ESCAPED.split(raw)):
+        if piece:
+            content = piece if number % 2 else unescapeAll(piece)
+            state.push("escaped" if number % 2 else "text", "", 0).content = content
 
 
 def is_in_brackets(source: str, place: int) -> bool:
