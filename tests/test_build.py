@@ -129,9 +129,12 @@ def test_file_of_another_content_is_refused(
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
     """The wheel of this checkout, built without isolation and without network."""
     output = tmp_path_factory.mktemp("dist")
-    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation"]
+    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel"]
     subprocess.run(
-        [*command, "--outdir", str(output), str(ROOT)], check=True, capture_output=True
+        [*command, "--directory", str(output)],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
     )
     (path,) = output.glob("*.whl")
     return zipfile.ZipFile(path)

@@ -72,7 +72,7 @@ async def test_axe_finds_nothing_in_the_open_menu(
 ) -> None:
     async with visiting(chromium, file_base, viewport=MOBILE) as visit:
         await visit.go(HANDBOOK + "index.html")
-        await visit.page.locator("label[for=menu]").click()
+        await visit.page.locator("label[for=siteNav]").click()
         assert await visit.axe() == []
 
 

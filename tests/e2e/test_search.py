@@ -133,7 +133,9 @@ async def test_search_in_one_wiki_finds_nothing_of_others(
 ) -> None:
     async with visiting(chromium, file_base) as visit:
         await visit.go(f"{SEARCH}?q=wiki")
-        await visit.page.locator("#siteHits small", has_text="Handbook").first.wait_for()
+        await visit.page.locator(
+            "#siteHits small", has_text="Handbook"
+        ).first.wait_for()
         await visit.page.select_option("select[name=wiki]", label="Docs")
         await visit.page.locator("#siteHits small", has_text="Handbook").first.wait_for(
             state="detached"

@@ -33,10 +33,10 @@ async def test_tree_leads_to_the_page_it_names(chromium: Browser, base: str) -> 
     async with visiting(chromium, base) as visit:
         await visit.go(GROUP + "decisions.html")
         tree = visit.page.get_by_role("navigation", name="Pages", exact=True)
-        await tree.get_by_role("link", name="0002 relative links").click()
+        await tree.get_by_role("link", name="0002: relative links only").click()
         assert visit.place() == GROUP + "decisions/0002-relative-links.html"
         current = tree.locator("[aria-current=page]")
-        assert await current.inner_text() == "0002 relative links"
+        assert await current.inner_text() == "0002: relative links only"
 
 
 async def test_tree_opens_and_closes_without_script(
@@ -118,7 +118,7 @@ async def test_mobile_menu_works_without_script(chromium: Browser, base: str) ->
         await visit.go(HANDBOOK + "index.html")
         link = visit.page.locator(".site-nav").get_by_role("link", name="Commands")
         assert not await link.is_visible()
-        await visit.page.locator("label[for=menu]").click()
+        await visit.page.locator("label[for=siteNav]").click()
         await link.click()
         assert visit.place() == HANDBOOK + "reference/commands.html"
 
@@ -130,7 +130,7 @@ async def test_contents_fold_above_the_text_on_a_phone(
         await visit.go(HANDBOOK + "formats/markdown.html")
         link = visit.page.locator(".contents").get_by_role("link", name="Math")
         assert not await link.is_visible()
-        await visit.page.locator("label[for=toc]").click()
+        await visit.page.locator("label[for=siteToc]").click()
         assert await link.is_visible()
 
 
