@@ -73,6 +73,19 @@ EXTENSIONS: Mapping[Format, tuple[str, ...]] = {
 }
 """Every extension that makes a file of a wiki repository a page."""
 
+_SIMPLE: Mapping[str, Format] = {
+    extension: known
+    for known, extensions in EXTENSIONS.items()
+    for extension in extensions
+    if extension.count(".") == 1
+}
+_COMPOUND: Mapping[str, Format] = {
+    extension: known
+    for known, extensions in EXTENSIONS.items()
+    for extension in extensions
+    if extension.count(".") == 2
+}
+
 WRITABLE_FORMATS = frozenset(
     {Format.MARKDOWN, Format.RDOC, Format.ASCIIDOC, Format.ORG}
 )
@@ -88,16 +101,16 @@ def split_extension(name: str) -> tuple[str, Format] | None:
         None where the name is not a page's: no known extension, or nothing
         in front of it.
     """
-    lowered = name.lower()
-    best: tuple[str, Format] | None = None
-    for known, extensions in EXTENSIONS.items():
-        for extension in extensions:
-            stem = name[: -len(extension)]
-            if not lowered.endswith(extension) or not stem or stem.endswith("/"):
-                continue
-            if best is None or len(stem) < len(best[0]):
-                best = (stem, known)
-    return best
+    # two look-ups: a wiki of ten thousand files asks for each of them
+    last = name.rfind(".")
+    known = _SIMPLE.get(name[last:].lower()) if last >= 0 else None
+    if known is None:
+        return None
+    first = name.rfind(".", 0, last)
+    longer = _COMPOUND.get(name[first:].lower()) if first > 0 else None
+    if longer is not None and name[first - 1] != "/":
+        return name[:first], longer
+    return (name[:last], known) if last > 0 and name[last - 1] != "/" else None
 
 
 def digest_of(content: bytes | str) -> Digest:

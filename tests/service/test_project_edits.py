@@ -399,8 +399,8 @@ async def test_picture_is_kept_served_and_removed(api: Api) -> None:
             b"<script>",
             (
                 "file format is not supported. Please try one of the following"
-                " supported formats: image/png, image/jpeg, image/gif, image/bmp, image/tiff,"
-                " image/vnd.microsoft.icon"
+                " supported formats: image/png, image/jpeg, image/gif, image/bmp,"
+                " image/tiff, image/vnd.microsoft.icon"
             ),
         ),
     ],

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from hypothesis import given
 from hypothesis import strategies as st
 
-from wikisync.model import EXTENSIONS, Format, split_extension
-from wikisync.service.tree import RepositoryFile, WikiTree, quick_split
+from wikisync.model import EXTENSIONS, Format
+from wikisync.service.tree import RepositoryFile, WikiTree
 
 ALL_EXTENSIONS = sorted(
     {extension for extensions in EXTENSIONS.values() for extension in extensions}
@@ -87,8 +86,3 @@ def test_directory_is_searched_in_any_case() -> None:
     tree = tree_of("Old/a.md", "old/B/c.png", "older/x.md")
 
     assert [file.path for file in tree.below("OLD")] == ["Old/a.md", "old/B/c.png"]
-
-
-@given(NAMES)
-def test_quick_split_gives_what_the_model_gives(name: str) -> None:
-    assert quick_split(name) == split_extension(name)

@@ -15,6 +15,7 @@ from wikisync.service.answers import invalid
 from wikisync.service.editing import Change
 from wikisync.service.pages import PageCache
 from wikisync.service.records import Records
+from wikisync.service.render_worker import RenderWorker
 from wikisync.service.repository import (
     DEFAULT_BRANCH,
     Author,
@@ -36,6 +37,7 @@ class Service:
         self.url = "http://127.0.0.1"
         """Where it answers, without a trailing slash; known once it listens."""
         self.pages = PageCache(self.settings.limits.page_cache_bytes_max)
+        self.renderer = RenderWorker(self.settings.limits.render_deadline_s)
         self._wikis: dict[tuple[OwnerKind, int], WikiStorage] = {}
         self._codes: dict[int, WikiStorage] = {}
         self._imports: asyncio.Queue[int] = asyncio.Queue()

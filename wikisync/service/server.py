@@ -6,6 +6,7 @@ process keeps a second one out.
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import fcntl
 import shutil
@@ -118,6 +119,7 @@ async def running_service(
             finally:
                 await runner.cleanup()
         finally:
+            await asyncio.to_thread(service.renderer.close)
             await service.records.close()
 
 

@@ -47,6 +47,8 @@ class Limits:
     gzip_loopback_bytes_max: int = 1 * MIB
     """Larger bodies are not compressed for this machine itself, where it costs
     three times what it saves."""
+    render_deadline_s: float = 10.0
+    """How long the HTML of one page may take; then its source is shown."""
     page_cache_bytes_max: int = 96 * MIB
     """Encoded pages kept in memory between lists, for all wikis together."""
 

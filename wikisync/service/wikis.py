@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from functools import partial
 
+import msgspec
 from aiohttp import web
 
-from wikisync.model import WRITABLE_FORMATS, Format, OwnerKind, WikiOwner
+from wikisync.model import WRITABLE_FORMATS, Format, OwnerKind
 from wikisync.service.access import Operation
 from wikisync.service.answers import (
     bytes_answer,
@@ -35,6 +35,7 @@ from wikisync.service.pages import (
 )
 from wikisync.service.project_tables import note_write
 from wikisync.service.redirects import REDIRECTS_PATH
+from wikisync.service.render_worker import RenderJob
 from wikisync.service.rows import Project
 from wikisync.service.tree import PageFile, WikiTree
 
@@ -81,14 +82,16 @@ async def show_page(call: Call, kind: OwnerKind) -> web.Response:
     page = find_page(tree, call.segments["slug"])
     shown = await _shown(call, wiki, page)
     if render_html:
-        from wikisync.service.rendering import render_page
-
-        render = partial(
-            render_page,
-            owner=WikiOwner(kind, owner.full_path),
-            service_url=call.service.url,
+        job = RenderJob(
+            shown,
+            str(wiki.repository.path),
+            tree.commit or "",
+            kind,
+            owner.full_path,
+            call.service.url,
         )
-        shown = await asyncio.to_thread(render, shown, tree, wiki.repository)
+        content = await asyncio.to_thread(call.service.renderer.render, job)
+        shown = msgspec.structs.replace(shown, content=content)
     return json_answer(shown)
 
 

@@ -1,0 +1,48 @@
+"""The words of the house: what a file's name says of it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wikisync.model import EXTENSIONS, Format, split_extension
+
+PARTS = st.sampled_from(
+    ["a", ".", "/", "-", "İ", "K", *(e for every in EXTENSIONS.values() for e in every)]
+)
+
+
+def longest_extension(name: str) -> tuple[str, Format] | None:
+    """The rule itself, tried with every extension there is."""
+    fitting = [
+        (name[: -len(extension)], known)
+        for known, extensions in EXTENSIONS.items()
+        for extension in extensions
+        if name.lower().endswith(extension) and name[: -len(extension)]
+    ]
+    named = [found for found in fitting if not found[0].endswith("/")]
+    return min(named, key=lambda found: len(found[0]), default=None)
+
+
+@given(st.lists(PARTS, max_size=6).map("".join), st.booleans())
+def test_longest_extension_wins(name: str, is_upper: bool) -> None:
+    name = name.upper() if is_upper else name
+
+    assert split_extension(name) == longest_extension(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "split"),
+    [
+        ("a.md", ("a", Format.MARKDOWN)),
+        ("dir/a.RST.txt", ("dir/a", Format.REST)),
+        ("dir/.rst.txt", ("dir/.rst", Format.PLAINTEXT)),
+        ("dir/.md", None),
+        (".md", None),
+        ("md", None),
+        ("a.png", None),
+    ],
+)
+def test_name_is_split(name: str, split: tuple[str, Format] | None) -> None:
+    assert split_extension(name) == split
