@@ -54,6 +54,7 @@ toc_levels = [2, 3]
 show_source = true
 
 [markup]
+markdown_engine = "comrak"
 math = "source"
 highlight = false
 emoji = false
@@ -90,7 +91,7 @@ def test_every_key_is_read() -> None:
             templates="theme",
             options={"accent": "#0a6", "toc_levels": (2, 3), "show_source": True},
         ),
-        markup=MarkupSection("source", highlight=False, emoji=False),
+        markup=MarkupSection("comrak", "source", highlight=False, emoji=False),
         preview=PreviewSection("0.0.0.0", 0),
     )
 

@@ -93,12 +93,15 @@ class SiteSection:
 
 
 MathOutput = Literal["mathml", "source"]
+MarkdownEngine = Literal["auto", "markdown-it", "comrak"]
 
 
 @dataclass(frozen=True, slots=True)
 class MarkupSection:
     """How pages are rendered."""
 
+    markdown_engine: MarkdownEngine = "auto"
+    """``auto`` is comrak where it is installed."""
     math: MathOutput = "mathml"
     highlight: bool = True
     """Whether code is coloured."""
@@ -254,7 +257,11 @@ def _site(table: _Table) -> SiteSection:
 def _markup(table: _Table) -> MarkupSection:
     default = MarkupSection()
     math = table.choice("math", default.math, ("mathml", "source"))
+    engine = table.choice(
+        "markdown_engine", default.markdown_engine, ("auto", "markdown-it", "comrak")
+    )
     section = MarkupSection(
+        markdown_engine=cast("MarkdownEngine", engine),
         math=cast("MathOutput", math),
         highlight=table.flag("highlight", is_on=default.highlight),
         emoji=table.flag("emoji", is_on=default.emoji),
@@ -562,6 +569,7 @@ _SITE_NOTES = {
     "templates": "folder of your own templates",
 }
 _MARKUP_NOTES = {
+    "markdown_engine": '"markdown-it", "comrak" (extra fast), or "auto"',
     "math": 'formulas as "mathml" or as "source"',
     "highlight": "whether code is coloured",
     "emoji": "whether :tada: becomes a character",
