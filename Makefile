@@ -33,8 +33,9 @@ bench: .venv/dev ## Print the tables behind the README's figures
 prove-plan: .venv/dev ## Prove the planner: every world of two pages, 100,000 schedules
 	@$(BIN)/python -m tests.sync.prove_plan
 
-conformance: .venv/dev ## Hold both markdown engines to every corpus
+conformance: .venv/dev ## Hold every format to its corpus
 	@$(BIN)/python tools/conformance.py
+	@$(BIN)/python tools/conformance_formats.py
 
 parity: .venv/dev ## Say where the engines differ (PAGES=folder: on its pages too)
 	@$(BIN)/python tools/parity.py $(PAGES)

@@ -205,4 +205,4 @@ def test_emphasis_of_part_of_a_code_stands_inside_of_it() -> None:
 
 
 def test_break_behind_code_is_not_part_of_it() -> None:
-    assert "<code>--a_b</code><br>" in html_of("<tt>--a_b</tt>  \nnext")
+    assert "<code>--a_b</code><br>" in html_of("<tt>--a_b</tt><br>\nnext")
