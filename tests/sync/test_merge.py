@@ -171,6 +171,14 @@ def test_text_with_a_marker_line_clashes_as_a_whole(side: int) -> None:
     assert merge("a\nb\nc\n", *sides).pieces == (Clash("a\nb\nc\n", *sides),)
 
 
+def test_text_with_a_marker_line_is_never_put_into_a_bundle() -> None:
+    """A bundle in a bundle could not be read back."""
+    local = f"X\nb\n{MARKER} conflict 1 of 1: here %%%%\n"
+    assert merge("a\nb\n", local, "Y\nb\n").pieces == (
+        Clash("a\nb\n", local, "Y\nb\n"),
+    )
+
+
 def test_merge_never_makes_a_marker_line_of_two_halves() -> None:
     assert merge("x y\n", "%%%% y\n", "x wikisync\n").text is None
     assert merge("x y\n", "%%% y\n", "x wikisync\n").text == "%%% wikisync\n"

@@ -193,9 +193,6 @@ class _TwoWay:
             hold = Hold(record.slug, HoldReason.CASE_TWIN)
             yield hold if twin else DeleteRemote(name, theirs.digest, theirs.format)
             return
-        if name in self._local.pages:
-            yield Hold(record.slug, HoldReason.NAME_TAKEN, name)
-            return
         if name != record.slug:
             yield DropRecord(record.slug)
         notice = (
@@ -236,9 +233,6 @@ class _TwoWay:
         elif name == here != record.slug:
             yield Rebind(record.slug, name)
         elif name != here:
-            if name in self._local.pages:
-                yield Hold(record.slug, HoldReason.NAME_TAKEN, name)
-                return
             yield MoveLocal(here, name, record.slug, mine.digest)
         action = self._text(record, name, mine, theirs)
         if action is not None:
@@ -321,7 +315,10 @@ class _TwoWay:
         )
 
     def _are_free_here(self, moves: Mapping[Slug, Slug]) -> bool:
-        """Whether each page finds its new name unused here, or used by its file."""
+        """Whether each page finds its new name unused here, or used by its file.
+
+        So no file is in the way of what follows a rename on the wiki.
+        """
         return all(
             new not in self._local.pages or self._files.get(self._names.was(old)) == new
             for old, new in moves.items()
@@ -355,10 +352,7 @@ class _TwoWay:
         if mine is not None:
             return self._create_remote(mine)
         assert theirs is not None
-        name = self._names.now(slug)
-        if name in self._local.pages:
-            return Hold(slug, HoldReason.NAME_TAKEN, name)
-        return CreateLocal(name, theirs.format, theirs.digest)
+        return CreateLocal(self._names.now(slug), theirs.format, theirs.digest)
 
     def _create_remote(
         self, mine: PageState, notice: Notice | None = None
