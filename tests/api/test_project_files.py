@@ -94,6 +94,16 @@ async def test_bytes_need_a_name(projects: Projects, wire: Wire) -> None:
         await projects.upload_file(7, b"text")
 
 
+@pytest.mark.parametrize("name", ["a\nb.png", "a\x1b[2J.png"])
+async def test_name_that_cannot_be_printed_is_refused(
+    name: str, projects: Projects, wire: Wire
+) -> None:
+    with pytest.raises(UsageError, match="without a printable name"):
+        await projects.upload_file(7, b"text", name)
+
+    assert wire.requests == []
+
+
 async def test_file_that_is_not_there_is_named(
     projects: Projects, wire: Wire, tmp_path: Path
 ) -> None:
