@@ -113,7 +113,7 @@ async def serve(folder: Path, projects: int) -> None:
         print(json.dumps({"url": running.url, "tokens": tokens}), flush=True)
         await asyncio.to_thread(sys.stdin.read)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"\nmemory of the service at most: {peak:.0f} MB", flush=True)
+    print(f"memory of the service at most: {peak:.0f} MB", flush=True)
 
 
 def pages(folder: Path) -> dict[str, Path]:

@@ -107,7 +107,8 @@ CREATE INDEX project_creator ON project (creator_id) WHERE import_type IS NOT NU
 CREATE INDEX project_archived ON project (created_at, id, visibility,
     namespace_id, is_going, is_hidden) WHERE is_archived = 1;
 CREATE INDEX project_visibility ON project (visibility, created_at, id,
-    namespace_id, is_going, is_hidden, is_archived);
+    namespace_id, is_going, is_hidden, is_archived, updated_at, last_activity_at,
+    search);
 CREATE INDEX project_fork ON project (forked_from) WHERE forked_from IS NOT NULL;
 CREATE INDEX project_marked ON project (marked_on) WHERE marked_on IS NOT NULL;
 CREATE INDEX project_importing ON project (id)
