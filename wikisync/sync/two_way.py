@@ -16,6 +16,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from wikisync.model import Format, PageState, Slug, Snapshot, digest_of
 from wikisync.sync.capabilities import Capabilities
@@ -91,7 +92,6 @@ class _TwoWay:
         self._local = local
         self._remote = remote
         self._service = service
-        self._names = _RemoteNames(remote, service)
         self._records = self._matched()
         self._clashing = {
             slug: sides
@@ -100,6 +100,10 @@ class _TwoWay:
         }
         self._files = {r.remote: r.local for r in self._records.values() if r.remote}
         self._moves: dict[Slug, MoveRemote | Hold | Skip | None] = {}
+
+    @cached_property
+    def _names(self) -> _RemoteNames:
+        return _RemoteNames(self._remote, self._service)
 
     def _matched(self) -> dict[Slug, _Record]:
         mine = {slug: page.local_state for slug, page in self._base.items()}
@@ -131,7 +135,9 @@ class _TwoWay:
         clear.sort(key=lambda record: (record.slug.count("/"), record.slug))
         self._plan_moves(clear)
         for record in clear:
-            yield from self._record(record)
+            # where nothing is renamed on the wiki, most pages are done already
+            if self._moves or not self._is_untouched(record):
+                yield from self._record(record)
         for slug in self._clashing:
             yield self._clash(slug)
         for slug in sorted(self._unrecorded()):
@@ -152,6 +158,19 @@ class _TwoWay:
         local, remote = self._local, self._remote
         seen = {*local.pages, *remote.pages, *local.unreadable, *remote.unreadable}
         return seen - owned
+
+    def _is_untouched(self, record: _Record) -> bool:
+        agreed, slug = record.agreed, record.slug
+        if not record.local == record.remote == slug:
+            return False
+        mine, theirs = self._local.pages[slug], self._remote.pages[slug]
+        unreadable = slug in self._local.unreadable or slug in self._remote.unreadable
+        return (
+            not unreadable
+            and mine.digest == agreed.local
+            and theirs.digest == agreed.remote
+            and mine.format is theirs.format is agreed.format
+        )
 
     # -- records -----------------------------------------------------------------
 
