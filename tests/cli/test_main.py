@@ -1,46 +1,47 @@
-"""The frame around every command: what no command translated, and the locale."""
+"""The command table: names, mistakes, and what the shell is told."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-from subprocess import PIPE
-from typing import IO
-
 import pytest
 
-LATIN_1 = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+from wikisync import __version__
+from wikisync.cli.main import COMMANDS, main
 
 
-def run(
-    *words: str, env: dict[str, str] | None = None, stdout: IO[str] | int = PIPE
-) -> subprocess.CompletedProcess[str]:
-    """``python -m wikisync`` as a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-m", "wikisync", *words],
-        stdout=stdout,
-        stderr=PIPE,
-        encoding="utf-8",
-        check=False,
-        env=env,
-    )
+def test_help_lists_every_command_with_its_line(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    assert all(name in shown and line in shown for name, line in COMMANDS.items())
 
 
-def test_pages_of_every_script_under_a_locale_without_them(tmp_path: Path) -> None:
-    """Python gives such files no names under Latin-1 or ASCII."""
-    page = tmp_path / "日本語.md"
-    page.write_text("# 検索\n", encoding="utf-8")
-    ran = run("render", str(page), env={**os.environ, **LATIN_1})
-    assert ran.returncode == 0, ran.stderr
-    assert "検索" in ran.stdout
+def test_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert __version__ in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("words", [("--help",), ("--version",), ("render", "-h")])
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_full_disk_behind_stdout_is_told(words: tuple[str, ...]) -> None:
-    with Path("/dev/full").open("w") as full:
-        ran = run(*words, stdout=full)
-    assert ran.returncode == 1
-    assert ran.stderr == "error: No space left on device\n"
+def test_misspelt_command_is_told_with_the_nearest(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["exprot"]) == 2
+    said = capsys.readouterr().err
+    assert "error: no such command: exprot (did you mean export?)" in said
+    assert "hint: see wikisync --help" in said
+
+
+def test_mistake_in_an_option_points_to_the_commands_help(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["demo", "--outptu", "site"]) == 2
+    said = capsys.readouterr().err
+    assert "--outptu" in said
+    assert "hint: see wikisync demo --help" in said
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_every_command_of_the_table_has_help(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([name, "--help"]) == 0
+    assert f"wikisync {name}" in capsys.readouterr().out

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import os
 import sys
@@ -15,7 +16,7 @@ import click
 
 from wikisync import __version__
 from wikisync.cli.console import Console
-from wikisync.errors import ExitCode, WikisyncError
+from wikisync.errors import ExitCode, UsageError, WikisyncError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,6 +49,16 @@ class LazyGroup(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command named first; a misspelt one is told with the nearest."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            near = difflib.get_close_matches(args[0], COMMANDS, n=1)
+            meant = f" (did you mean {near[0]}?)" if near else ""
+            raise click.UsageError(f"no such command: {args[0]}{meant}", ctx)
+        return super().resolve_command(ctx, args)
+
     def format_commands(
         self,
         ctx: click.Context,  # noqa: ARG002
@@ -58,7 +69,11 @@ class LazyGroup(click.Group):
             formatter.write_dl(sorted(COMMANDS.items()))
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Example: wikisync export URL --project docs/handbook -o site",
+)
 @click.version_option(__version__, "-V", "--version", prog_name="wikisync")
 @click.option("-q", "--quiet", is_flag=True, help="Only errors and results.")
 @click.option(
@@ -88,7 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         console.error(error)
         return int(error.exit_code)
     except click.ClickException as error:
-        error.show(sys.stderr)
+        console.error(in_our_words(error))
         return int(ExitCode.USAGE)
     except (KeyboardInterrupt, click.Abort):
         console.note("interrupted; run the same command again to go on")
@@ -104,6 +119,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _forget_stdout()
         return int(ExitCode.FAILED)
     return int(result) if isinstance(result, int) else int(ExitCode.DONE)
+
+
+def in_our_words(error: click.ClickException) -> UsageError:
+    """What click says about a command line, as our other errors are said."""
+    message = error.format_message().rstrip(".")
+    command = "wikisync"
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        command = error.ctx.command_path
+    return UsageError(
+        message[:1].lower() + message[1:],
+        hint=f"see {command} --help for what it takes",
+    )
 
 
 def _forget_stdout() -> None:
