@@ -12,6 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+WIKISYNC = str(Path(sys.executable).with_name("wikisync"))
+"""The command beside the Python that runs the benchmark."""
+
 OK = frozenset({0, 3})
 """Done, or done with problems; generated pages may have some on purpose."""
 
@@ -35,9 +38,12 @@ HEADER = f"{'s':>7} {'cpu s':>6} {'MB':>6}"
 def serving(wiki: Path) -> Iterator[tuple[str, str]]:
     """The embedded service with a folder's pages in it: its URL and a token."""
     with tempfile.TemporaryDirectory(prefix="wikisync-bench-") as data:
-        command = [sys.executable, "-m", "wikisync", "serve", "--data", data]
+        command = [WIKISYNC, "serve", "--data", data]
         process = subprocess.Popen(
-            [*command, "--load", str(wiki)], stdout=subprocess.PIPE, text=True
+            [*command, "--load", str(wiki)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
         )
         assert process.stdout is not None
         try:
@@ -62,7 +68,7 @@ def run_command(arguments: Sequence[str], token: str) -> Run:
     environment = {**os.environ, "WIKISYNC_TOKEN": token}
     started = time.perf_counter()
     process = subprocess.Popen(
-        [sys.executable, "-m", "wikisync", "--quiet", *arguments],
+        [WIKISYNC, "--quiet", *arguments],
         env=environment,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

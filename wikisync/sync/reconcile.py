@@ -31,7 +31,6 @@ from wikisync.sync.plan import (
     Skip,
     SkipReason,
 )
-from wikisync.sync.two_way import two_way
 
 
 class Policy(Enum):
@@ -59,6 +58,9 @@ def reconcile(
     what was merged.
     """
     if policy is Policy.TWO_WAY:
+        # loaded when it is asked for: an export only mirrors
+        from wikisync.sync.two_way import two_way
+
         return Plan.from_actions(two_way(base, local, remote, service))
     slugs = {*base, *local.pages, *remote.pages, *local.unreadable, *remote.unreadable}
     actions: list[Action] = []
