@@ -18,6 +18,7 @@ _PARTS = ("markup", "site", "vendor")
 _LIBRARIES = (
     "markdown_it",
     "mdit_py_plugins",
+    "comrak",
     "nh3",
     "pygments",
     "docutils",
