@@ -39,6 +39,17 @@ async def test_project_is_read_by_number_or_path(
     assert (project["wiki_access_level"], project["wiki_enabled"]) == ("enabled", True)
 
 
+async def test_name_with_namespace_names_every_group_from_the_top(
+    service: EmbeddedService, api: Api
+) -> None:
+    await filled(service)
+
+    answer = await api.get(f"{PROJECTS}/docs%2Fteam%2Fgamma")
+
+    names = answer.json["name_with_namespace"].split(" / ")
+    assert [name.lower() for name in names] == ["docs", "team", "gamma"]
+
+
 async def test_project_tells_the_callers_levels(
     service: EmbeddedService, api: Api
 ) -> None:

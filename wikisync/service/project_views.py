@@ -143,7 +143,7 @@ def simple_view(call: Call, caller: Caller, project: Project) -> dict[str, objec
         "id": project.id,
         "description": project.description,
         "name": project.name,
-        "name_with_namespace": f"{project.namespace.name} / {project.name}",
+        "name_with_namespace": f"{project.namespace.full_name} / {project.name}",
         "path": project.path,
         "path_with_namespace": project.full_path,
         "created_at": project.created_at,

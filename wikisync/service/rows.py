@@ -64,6 +64,8 @@ class Namespace:
     parent_id: int | None
     visibility: Visibility = "public"
     user_id: int | None = None
+    full_name: str = ""
+    """Names from the top group down, ``Docs / Guides``; where it was asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +239,7 @@ def project_from_row(fields: sqlite3.Row) -> Project:
             name=row["namespace_name"],
             path=row["namespace_path"],
             full_path=row["namespace_full_path"],
+            full_name=row["namespace_full_name"],
             parent_id=row["namespace_parent_id"],
             visibility=row["namespace_visibility"],
             user_id=row["owner_id"],

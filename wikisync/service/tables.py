@@ -70,6 +70,13 @@ PROJECTS = """
 SELECT p.*, n.kind AS namespace_kind, n.name AS namespace_name,
     n.path AS namespace_path, n.full_path AS namespace_full_path,
     n.parent_id AS namespace_parent_id, n.user_id AS owner_id,
+    (WITH RECURSIVE up (name, parent_id, above) AS (
+        SELECT n.name, n.parent_id, 0
+        UNION ALL
+        SELECT o.name, o.parent_id, up.above + 1
+        FROM namespace o JOIN up ON o.id = up.parent_id)
+     SELECT group_concat(name, ' / ')
+     FROM (SELECT name FROM up ORDER BY above DESC)) AS namespace_full_name,
     n.visibility AS namespace_visibility,
     coalesce(d.level, 0) AS project_level, coalesce(g.level, 0) AS group_level,
     coalesce(h.level, 0) AS shared_level,
