@@ -252,7 +252,7 @@ def _twin(subject: str, path: str) -> Problem:
     return Problem(
         "address-twin",
         subject,
-        f"shares its file name with another page where case or characters differ; "
+        f"shares its file name with another page, or with a file that the site makes; "
         f"published as {path}",
         "rename one of the two",
     )
