@@ -2,7 +2,7 @@
 # Sets up what `make` needs, and says in one line what is missing where it cannot.
 #
 #   tools/setup.sh venv LOCK   .venv with the packages of LOCK (hashes checked) and wikisync
-#   tools/setup.sh chromium    Debian's Chromium, for the browser tests
+#   tools/setup.sh chromium    Debian's Chromium and what drives it, for browser tests
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -55,6 +55,13 @@ find_chromium() {
 
 case "${1:-}" in
 venv) make_venv "$2" ;;
-chromium) find_chromium >/dev/null || install_debian_packages chromium ;;
+chromium)
+    missing=
+    find_chromium >/dev/null || missing="chromium"
+    # what drives it, playwright's Node.js, needs this library, which a small Debian lacks
+    /sbin/ldconfig -p | grep -q 'libatomic\.so\.1 ' || missing="$missing libatomic1"
+    # shellcheck disable=SC2086 - several packages are several words
+    [ -z "$missing" ] || install_debian_packages $missing
+    ;;
 *) fail "usage: tools/setup.sh venv LOCK | chromium" ;;
 esac
