@@ -223,3 +223,5 @@ class Snapshot:
     """Pages whose text came along with the look; often none, never a decision."""
     tag: str = ""
     """The replica's own mark of this state, an ETag for one, or empty."""
+    busy: Mapping[Slug, str] = field(default_factory=dict)
+    """Pages that are open in an editor, each with the lock file that tells so."""

@@ -9,6 +9,7 @@ or the new content, never a mixture.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from wikisync.errors import WikisyncError
@@ -16,6 +17,7 @@ from wikisync.model import (
     Attachment,
     AttachmentPath,
     Digest,
+    Format,
     Page,
     Slug,
     Snapshot,
@@ -95,4 +97,86 @@ class Replica(Protocol):
         self, path: AttachmentPath, chunks: AsyncIterator[bytes]
     ) -> Attachment:
         """Store an attachment atomically under this path."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class LateSave:
+    """A text that was saved into a file after another text had taken its place."""
+
+    slug: Slug
+    text: str
+    """What was saved; it stands in no page."""
+    id: str
+    """What ``acknowledge`` wants to hear."""
+
+
+class MovingReplica(Replica, Protocol):
+    """A replica whose pages can be renamed."""
+
+    async def move(self, slug: Slug, target: Slug, *, expected: Digest) -> Page:
+        """Give the page another name, its text unchanged.
+
+        Returns:
+            The page as the replica holds it now; its slug may differ.
+
+        Raises:
+            PreconditionFailed: the page changed or is gone, or the name is taken.
+        """
+        ...
+
+
+class LocalReplica(MovingReplica, Protocol):
+    """The copy that a person edits with any program.
+
+    Writes never lose a save made at the same moment: what comes out of a swap and
+    is not what was expected goes back in, and the write fails its precondition.
+    What is removed goes to the trash.
+    """
+
+    async def late_saves(self) -> Sequence[LateSave]:
+        """Saves that reached a file only after it had been replaced.
+
+        Each is given until it is acknowledged, also after a restart.
+        """
+        ...
+
+    async def acknowledge(self, late: LateSave) -> None:
+        """Forget a late save, whose text is in a page or in the trash now."""
+        ...
+
+    async def keep(self, slug: Slug, text: str, why: str) -> None:
+        """Put a text into the trash that no file of its own holds."""
+        ...
+
+    async def conflict_text(self, slug: Slug) -> str | None:
+        """What the page's conflict file says now; None where there is none."""
+        ...
+
+    async def write_conflict(self, slug: Slug, page_format: Format, text: str) -> str:
+        """Write the page's conflict file beside it.
+
+        Returns:
+            Its path, as a person finds it.
+        """
+        ...
+
+    async def remove_conflict(self, slug: Slug) -> None:
+        """Remove the page's conflict file, into the trash."""
+        ...
+
+
+class RemoteReplica(MovingReplica, Protocol):
+    """The copy that the service holds and others edit.
+
+    It offers no compare-and-swap: ``write``, ``move`` and ``delete`` read the page,
+    compare it and send at once (``sync.md`` 3.6).
+    """
+
+    @property
+    def last_window_s(self) -> float:
+        """From the read to the answer of the last write.
+
+        An edit that another person saved within it was written over unseen.
+        """
         ...
