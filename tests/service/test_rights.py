@@ -14,7 +14,7 @@ import pytest
 
 from tests.service.conftest import Api
 from tests.support.service import EmbeddedService
-from wikisync.service import project_tables
+from wikisync.service import project_facts, project_groups, project_tables
 from wikisync.service.access import Level
 from wikisync.service.tables import Tables
 
@@ -202,15 +202,15 @@ async def _places(
         found[purpose] = project
     ask = service.ask
     secret = f"{found['id']:032x}"
-    await ask(project_tables.add_upload, found["id"], 1, secret, "a.txt", 1)
+    await ask(project_facts.add_upload, found["id"], 1, secret, "a.txt", 1)
     file = service.running.service.uploads_folder(found["id"]) / secret / "a.txt"
     file.parent.mkdir(parents=True)
     file.write_bytes(b"x")
     await ask(project_tables.set_mark, found["marked"], is_marked=True)
-    await ask(project_tables.set_custom_attribute, found["marked"], "k", "v")
+    await ask(project_facts.set_custom_attribute, found["marked"], "k", "v")
     crew = await ask(Tables.group, "crew", None)
     assert crew is not None
-    await ask(project_tables.add_share, found["shared"], crew.id, 30, None)
+    await ask(project_groups.add_share, found["shared"], crew.id, 30, None)
     return found | {"secret": secret}
 
 

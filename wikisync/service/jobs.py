@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 
-from wikisync.service import project_tables
+from wikisync.service import project_facts, project_tables
 from wikisync.service.code import folder_size, is_sound, read_facts
 from wikisync.service.instance import Service
 from wikisync.service.listing import read_projects
@@ -114,17 +114,17 @@ async def refresh_code(service: Service, project_id: int) -> None:
     repository = service.code(project_id).repository
     facts = await asyncio.to_thread(read_facts, repository)
     await service.records.ask(
-        project_tables.set_code_facts, project_id, facts.columns(), facts.languages
+        project_facts.set_code_facts, project_id, facts.columns(), facts.languages
     )
 
 
 async def measure(service: Service, ids: list[int] | None = None) -> None:
     """Measure the projects that changed since they were last measured."""
     records = service.records
-    for project_id in await records.ask(project_tables.unmeasured, ids):
+    for project_id in await records.ask(project_facts.unmeasured, ids):
         code, wiki = service.code_folder(project_id), service.wiki_folder(project_id)
         figures = await asyncio.to_thread(_figures, code, wiki)
-        uploads = await records.ask(project_tables.uploads_size, project_id)
+        uploads = await records.ask(project_facts.uploads_size, project_id)
         figures["uploads_size"] = uploads
         total = figures["repository_size"] + figures["wiki_size"] + uploads
         figures["storage_size"] = total

@@ -10,7 +10,12 @@ from email.utils import parsedate_to_datetime
 from aiohttp import web
 
 from wikisync.api.parameters import Endpoint
-from wikisync.service import project_tables
+from wikisync.service import (
+    project_facts,
+    project_groups,
+    project_people,
+    project_tables,
+)
 from wikisync.service.access import Act, Level
 from wikisync.service.answers import (
     Refusal,
@@ -100,7 +105,7 @@ async def share_project(call: Call) -> web.Response:
     if group is None or not call.sees_group(group, caller):
         raise Refusal(404, {"message": "404 Not Found"})
     space = project.namespace.id
-    above = await records.ask(project_tables.ancestors, space, None)
+    above = await records.ask(project_groups.ancestors, space, None)
     if group.id in {one.id for one in above}:
         raise Refusal(
             409,
@@ -110,7 +115,7 @@ async def share_project(call: Call) -> web.Response:
             },
         )
     share = await records.ask(
-        project_tables.add_share,
+        project_groups.add_share,
         project.id,
         group.id,
         level,
@@ -137,7 +142,7 @@ async def unshare_project(call: Call) -> web.Response:
     _caller, project = await call.project_for(Act.EDIT)
     check_unmodified(call, project)
     is_removed = await call.service.records.ask(
-        project_tables.remove_share, project.id, group_id or 0
+        project_groups.remove_share, project.id, group_id or 0
     )
     if not is_removed:
         raise not_found("Group Link")
@@ -167,7 +172,7 @@ async def import_members(call: Call) -> web.Response:
         raise forbidden()
     level_max = Level.OWNER if own.is_admin else Level(min(own.level, Level.OWNER))
     await records.ask(
-        project_tables.import_members, source.id, target.id, int(level_max)
+        project_people.import_members, source.id, target.id, int(level_max)
     )
     return json_answer({"status": "success"}, status=201)
 
@@ -176,7 +181,7 @@ async def list_custom_attributes(call: Call) -> web.Response:
     """``GET /projects/:id/custom_attributes``: administrators only."""
     _caller, project = await _for_admin(call)
     found = await call.service.records.ask(
-        project_tables.custom_attributes, [project.id]
+        project_facts.custom_attributes, [project.id]
     )
     return json_answer(found.get(project.id, []))
 
@@ -189,7 +194,7 @@ async def set_custom_attribute(call: Call) -> web.Response:
     _caller, project = await _for_admin(call)
     key = call.segments["key"]
     await call.service.records.ask(
-        project_tables.set_custom_attribute, project.id, key, value
+        project_facts.set_custom_attribute, project.id, key, value
     )
     return json_answer({"key": key, "value": value})
 
@@ -198,7 +203,7 @@ async def delete_custom_attribute(call: Call) -> web.Response:
     """``DELETE /projects/:id/custom_attributes/:key``."""
     _caller, project = await _for_admin(call)
     is_removed = await call.service.records.ask(
-        project_tables.set_custom_attribute, project.id, call.segments["key"], None
+        project_facts.set_custom_attribute, project.id, call.segments["key"], None
     )
     if not is_removed:
         raise Refusal(404, {"message": "404 Not found"})
@@ -222,7 +227,7 @@ def check_unmodified(call: Call, project: Project) -> None:
 async def _star(call: Call, *, is_starred: bool) -> web.Response:
     caller, project = await call.project_for(Act.STAR, is_archived_too=True)
     assert caller.user is not None, "nobody stars without a user"
-    question = project_tables.star if is_starred else project_tables.unstar
+    question = project_people.star if is_starred else project_people.unstar
     is_changed = await call.service.records.ask(question, caller.user.id, project.id)
     if not is_changed:
         return web.Response(status=304)

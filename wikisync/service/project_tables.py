@@ -1,4 +1,4 @@
-"""Questions and changes of projects, beyond finding them: all SQL, no rights.
+"""Making, changing and ending projects in the records.  All SQL, no rights.
 
 Each function takes the ``Tables`` first and is called through ``Records.ask``.
 """
@@ -8,31 +8,14 @@ Each function takes the ``Tables`` first and is called through ``Records.ask``.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
 import msgspec
 
-from wikisync.service.access import Level
-from wikisync.service.rows import Group, Namespace, User, group_from_row, user_from_row
-from wikisync.service.tables import GROUPS, LEVELS, NEW_PROJECT_ID, SUBTREE, Tables
-
-_ANCESTORS = (
-    "WITH RECURSIVE up (id) AS (SELECT :group UNION SELECT n.parent_id"
-    " FROM namespace n JOIN up u ON n.id = u.id WHERE n.parent_id IS NOT NULL)"
-    " SELECT id FROM up"
-)
-_MEMBERS = f"""
-SELECT user_id, access_level FROM membership
-WHERE kind = 'project' AND target_id = :project
-  AND (expires_on IS NULL OR expires_on > :today)
-UNION ALL SELECT user_id, access_level FROM membership
-WHERE kind = 'group' AND target_id IN ({_ANCESTORS})
-  AND (expires_on IS NULL OR expires_on > :today)
-UNION ALL SELECT user_id, 50 FROM namespace
-WHERE id = :group AND user_id IS NOT NULL
-"""
+from wikisync.service.rows import Namespace
+from wikisync.service.tables import NEW_PROJECT_ID, Tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,28 +42,6 @@ class ProjectChange:
     columns: Mapping[str, object]
     attributes: Mapping[str, object]
     topics: tuple[str, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """A group that a project is shared with."""
-
-    id: int
-    project_id: int
-    group_id: int
-    access_level: int
-    expires_on: str | None
-    group_name: str = ""
-    group_full_path: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Upload:
-    """A file that belongs to a project."""
-
-    id: int
-    secret: str
-    name: str
 
 
 class Taken(Exception):
@@ -198,43 +159,6 @@ def moved_project(tables: Tables, full_path: str) -> int | None:
     return None if row is None else int(row[0])
 
 
-# stars, contributions, members
-
-
-def star(tables: Tables, user_id: int, project_id: int) -> bool:
-    """Whether the star is new."""
-    cursor = tables.db.execute(
-        "INSERT OR IGNORE INTO star VALUES (?, ?, ?)",
-        (user_id, project_id, tables.stamp()),
-    )
-    return cursor.rowcount > 0
-
-
-def unstar(tables: Tables, user_id: int, project_id: int) -> bool:
-    """Whether there was a star to take away."""
-    cursor = tables.db.execute(
-        "DELETE FROM star WHERE user_id = ? AND project_id = ?", (user_id, project_id)
-    )
-    return cursor.rowcount > 0
-
-
-def starrers(
-    tables: Tables, project_id: int, search: str
-) -> tuple[tuple[str, User], ...]:
-    """Since when who starred a project, the latest first.
-
-    People with a private profile are left out.
-    """
-    rows = tables.db.execute(
-        "SELECT s.starred_since, u.* FROM star s JOIN user u ON u.id = s.user_id"
-        " WHERE s.project_id = :project AND u.has_private_profile = 0"
-        " AND (instr(lower(u.username), :search) OR instr(lower(u.name), :search))"
-        " ORDER BY s.starred_since DESC, u.id DESC",
-        {"project": project_id, "search": search.lower()},
-    )
-    return tuple((row["starred_since"], user_from_row(row)) for row in rows)
-
-
 def contribute(tables: Tables, user_id: int, project_id: int) -> None:
     """Note that a user did something in a project."""
     tables.db.execute(
@@ -252,194 +176,6 @@ def note_write(tables: Tables, user_id: int, project_id: int) -> None:
         contribute(tables, user_id, project_id)
 
 
-def members(
-    tables: Tables, project_id: int, namespace_id: int, search: str = ""
-) -> tuple[tuple[User, int], ...]:
-    """Who is a member with which level, by id; inherited ones too."""
-    values: dict[str, object] = {
-        "project": project_id,
-        "group": namespace_id,
-        "today": tables.today(),
-        "search": search.lower(),
-    }
-    rows = tables.db.execute(
-        f"SELECT u.*, max(m.access_level) AS level FROM ({_MEMBERS}) m"
-        " JOIN user u ON u.id = m.user_id"
-        " WHERE instr(lower(u.username), :search) OR instr(lower(u.name), :search)"
-        " GROUP BY u.id ORDER BY u.id",
-        values,
-    )
-    return tuple((user_from_row(row), int(row["level"])) for row in rows)
-
-
-def import_members(
-    tables: Tables, source_id: int, target_id: int, level_max: int
-) -> None:
-    """Make the direct members of one project members of another.
-
-    Who is one already keeps the level; no level is above ``level_max``.
-    """
-    tables.db.execute(
-        "INSERT OR IGNORE INTO membership"
-        " (user_id, kind, target_id, access_level, expires_on)"
-        " SELECT user_id, kind, ?, min(access_level, ?), expires_on FROM membership"
-        " WHERE kind = 'project' AND target_id = ?",
-        (target_id, level_max, source_id),
-    )
-
-
-# groups and shares
-
-
-def ancestors(tables: Tables, group_id: int, user_id: int | None) -> tuple[Group, ...]:
-    """A group and those above it, the nearest first."""
-    values = tables.who(user_id) | {"group": group_id}
-    rows = tables.db.execute(
-        f"{LEVELS} {GROUPS} WHERE n.kind = 'group' AND n.id IN ({_ANCESTORS})"
-        " ORDER BY length(n.full_path) DESC",
-        values,
-    )
-    return tuple(group_from_row(row) for row in rows)
-
-
-def shares(tables: Tables, project_ids: Iterable[int]) -> tuple[Share, ...]:
-    """With which groups projects are shared, in the order of sharing."""
-    rows = tables.db.execute(
-        "SELECT s.*, n.name AS group_name, n.full_path AS group_full_path"
-        " FROM share s JOIN namespace n ON n.id = s.group_id"
-        " WHERE s.project_id IN (SELECT value FROM json_each(?))"
-        " AND (s.expires_on IS NULL OR s.expires_on > ?) ORDER BY s.id",
-        (_json(project_ids), tables.today()),
-    )
-    return tuple(_share(row) for row in rows)
-
-
-def groups_by_id(
-    tables: Tables, ids: Iterable[int], user_id: int | None
-) -> tuple[Group, ...]:
-    """Groups with these ids, by full path."""
-    values = tables.who(user_id) | {"ids": _json(ids)}
-    rows = tables.db.execute(
-        f"{LEVELS} {GROUPS} WHERE n.kind = 'group'"
-        " AND n.id IN (SELECT value FROM json_each(:ids)) ORDER BY n.full_path",
-        values,
-    )
-    return tuple(group_from_row(row) for row in rows)
-
-
-def add_share(
-    tables: Tables, project_id: int, group_id: int, level: int, expires_on: str | None
-) -> Share | None:
-    """Share a project with a group; None when it is already."""
-    row = tables.db.execute(
-        "INSERT OR IGNORE INTO share"
-        " (project_id, group_id, access_level, expires_on, created_at)"
-        " VALUES (?, ?, ?, ?, ?) RETURNING *",
-        (project_id, group_id, level, expires_on, tables.stamp()),
-    ).fetchone()
-    if row is None:
-        return None
-    return Share(row["id"], project_id, group_id, level, expires_on)
-
-
-def remove_share(tables: Tables, project_id: int, group_id: int) -> bool:
-    """Whether there was a share to end."""
-    cursor = tables.db.execute(
-        "DELETE FROM share WHERE project_id = ? AND group_id = ?",
-        (project_id, group_id),
-    )
-    return cursor.rowcount > 0
-
-
-# custom attributes, languages, uploads
-
-
-def custom_attributes(
-    tables: Tables, project_ids: Iterable[int]
-) -> dict[int, list[dict[str, str]]]:
-    """The custom attributes of projects, by key, as the API shows them."""
-    found: dict[int, list[dict[str, str]]] = {}
-    for row in tables.db.execute(
-        "SELECT * FROM custom_attribute WHERE project_id IN"
-        " (SELECT value FROM json_each(?)) ORDER BY key",
-        (_json(project_ids),),
-    ):
-        entry = {"key": row["key"], "value": row["value"]}
-        found.setdefault(row["project_id"], []).append(entry)
-    return found
-
-
-def set_custom_attribute(
-    tables: Tables, project_id: int, key: str, value: str | None
-) -> bool:
-    """Set or, with None, remove one; whether there is or was one."""
-    if value is None:
-        cursor = tables.db.execute(
-            "DELETE FROM custom_attribute WHERE project_id = ? AND key = ?",
-            (project_id, key),
-        )
-    else:
-        cursor = tables.db.execute(
-            "INSERT INTO custom_attribute VALUES (?, ?, ?)"
-            " ON CONFLICT DO UPDATE SET value = excluded.value",
-            (project_id, key, value),
-        )
-    return cursor.rowcount > 0
-
-
-def languages(tables: Tables, project_id: int) -> dict[str, float]:
-    """Language to its part of the bytes, in percent; the largest first."""
-    rows = tables.db.execute(
-        "SELECT name, share FROM language WHERE project_id = ?"
-        " ORDER BY share DESC, name",
-        (project_id,),
-    )
-    return {row["name"]: row["share"] for row in rows}
-
-
-def set_code_facts(
-    tables: Tables,
-    project_id: int,
-    columns: Mapping[str, object],
-    shares_of: Mapping[str, float],
-) -> None:
-    """Keep what the code repository holds."""
-    with tables.transaction():
-        _update(tables, project_id, {**columns, "is_measured": 0})
-        tables.db.execute("DELETE FROM language WHERE project_id = ?", (project_id,))
-        tables.db.executemany(
-            "INSERT INTO language VALUES (?, ?, ?)",
-            [(project_id, name, share) for name, share in shares_of.items()],
-        )
-
-
-def add_upload(
-    tables: Tables, project_id: int, user_id: int, secret: str, name: str, size: int
-) -> Upload:
-    """Note a file that was sent."""
-    with tables.transaction():
-        cursor = tables.db.execute(
-            "INSERT INTO upload (project_id, secret, name, size, user_id, created_at)"
-            " VALUES (?, ?, ?, ?, ?, ?)",
-            (project_id, secret, name, size, user_id, tables.stamp()),
-        )
-        set_columns(tables, project_id, {"is_measured": 0})
-    assert cursor.lastrowid is not None
-    return Upload(cursor.lastrowid, secret, name)
-
-
-def upload(tables: Tables, project_id: int, secret: str, name: str) -> Upload | None:
-    """A file that was sent."""
-    row = tables.one(
-        "SELECT * FROM upload WHERE project_id = ? AND secret = ? AND name = ?",
-        (project_id, secret, name),
-    )
-    return None if row is None else Upload(row["id"], row["secret"], row["name"])
-
-
-# imports, measures, the end
-
-
 def set_import(
     tables: Tables, project_id: int, status: str, error: str | None = None
 ) -> None:
@@ -455,27 +191,6 @@ def unfinished_imports(tables: Tables) -> tuple[int, ...]:
         " ORDER BY id"
     )
     return tuple(row[0] for row in rows)
-
-
-def unmeasured(tables: Tables, ids: Sequence[int] | None = None) -> tuple[int, ...]:
-    """Projects whose sizes are not known any more; of all, or of some."""
-    where, values = "", {}
-    if ids is not None:
-        where = " AND id IN (SELECT value FROM json_each(:ids))"
-        values["ids"] = _json(ids)
-    rows = tables.db.execute(
-        f"SELECT id FROM project WHERE is_measured = 0{where}", values
-    )
-    return tuple(row[0] for row in rows)
-
-
-def uploads_size(tables: Tables, project_id: int) -> int:
-    """Bytes of all files sent to a project."""
-    row = tables.one(
-        "SELECT coalesce(sum(size), 0) FROM upload WHERE project_id = ?", (project_id,)
-    )
-    assert row is not None
-    return int(row[0])
 
 
 def set_mark(tables: Tables, project_id: int, *, is_marked: bool) -> None:
@@ -529,13 +244,9 @@ def has_fork_in(tables: Tables, project_id: int, namespace_id: int) -> bool:
     return row is not None
 
 
-def below(tables: Tables, group_id: int) -> frozenset[int]:
-    """A group and every group below it."""
-    rows = tables.db.execute(SUBTREE, {"group": group_id})
-    return frozenset(row[0] for row in rows)
-
-
-# inner parts
+def json_list(ids: Iterable[int]) -> str:
+    """Ids as the value of a query's ``json_each``."""
+    return msgspec.json.encode(list(ids)).decode()
 
 
 def _check_free(
@@ -606,22 +317,3 @@ def _namespace(row: sqlite3.Row) -> Namespace:
         visibility=row["visibility"],
         user_id=row["user_id"],
     )
-
-
-def _share(row: sqlite3.Row) -> Share:
-    return Share(
-        id=row["id"],
-        project_id=row["project_id"],
-        group_id=row["group_id"],
-        access_level=row["access_level"],
-        expires_on=row["expires_on"],
-        group_name=row["group_name"],
-        group_full_path=row["group_full_path"],
-    )
-
-
-def _json(ids: Iterable[int]) -> str:
-    return msgspec.json.encode(list(ids)).decode()
-
-
-assert int(Level.OWNER) == 50, "the level of a namespace's own user in _MEMBERS"

@@ -26,7 +26,7 @@ from wikisync.service.attributes import all_attributes, expiration_policy
 from wikisync.service.call import Call, Caller
 from wikisync.service.code import license_by_key
 from wikisync.service.jobs import URL_TYPE
-from wikisync.service.project_tables import Share
+from wikisync.service.project_groups import Share
 from wikisync.service.rows import Group, Namespace, Project, User
 
 _FEATURES = (

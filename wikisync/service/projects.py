@@ -9,7 +9,7 @@ from typing import Any, cast
 from aiohttp import web
 
 from wikisync.api.parameters import ADMIN_ORDERS, Endpoint
-from wikisync.service import jobs, project_tables
+from wikisync.service import jobs, project_facts, project_groups, project_people
 from wikisync.service.access import Level, Verdict, judge_container
 from wikisync.service.answers import (
     Refusal,
@@ -109,7 +109,7 @@ async def list_users(call: Call) -> web.Response:
     """``GET /projects/:id/users``: its members, inherited ones too."""
     values, caller, project, window = await _part(call, Endpoint.USERS)
     found = await call.service.records.ask(
-        project_tables.members,
+        project_people.members,
         project.id,
         project.namespace.id,
         str(values.get("search") or ""),
@@ -126,14 +126,14 @@ async def list_groups(call: Call) -> web.Response:
     records = call.service.records
     groups = list(
         await records.ask(
-            project_tables.ancestors, project.namespace.id, caller.user_id
+            project_groups.ancestors, project.namespace.id, caller.user_id
         )
     )
     if values.get("with_shared"):
         least = int(values.get("shared_min_access_level") or 0)
-        shares = await records.ask(project_tables.shares, [project.id])
+        shares = await records.ask(project_groups.shares, [project.id])
         ids = [share.group_id for share in shares if share.access_level >= least]
-        shared = await records.ask(project_tables.groups_by_id, ids, caller.user_id)
+        shared = await records.ask(project_groups.groups_by_id, ids, caller.user_id)
         known = {group.id for group in groups}
         only_visible = bool(values.get("shared_visible_only"))
         groups += [
@@ -160,8 +160,8 @@ async def list_share_locations(call: Call) -> web.Response:
         raise forbidden()
     records = call.service.records
     space = project.namespace.id
-    above = await records.ask(project_tables.ancestors, space, caller.user_id)
-    shares = await records.ask(project_tables.shares, [project.id])
+    above = await records.ask(project_groups.ancestors, space, caller.user_id)
+    shares = await records.ask(project_groups.shares, [project.id])
     taken = {group.id for group in above} | {share.group_id for share in shares}
     groups = await records.ask(Tables.groups, caller.user_id)
     wanted = [
@@ -176,7 +176,7 @@ async def list_starrers(call: Call) -> web.Response:
     """``GET /projects/:id/starrers``."""
     values, _caller, project, window = await _part(call, Endpoint.STARRERS)
     found = await call.service.records.ask(
-        project_tables.starrers, project.id, str(values.get("search") or "")
+        project_people.starrers, project.id, str(values.get("search") or "")
     )
     entries = [
         {"starred_since": since, "user": user_view(call, user)} for since, user in found
@@ -188,7 +188,7 @@ async def show_languages(call: Call) -> web.Response:
     """``GET /projects/:id/languages``: percent of the bytes by language."""
     caller = await call.caller()
     project = await call.project(caller)
-    found = await call.service.records.ask(project_tables.languages, project.id)
+    found = await call.service.records.ask(project_facts.languages, project.id)
     return json_answer(found)
 
 
@@ -315,14 +315,14 @@ async def read_extras(
     """What views need beside the projects, each kind asked for once."""
     records = call.service.records
     ids = [project.id for project in projects]
-    shares: dict[int, list[project_tables.Share]] = {}
-    every = await records.ask(project_tables.shares, ids)
+    shares: dict[int, list[project_groups.Share]] = {}
+    every = await records.ask(project_groups.shares, ids)
     for share in every:
         shares.setdefault(share.project_id, []).append(share)
     visible: frozenset[int] = frozenset()
     if every:
         groups = await records.ask(
-            project_tables.groups_by_id,
+            project_groups.groups_by_id,
             {share.group_id for share in every},
             caller.user_id,
         )
@@ -335,7 +335,7 @@ async def read_extras(
     custom = None
     is_admin = caller.user is not None and caller.user.is_admin
     if is_admin and values.get("with_custom_attributes"):
-        custom = await records.ask(project_tables.custom_attributes, ids)
+        custom = await records.ask(project_facts.custom_attributes, ids)
     sources: dict[int, Project] = {}
     if is_single:
         wanted = [p.forked_from for p in projects if p.forked_from is not None]

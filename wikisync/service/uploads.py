@@ -13,7 +13,7 @@ from pathlib import Path
 
 from aiohttp import web
 
-from wikisync.service import project_tables
+from wikisync.service import project_facts
 from wikisync.service.access import Act, Verdict, judge_container
 from wikisync.service.answers import bad_request, json_answer, unmatched_route
 from wikisync.service.attachments import clean_name, markdown_link, send_file
@@ -38,7 +38,7 @@ async def upload_file(call: Call) -> web.Response:
     target = service.uploads_folder(project.id) / secret / name
     await asyncio.to_thread(_keep, sent.path, target)
     found = await service.records.ask(
-        project_tables.add_upload,
+        project_facts.add_upload,
         project.id,
         caller.user.id,
         secret,
@@ -68,7 +68,7 @@ async def show_upload(call: Call) -> web.StreamResponse:
     if judge_container(project.visibility, standing) is not Verdict.ALLOWED:
         raise unmatched_route()
     found = await records.ask(
-        project_tables.upload,
+        project_facts.upload,
         project.id,
         call.segments["secret"],
         call.segments["file_name"],

@@ -1,0 +1,127 @@
+"""What is kept of a project beside itself: code facts, sizes, uploads.  All SQL.
+
+Each function takes the ``Tables`` first and is called through ``Records.ask``.
+"""
+
+# ruff: noqa: S608 - every text in a query is our own; values are bound
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from wikisync.service.project_tables import json_list, set_columns
+from wikisync.service.tables import Tables
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A file that belongs to a project."""
+
+    id: int
+    secret: str
+    name: str
+
+
+def set_code_facts(
+    tables: Tables,
+    project_id: int,
+    columns: Mapping[str, object],
+    shares_of: Mapping[str, float],
+) -> None:
+    """Keep what the code repository holds."""
+    with tables.transaction():
+        set_columns(tables, project_id, {**columns, "is_measured": 0})
+        tables.db.execute("DELETE FROM language WHERE project_id = ?", (project_id,))
+        tables.db.executemany(
+            "INSERT INTO language VALUES (?, ?, ?)",
+            [(project_id, name, share) for name, share in shares_of.items()],
+        )
+
+
+def languages(tables: Tables, project_id: int) -> dict[str, float]:
+    """Language to its part of the bytes, in percent; the largest first."""
+    rows = tables.db.execute(
+        "SELECT name, share FROM language WHERE project_id = ?"
+        " ORDER BY share DESC, name",
+        (project_id,),
+    )
+    return {row["name"]: row["share"] for row in rows}
+
+
+def unmeasured(tables: Tables, ids: Sequence[int] | None = None) -> tuple[int, ...]:
+    """Projects whose sizes are not known any more; of all, or of some."""
+    where, values = "", {}
+    if ids is not None:
+        where = " AND id IN (SELECT value FROM json_each(:ids))"
+        values["ids"] = json_list(ids)
+    rows = tables.db.execute(
+        f"SELECT id FROM project WHERE is_measured = 0{where}", values
+    )
+    return tuple(row[0] for row in rows)
+
+
+def uploads_size(tables: Tables, project_id: int) -> int:
+    """Bytes of all files sent to a project."""
+    row = tables.one(
+        "SELECT coalesce(sum(size), 0) FROM upload WHERE project_id = ?", (project_id,)
+    )
+    assert row is not None
+    return int(row[0])
+
+
+def add_upload(
+    tables: Tables, project_id: int, user_id: int, secret: str, name: str, size: int
+) -> Upload:
+    """Note a file that was sent."""
+    with tables.transaction():
+        cursor = tables.db.execute(
+            "INSERT INTO upload (project_id, secret, name, size, user_id, created_at)"
+            " VALUES (?, ?, ?, ?, ?, ?)",
+            (project_id, secret, name, size, user_id, tables.stamp()),
+        )
+        set_columns(tables, project_id, {"is_measured": 0})
+    assert cursor.lastrowid is not None
+    return Upload(cursor.lastrowid, secret, name)
+
+
+def upload(tables: Tables, project_id: int, secret: str, name: str) -> Upload | None:
+    """A file that was sent."""
+    row = tables.one(
+        "SELECT * FROM upload WHERE project_id = ? AND secret = ? AND name = ?",
+        (project_id, secret, name),
+    )
+    return None if row is None else Upload(row["id"], row["secret"], row["name"])
+
+
+def custom_attributes(
+    tables: Tables, project_ids: Iterable[int]
+) -> dict[int, list[dict[str, str]]]:
+    """The custom attributes of projects, by key, as the API shows them."""
+    found: dict[int, list[dict[str, str]]] = {}
+    for row in tables.db.execute(
+        "SELECT * FROM custom_attribute WHERE project_id IN"
+        " (SELECT value FROM json_each(?)) ORDER BY key",
+        (json_list(project_ids),),
+    ):
+        entry = {"key": row["key"], "value": row["value"]}
+        found.setdefault(row["project_id"], []).append(entry)
+    return found
+
+
+def set_custom_attribute(
+    tables: Tables, project_id: int, key: str, value: str | None
+) -> bool:
+    """Set or, with None, remove one; whether there is or was one."""
+    if value is None:
+        cursor = tables.db.execute(
+            "DELETE FROM custom_attribute WHERE project_id = ? AND key = ?",
+            (project_id, key),
+        )
+    else:
+        cursor = tables.db.execute(
+            "INSERT INTO custom_attribute VALUES (?, ?, ?)"
+            " ON CONFLICT DO UPDATE SET value = excluded.value",
+            (project_id, key, value),
+        )
+    return cursor.rowcount > 0

@@ -1,0 +1,107 @@
+"""The groups above a project, and those it is shared with.  All SQL, no rights.
+
+Each function takes the ``Tables`` first and is called through ``Records.ask``.
+"""
+
+# ruff: noqa: S608 - every text in a query is our own; values are bound
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from wikisync.service.project_tables import json_list
+from wikisync.service.rows import Group, group_from_row
+from wikisync.service.tables import GROUPS, LEVELS, Tables
+
+_ANCESTORS = (
+    "WITH RECURSIVE up (id) AS (SELECT :group UNION SELECT n.parent_id"
+    " FROM namespace n JOIN up u ON n.id = u.id WHERE n.parent_id IS NOT NULL)"
+    " SELECT id FROM up"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A group that a project is shared with."""
+
+    id: int
+    project_id: int
+    group_id: int
+    access_level: int
+    expires_on: str | None
+    group_name: str = ""
+    group_full_path: str = ""
+
+
+def ancestors(tables: Tables, group_id: int, user_id: int | None) -> tuple[Group, ...]:
+    """A group and those above it, the nearest first."""
+    values = tables.who(user_id) | {"group": group_id}
+    rows = tables.db.execute(
+        f"{LEVELS} {GROUPS} WHERE n.kind = 'group' AND n.id IN ({_ANCESTORS})"
+        " ORDER BY length(n.full_path) DESC",
+        values,
+    )
+    return tuple(group_from_row(row) for row in rows)
+
+
+def groups_by_id(
+    tables: Tables, ids: Iterable[int], user_id: int | None
+) -> tuple[Group, ...]:
+    """Groups with these ids, by full path."""
+    values = tables.who(user_id) | {"ids": json_list(ids)}
+    rows = tables.db.execute(
+        f"{LEVELS} {GROUPS} WHERE n.kind = 'group'"
+        " AND n.id IN (SELECT value FROM json_each(:ids)) ORDER BY n.full_path",
+        values,
+    )
+    return tuple(group_from_row(row) for row in rows)
+
+
+def shares(tables: Tables, project_ids: Iterable[int]) -> tuple[Share, ...]:
+    """With which groups projects are shared, in the order of sharing."""
+    rows = tables.db.execute(
+        "SELECT s.*, n.name AS group_name, n.full_path AS group_full_path"
+        " FROM share s JOIN namespace n ON n.id = s.group_id"
+        " WHERE s.project_id IN (SELECT value FROM json_each(?))"
+        " AND (s.expires_on IS NULL OR s.expires_on > ?) ORDER BY s.id",
+        (json_list(project_ids), tables.today()),
+    )
+    return tuple(_share(row) for row in rows)
+
+
+def add_share(
+    tables: Tables, project_id: int, group_id: int, level: int, expires_on: str | None
+) -> Share | None:
+    """Share a project with a group; None when it is already."""
+    row = tables.db.execute(
+        "INSERT OR IGNORE INTO share"
+        " (project_id, group_id, access_level, expires_on, created_at)"
+        " VALUES (?, ?, ?, ?, ?) RETURNING *",
+        (project_id, group_id, level, expires_on, tables.stamp()),
+    ).fetchone()
+    if row is None:
+        return None
+    return Share(row["id"], project_id, group_id, level, expires_on)
+
+
+def remove_share(tables: Tables, project_id: int, group_id: int) -> bool:
+    """Whether there was a share to end."""
+    cursor = tables.db.execute(
+        "DELETE FROM share WHERE project_id = ? AND group_id = ?",
+        (project_id, group_id),
+    )
+    return cursor.rowcount > 0
+
+
+def _share(row: sqlite3.Row) -> Share:
+    return Share(
+        id=row["id"],
+        project_id=row["project_id"],
+        group_id=row["group_id"],
+        access_level=row["access_level"],
+        expires_on=row["expires_on"],
+        group_name=row["group_name"],
+        group_full_path=row["group_full_path"],
+    )

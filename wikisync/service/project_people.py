@@ -1,0 +1,115 @@
+"""Who has to do with a project: members and people who starred it.  All SQL.
+
+Each function takes the ``Tables`` first and is called through ``Records.ask``.
+"""
+
+# ruff: noqa: S608 - every text in a query is our own; values are bound
+
+from __future__ import annotations
+
+from wikisync.service.access import Level
+from wikisync.service.rows import User, user_from_row
+from wikisync.service.tables import Tables
+
+_FOUND = "instr(fold_search(u.username, u.name, NULL), :search)"
+_MEMBERS = f"""
+WITH RECURSIVE
+above (id) AS (
+    SELECT :group
+    UNION
+    SELECT n.parent_id FROM namespace n JOIN above a ON n.id = a.id
+    WHERE n.parent_id IS NOT NULL
+),
+invited (id, level_max) AS (
+    SELECT group_id, access_level FROM share
+    WHERE project_id = :project AND (expires_on IS NULL OR expires_on > :today)
+    UNION
+    SELECT n.parent_id, i.level_max FROM namespace n JOIN invited i ON n.id = i.id
+    WHERE n.parent_id IS NOT NULL
+),
+held (user_id, level) AS (
+    SELECT user_id, access_level FROM membership
+    WHERE kind = 'project' AND target_id = :project
+      AND (expires_on IS NULL OR expires_on > :today)
+    UNION ALL
+    SELECT m.user_id, m.access_level FROM membership m JOIN above a
+    ON m.kind = 'group' AND m.target_id = a.id
+    WHERE m.expires_on IS NULL OR m.expires_on > :today
+    UNION ALL
+    SELECT m.user_id, min(m.access_level, i.level_max) FROM membership m
+    JOIN invited i ON m.kind = 'group' AND m.target_id = i.id
+    WHERE m.expires_on IS NULL OR m.expires_on > :today
+    UNION ALL
+    SELECT user_id, {int(Level.OWNER)} FROM namespace
+    WHERE id = :group AND user_id IS NOT NULL
+)
+SELECT u.*, max(h.level) AS level FROM held h JOIN user u ON u.id = h.user_id
+WHERE {_FOUND} GROUP BY u.id ORDER BY u.id
+"""
+
+
+def members(
+    tables: Tables, project_id: int, namespace_id: int, search: str = ""
+) -> tuple[tuple[User, int], ...]:
+    """Who is a member with which level, by id.
+
+    By the project itself, by the groups above it, and by the groups that it is
+    shared with and those above them, there with no more than the share allows.
+    """
+    values: dict[str, object] = {
+        "project": project_id,
+        "group": namespace_id,
+        "today": tables.today(),
+        "search": search.casefold(),
+    }
+    rows = tables.db.execute(_MEMBERS, values)
+    return tuple((user_from_row(row), int(row["level"])) for row in rows)
+
+
+def import_members(
+    tables: Tables, source_id: int, target_id: int, level_max: int
+) -> None:
+    """Make the direct members of one project members of another.
+
+    Who is one already keeps the level; no level is above ``level_max``.
+    """
+    tables.db.execute(
+        "INSERT OR IGNORE INTO membership"
+        " (user_id, kind, target_id, access_level, expires_on)"
+        " SELECT user_id, kind, ?, min(access_level, ?), expires_on FROM membership"
+        " WHERE kind = 'project' AND target_id = ?",
+        (target_id, level_max, source_id),
+    )
+
+
+def star(tables: Tables, user_id: int, project_id: int) -> bool:
+    """Whether the star is new."""
+    cursor = tables.db.execute(
+        "INSERT OR IGNORE INTO star VALUES (?, ?, ?)",
+        (user_id, project_id, tables.stamp()),
+    )
+    return cursor.rowcount > 0
+
+
+def unstar(tables: Tables, user_id: int, project_id: int) -> bool:
+    """Whether there was a star to take away."""
+    cursor = tables.db.execute(
+        "DELETE FROM star WHERE user_id = ? AND project_id = ?", (user_id, project_id)
+    )
+    return cursor.rowcount > 0
+
+
+def starrers(
+    tables: Tables, project_id: int, search: str
+) -> tuple[tuple[str, User], ...]:
+    """Since when who starred a project, the latest first.
+
+    People with a private profile are left out.
+    """
+    rows = tables.db.execute(
+        "SELECT s.starred_since, u.* FROM star s JOIN user u ON u.id = s.user_id"
+        " WHERE s.project_id = :project AND u.has_private_profile = 0"
+        f" AND {_FOUND} ORDER BY s.starred_since DESC, u.id DESC",
+        {"project": project_id, "search": search.casefold()},
+    )
+    return tuple((row["starred_since"], user_from_row(row)) for row in rows)
