@@ -17,7 +17,7 @@ ALLOWED: dict[str, set[str]] = {
     "model": set(),
     "errors": set(),
     "progress": set(),
-    "config": {"model", "errors"},
+    "config": {"model", "errors", "config"},
     "api": {"model", "errors", "progress", "api"},
     "folder": {"model", "errors", "progress", "folder"},
     "sync": {"model", "errors", "progress", "sync"},

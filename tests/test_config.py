@@ -47,6 +47,7 @@ language = "pt-BR"
 description = "How we work"
 theme = "plain"
 templates = "theme"
+mermaid = "../scripts/mermaid.min.js"
 
 [site.options]
 accent = "#0a6"
@@ -55,9 +56,12 @@ show_source = true
 
 [markup]
 markdown_engine = "comrak"
+asciidoc_engine = "quickjs"
 math = "source"
 highlight = false
 emoji = false
+anchors = false
+placeholders = true
 
 [preview]
 host = "0.0.0.0"
@@ -89,9 +93,18 @@ def test_every_key_is_read() -> None:
             description="How we work",
             theme="plain",
             templates="theme",
+            mermaid="../scripts/mermaid.min.js",
             options={"accent": "#0a6", "toc_levels": (2, 3), "show_source": True},
         ),
-        markup=MarkupSection("comrak", "source", highlight=False, emoji=False),
+        markup=MarkupSection(
+            markdown_engine="comrak",
+            asciidoc_engine="quickjs",
+            math="source",
+            highlight=False,
+            emoji=False,
+            anchors=False,
+            placeholders=True,
+        ),
         preview=PreviewSection("0.0.0.0", 0),
     )
 
@@ -140,6 +153,13 @@ def test_token_command_may_be_a_list_of_words() -> None:
             (
                 'markup.math = "mathlm": must be "mathml" or "source" '
                 '(did you mean "mathml"?)'
+            ),
+        ),
+        (
+            '[markup]\nasciidoc_engine = "quickj"',
+            (
+                'markup.asciidoc_engine = "quickj": must be "auto" or "quickjs" or '
+                '"mini-racer" or "ruby" or "asciidoc3" (did you mean "quickjs"?)'
             ),
         ),
         ("[[site]]", "site: expected a table"),

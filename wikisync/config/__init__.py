@@ -1,0 +1,46 @@
+"""``wikisync.toml`` as frozen sections.
+
+``parse_config`` is pure and tells every problem at once, each with its key path,
+its value and the nearest right name; only ``load_config`` opens a file.  The
+order that commands follow is: flag, environment, this file, default.
+
+No section holds a token.  The file is shared and committed, so it may only say
+where a token comes from, and a value that could be one is never repeated in an
+error.
+"""
+
+from wikisync.config.reading import load_config, parse_config, parse_markup
+from wikisync.config.sections import (
+    FILE_NAME,
+    AsciidocEngine,
+    Config,
+    MarkdownEngine,
+    MarkupSection,
+    MathOutput,
+    OptionValue,
+    PreviewSection,
+    ServiceSection,
+    SiteSection,
+    SyncSection,
+    WikiSection,
+)
+from wikisync.config.writing import render_config
+
+__all__ = [
+    "FILE_NAME",
+    "AsciidocEngine",
+    "Config",
+    "MarkdownEngine",
+    "MarkupSection",
+    "MathOutput",
+    "OptionValue",
+    "PreviewSection",
+    "ServiceSection",
+    "SiteSection",
+    "SyncSection",
+    "WikiSection",
+    "load_config",
+    "parse_config",
+    "parse_markup",
+    "render_config",
+]

@@ -1,0 +1,107 @@
+"""What values of ``wikisync.toml`` may be.  Pure.
+
+Each check takes a string and returns what is wrong with it, or an empty string.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import PurePosixPath
+from urllib.parse import urlsplit
+
+from wikisync.config.sections import WikiSection
+from wikisync.model import WikiOwner
+
+Check = Callable[[str], str]
+URL_EXAMPLE = "https://gitlab.example.com"
+PATH_PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
+
+
+def is_right(_value: str) -> str:
+    """Any string will do."""
+    return ""
+
+
+def check_not_empty(value: str) -> str:
+    """Something must stand there."""
+    return "" if value.strip() else "must not be empty"
+
+
+def check_url(value: str) -> str:
+    """An address of the web that holds no secret."""
+    try:
+        url = urlsplit(value)
+        host, _ = url.hostname, url.port
+    except ValueError:
+        return "is not an address"
+    if url.scheme not in {"http", "https"} or not host:
+        return f"must be an address like {URL_EXAMPLE}"
+    if url.username is not None or url.password is not None:
+        return "must not hold a user or a token"
+    if url.query or url.fragment:
+        return "must not have a query or a fragment"
+    return ""
+
+
+def check_project(value: str) -> str:
+    """The full path of a project."""
+    if "/" not in value.strip("/"):
+        return 'needs the full path with its namespace, like "docs/handbook"'
+    return check_group(value)
+
+
+def check_group(value: str) -> str:
+    """The full path of a group."""
+    if all(PATH_PART.fullmatch(part) for part in value.split("/")):
+        return ""
+    return 'must be a full path without slashes at its ends, like "docs/handbook"'
+
+
+def check_folder(value: str) -> str:
+    """A folder inside the workspace that is not wikisync's own."""
+    path = PurePosixPath(value)
+    if not path.parts or path.is_absolute() or ".." in path.parts or "\\" in value:
+        return "must be a folder inside the workspace, like handbook"
+    if path.parts[0].casefold() == ".wikisync":
+        return "is wikisync's own folder"
+    if not value.isprintable():
+        return "must be a printable name"
+    return ""
+
+
+def check_language(value: str) -> str:
+    """A language tag."""
+    return "" if LANGUAGE.fullmatch(value) else "must be a language tag like en"
+
+
+def check_folders(
+    wikis: Mapping[str, WikiSection], output: str, problems: list[str]
+) -> None:
+    """No wiki twice, and no folder in another or where the site goes."""
+    owners: dict[WikiOwner, str] = {}
+    folders = {"site.output": output}
+    for key, wiki in wikis.items():
+        first = owners.setdefault(wiki.owner, key)
+        if first != key:
+            problems.append(f"{key}: {wiki.owner} is already {first}")
+        for other, folder in folders.items():
+            if overlap(folder, wiki.folder):
+                shown = json.dumps(wiki.folder, ensure_ascii=False)
+                problems.append(
+                    f"{key}.folder = {shown}: overlaps {other}, give it another name"
+                )
+        folders[f"{key}.folder"] = wiki.folder
+
+
+def overlap(one: str, two: str) -> bool:
+    """Whether one folder is or holds the other, also on a disk that folds case."""
+    first, second = f"{one.casefold()}/", f"{two.casefold()}/"
+    return first.startswith(second) or second.startswith(first)
+
+
+def tidy(folder: str) -> str:
+    """A folder with single slashes and none at its end."""
+    return str(PurePosixPath(folder)) if folder else ""

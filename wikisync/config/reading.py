@@ -1,0 +1,217 @@
+"""From the text of ``wikisync.toml`` to its sections."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import cast
+
+from wikisync.config.checks import (
+    URL_EXAMPLE,
+    check_folder,
+    check_folders,
+    check_group,
+    check_language,
+    check_not_empty,
+    check_project,
+    check_url,
+    tidy,
+)
+from wikisync.config.sections import (
+    FILE_NAME,
+    AsciidocEngine,
+    Config,
+    MarkdownEngine,
+    MarkupSection,
+    MathOutput,
+    PreviewSection,
+    ServiceSection,
+    SiteSection,
+    SyncSection,
+    WikiSection,
+)
+from wikisync.config.table import Table
+from wikisync.errors import ConfigError
+from wikisync.model import OwnerKind
+
+
+def load_config(path: Path) -> Config:
+    """Read a workspace's configuration.
+
+    Raises:
+        ConfigError: the file is missing, unreadable or wrong.
+    """
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except FileNotFoundError as exc:
+        raise ConfigError(
+            f"there is no {path.name} in {path.parent}",
+            hint="go to a workspace, or make one with wikisync clone",
+        ) from exc
+    except OSError as exc:
+        raise ConfigError(f"cannot read {path}: {exc.strerror}") from exc
+    except UnicodeDecodeError as exc:
+        raise ConfigError(
+            f"{path} is not UTF-8 at byte {exc.start}", hint="save it as UTF-8"
+        ) from exc
+    return parse_config(text, str(path))
+
+
+def parse_config(text: str, source: str = FILE_NAME) -> Config:
+    """Read a configuration from its text.
+
+    Args:
+        text: TOML.
+        source: how messages call it.
+
+    Raises:
+        ConfigError: with one entry in ``problems`` for each thing that is wrong.
+    """
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as exc:
+        raise ConfigError(
+            f"{source} is not TOML", problems=(lower_first(str(exc)),)
+        ) from exc
+    problems: list[str] = []
+    top = Table(document, "", problems)
+    wikis = {table.path: _wiki(table) for table in top.tables("wiki")}
+    found = {key: wiki for key, wiki in wikis.items() if wiki is not None}
+    config = Config(
+        service=_service(top.table("service")),
+        wikis=tuple(found.values()),
+        sync=_sync(top.table("sync")),
+        site=_site(top.table("site")),
+        markup=_markup(top.table("markup")),
+        preview=_preview(top.table("preview")),
+    )
+    top.refuse_the_rest()
+    check_folders(found, config.site.output, problems)
+    if problems:
+        raise ConfigError(f"{source} is wrong", problems=tuple(problems))
+    return config
+
+
+def parse_markup(values: Mapping[str, object], source: str) -> MarkupSection:
+    """The section ``[markup]`` alone, from values that somebody else has read.
+
+    Args:
+        values: what the table holds.
+        source: how messages call it.
+
+    Raises:
+        ConfigError: with one entry in ``problems`` for each thing that is wrong.
+    """
+    problems: list[str] = []
+    section = _markup(Table(values, "markup", problems))
+    if problems:
+        raise ConfigError(f"{source} is wrong", problems=tuple(problems))
+    return section
+
+
+# The sections -------------------------------------------------------------------
+
+
+def _service(table: Table) -> ServiceSection:
+    if table.has("token"):
+        table.complain(
+            "token",
+            "a token never stands in this file: use WIKISYNC_TOKEN, "
+            "token_command or token_file",
+        )
+    section = ServiceSection(
+        url=table.text("url", "", check_url, example=URL_EXAMPLE).rstrip("/"),
+        token_command=table.command("token_command"),
+        token_file=table.text("token_file", ""),
+    )
+    if section.token_command and section.token_file:
+        table.complain("token_file", "give either token_command or token_file")
+    table.refuse_the_rest()
+    return section
+
+
+def _wiki(table: Table) -> WikiSection | None:
+    project = table.text("project", "", check_project)
+    group = table.text("group", "", check_group)
+    folder = table.text("folder", "", check_folder)
+    unknown = table.refuse_the_rest()
+    if project and group:
+        table.complain("group", "a wiki has either a project or a group")
+    if not project and not group:
+        if not unknown and not table.has("project", "group"):
+            table.complain("", 'needs a project or a group: project = "docs/handbook"')
+        return None
+    path = project or group
+    leaf = path.rpartition("/")[2]
+    kind: OwnerKind = "project" if project else "group"
+    return WikiSection(kind, path, tidy(folder or leaf))
+
+
+def _sync(table: Table) -> SyncSection:
+    default = SyncSection()
+    section = SyncSection(
+        reads_max=table.integer("reads_max", default.reads_max, 1, 32),
+        settle_ms=table.integer("settle_ms", default.settle_ms, 50, 10_000),
+        poll_interval_s=table.integer(
+            "poll_interval_s", default.poll_interval_s, 1, 86_400
+        ),
+    )
+    table.refuse_the_rest()
+    return section
+
+
+def _site(table: Table) -> SiteSection:
+    default = SiteSection()
+    section = SiteSection(
+        title=table.text("title", default.title),
+        output=tidy(table.text("output", default.output, check_folder)),
+        url=table.text("url", default.url, check_url),
+        language=table.text("language", default.language, check_language),
+        description=table.text("description", default.description),
+        theme=table.text("theme", default.theme, check_not_empty),
+        templates=tidy(table.text("templates", default.templates, check_folder)),
+        mermaid=table.text("mermaid", default.mermaid),
+        options=table.options("options"),
+    )
+    table.refuse_the_rest()
+    return section
+
+
+def _markup(table: Table) -> MarkupSection:
+    default = MarkupSection()
+    math = table.choice("math", default.math, ("mathml", "source"))
+    engine = table.choice(
+        "markdown_engine", default.markdown_engine, ("auto", "markdown-it", "comrak")
+    )
+    asciidoc = table.choice(
+        "asciidoc_engine",
+        default.asciidoc_engine,
+        ("auto", "quickjs", "mini-racer", "ruby", "asciidoc3"),
+    )
+    section = MarkupSection(
+        markdown_engine=cast("MarkdownEngine", engine),
+        asciidoc_engine=cast("AsciidocEngine", asciidoc),
+        math=cast("MathOutput", math),
+        highlight=table.flag("highlight", is_on=default.highlight),
+        emoji=table.flag("emoji", is_on=default.emoji),
+        anchors=table.flag("anchors", is_on=default.anchors),
+        placeholders=table.flag("placeholders", is_on=default.placeholders),
+    )
+    table.refuse_the_rest()
+    return section
+
+
+def _preview(table: Table) -> PreviewSection:
+    default = PreviewSection()
+    section = PreviewSection(
+        host=table.text("host", default.host, check_not_empty),
+        port=table.integer("port", default.port, 0, 65_535),
+    )
+    table.refuse_the_rest()
+    return section
+
+
+def lower_first(text: str) -> str:
+    """As it goes on behind a colon."""
+    return text[:1].lower() + text[1:]

@@ -1,0 +1,121 @@
+"""What ``wikisync.toml`` can say, one frozen class a section.  Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from wikisync.model import OwnerKind, WikiOwner
+
+FILE_NAME = "wikisync.toml"
+
+OptionValue = str | int | float | bool | tuple[str | int | float | bool, ...]
+"""Value of a theme's option; the theme says which it takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceSection:
+    """Where the wikis are and where the token comes from."""
+
+    url: str
+    """Address of the service, without ``/api/v4`` and trailing slash."""
+    token_command: tuple[str, ...] = ()
+    """Command whose first line of output is the token; run without a shell."""
+    token_file: str = ""
+    """File that holds the token, readable by its owner alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class WikiSection:
+    """One wiki and the folder that holds it."""
+
+    kind: OwnerKind
+    path: str
+    """Full path of the project or group."""
+    folder: str
+    """Relative to the workspace, with ``/``."""
+
+    @property
+    def owner(self) -> WikiOwner:
+        """The project or group as the rest of the house names it."""
+        return WikiOwner(self.kind, self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class SyncSection:
+    """How folder and wikis are kept in step."""
+
+    reads_max: int = 8
+    """Pages read at once."""
+    settle_ms: int = 300
+    """Quiet time after a save before a file is looked at."""
+    poll_interval_s: int = 20
+    """Time between two looks at the service."""
+
+
+@dataclass(frozen=True, slots=True)
+class SiteSection:
+    """The website."""
+
+    title: str = ""
+    """Empty: the wiki's own title."""
+    output: str = "site"
+    """Folder of the site, relative to the workspace."""
+    url: str = ""
+    """Address where it will be published; empty when unknown."""
+    language: str = "en"
+    description: str = ""
+    theme: str = "default"
+    templates: str = ""
+    """Folder of the project's own templates; empty: none."""
+    mermaid: str = ""
+    """The script that draws mermaid diagrams, a file relative to the workspace;
+    empty: their source is shown."""
+    options: Mapping[str, OptionValue] = field(default_factory=dict)
+    """Options of the theme, from ``[site.options]``."""
+
+
+MathOutput = Literal["mathml", "source"]
+MarkdownEngine = Literal["auto", "markdown-it", "comrak"]
+AsciidocEngine = Literal["auto", "quickjs", "mini-racer", "ruby", "asciidoc3"]
+
+
+@dataclass(frozen=True, slots=True)
+class MarkupSection:
+    """How pages are rendered."""
+
+    markdown_engine: MarkdownEngine = "auto"
+    """``auto`` is comrak where it is installed."""
+    asciidoc_engine: AsciidocEngine = "auto"
+    """``auto`` is the fastest that is installed, but never ``ruby``."""
+    math: MathOutput = "mathml"
+    highlight: bool = True
+    """Whether code is coloured."""
+    emoji: bool = True
+    """Whether ``:tada:`` becomes a character."""
+    anchors: bool = True
+    """Whether each heading gets a link to itself."""
+    placeholders: bool = False
+    """Whether ``%{project_path}`` and the like are filled in."""
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewSection:
+    """Where ``wikisync preview`` listens."""
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    """0: any free one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Everything that ``wikisync.toml`` says."""
+
+    service: ServiceSection
+    wikis: tuple[WikiSection, ...] = ()
+    sync: SyncSection = SyncSection()
+    site: SiteSection = field(default_factory=SiteSection)
+    markup: MarkupSection = MarkupSection()
+    preview: PreviewSection = PreviewSection()

@@ -1,0 +1,115 @@
+"""Sections as the text of a ``wikisync.toml`` that shows what can be set.  Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from wikisync.config.sections import (
+    Config,
+    MarkupSection,
+    OptionValue,
+    PreviewSection,
+    ServiceSection,
+    SiteSection,
+    SyncSection,
+    WikiSection,
+)
+
+
+def render_config(config: Config) -> str:
+    """A configuration as a commented file that ``parse_config`` takes.
+
+    Values that are the defaults stand there as comments, so that the file shows
+    what can be set.
+    """
+    blocks = [
+        _HEAD,
+        _render_service(config.service),
+        *(_render_wiki(wiki) for wiki in config.wikis),
+        _render_section("sync", config.sync, SyncSection(), _SYNC_NOTES),
+        _render_section("site", config.site, SiteSection(), _SITE_NOTES),
+        _render_options(config.site.options),
+        _render_section("markup", config.markup, MarkupSection(), _MARKUP_NOTES),
+        _render_section("preview", config.preview, PreviewSection(), _PREVIEW_NOTES),
+    ]
+    return "\n".join(block for block in blocks if block)
+
+
+_HEAD = """\
+# The workspace's configuration: which wikis, from where, and how the site looks.
+# A token never stands in this file.
+"""
+_SYNC_NOTES = {
+    "reads_max": "pages read at once",
+    "settle_ms": "quiet time after a save before a file is looked at",
+    "poll_interval_s": "seconds between two looks at the service",
+}
+_SITE_NOTES = {
+    "title": "empty: the wiki's own title",
+    "output": "folder of the site",
+    "url": "address where it will be published",
+    "language": "language tag of the site's own words",
+    "description": "one sentence for search engines",
+    "theme": "name of a theme",
+    "templates": "folder of your own templates",
+    "mermaid": "script that draws diagrams, like mermaid.min.js; empty: show source",
+}
+_MARKUP_NOTES = {
+    "markdown_engine": '"markdown-it", "comrak" (extra fast), or "auto"',
+    "asciidoc_engine": '"quickjs", "mini-racer" (extra fast), "ruby", "asciidoc3",'
+    ' or "auto"',
+    "math": 'formulas as "mathml" or as "source"',
+    "highlight": "whether code is coloured",
+    "emoji": "whether :tada: becomes a character",
+    "anchors": "whether each heading gets a link to itself",
+    "placeholders": "whether %{project_path} and the like are filled in",
+}
+_PREVIEW_NOTES = {"host": "where preview listens", "port": "0: any free one"}
+
+
+def _render_service(section: ServiceSection) -> str:
+    lines = ["[service]", f"url = {_toml(section.url)}"]
+    command, file = section.token_command, section.token_file
+    lines.append("# where the token comes from when WIKISYNC_TOKEN is not set:")
+    if command:
+        lines.append(f"token_command = {_toml(command)}")
+    if file:
+        lines.append(f"token_file = {_toml(file)}")
+    if not command and not file:
+        lines.append('# token_command = "pass show gitlab"')
+        lines.append('# token_file = "~/.wikisync-token"')
+    return "\n".join(lines) + "\n"
+
+
+def _render_wiki(wiki: WikiSection) -> str:
+    return (
+        f"[[wiki]]\n{wiki.kind} = {_toml(wiki.path)}\nfolder = {_toml(wiki.folder)}\n"
+    )
+
+
+def _render_section(
+    name: str, section: object, default: object, notes: Mapping[str, str]
+) -> str:
+    lines = [f"[{name}]"]
+    for key, note in notes.items():
+        value = getattr(section, key)
+        mark = "# " if value == getattr(default, key) else ""
+        lines += [f"# {note}", f"{mark}{key} = {_toml(value)}"]
+    return "\n".join(lines) + "\n"
+
+
+def _render_options(options: Mapping[str, OptionValue]) -> str:
+    if not options:
+        return ""
+    lines = [f"{_toml(key)} = {_toml(value)}" for key, value in options.items()]
+    return "\n".join(["[site.options]", *lines]) + "\n"
+
+
+def _toml(value: OptionValue) -> str:
+    if isinstance(value, tuple):
+        return f"[{', '.join(_toml(item) for item in value)}]"
+    if isinstance(value, float):
+        return repr(value)
+    # JSON's strings are TOML's, but for one character that JSON leaves as it is.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
