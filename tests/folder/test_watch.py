@@ -1,0 +1,329 @@
+"""Hints about changes: real folders, real events, real walks."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import aclosing, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from watchfiles._rust_notify import WatchfilesRustInternalError
+
+from wikisync.folder import watch
+from wikisync.folder.watch import (
+    EVERYTHING,
+    EventSource,
+    Hint,
+    is_watched,
+    open_events,
+    watch_folders,
+)
+from wikisync.model import Problem
+
+WAIT_S = 10
+UNSHARED = ("unshare", "--user", "--map-root-user")
+
+
+class Watcher:
+    """Hints of some folders as a test asks for them."""
+
+    def __init__(self, hints: AsyncGenerator[Hint, None]) -> None:
+        self._hints = hints
+
+    async def next(self) -> Hint:
+        async with asyncio.timeout(WAIT_S):
+            return await anext(self._hints)
+
+    async def until(self, path: Path) -> set[str]:
+        """Everything told of until a path is, or everything may have changed."""
+        told: set[str] = set()
+        while str(path) not in told:
+            hint = await self.next()
+            assert not hint.is_everything
+            told |= hint.paths
+        return told
+
+    async def until_everything(self) -> None:
+        while not (await self.next()).is_everything:
+            pass
+
+
+@asynccontextmanager
+async def watching(*roots: Path, **how: Any) -> AsyncIterator[Watcher]:
+    """Folders that are watched: the first hint has come."""
+    async with aclosing(watch_folders(roots, **how)) as hints:
+        watcher = Watcher(hints)
+        assert await watcher.next() == EVERYTHING
+        yield watcher
+
+
+def open_ones() -> int:
+    """How many descriptors this process has open."""
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    """Wait for something that another thread does, but not for ever."""
+    deadline = time.monotonic() + WAIT_S
+    while not is_so() and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+
+def no_events(_roots: Sequence[str]) -> EventSource:
+    """A system whose watches are used up, as watchfiles tells of it."""
+    raise WatchfilesRustInternalError("OS file watch limit reached.")
+
+
+async def test_a_saved_file_is_told_by_its_path(tmp_path: Path) -> None:
+    async with watching(tmp_path) as watcher:
+        (tmp_path / "home.md").write_text("hello")
+        assert await watcher.next() == Hint(frozenset([str(tmp_path / "home.md")]))
+
+
+async def test_a_save_is_told_at_once(tmp_path: Path) -> None:
+    """Eleven milliseconds on an idle machine; the limit leaves room for a busy one."""
+    page = tmp_path / "home.md"
+    took: list[float] = []
+    async with watching(tmp_path) as watcher:
+        for text in "abcde":
+            started = time.perf_counter()
+            page.write_text(text)
+            await watcher.until(page)
+            took.append(time.perf_counter() - started)
+    assert min(took) < 0.08
+
+
+async def test_all_folders_are_watched_and_those_made_later(tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    for folder in (one, two):
+        folder.mkdir()
+    async with watching(one, two) as watcher:
+        (two / "page.md").write_text("text")
+        await watcher.until(two / "page.md")
+        (one / "deep").mkdir()
+        await watcher.until(one / "deep")
+        (one / "deep" / "page.md").write_text("text")
+        await watcher.until(one / "deep" / "page.md")
+
+
+async def test_an_editor_that_renames_its_file_is_heard(tmp_path: Path) -> None:
+    page, new = tmp_path / "home.md", tmp_path / ".home.md.new"
+    page.write_text("old")
+    async with watching(tmp_path) as watcher:
+        new.write_text("new")
+        new.replace(page)
+        assert await watcher.until(page) == {str(page)}
+
+
+async def test_what_editors_and_wikisync_leave_is_not_told(tmp_path: Path) -> None:
+    (tmp_path / ".wikisync").mkdir()
+    async with watching(tmp_path) as watcher:
+        for name in ("home.md~", ".home.md.swp", "4913", "#home.md#"):
+            (tmp_path / name).write_text("by-product")
+        (tmp_path / ".wikisync" / "state.db").write_text("ours")
+        (tmp_path / "home.conflict.md").write_text("ours")
+        (tmp_path / "home.md").write_text("text")
+        told = await watcher.until(tmp_path / "home.md")
+    assert told == {str(tmp_path / "home.md")}
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("home.md", True),
+        ("folder/page.org", True),
+        ("uploads/0123/picture.png", True),
+        (".wikisync/state.db", False),
+        (".git/index", False),
+        ("folder/.hidden/page.md", False),
+        ("page.md~", False),
+        ("page.conflict.md", False),
+    ],
+)
+def test_only_pages_and_attachments_are_of_interest(path: str, expected: bool) -> None:
+    assert is_watched(path) is expected
+
+
+async def test_the_caller_may_choose_what_is_told(tmp_path: Path) -> None:
+    async with watching(tmp_path, is_wanted=lambda path: "conflict" in path) as watcher:
+        (tmp_path / "home.md").write_text("text")
+        (tmp_path / "home.conflict.md").write_text("text")
+        told = await watcher.until(tmp_path / "home.conflict.md")
+    assert told == {str(tmp_path / "home.conflict.md")}
+
+
+async def test_a_root_that_is_removed_and_made_again_is_watched(
+    tmp_path: Path,
+) -> None:
+    root = tmp_path / "wiki"
+    root.mkdir()
+    async with watching(root) as watcher:
+        shutil.rmtree(root)
+        await watcher.until_everything()
+        root.mkdir()
+        await watcher.until_everything()
+        (root / "home.md").write_text("text")
+        await watcher.until(root / "home.md")
+
+
+async def test_a_root_that_another_folder_takes_the_place_of_is_watched(
+    tmp_path: Path,
+) -> None:
+    """Inode numbers are given again: only an open folder can be told from its heir."""
+    root, other = tmp_path / "wiki", tmp_path / "other"
+    root.mkdir()
+    other.mkdir()
+    async with watching(root) as watcher:
+        root.rename(tmp_path / "old")
+        other.rename(root)
+        await watcher.until_everything()
+        (root / "home.md").write_text("text")
+        await watcher.until(root / "home.md")
+
+
+async def test_a_root_that_does_not_exist_yet_is_waited_for(tmp_path: Path) -> None:
+    root = tmp_path / "wiki"
+    async with watching(root) as watcher:
+        root.mkdir()
+        await watcher.until_everything()
+        (root / "home.md").write_text("text")
+        await watcher.until(root / "home.md")
+
+
+async def test_many_changes_at_once_are_told_as_everything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch, "PATHS_MAX", 20)
+    async with watching(tmp_path) as watcher:
+        for number in range(200):
+            (tmp_path / f"page-{number}.md").write_text("text")
+        await watcher.until_everything()
+
+
+async def test_without_watches_folders_are_looked_through_with_a_notice(
+    tmp_path: Path,
+) -> None:
+    page = tmp_path / "folder" / "home.md"
+    page.parent.mkdir()
+    page.write_text("old")
+    notices: list[Problem] = []
+    how = {"events": no_events, "notice": notices.append, "scan_interval_s": 0.01}
+    async with watching(tmp_path, **how) as watcher:
+        page.write_text("longer than before")
+        assert await watcher.until(page) == {str(page)}
+        (tmp_path / "new.md").write_text("text")
+        (tmp_path / "new.md~").write_text("by-product")
+        assert await watcher.until(tmp_path / "new.md") == {str(tmp_path / "new.md")}
+        page.unlink()
+        assert await watcher.until(page) == {str(page)}
+    assert [notice.code for notice in notices] == ["watch-limit"]
+    assert "limit reached" in notices[0].message
+    assert "sysctl" in notices[0].hint
+
+
+async def test_events_are_tried_again_and_the_notice_is_given_once(
+    tmp_path: Path,
+) -> None:
+    notices: list[Problem] = []
+    tries: list[Sequence[str]] = []
+
+    def third_time(roots: Sequence[str]) -> EventSource:
+        tries.append(roots)
+        return open_events(roots) if len(tries) > 2 else no_events(roots)
+
+    how = {"scan_interval_s": 0.01, "retry_interval_s": 0.05, "events": third_time}
+    async with watching(tmp_path, notice=notices.append, **how) as watcher:
+        await watcher.until_everything()
+        await watcher.until_everything()
+        (tmp_path / "home.md").write_text("text")
+        await watcher.until(tmp_path / "home.md")
+    assert len(tries) == 3
+    assert len(notices) == 1
+
+
+async def test_a_watch_that_breaks_is_opened_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder made below when no watch is left breaks the watch of all others."""
+    monkeypatch.setattr(watch, "LOOK_INTERVAL_S", 0.05)
+    opened: list[EventSource] = []
+
+    class Breaking:
+        def watch(self, *_: object) -> set[tuple[int, str]] | str:
+            raise WatchfilesRustInternalError("error in underlying watcher")
+
+        def close(self) -> None:
+            pass
+
+    def second_time(roots: Sequence[str]) -> EventSource:
+        opened.append(open_events(roots) if opened else Breaking())
+        return opened[-1]
+
+    async with watching(tmp_path, events=second_time) as watcher:
+        await watcher.until_everything()
+        (tmp_path / "home.md").write_text("text")
+        await watcher.until(tmp_path / "home.md")
+
+
+async def test_nothing_is_left_behind_when_the_hints_end(tmp_path: Path) -> None:
+    before = open_ones()
+    async with watching(tmp_path):
+        assert open_ones() > before
+    # watchfiles' own thread closes the last of them when it ends
+    await asyncio.to_thread(wait_until, lambda: open_ones() == before)
+    assert open_ones() == before
+    names = [thread.name for thread in threading.enumerate()]
+    assert not [name for name in names if name.startswith("wikisync-watch")]
+
+
+async def test_a_waiting_watch_can_be_cancelled(tmp_path: Path) -> None:
+    async def wait() -> None:
+        async with watching(tmp_path) as watcher:
+            started.set()
+            await watcher.next()
+
+    started = asyncio.Event()
+    before = time.monotonic()
+    async with asyncio.TaskGroup() as tasks:
+        task = tasks.create_task(wait())
+        await started.wait()
+        task.cancel()
+    assert task.cancelled()
+    assert time.monotonic() - before < 5
+
+
+def test_a_system_without_watches_left_is_survived(tmp_path: Path) -> None:
+    """The real limit, in a user namespace of its own where the system gives one."""
+    script = (
+        "import asyncio, sys; from pathlib import Path\n"
+        "from wikisync.folder.watch import watch_folders\n"
+        "async def main():\n"
+        "    root = Path(sys.argv[1])\n"
+        "    hints = watch_folders([root], scan_interval_s=0.01,\n"
+        "        notice=lambda problem: print(problem.code))\n"
+        "    async with asyncio.timeout(20):\n"
+        "        await anext(hints)\n"
+        "        (root / 'page.md').write_text('text')\n"
+        "        print(*(await anext(hints)).paths)\n"
+        "    await hints.aclose()\n"
+        "asyncio.run(main())\n"
+    )
+    for number in range(8):
+        (tmp_path / f"folder-{number}").mkdir()
+    command = 'echo 4 > /proc/sys/user/max_inotify_watches && exec "$0" -c "$1" "$2"'
+    run = subprocess.run(
+        [*UNSHARED, "sh", "-c", command, sys.executable, script, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if "unshare" in run.stderr or "max_inotify_watches" in run.stderr:
+        pytest.skip("this system gives no user namespace with limits of its own")
+    assert run.stdout.split() == ["watch-limit", str(tmp_path / "page.md")], run.stderr

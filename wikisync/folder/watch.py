@@ -1,0 +1,442 @@
+"""Hints that something below some folders changed: by events, else by looking.
+
+A hint says where to look, never what happened: kinds of events are in no order and
+mean something else with every editor, and a full queue loses events without a word.
+So whoever uses this compares what is on the disk, and looks at everything from time
+to time whatever it hears.
+
+Events come from watchfiles, set to tell of a save after about 11 ms.  Where the
+system has no watch left, the folders are walked through every few seconds instead,
+with a notice, and events are tried again.  watchfiles says nothing of that limit: it
+watches some of the folders, so it is asked of the system here.  A root may vanish
+and come back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import errno
+import logging
+import os
+import threading
+import time
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError
+
+from wikisync.folder.ignore import is_ignored_file, is_ignored_folder
+from wikisync.model import Problem
+
+DEBOUNCE_MS = 50
+"""Changes of one burst are told together after at most this time."""
+STEP_MS = 10
+"""Between two looks into the queue of events; each look costs the processor."""
+IDLE_STEP_MS = 50
+"""The same after a long time without a change: half the cost."""
+IDLE_AFTER_S = 300.0
+LOOK_INTERVAL_S = 1.0
+"""How often the roots themselves are looked at."""
+SCAN_INTERVAL_S = 2.0
+"""Between two walks through the folders, where there are no events."""
+SCAN_SHARE_MAX = 0.02
+"""Part of the time that walks may take; large folders are walked through less often."""
+RETRY_INTERVAL_S = 60.0
+"""How long folders are walked through before events are tried again."""
+PATHS_MAX = 5_000
+"""More changed paths than this are told as everything."""
+
+NO_EVENTS = "watch-limit"
+"""Code of the notice that folders are walked through."""
+
+_IN_DELETE_SELF = 0x400
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """Where something may have changed."""
+
+    paths: frozenset[str]
+    """Absolute; files, or folders as a whole."""
+    is_everything: bool = False
+    """Anything may have changed, whatever ``paths`` says."""
+
+
+EVERYTHING = Hint(frozenset(), is_everything=True)
+
+
+class EventSource(Protocol):
+    """What ``watchfiles`` gives for some folders."""
+
+    def watch(
+        self,
+        debounce_ms: int,
+        step_ms: int,
+        timeout_ms: int,
+        stop_event: threading.Event,
+    ) -> set[tuple[int, str]] | str:
+        """Changes, or a word for why there are none."""
+        ...
+
+    def close(self) -> None:
+        """Stop watching."""
+        ...
+
+
+OpenEvents = Callable[[Sequence[str]], EventSource]
+IsWanted = Callable[[str], bool]
+Notice = Callable[[Problem], None]
+
+
+def is_watched(path: str) -> bool:
+    """Whether a path relative to a wiki's folder is any of wikisync's business."""
+    *folders, name = path.split("/")
+    is_ignored = any(is_ignored_folder(folder) for folder in folders)
+    return not is_ignored and not is_ignored_file(name)
+
+
+def open_events(roots: Sequence[str]) -> EventSource:
+    """Watch folders with everything below them.
+
+    Raises:
+        OSError, WatchfilesRustInternalError: they cannot be watched, or not all.
+    """
+    source = RustNotify(
+        list(roots),
+        debug=False,
+        force_polling=False,
+        poll_delay_ms=0,
+        recursive=True,
+        ignore_permission_denied=True,
+    )
+    try:
+        check_watches_left(roots[0])
+    except OSError:
+        source.close()
+        raise
+    return source
+
+
+def check_watches_left(folder: str) -> None:
+    """Ask Linux for one watch more and give it back.
+
+    Raises:
+        OSError: there is none left, so that others may have been refused before.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    if not hasattr(libc, "inotify_init1"):
+        return
+    queue = libc.inotify_init1(os.O_CLOEXEC)
+    if queue < 0:
+        raise OSError(ctypes.get_errno(), "no queue for events is left")
+    try:
+        watch = libc.inotify_add_watch(queue, os.fsencode(folder), _IN_DELETE_SELF)
+        if watch < 0 and ctypes.get_errno() == errno.ENOSPC:
+            raise OSError(errno.ENOSPC, "the limit of watches is reached")
+    finally:
+        os.close(queue)
+
+
+def log_notice(problem: Problem) -> None:
+    """Tell the log that folders are walked through."""
+    log.warning("%s (%s)", problem, problem.hint)
+
+
+async def watch_folders(
+    roots: Sequence[Path],
+    *,
+    is_wanted: IsWanted = is_watched,
+    notice: Notice = log_notice,
+    scan_interval_s: float = SCAN_INTERVAL_S,
+    retry_interval_s: float = RETRY_INTERVAL_S,
+    events: OpenEvents = open_events,
+) -> AsyncGenerator[Hint, None]:
+    """Hints without end, the first of them as soon as changes are noticed.
+
+    The first hint is always ``EVERYTHING``: what changed before it was not seen.
+    The same comes after a root vanished or came back, and whenever changes may have
+    been missed.  Cancelled or closed, it leaves nothing running.
+
+    Args:
+        roots: Folders; they need not exist yet.
+        is_wanted: Which paths, relative to their root and with ``/``, are told of.
+        notice: Called in the loop when folders are walked through for want of events.
+        scan_interval_s: Shortest time between two such walks.
+        retry_interval_s: How long before events are tried again.
+        events: How folders are watched.
+    """
+    stop = threading.Event()
+    watched = _Watched(_absolute(roots), is_wanted, events, scan_interval_s, stop)
+    told = _Told(notice)
+    thread = ThreadPoolExecutor(1, "wikisync-watch")
+    loop = asyncio.get_running_loop()
+    try:
+        while True:
+            watch = await loop.run_in_executor(thread, watched.open)
+            told.about(watch.problem)
+            until = time.monotonic() + retry_interval_s
+            yield EVERYTHING
+            while watch.problem is None or time.monotonic() < until:
+                found = await loop.run_in_executor(thread, watch.wait)
+                if found is None:
+                    break
+                if found:
+                    yield _hint(found)
+            await loop.run_in_executor(thread, watched.close)
+    finally:
+        stop.set()
+        # at most one step of the watch that was told to stop
+        thread.shutdown(wait=True)
+        watched.close()
+
+
+def _absolute(roots: Sequence[Path]) -> tuple[str, ...]:
+    return tuple(os.path.abspath(root) for root in roots)  # noqa: PTH100 - strings
+
+
+class _Told:
+    """Says once what keeps being so."""
+
+    def __init__(self, notice: Notice) -> None:
+        self._notice = notice
+        self._last: Problem | None = None
+
+    def about(self, problem: Problem | None) -> None:
+        if problem is not None and problem != self._last:
+            self._notice(problem)
+        self._last = problem
+
+
+def _hint(found: set[str]) -> Hint:
+    return Hint(frozenset(found)) if len(found) <= PATHS_MAX else EVERYTHING
+
+
+# What runs in the thread ----------------------------------------------------------
+
+
+class _Watch(Protocol):
+    """Some folders, as they are watched until one of the roots is another one."""
+
+    problem: Problem | None
+
+    def wait(self) -> set[str] | None:
+        """Changed paths, none after a while; None when it is of no use any more."""
+        ...
+
+    def close(self) -> None:
+        """Let go of everything."""
+        ...
+
+
+class _Watched:
+    """The folders, and how they are watched just now."""
+
+    def __init__(
+        self,
+        roots: Sequence[str],
+        is_wanted: IsWanted,
+        events: OpenEvents,
+        scan_interval_s: float,
+        stop: threading.Event,
+    ) -> None:
+        self.is_wanted = is_wanted
+        self.scan_interval_s = scan_interval_s
+        self.stop = stop
+        self._roots = roots
+        self._events = events
+        self._watch: _Watch | None = None
+
+    def open(self) -> _Watch:
+        """Watch them by events where that is possible, else by walks."""
+        held = _Roots(self._roots)
+        self._watch = self._open(held)
+        return self._watch
+
+    def close(self) -> None:
+        """Watch nothing any more."""
+        if self._watch is not None:
+            self._watch.close()
+        self._watch = None
+
+    def _open(self, held: _Roots) -> _Watch:
+        if not held.present:
+            return _Walks(held, self, None)
+        try:
+            return _Events(held, self, self._events(held.present))
+        except FileNotFoundError:
+            # gone since it was looked at; the next look tells
+            return _Walks(held, self, None)
+        except (OSError, WatchfilesRustInternalError) as exc:
+            return _Walks(held, self, _no_events(exc))
+
+
+class _Roots:
+    """The roots that exist, held open so that no other folder gets their number."""
+
+    def __init__(self, roots: Sequence[str]) -> None:
+        self._roots = roots
+        self._held: dict[str, int] = {}
+        for root in roots:
+            with contextlib.suppress(OSError):
+                self._held[root] = os.open(
+                    root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+                )
+        self.present = tuple(self._held)
+
+    def are_same(self) -> bool:
+        """Whether each root still is the folder that it was, or still absent."""
+        return all(self._is_same(root) for root in self._roots)
+
+    def close(self) -> None:
+        for descriptor in self._held.values():
+            os.close(descriptor)
+        self._held = {}
+
+    def relative(self, path: str) -> str | None:
+        """A path below its root; empty for a root itself, None for any other."""
+        for root in self._roots:
+            if path == root:
+                return ""
+            if path.startswith(f"{root}/"):
+                return path[len(root) + 1 :]
+        return None
+
+    def _is_same(self, root: str) -> bool:
+        held = self._held.get(root)
+        try:
+            found = os.stat(root)  # noqa: PTH116 - a string
+        except OSError:
+            return held is None
+        return held is not None and os.path.samestat(found, os.fstat(held))
+
+
+class _Events:
+    """Folders that the system tells of."""
+
+    problem: Problem | None = None
+
+    def __init__(self, roots: _Roots, how: _Watched, source: EventSource) -> None:
+        self._roots = roots
+        self._how = how
+        self._source = source
+        self._last_change = time.monotonic()
+
+    def wait(self) -> set[str] | None:
+        is_idle = time.monotonic() - self._last_change > IDLE_AFTER_S
+        try:
+            raw = self._source.watch(
+                DEBOUNCE_MS,
+                IDLE_STEP_MS if is_idle else STEP_MS,
+                int(LOOK_INTERVAL_S * 1000),
+                self._how.stop,
+            )
+        except (OSError, WatchfilesRustInternalError) as exc:
+            # a folder that was made cannot be watched; opening anew tells why
+            log.debug("events were lost: %s", exc)
+            self._how.stop.wait(LOOK_INTERVAL_S)
+            return None
+        found: set[str] = set()
+        for _, path in raw if isinstance(raw, set) else ():
+            inside = self._roots.relative(path)
+            if inside == "":
+                return None
+            if inside is not None and self._how.is_wanted(inside):
+                found.add(path)
+        if found:
+            self._last_change = time.monotonic()
+            return found if self._has_watches_for(found) else None
+        return found if self._roots.are_same() else None
+
+    def _has_watches_for(self, found: set[str]) -> bool:
+        """Whether folders that were made, and need watches, got them."""
+        if not any(map(os.path.isdir, found)):
+            return True
+        try:
+            check_watches_left(self._roots.present[0])
+        except OSError:
+            return False
+        return True
+
+    def close(self) -> None:
+        self._source.close()
+        self._roots.close()
+
+
+_State = tuple[int, int, int]
+"""Of a file: time of its last change in ns, size in bytes, inode."""
+
+
+class _Walks:
+    """Folders that are walked through, or that are waited for."""
+
+    def __init__(self, roots: _Roots, how: _Watched, problem: Problem | None) -> None:
+        self.problem = problem
+        self._roots = roots
+        self._how = how
+        self._known, self._next = self._walk()
+
+    def wait(self) -> set[str] | None:
+        self._how.stop.wait(min(LOOK_INTERVAL_S, self._how.scan_interval_s))
+        if self._how.stop.is_set():
+            return set()
+        if not self._roots.are_same():
+            return None
+        if time.monotonic() < self._next:
+            return set()
+        before = self._known
+        self._known, self._next = self._walk()
+        return _changed(before, self._known)
+
+    def close(self) -> None:
+        self._roots.close()
+
+    def _walk(self) -> tuple[Mapping[str, _State], float]:
+        """Every wanted file as it is now, and when to look again."""
+        started = time.monotonic()
+        found: dict[str, _State] = {}
+        for root in self._roots.present:
+            for path in _files(root, self._how.is_wanted, self._how.stop):
+                with contextlib.suppress(OSError):
+                    status = os.lstat(path)
+                    found[path] = (status.st_mtime_ns, status.st_size, status.st_ino)
+        now = time.monotonic()
+        pause = max(self._how.scan_interval_s, (now - started) / SCAN_SHARE_MAX)
+        return found, now + pause
+
+
+def _files(root: str, is_wanted: IsWanted, stop: threading.Event) -> Iterator[str]:
+    """Every wanted file below a folder, links not followed."""
+    waiting = [root]
+    while waiting and not stop.is_set():
+        folder = waiting.pop()
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        if not is_ignored_folder(entry.name):
+                            waiting.append(entry.path)
+                    elif is_wanted(entry.path[len(root) + 1 :]):
+                        yield entry.path
+        except OSError:
+            continue
+
+
+def _changed(before: Mapping[str, _State], now: Mapping[str, _State]) -> set[str]:
+    return {path for path, _ in before.items() ^ now.items()}
+
+
+def _no_events(exc: Exception) -> Problem:
+    return Problem(
+        NO_EVENTS,
+        "the watch on the folders",
+        f"{getattr(exc, 'strerror', None) or exc}; they are looked through every few"
+        " seconds instead",
+        "raise the limit: sysctl fs.inotify.max_user_watches=524288",
+    )
