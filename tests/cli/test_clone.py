@@ -9,6 +9,7 @@ from tests.support.service import EmbeddedService
 from wikisync.cli.clone import folder_names
 from wikisync.config import load_config
 from wikisync.model import WikiOwner
+from wikisync.service.quirks import Quirk
 from wikisync.sync.state import State
 
 HANDBOOK = WikiOwner("project", "docs/handbook")
@@ -144,7 +145,19 @@ async def test_list_that_fails_as_empty_removes_nothing(
 ) -> None:
     words = ("clone", handbook.url, "--project", "docs/handbook", workspace)
     await run(*words)
-    handbook.set_faults(list_fails_empty=True)
+    handbook.quirks = {Quirk.EMPTY_LIST}
+    ran = await run(*words)
+    assert ran.code == 4
+    assert (workspace / "handbook/home.md").exists()
+    assert (workspace / "handbook/dir/page.md").exists()
+
+
+async def test_page_that_only_the_list_misses_is_not_removed(
+    handbook: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    words = ("clone", handbook.url, "--project", "docs/handbook", workspace)
+    await run(*words)
+    handbook.quirks = {Quirk.HALF_LIST}
     ran = await run(*words, "--json")
     assert ran.code == 3
     assert "absence-doubted" in ran.problem_codes

@@ -22,6 +22,7 @@ from tests.support.service import EmbeddedService
 from wikisync.cli.export import default_cache, parse_theme_options
 from wikisync.errors import UsageError
 from wikisync.model import WikiOwner
+from wikisync.service.quirks import Quirk
 
 HANDBOOK = WikiOwner("project", "docs/handbook")
 UPLOADS = "uploads/" + "0123456789abcdef" * 2
@@ -379,7 +380,7 @@ async def test_sign_in_page_is_not_taken_for_a_picture(run: Run, site: Path) -> 
 async def test_picture_behind_a_sign_in_is_a_placeholder_and_told(
     handbook: EmbeddedService, run: Run, site: Path
 ) -> None:
-    handbook.set_faults(files_need_session=True)
+    handbook.quirks = {Quirk.FILES_NEED_SESSION}
     ran = await run("export", handbook.url, *NAMED, "-o", site, "--json")
     assert ran.code == 3
     assert "attachment-missing" in ran.problem_codes
@@ -389,9 +390,9 @@ async def test_picture_behind_a_sign_in_is_a_placeholder_and_told(
 async def test_picture_that_can_be_had_later_is_fetched_then(
     handbook: EmbeddedService, run: Run, site: Path
 ) -> None:
-    handbook.set_faults(files_need_session=True)
+    handbook.quirks = {Quirk.FILES_NEED_SESSION}
     await run("export", handbook.url, *NAMED, "-o", site)
-    handbook.set_faults(files_need_session=False)
+    handbook.quirks = ()
     ran = await run("export", handbook.url, *NAMED, "-o", site)
     assert ran.code == 0
     assert (site / PICTURE).exists()

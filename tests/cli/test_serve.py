@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +16,10 @@ import pytest
 
 from wikisync.cli.serve import export_selection
 from wikisync.model import WikiOwner
+from wikisync.service.quirks import Quirk
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+GUIDE = ROOT / "sample-site/handbook/service/quirks.md"
 
 
 @contextmanager
@@ -147,6 +152,34 @@ def test_allowed_address_is_served_with_a_warning(tmp_path: Path) -> None:
 
     assert lines[-1].startswith("url: http://0.0.0.0:")
     assert "nothing on the way is encrypted" in stderr.replace("\n", " ")
+
+
+def test_quirks_are_in_force_and_told(tmp_path: Path) -> None:
+    words = ("--quirk", "not-found", "--quirk", "no-etag", "--latency", "0.01")
+    with serving("--data", tmp_path / "data", *words) as process:
+        token, url = (line.partition(": ")[2] for line in url_line(process))
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            version(url, token)
+        process.send_signal(signal.SIGTERM)
+        _stdout, stderr = process.communicate(timeout=20)
+
+    assert "it misbehaves on purpose: no-etag, not-found" in stderr
+
+
+def test_unknown_quirk_is_refused_and_all_are_named(tmp_path: Path) -> None:
+    result = run("--data", tmp_path / "data", "--quirk", "empty-lst")
+
+    assert result.returncode == 2
+    assert "there is no quirk 'empty-lst'" in result.stderr
+    for quirk in Quirk:
+        assert quirk in result.stderr
+    assert not (tmp_path / "data").exists()
+
+
+def test_every_quirk_is_in_the_guide() -> None:
+    text = GUIDE.read_text(encoding="utf-8")
+
+    assert [quirk for quirk in Quirk if f"`{quirk}`" not in text] == []
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from wikisync.api.client import Client
 from wikisync.api.wikis import Wiki
 from wikisync.errors import AuthenticationFailed, NotFound, PermissionDenied
 from wikisync.model import AttachmentPath, WikiOwner
+from wikisync.service.quirks import Quirk
 from wikisync.service.settings import Profile
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -272,7 +273,7 @@ async def test_the_empty_list_of_a_failing_storage_is_no_error_here(
     client: Client, service: EmbeddedService, handbook: WikiOwner
 ) -> None:
     """The client cannot know; who synchronises must not believe it at once."""
-    service.set_faults(list_fails_empty=True)
+    service.quirks = {Quirk.EMPTY_LIST}
 
     assert await Wiki(client, handbook).list_pages() == ()
 

@@ -11,6 +11,7 @@ from tests.support.service import EmbeddedService
 from wikisync.api.wikis import Wiki
 from wikisync.errors import NotFound, Rejected
 from wikisync.model import AttachmentPath, WikiOwner
+from wikisync.service.quirks import Quirk
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -91,7 +92,7 @@ async def test_a_service_that_keeps_files_to_browsers_says_so(
     wiki: Wiki, service: EmbeddedService
 ) -> None:
     record = await wiki.upload_attachment(PICTURE, "x.png")
-    service.set_faults(files_need_session=True)
+    service.quirks = {Quirk.FILES_NEED_SESSION}
 
     with pytest.raises(NotFound, match="does not hand out attachments to tokens"):
         await read(wiki, record.file_path)

@@ -13,6 +13,7 @@ from tests.service.conftest import GROUP, PROJECT, WIKIS, Answer, Api
 from tests.support.service import EmbeddedService
 from wikisync.service.access import Level
 from wikisync.service.attachments import clean_name, file_headers, markdown_link
+from wikisync.service.quirks import Quirk
 
 FILE = "uploads/0123456789abcdef0123456789abcdef/a.png"
 ROUTE = f"/docs/handbook/-/wikis/{FILE}"
@@ -288,7 +289,7 @@ async def test_file_route_can_want_a_session_as_the_real_one_does(
     service: EmbeddedService, api: Api
 ) -> None:
     await with_file(service)
-    service.set_faults(files_need_session=True)
+    service.quirks = {Quirk.FILES_NEED_SESSION}
 
     answer = await api.get(ROUTE)
     page = await api.get(answer.headers["Location"])
@@ -302,7 +303,7 @@ async def test_file_route_that_wants_a_session_still_serves_public_wikis(
     service: EmbeddedService, api: Api
 ) -> None:
     await with_file(service, visibility="public")
-    service.set_faults(files_need_session=True)
+    service.quirks = {Quirk.FILES_NEED_SESSION}
 
     assert (await api.get(ROUTE)).status == 200
 

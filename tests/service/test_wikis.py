@@ -14,6 +14,7 @@ from tests.service.conftest import GROUP_WIKIS, PROJECT, WIKIS, Api
 from tests.support.service import EmbeddedService
 from wikisync.model import WikiOwner
 from wikisync.service.access import Level
+from wikisync.service.quirks import Quirk
 
 
 async def last_commit(service: EmbeddedService, owner: WikiOwner) -> pygit2.Commit:
@@ -233,7 +234,7 @@ async def test_page_is_shown_as_of_a_commit(service: EmbeddedService, api: Api) 
 
 async def test_storage_fault_lists_nothing(service: EmbeddedService, api: Api) -> None:
     await service.add_project("docs/handbook", {"home": "x"})
-    service.set_faults(list_fails_empty=True)
+    service.quirks = {Quirk.EMPTY_LIST}
 
     answer = await api.get(WIKIS)
 

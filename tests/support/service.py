@@ -1,4 +1,18 @@
-"""The embedded service for tests: real git, real SQLite, 127.0.0.1, port 0."""
+"""The embedded service for tests: real git, real SQLite, 127.0.0.1, port 0.
+
+Quirks (``wikisync.service.quirks.Quirk``; each is named and described there) are
+on from the start with ``embedded_service(data, quirks={Quirk.META_ID})``, and are
+switched while it runs::
+
+    service.quirks = {Quirk.EMPTY_LIST}     # exactly these
+    service.quirks |= {Quirk.NO_ETAG}       # one more
+    service.quirks = ()                     # none: a sound service again
+
+A change starts the counts anew: of the faults that only every third request meets
+(``quirks.EVERY``), the first request afterwards meets one.  While
+``Quirk.ANOTHER_PROJECT`` is on, the methods here that fill and read wikis reach the
+other wikis as well.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +28,7 @@ from wikisync.service.access import Level
 from wikisync.service.editing import Change
 from wikisync.service.instance import WikiStorage
 from wikisync.service.loading import LoadedFolder
+from wikisync.service.quirks import Quirk
 from wikisync.service.repository import Author
 from wikisync.service.server import RunningService, running_service
 from wikisync.service.settings import Settings
@@ -183,6 +198,15 @@ class EmbeddedService:
         """Load a folder as ``serve --load`` does."""
         return await self.running.load_folder(path)
 
+    @property
+    def quirks(self) -> frozenset[Quirk]:
+        """What it does otherwise than it should."""
+        return self.running.settings.quirks
+
+    @quirks.setter
+    def quirks(self, quirks: Iterable[Quirk]) -> None:
+        self.running.settings = replace(self.running.settings, quirks=frozenset(quirks))
+
     def set_faults(self, **faults: Any) -> None:
         """Switch faults of ``settings.Faults`` on or off."""
         settings = self.running.settings
@@ -218,9 +242,11 @@ class EmbeddedService:
 
 @asynccontextmanager
 async def embedded_service(
-    data: Path, *, settings: Settings | None = None
+    data: Path, *, settings: Settings | None = None, quirks: Iterable[Quirk] = ()
 ) -> AsyncIterator[EmbeddedService]:
     """Run a service on ``data / "service"`` while the block lasts."""
+    settings = settings or Settings()
+    settings = replace(settings, quirks=settings.quirks | frozenset(quirks))
     async with running_service(data / "service", settings=settings) as running:
         token = running.first_token or await running.new_token()
         yield EmbeddedService(running, token)

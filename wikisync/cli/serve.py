@@ -15,12 +15,15 @@ from wikisync.cli import serve_admin
 from wikisync.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from wikisync.cli.console import Console
     from wikisync.model import WikiOwner
     from wikisync.service.loading import LoadedFolder
+    from wikisync.service.quirks import Quirk
     from wikisync.service.server import RunningService
+
+LATENCY_S_MAX = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,8 @@ class ServeOptions:
     port: int
     is_remote_allowed: bool
     is_token_wanted: bool
+    quirks: frozenset[Quirk] = frozenset()
+    latency_s: float = 0.0
 
 
 @click.group("serve", invoke_without_command=True)
@@ -61,6 +66,20 @@ class ServeOptions:
     help="Let other machines in; without it only loopback addresses are taken.",
 )
 @click.option("--new-token", is_flag=True, help="Make and print a new token.")
+@click.option(
+    "--quirk",
+    "quirks",
+    metavar="NAME",
+    multiple=True,
+    help="Imitate a fault or an odd version, for tests; may be given again.",
+)
+@click.option(
+    "--latency",
+    metavar="SECONDS",
+    type=click.FloatRange(0, LATENCY_S_MAX),
+    default=0.0,
+    help="Wait this long before each answer.",
+)
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -71,6 +90,8 @@ def command(
     port: int,
     allow_remote: bool,
     new_token: bool,
+    quirks: tuple[str, ...],
+    latency: float,
 ) -> int:
     """Run the service itself, embedded, on this machine.
 
@@ -82,12 +103,41 @@ def command(
     if data is None:
         raise click.UsageError("Missing option '--data'.", ctx)
     console: Console = ctx.obj
-    options = ServeOptions(data, folder, host, port, allow_remote, new_token)
+    options = ServeOptions(
+        data,
+        folder,
+        host,
+        port,
+        allow_remote,
+        new_token,
+        quirks=parse_quirks(quirks),
+        latency_s=latency,
+    )
     check_host(options)
     return asyncio.run(serve(console, options))
 
 
 command.add_command(serve_admin.command)
+
+
+def parse_quirks(names: Iterable[str]) -> frozenset[Quirk]:
+    """The quirks of those names.
+
+    Raises:
+        UsageError: there is no quirk of that name; the hint lists them all.
+    """
+    from wikisync.service.quirks import Quirk
+
+    found: set[Quirk] = set()
+    for name in names:
+        try:
+            found.add(Quirk(name))
+        except ValueError:
+            raise UsageError(
+                f"there is no quirk {name!r}",
+                hint="the quirks are " + ", ".join(Quirk),
+            ) from None
+    return frozenset(found)
 
 
 def check_host(options: ServeOptions) -> None:
@@ -121,7 +171,11 @@ async def serve(console: Console, options: ServeOptions) -> int:
     A second signal has its usual effect and ends the process at once.
     """
     from wikisync.service.server import running_service
+    from wikisync.service.settings import Faults, Settings
 
+    settings = Settings(
+        faults=Faults(latency_s=options.latency_s), quirks=options.quirks
+    )
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -131,7 +185,7 @@ async def serve(console: Console, options: ServeOptions) -> int:
         stopped.set()
 
     async with running_service(
-        options.data, host=options.host, port=options.port
+        options.data, host=options.host, port=options.port, settings=settings
     ) as service:
         token = service.first_token
         if token is None and options.is_token_wanted:
@@ -167,6 +221,8 @@ def announce_token(console: Console, options: ServeOptions, token: str | None) -
 def announce(console: Console, options: ServeOptions, service: RunningService) -> None:
     """Print where the service answers, now that it does."""
     console.result(f"url: {service.url}")
+    if options.quirks:
+        console.warn("it misbehaves on purpose: " + ", ".join(sorted(options.quirks)))
     if options.is_remote_allowed and not is_loopback(options.host):
         console.warn(
             "other machines can reach this service, and nothing on the way is encrypted"

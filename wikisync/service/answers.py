@@ -15,6 +15,7 @@ from aiohttp import web
 from wikisync.service.access import Verdict
 
 JSON_TYPE = "application/json"
+COLLISION = "There is already a page with the same title in that path."
 _ENCODER = msgspec.json.Encoder()
 
 

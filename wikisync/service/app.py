@@ -42,6 +42,7 @@ from wikisync.service.answers import (
 from wikisync.service.bodies import read_body, read_query, spool_folder
 from wikisync.service.call import Call
 from wikisync.service.instance import Service
+from wikisync.service.quirks import Quirk, cut_answer, meet_quirks
 from wikisync.service.routing import Match, OtherMethods, RouteTable
 from wikisync.service.settings import MIB, Limits
 
@@ -170,7 +171,12 @@ async def _answer(
     try:
         if service.settings.faults.latency_s:
             await asyncio.sleep(service.settings.faults.latency_s)
-        response = await _dispatch(service, table, request)
+        response = await meet_quirks(
+            service.settings.quirks,
+            service.turns,
+            request,
+            lambda: _dispatch(service, table, request),
+        )
     except Moved as moved:
         # tokens in the query are the caller's own, and it knows them already
         response = web.Response(status=301, text=moved.text, headers=moved.headers)
@@ -190,13 +196,16 @@ async def _answer(
         response = await _dress(service, request, response)
     response.headers["X-Request-Id"] = request_id
     response.headers["X-Runtime"] = f"{time.perf_counter() - started:.6f}"
+    if isinstance(response, web.Response):
+        on = service.settings.quirks
+        return await cut_answer(on, service.turns, request, response)
     return response
 
 
 async def _dispatch(
     service: Service, table: RouteTable[Handler], request: web.Request
 ) -> web.StreamResponse:
-    limits = service.settings.limits
+    limits = service.settings.limits_in_force
     match table.match(request.method, request.rel_url.raw_path):
         case None:
             raise unmatched_route()
@@ -216,7 +225,9 @@ async def _dress(
 ) -> web.Response:
     """Add the entity tag, and compress or leave out the body when asked."""
     body = response.body if isinstance(response.body, bytes) else b""
-    if response.status == 200 and request.method in {"GET", "HEAD"}:
+    if Quirk.NO_ETAG in service.settings.quirks:
+        response.headers.popall("ETag", None)
+    elif response.status == 200 and request.method in {"GET", "HEAD"}:
         etag = response.headers.setdefault("ETag", weak_etag(body))
         wanted = request.headers.get("If-None-Match", "")
         if wanted and etag_matches(wanted, etag):

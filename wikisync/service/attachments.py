@@ -27,6 +27,7 @@ from wikisync.service.answers import (
 )
 from wikisync.service.call import Call, Caller, Owner, judge
 from wikisync.service.editing import Change
+from wikisync.service.quirks import Quirk, bend_tree
 from wikisync.service.settings import KIB
 from wikisync.service.tables import Tables
 from wikisync.service.tree import RepositoryFile, WikiTree, is_regular
@@ -78,7 +79,8 @@ async def show_file(call: Call, kind: OwnerKind) -> web.StreamResponse:
     Everything else is 404, so that it tells nothing of what is there.
     """
     caller = await call.caller()
-    if call.service.settings.faults.files_need_session:
+    needs_session = Quirk.FILES_NEED_SESSION in call.service.settings.quirks
+    if needs_session:
         # the real route knows browser sessions only, so any token is nobody
         caller = Caller()
     records = call.service.records
@@ -89,13 +91,14 @@ async def show_file(call: Call, kind: OwnerKind) -> web.StreamResponse:
     is_readable = owner is not None and (
         judge(call.service, owner, caller, Operation.READ) is Verdict.ALLOWED
     )
-    if not is_readable and call.service.settings.faults.files_need_session:
+    if not is_readable and needs_session:
         return web.Response(status=302, headers={"Location": SIGN_IN_PATH})
     if owner is None or not is_readable:
         raise unmatched_route()
     wiki = call.service.wiki(kind, owner.id)
     tree = await wiki.tree()
     assert tree is not None, "there is always a present tree"
+    tree = bend_tree(call.service.settings.quirks, tree)
     file = tree.file("uploads/" + call.segments["path"])
     if file is None or not is_regular(file.mode):
         raise unmatched_route()

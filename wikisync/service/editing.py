@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from wikisync.model import Format
-from wikisync.service.answers import invalid, not_found
+from wikisync.service.answers import COLLISION, invalid, not_found
 from wikisync.service.redirects import (
     REDIRECTS_PATH,
     parse_redirects,
@@ -28,8 +28,6 @@ from wikisync.service.slugs import (
 )
 from wikisync.service.tree import PageFile, RepositoryFile, WikiTree
 
-COLLISION = "There is already a page with the same title in that path."
-
 
 @dataclass(frozen=True, slots=True)
 class Change:
@@ -43,6 +41,8 @@ class Change:
     links: Mapping[str, RepositoryFile] = field(default_factory=dict)
     """Path to a file whose blob exists already: moved, or stored before."""
     removes: frozenset[str] = frozenset()
+    renamed: tuple[str, str] | None = None
+    """The page's slug before and after, where the change moves it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +88,14 @@ def plan_edit(
     *,
     limits: Limits,
     redirects: bytes = b"",
+    moves_below: bool = True,
     message: str,
 ) -> Change:
     """The change that edits, converts or renames a page, its children with it.
 
     Without a title the page stays where it is, and without a format it keeps
     the one it has; both are what the service's documentation promises.
+    ``moves_below`` says whether a rename takes the pages below along.
     """
     path = page.slug
     if edit.title is not None:
@@ -114,14 +116,15 @@ def plan_edit(
         links[target] = RepositoryFile(target, page.blob)
     removes = {page.path} if is_moving else set()
     if path != page.slug:
-        moved = _children(tree, page.slug, path)
+        moved = _children(tree, page.slug, path) if moves_below else {}
         links |= {new: file for new, file in moved.values() if new != target}
         removes |= moved.keys()
         removes -= writes.keys() | links.keys()
         for new in (target, *links):
             check_place(tree, new, without=removes)
         writes |= _redirects_with(redirects, page.slug, path, limits)
-    return Change(message, target, writes, links, frozenset(removes))
+    renamed = (page.slug, path) if path != page.slug else None
+    return Change(message, target, writes, links, frozenset(removes), renamed)
 
 
 def plan_delete(page: PageFile, *, message: str) -> Change:

@@ -14,6 +14,7 @@ from wikisync.model import OwnerKind
 from wikisync.service.answers import invalid
 from wikisync.service.editing import Change
 from wikisync.service.pages import PageCache
+from wikisync.service.quirks import OTHER_PROJECT_ID, Quirk, Turns
 from wikisync.service.records import Records
 from wikisync.service.render_worker import RenderWorker
 from wikisync.service.repository import (
@@ -32,7 +33,8 @@ class Service:
     def __init__(self, data: Path, settings: Settings | None = None) -> None:
         self.data = data
         self.settings = settings or Settings()
-        """Replaced as a whole to change limits or switch a fault."""
+        """Replaced as a whole to change limits or switch quirks and faults."""
+        self.turns = Turns()
         self.records = Records(data / "records.db")
         self.url = "http://127.0.0.1"
         """Where it answers, without a trailing slash; known once it listens."""
@@ -51,6 +53,8 @@ class Service:
     def wiki(self, kind: OwnerKind, owner_id: int) -> WikiStorage:
         """The wiki of a project or group, by the owner's id."""
         key = (kind, owner_id)
+        if Quirk.ANOTHER_PROJECT in self.settings.quirks:
+            owner_id += OTHER_PROJECT_ID
         if key not in self._wikis:
             path = self.data / "wikis" / f"{kind}s" / f"{owner_id}.git"
             self._wikis[key] = WikiStorage(WikiRepository(path))

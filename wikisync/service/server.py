@@ -52,11 +52,13 @@ class RunningService:
 
     @property
     def settings(self) -> Settings:
-        """Limits and faults in force; replaced as a whole to change them."""
+        """Limits, quirks and faults; replaced as a whole to change them."""
         return self.service.settings
 
     @settings.setter
     def settings(self, settings: Settings) -> None:
+        if settings.quirks != self.service.settings.quirks:
+            self.service.turns.restart()
         self.service.settings = settings
 
     async def new_token(self) -> str:
@@ -90,7 +92,7 @@ async def running_service(
         data: folder for all it keeps; made if it is not there.
         host: address to listen on.
         port: 0 takes a free one, told by ``url``.
-        settings: limits, profile and faults.
+        settings: limits, profile, quirks and faults.
 
     Raises:
         ServiceError: the folder cannot be written, another process has it, or

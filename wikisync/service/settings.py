@@ -1,4 +1,4 @@
-"""Limits, version profile and fault switches of the embedded service.
+"""Limits, version profile, quirks and faults of the embedded service.
 
 Frozen values: a running service is given a new ``Settings`` as a whole, so that
 one request sees one set.  Limits are those of the real service
@@ -8,7 +8,9 @@ one request sees one set.  Limits are those of the real service
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+from wikisync.service.quirks import Quirk
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -87,18 +89,12 @@ class Imports:
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """Troubles to make on purpose; all off in normal service."""
+    """Troubles that need more than a name; all off in normal service."""
 
-    list_fails_empty: bool = False
-    """Answer every list of pages with 200 ``[]``, as the real service does when
-    its git storage fails (service-behaviour.md 5.11)."""
     latency_s: float = 0.0
     """Wait this long before each answer."""
     import_gate: asyncio.Event | None = None
     """Forks and imports stay ``started`` until it is set."""
-    files_need_session: bool = False
-    """Send the file route's callers to the sign-in page, whatever their token,
-    as the real service does (service-behaviour.md 6.2)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,3 +106,22 @@ class Settings:
     faults: Faults = field(default_factory=Faults)
     deletion: Deletion = field(default_factory=Deletion)
     imports: Imports = field(default_factory=Imports)
+    quirks: frozenset[Quirk] = frozenset()
+
+    @property
+    def limits_in_force(self) -> Limits:
+        """The limits, smaller ones where a quirk says so."""
+        if Quirk.SMALL_LIMITS not in self.quirks:
+            return self.limits
+        return replace(
+            self.limits,
+            content_bytes_max=64 * KIB,
+            title_bytes_max=60,
+            directory_bytes_max=60,
+            attachment_bytes_max=256 * KIB,
+        )
+
+    @property
+    def quirk_names(self) -> str:
+        """The quirks as one string, which entity tags take in."""
+        return " ".join(sorted(self.quirks))

@@ -44,8 +44,8 @@ def title_of(slug: str) -> str:
 
 
 def lookup_keys(slug: str) -> tuple[str, ...]:
-    """The keys under which a slug is looked for, in order (5.4)."""
-    return tuple(dict.fromkeys((fold(slug), fold(path_of_title(slug)))))
+    """The paths under which a slug is looked for, in order (5.4)."""
+    return tuple(dict.fromkeys((slug, path_of_title(slug))))
 
 
 def fold(path: str) -> str:

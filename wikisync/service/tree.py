@@ -52,23 +52,26 @@ class WikiTree:
         commit: str | None,
         files: Sequence[RepositoryFile],
         pages: Sequence[PageFile] | None = None,
+        *,
+        folds_case: bool = True,
     ) -> None:
         self.commit = commit
         """Hexadecimal id; None for a wiki that was never written."""
         self.files = tuple(files)
         self.pages = tuple(pages_in(self.files) if pages is None else pages)
         """The pages, in the order of the list operation."""
+        self._fold = fold if folds_case else str
 
     def find(self, slug: str) -> PageFile | None:
         """The page that a slug reaches, by the service's tolerant look-up."""
         for key in lookup_keys(slug):
-            if (page := self._by_key.get(key)) is not None:
+            if (page := self._by_key.get(self._fold(key))) is not None:
                 return page
         return None
 
     def twin_of(self, path: str) -> PageFile | None:
         """A page at this extension-less path, whatever its case or format."""
-        return self._by_key.get(fold(path))
+        return self._by_key.get(self._fold(path))
 
     def file(self, path: str) -> RepositoryFile | None:
         """The file at exactly this path."""
@@ -83,7 +86,7 @@ class WikiTree:
     def _by_key(self) -> dict[str, PageFile]:
         found: dict[str, PageFile] = {}
         for page in self.pages:
-            found.setdefault(fold(page.slug), page)
+            found.setdefault(self._fold(page.slug), page)
         return found
 
     @cached_property

@@ -1,0 +1,95 @@
+"""Ids of wiki pages that stay the same through renames: ``wiki_page_meta_id``.
+
+An id is given when a page is first shown with one and kept by slug; renames move
+it, deletions end it, and no id is used twice.  For git pushes, which say nothing
+of renames, files of equal content are matched where the match is unique.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from wikisync.model import OwnerKind
+from wikisync.service.tables import Tables
+from wikisync.service.tree import WikiTree
+
+_MANY = "SELECT slug, id FROM page_id WHERE kind = ? AND owner_id = ?"
+_ONE = "SELECT id FROM page_id WHERE kind = ? AND owner_id = ? AND slug = ?"
+
+
+def page_ids(
+    tables: Tables, kind: OwnerKind, owner_id: int, slugs: Iterable[str]
+) -> dict[str, int]:
+    """The id of each page by slug; those that have none are given one."""
+    with tables.transaction():
+        tables.db.executemany(
+            "INSERT OR IGNORE INTO page_id (kind, owner_id, slug) VALUES (?, ?, ?)",
+            ((kind, owner_id, slug) for slug in slugs),
+        )
+        rows = tables.db.execute(_MANY, (kind, owner_id))
+        return {str(row["slug"]): int(row["id"]) for row in rows}
+
+
+def update_page_ids(
+    tables: Tables,
+    kind: OwnerKind,
+    owner_id: int,
+    moved: Mapping[str, str],
+    gone: Iterable[str],
+) -> None:
+    """Let ids follow their pages.
+
+    Args:
+        tables: the records.
+        kind: whether a project's or a group's wiki.
+        owner_id: the project or group.
+        moved: old slug to new slug, all at once: ``a`` and ``b`` may swap.
+        gone: slugs of pages that are no more.
+    """
+    owner = (kind, owner_id)
+    with tables.transaction():
+        known: dict[str, int] = {}
+        for slug in {*moved, *gone}:
+            row = tables.db.execute(_ONE, (*owner, slug)).fetchone()
+            if row is not None:
+                known[slug] = int(row["id"])
+        tables.db.executemany(
+            "DELETE FROM page_id WHERE id = ?", ((number,) for number in known.values())
+        )
+        tables.db.executemany(
+            "INSERT OR REPLACE INTO page_id (id, kind, owner_id, slug)"
+            " VALUES (?, ?, ?, ?)",
+            ((known[old], *owner, new) for old, new in moved.items() if old in known),
+        )
+
+
+def moves_of_rename(before: WikiTree, after: WikiTree, old: str, new: str) -> _Moves:
+    """Where the pages went that one rename moved: itself and those below."""
+    slugs = {page.slug for page in after.pages}
+    moved = {old: new}
+    for page in before.pages:
+        target = new + page.slug[len(old) :]
+        is_below = page.slug.casefold().startswith(old.casefold() + "/")
+        if is_below and page.slug not in slugs and target in slugs:
+            moved[page.slug] = target
+    return moved
+
+
+def moves_between(before: WikiTree, after: WikiTree) -> tuple[_Moves, frozenset[str]]:
+    """What happened between two commits: moved pages, and pages that are gone."""
+    old = {page.slug: page.blob for page in before.pages}
+    new = {page.slug: page.blob for page in after.pages}
+    gone = {slug: old[slug] for slug in old.keys() - new.keys()}
+    come = {slug: new[slug] for slug in new.keys() - old.keys()}
+    counts = Counter(gone.values()), Counter(come.values())
+    by_blob = {blob: slug for slug, blob in come.items()}
+    moved = {
+        slug: by_blob[blob]
+        for slug, blob in gone.items()
+        if counts[0][blob] == 1 and counts[1][blob] == 1
+    }
+    return moved, frozenset(gone.keys() - moved.keys())
+
+
+_Moves = Mapping[str, str]
