@@ -17,7 +17,6 @@ from wikisync.model import (
     WikiOwner,
     digest_of,
 )
-from wikisync.sync import state as module
 from wikisync.sync.plan import BasePage
 from wikisync.sync.state import Agreed, PackedText, State, WikiState
 
@@ -181,25 +180,6 @@ def test_file_of_a_newer_wikisync_is_left_alone(path: Path) -> None:
     with pytest.raises(StateError, match="newer wikisync"):
         State.open(path)
     assert path.read_bytes() == before
-
-
-def test_older_file_is_brought_up_to_date_step_by_step(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with State.open(path) as state:
-        state.wiki(OWNER).record([agreed("home", "text")])
-    monkeypatch.setattr(module, "SCHEMA_VERSION", 3)
-    steps = {
-        1: lambda c: c.execute("CREATE TABLE two (x)"),
-        2: lambda c: c.execute("ALTER TABLE two ADD COLUMN y"),
-    }
-    monkeypatch.setattr(module, "MIGRATIONS", steps)
-    with State.open(path) as migrated:
-        assert migrated.wiki(OWNER).text(HOME) == "text"
-    connection = sqlite3.connect(path)
-    assert connection.execute("PRAGMA user_version").fetchone() == (3,)
-    assert connection.execute("SELECT x, y FROM two").fetchall() == []
-    connection.close()
 
 
 def test_folder_that_is_missing_is_an_error_with_the_path(tmp_path: Path) -> None:

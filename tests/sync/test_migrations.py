@@ -1,0 +1,165 @@
+"""State files of older versions, made by the tables they were made with."""
+
+from __future__ import annotations
+
+import sqlite3
+import zlib
+from pathlib import Path
+
+import pytest
+
+from wikisync.errors import StateError
+from wikisync.model import AttachmentPath, Digest, Format, Slug, WikiOwner, digest_of
+from wikisync.sync import state as module
+from wikisync.sync.migrations import MIGRATIONS, SCHEMA_VERSION
+from wikisync.sync.plan import BasePage
+from wikisync.sync.state import State
+
+OWNER = WikiOwner("project", "docs/handbook")
+URL = "https://gitlab.example.com"
+PICTURE = AttachmentPath("uploads/" + "0123456789abcdef" * 2 + "/p.png")
+TEXT = f"naïve ![p]({PICTURE})\n"
+
+SCHEMA_1 = """
+CREATE TABLE wiki (
+    id INTEGER PRIMARY KEY,
+    service_url TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    full_path TEXT NOT NULL,
+    remote_id TEXT NOT NULL DEFAULT '',
+    remote_tag TEXT NOT NULL DEFAULT '',
+    UNIQUE (service_url, kind, full_path)
+);
+CREATE TABLE page (
+    wiki INTEGER NOT NULL REFERENCES wiki (id) ON DELETE CASCADE,
+    slug TEXT NOT NULL,
+    format TEXT NOT NULL,
+    local_digest TEXT NOT NULL,
+    remote_digest TEXT NOT NULL,
+    text BLOB NOT NULL,
+    mentions TEXT NOT NULL DEFAULT '',
+    PRIMARY KEY (wiki, slug)
+) WITHOUT ROWID;
+CREATE TABLE attachment (
+    wiki INTEGER NOT NULL REFERENCES wiki (id) ON DELETE CASCADE,
+    path TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    size INTEGER NOT NULL,
+    PRIMARY KEY (wiki, path)
+) WITHOUT ROWID;
+PRAGMA user_version = 1;
+"""
+
+TO_TWO = MIGRATIONS[1]
+
+
+def tables_of(path: Path) -> dict[str, set[tuple[object, ...]]]:
+    """Every table with its columns: name, type, whether needed, default, key."""
+    with sqlite3.connect(path) as connection:
+        names = connection.execute("SELECT name FROM sqlite_schema WHERE type='table'")
+        found = {
+            name: {
+                column[1:]
+                for column in connection.execute(f"PRAGMA table_info({name})")
+            }
+            for (name,) in names.fetchall()
+        }
+    connection.close()
+    return found
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A file of the first schema: one wiki, two pages, one attachment."""
+    path = tmp_path / "state.db"
+    connection = sqlite3.connect(path)
+    connection.executescript(SCHEMA_1)
+    connection.execute(
+        "INSERT INTO wiki VALUES (7, ?, 'project', 'docs/handbook', '42', 'mark')",
+        (URL,),
+    )
+    pages = [("home", "markdown", TEXT, PICTURE), ("dir/list", "org", "* one", "")]
+    for slug, markup, text, mentions in pages:
+        packed = zlib.compress(text.encode(), 1)
+        row = (slug, markup, digest_of(text), digest_of(text + "!"), packed, mentions)
+        connection.execute("INSERT INTO page VALUES (7, ?, ?, ?, ?, ?, ?)", row)
+    connection.execute(
+        "INSERT INTO attachment VALUES (7, ?, ?, 9)", (PICTURE, "a" * 64)
+    )
+    connection.commit()
+    connection.close()
+    return path
+
+
+def test_everything_of_the_first_schema_is_known_afterwards(path: Path) -> None:
+    with State.open(path, service_url=URL) as state:
+        wiki = state.wiki(OWNER)
+        assert wiki.base() == {
+            "home": BasePage(
+                Slug("home"),
+                Format.MARKDOWN,
+                digest_of(TEXT),
+                digest_of(TEXT + "!"),
+                size=len(TEXT.encode()),
+            ),
+            "dir/list": BasePage(
+                Slug("dir/list"),
+                Format.ORG,
+                digest_of("* one"),
+                digest_of("* one!"),
+                size=5,
+            ),
+        }
+        assert wiki.text(Slug("home")) == TEXT
+        assert wiki.mentions() == (PICTURE,)
+        assert wiki.attachments()[PICTURE].digest == Digest("a" * 64)
+        assert wiki.remote_tag == "mark"
+        assert wiki.is_same_wiki("42")
+        assert not wiki.is_paused
+        assert wiki.last_batch == 0
+    assert state.set_aside is None
+
+
+def test_old_file_gets_the_tables_of_a_new_one(path: Path, tmp_path: Path) -> None:
+    State.open(path).close()
+    State.open(tmp_path / "new.db").close()
+    assert tables_of(path) == tables_of(tmp_path / "new.db")
+
+
+def test_step_that_fails_leaves_the_old_file_as_it_was(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = tables_of(path)
+    with monkeypatch.context() as patched:
+        steps = {1: lambda c: (TO_TWO(c), c.execute("SELECT nonsense"))}
+        patched.setattr(module, "MIGRATIONS", steps)
+        with pytest.raises(StateError, match="cannot be used"):
+            State.open(path)
+    assert tables_of(path) == before
+    with State.open(path, service_url=URL) as state:
+        assert state.wiki(OWNER).text(Slug("home")) == TEXT
+
+
+def test_file_is_brought_up_to_date_step_by_step(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = {
+        1: TO_TWO,
+        2: lambda c: c.execute("CREATE TABLE two (x)"),
+        3: lambda c: c.execute("ALTER TABLE two ADD COLUMN y"),
+    }
+    monkeypatch.setattr(module, "SCHEMA_VERSION", 4)
+    monkeypatch.setattr(module, "MIGRATIONS", steps)
+    with State.open(path, service_url=URL) as migrated:
+        assert migrated.wiki(OWNER).text(Slug("home")) == TEXT
+    connection = sqlite3.connect(path)
+    assert connection.execute("PRAGMA user_version").fetchone() == (4,)
+    assert connection.execute("SELECT x, y FROM two").fetchall() == []
+    connection.close()
+
+
+def test_new_file_says_its_schema(tmp_path: Path) -> None:
+    State.open(tmp_path / "new.db").close()
+    connection = sqlite3.connect(tmp_path / "new.db")
+    assert connection.execute("PRAGMA user_version").fetchone() == (SCHEMA_VERSION,)
+    connection.close()

@@ -1,0 +1,290 @@
+"""What both sides agreed on: pages with their texts, and attachments.
+
+The part of ``state.WikiState`` that decisions are made on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from sqlite3 import Connection
+
+from wikisync.model import Attachment, AttachmentPath, Digest, Format, PageState, Slug
+from wikisync.sync.database import Database, WikiRows
+from wikisync.sync.ledger import Agreed, unpack
+from wikisync.sync.plan import BasePage
+
+_FORMATS: Mapping[str, Format] = {known.value: known for known in Format}
+"""A look-up in a table is a third of the time of ``Format(text)``."""
+
+_NAMED = ("page", "page_text", "written_link", "bundle", "refusal")
+"""Tables whose rows follow a page to its new name, where nothing else may stand."""
+_FOLLOWING = (*_NAMED, "replaced", "own_write")
+"""These and the ones whose rows join what is kept under the new name."""
+_ENDING = ("page", "page_text", "own_write", "written_link", "refusal")
+"""Tables whose rows end with the page; what was replaced can still be restored."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """What one call of ``record`` did."""
+
+    agreed: tuple[Agreed, ...]
+    dropped: tuple[Slug, ...]
+    renamed: Mapping[Slug, Slug]
+
+    def apply_to(self, base: dict[Slug, BasePage]) -> None:
+        """Do the same to a base that was read before."""
+        moving = {
+            new: replace(base[old], slug=new) for old, new in self.renamed.items()
+        }
+        for slug in (*self.renamed, *self.renamed.values()):
+            base.pop(slug, None)
+        base.update(moving)
+        for slug in self.dropped:
+            base.pop(slug, None)
+        base.update((one.page.slug, one.page) for one in self.agreed)
+
+
+class Agreements(WikiRows):
+    """Pages and attachments of one wiki as last agreed on."""
+
+    def __init__(self, database: Database, number: int) -> None:
+        super().__init__(database, number)
+        self._base: dict[Slug, BasePage] | None = None
+        self._base_rollbacks = 0
+        """How many transactions had been undone when ``_base`` was right."""
+        self._changes: list[_Change] = []
+        """What was recorded since ``_base`` was read."""
+
+    # -- pages ---------------------------------------------------------------------
+
+    def base(self) -> Mapping[Slug, BasePage]:
+        """Every page that both sides agreed on, by slug."""
+        if self._base is None or self._base_rollbacks != self._database.rollbacks:
+            self._changes = []
+            self._base_rollbacks = self._database.rollbacks
+            self._base = self._read_base()
+        elif self._changes:
+            # a base that somebody holds stays as it was
+            self._base = dict(self._base)
+            for change in self._changes:
+                change.apply_to(self._base)
+            self._changes = []
+        return self._base
+
+    def _read_base(self) -> dict[Slug, BasePage]:
+        rows = self._rows(
+            "SELECT slug, format, local_digest, remote_digest, local_identity,"
+            " remote_identity, size FROM page WHERE wiki = ?"
+        )
+        return {
+            slug: BasePage(slug, _FORMATS[markup], local, remote, here, there, size)
+            for slug, markup, local, remote, here, there, size in rows
+        }
+
+    def _forget_base(self) -> None:
+        """Read the pages anew: they were changed by other means than ``record``."""
+        self._base = None
+        self._changes = []
+
+    def text(self, slug: Slug) -> str | None:
+        """The text last agreed on, the ancestor of any merge."""
+        rows = self._rows(
+            "SELECT text FROM page_text WHERE wiki = ? AND slug = ?", slug
+        )
+        return unpack(rows[0][0]) if rows else None
+
+    def base_text(self, slug: Slug) -> str | None:
+        """The text last agreed on, the ancestor of any merge."""
+        return self.text(slug)
+
+    def remote_pages(self) -> Mapping[Slug, PageState]:
+        """The base as a snapshot of the wiki would show it."""
+        return {slug: page.remote_state for slug, page in self.base().items()}
+
+    def record(
+        self,
+        agreed: Iterable[Agreed] = (),
+        dropped: Iterable[Slug] = (),
+        renamed: Mapping[Slug, Slug] | None = None,
+    ) -> None:
+        """Remember pages and forget others, all of them or none.
+
+        First ``renamed``, old slug to new, all at once, so that pages may swap
+        names; a record that stood under a new name, and got no other, is gone.
+        Then ``dropped``, then ``agreed``.
+        """
+        known = self.base() if renamed else {}
+        moves = {old: new for old, new in (renamed or {}).items() if old in known}
+        change = _Change(tuple(agreed), tuple(dropped), moves)
+        if not (change.agreed or change.dropped or change.renamed):
+            return
+        with self._database.transaction() as connection:
+            if change.renamed:
+                self._rename(connection, change.renamed)
+            if change.dropped:
+                self._drop(connection, change.dropped)
+            self._insert(connection, change.agreed)
+            # the mark stood for the base as it was before
+            connection.execute(
+                "UPDATE wiki SET remote_tag = '' WHERE id = ? AND remote_tag <> ''",
+                (self._number,),
+            )
+        if self._base is not None:
+            self._changes.append(change)
+
+    def _drop(self, connection: Connection, slugs: Iterable[Slug]) -> None:
+        gone = [(self._number, slug) for slug in slugs]
+        for table in _ENDING:
+            delete = f"DELETE FROM {table} WHERE wiki = ? AND slug = ?"  # noqa: S608 - ours
+            connection.executemany(delete, gone)
+
+    def _rename(self, connection: Connection, renamed: Mapping[Slug, Slug]) -> None:
+        # through names that no page can have: a slug holds no NUL
+        number = self._number
+        steps = [
+            (old, f"\0{turn}", new) for turn, (old, new) in enumerate(renamed.items())
+        ]
+        for table in _FOLLOWING:
+            update = f"UPDATE {table} SET slug = ? WHERE wiki = ? AND slug = ?"  # noqa: S608 - ours
+            connection.executemany(
+                update, [(passing, number, old) for old, passing, _ in steps]
+            )
+            if table in _NAMED:
+                delete = f"DELETE FROM {table} WHERE wiki = ? AND slug = ?"  # noqa: S608 - ours
+                connection.executemany(delete, [(number, new) for *_, new in steps])
+            connection.executemany(
+                update, [(new, number, passing) for _, passing, new in steps]
+            )
+
+    def _insert(self, connection: Connection, agreed: Iterable[Agreed]) -> None:
+        pages = [(self._number, one.page, one.text) for one in agreed]
+        connection.executemany(
+            "INSERT OR REPLACE INTO page (wiki, slug, format, local_digest,"
+            " remote_digest, local_identity, remote_identity, size)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (
+                    number,
+                    page.slug,
+                    page.format,
+                    page.local,
+                    page.remote,
+                    page.local_identity,
+                    page.remote_identity,
+                    page.size,
+                )
+                for number, page, _ in pages
+            ],
+        )
+        connection.executemany(
+            "INSERT OR REPLACE INTO page_text (wiki, slug, mentions, text)"
+            " VALUES (?, ?, ?, ?)",
+            [
+                (number, page.slug, text.mentions, text.zlib)
+                for number, page, text in pages
+            ],
+        )
+
+    # -- names ---------------------------------------------------------------------
+
+    def aliases(self) -> Mapping[Slug, Slug]:
+        """Pages whose files keep another name than the wiki gave them.
+
+        The slug that the file's path stands for, to the page's slug.
+        """
+        return dict(self._rows("SELECT path_slug, slug FROM alias WHERE wiki = ?"))
+
+    def record_alias(self, path_slug: Slug, slug: Slug) -> None:
+        """Note that a file of this name is the page ``slug``."""
+        self._write("INSERT OR REPLACE INTO alias VALUES (?, ?, ?)", path_slug, slug)
+
+    def drop_alias(self, path_slug: Slug) -> None:
+        """Forget it: the file's name is the page's again, or the file is gone."""
+        self._write("DELETE FROM alias WHERE wiki = ? AND path_slug = ?", path_slug)
+
+    # -- attachments ---------------------------------------------------------------
+
+    def mentions(self) -> tuple[AttachmentPath, ...]:
+        """Attachments that any page of the base mentions, sorted."""
+        rows = self._rows(
+            "SELECT mentions FROM page_text WHERE wiki = ? AND mentions <> ''"
+        )
+        found = {path for (joined,) in rows for path in joined.split("\n")}
+        return tuple(AttachmentPath(path) for path in sorted(found))
+
+    def attachments(self) -> Mapping[AttachmentPath, Attachment]:
+        """Attachments that were fetched, by path."""
+        rows = self._rows("SELECT path, digest, size FROM attachment WHERE wiki = ?")
+        return {
+            AttachmentPath(path): Attachment(AttachmentPath(path), Digest(digest), size)
+            for path, digest, size in rows
+        }
+
+    def record_attachments(
+        self,
+        fetched: Iterable[Attachment] = (),
+        dropped: Iterable[AttachmentPath] = (),
+    ) -> None:
+        """Remember attachments the folder holds and forget those it lost."""
+        rows = [(self._number, one.path, one.digest, one.size) for one in fetched]
+        gone = [(self._number, path) for path in dropped]
+        if not (rows or gone):
+            return
+        with self._database.transaction() as connection:
+            connection.executemany(
+                "INSERT OR REPLACE INTO attachment VALUES (?, ?, ?, ?)", rows
+            )
+            connection.executemany(
+                "DELETE FROM attachment WHERE wiki = ? AND path = ?", gone
+            )
+
+    def uploads(self) -> Mapping[Digest, AttachmentPath]:
+        """Files that were uploaded: digest of the content to the path it got."""
+        rows = self._rows("SELECT digest, path FROM upload WHERE wiki = ?")
+        return {Digest(digest): AttachmentPath(path) for digest, path in rows}
+
+    def record_upload(
+        self, digest: Digest, path: AttachmentPath, local_path: str, size: int
+    ) -> None:
+        """Note where the service put a file, so that it is uploaded once.
+
+        Args:
+            digest: Of the content.
+            path: Where the service put it.
+            local_path: The file here, relative to the wiki's folder.
+            size: In bytes.
+        """
+        self._write(
+            "INSERT OR REPLACE INTO upload (wiki, digest, path, local_path, size)"
+            " VALUES (?, ?, ?, ?, ?)",
+            *(digest, path, local_path, size),
+        )
+
+    def written_links(self, slug: Slug) -> Mapping[AttachmentPath, str]:
+        """Attachments of a page that its person linked in another way.
+
+        The path on the wiki, to the link as it stands in the file here.
+        """
+        return dict(
+            self._rows(
+                "SELECT path, link FROM written_link WHERE wiki = ? AND slug = ?", slug
+            )
+        )
+
+    def record_written_links(
+        self, slug: Slug, links: Mapping[AttachmentPath, str]
+    ) -> None:
+        """Remember these links of a page and no others."""
+        if self.written_links(slug) == links:
+            return
+        with self._database.transaction() as connection:
+            connection.execute(
+                "DELETE FROM written_link WHERE wiki = ? AND slug = ?",
+                (self._number, slug),
+            )
+            connection.executemany(
+                "INSERT INTO written_link VALUES (?, ?, ?, ?)",
+                [(self._number, slug, path, link) for path, link in links.items()],
+            )

@@ -1,0 +1,209 @@
+"""What the engine itself did: calls in flight, replaced texts, writes, events.
+
+The part of ``state.WikiState`` that makes a crash harmless and answers "what
+happened".  Nothing here asks a clock: the newest time given is now.
+"""
+
+from __future__ import annotations
+
+from wikisync.model import Digest, Format, Slug
+from wikisync.sync.database import WikiRows
+from wikisync.sync.ledger import (
+    EVENT_CHARS_MAX,
+    EVENTS_KEPT_S,
+    EVENTS_MAX,
+    NO_DIGEST,
+    REPLACED_MAX,
+    WRITES_KEPT_S,
+    Event,
+    Intent,
+    Level,
+    Operation,
+    Replaced,
+    pack,
+    unpack,
+)
+
+
+class Journal(WikiRows):
+    """What was done to one wiki and its folder."""
+
+    # -- calls that cannot simply be made twice --------------------------------------
+
+    def intents(self) -> tuple[Intent, ...]:
+        """Calls that were prepared and not settled, oldest first."""
+        rows = self._rows(
+            "SELECT operation, slug, target, format, before, after, text, at, id"
+            " FROM intent WHERE wiki = ? ORDER BY id"
+        )
+        return tuple(
+            Intent(
+                Operation(operation),
+                Slug(slug),
+                Slug(target),
+                Format(markup),
+                Digest(before),
+                Digest(after),
+                unpack(text),
+                at,
+                number,
+            )
+            for operation, slug, target, markup, before, after, text, at, number in rows
+        )
+
+    def begin(self, intent: Intent) -> int:
+        """Note a call before it is sent.
+
+        Returns:
+            The number that ``settle`` wants; no other intent ever gets it.
+        """
+        with self._database.transaction() as connection:
+            cursor = connection.execute(
+                "INSERT INTO intent (wiki, operation, slug, target, format, before,"
+                " after, text, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    self._number,
+                    intent.operation,
+                    intent.slug,
+                    intent.target,
+                    intent.format,
+                    intent.before,
+                    intent.after,
+                    pack(intent.text),
+                    intent.at,
+                ),
+            )
+        assert cursor.lastrowid is not None
+        return cursor.lastrowid
+
+    def settle(self, number: int) -> None:
+        """Forget a call: what came of it is known and recorded."""
+        self._write("DELETE FROM intent WHERE wiki = ? AND id = ?", number)
+
+    # -- texts of the folder that were replaced --------------------------------------
+
+    def replaced(self, slug: Slug) -> tuple[Replaced, ...]:
+        """Texts of this page that writes of ours replaced, newest first."""
+        rows = self._rows(
+            "SELECT replaced, written, at, is_stale FROM replaced"
+            " WHERE wiki = ? AND slug = ? ORDER BY id DESC",
+            slug,
+        )
+        return tuple(
+            Replaced(unpack(before), unpack(after), at, bool(is_stale))
+            for before, after, at, is_stale in rows
+        )
+
+    def remember_replaced(
+        self,
+        slug: Slug,
+        replaced: str,
+        written: str,
+        at: float,
+        *,
+        is_stale: bool = False,
+    ) -> None:
+        """Keep a text of the folder and what took its place."""
+        with self._database.transaction() as connection:
+            connection.execute(
+                "INSERT INTO replaced (wiki, slug, replaced, written, at, is_stale)"
+                " VALUES (?, ?, ?, ?, ?, ?)",
+                (self._number, slug, pack(replaced), pack(written), at, is_stale),
+            )
+            connection.execute(
+                "DELETE FROM replaced WHERE wiki = ? AND slug = ? AND id NOT IN ("
+                " SELECT id FROM replaced WHERE wiki = ? AND slug = ?"
+                " ORDER BY id DESC LIMIT ?)",
+                (self._number, slug, self._number, slug, REPLACED_MAX),
+            )
+
+    # -- the loop breaker's count ----------------------------------------------------
+
+    def writes_of(self, slug: Slug, now: float | None = None) -> int:
+        """How often we pushed or pulled this page lately.
+
+        Args:
+            slug: The page.
+            now: Counts the writes of ``WRITES_KEPT_S`` before it; without it,
+                before the last write of any page.
+        """
+        rows = self._rows(
+            "SELECT count(*) FROM own_write WHERE wiki = ? AND slug = ? AND at > ?",
+            slug,
+            float("-inf") if now is None else now - WRITES_KEPT_S,
+        )
+        return int(rows[0][0])
+
+    def note_write(self, slug: Slug, at: float, digest: Digest = NO_DIGEST) -> None:
+        """Count a push or pull of ours; what is too old for every page goes."""
+        with self._database.transaction() as connection:
+            connection.execute(
+                "INSERT INTO own_write (wiki, slug, at, digest) VALUES (?, ?, ?, ?)",
+                (self._number, slug, at, digest),
+            )
+            # a clock that was set back leaves times that would never grow old
+            connection.execute(
+                "DELETE FROM own_write WHERE wiki = ? AND NOT at BETWEEN ? AND ?",
+                (self._number, at - WRITES_KEPT_S, at + WRITES_KEPT_S),
+            )
+
+    def forget_writes(self, slug: Slug) -> None:
+        """Count anew: a person wrote something."""
+        self._write("DELETE FROM own_write WHERE wiki = ? AND slug = ?", slug)
+
+    # -- the log that a person reads -------------------------------------------------
+
+    def note(self, event: Event) -> None:
+        """Add an event; the oldest go where there are too many or too old ones."""
+        with self._database.transaction() as connection:
+            (last,) = connection.execute(
+                "SELECT coalesce(max(number), 0) FROM event WHERE wiki = ?",
+                (self._number,),
+            ).fetchone()
+            connection.execute(
+                "INSERT INTO event (wiki, number, at, level, slug, what, why, cycle)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    self._number,
+                    last + 1,
+                    event.at,
+                    event.level,
+                    event.slug,
+                    _sentence(event.what),
+                    _sentence(event.why),
+                    event.cycle,
+                ),
+            )
+            connection.execute(
+                "DELETE FROM event WHERE wiki = ? AND number <= ?",
+                (self._number, last + 1 - EVENTS_MAX),
+            )
+            connection.execute(
+                "DELETE FROM event WHERE wiki = ? AND at < ?",
+                (self._number, event.at - EVENTS_KEPT_S),
+            )
+
+    def note_done(self, at: float, slug: Slug, what: str, why: str = "") -> None:
+        """Add the event of a change that was made."""
+        self.note(Event(at, Level.INFO, slug, what, why))
+
+    def events(self, limit: int, slug: Slug | None = None) -> tuple[Event, ...]:
+        """The last events, newest first, of one page where one is named."""
+        columns = "SELECT at, level, slug, what, why, cycle FROM event WHERE wiki = ?"
+        latest = " ORDER BY number DESC LIMIT ?"
+        count = max(limit, 0)
+        rows = (
+            self._rows(columns + latest, count)
+            if slug is None
+            else self._rows(f"{columns} AND slug = ?{latest}", slug, count)
+        )
+        return tuple(
+            Event(at, Level(level), Slug(page), what, why, cycle)
+            for at, level, page, what, why, cycle in rows
+        )
+
+
+def _sentence(text: str) -> str:
+    """Short enough to keep, and nothing in it that SQLite does not take."""
+    cut = text if len(text) <= EVENT_CHARS_MAX else f"{text[: EVENT_CHARS_MAX - 1]}…"
+    return cut.encode("utf-8", "replace").decode()

@@ -1,0 +1,186 @@
+"""What the base remembers beside the pages, as values; its limits.  Pure.
+
+``state`` keeps these records in SQLite, the engine makes them and reads them.
+Times are seconds since the epoch, given by whoever has a clock.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from wikisync.model import Digest, Format, Slug
+from wikisync.sync.mentions import mentioned_attachments
+from wikisync.sync.plan import BasePage
+
+TEXT_ZLIB_LEVEL = 1
+"""Texts are small and many: level 1 packs within 10 % of 6 at a third of the time."""
+REPLACED_MAX = 8
+"""Replaced texts kept for each page; the oldest goes first."""
+WRITES_KEPT_S = 10 * 60.0
+"""How long a write of ours counts for the loop breaker."""
+EVENTS_KEPT_S = 90 * 24 * 3600.0
+EVENTS_MAX = 50_000
+"""Events kept for each wiki; the oldest go first."""
+EVENT_CHARS_MAX = 2_000
+"""Longer sentences of an event are cut."""
+
+NO_SLUG = Slug("")
+NO_DIGEST = Digest("")
+
+
+@dataclass(frozen=True, slots=True)
+class PackedText:
+    """A page's text as the file keeps it; making one may happen in a thread."""
+
+    zlib: bytes
+    mentions: str
+    """Paths of attachments that the text mentions, one a line."""
+
+    @classmethod
+    def of(cls, text: str) -> PackedText:
+        """Pack a text."""
+        return cls(pack(text), "\n".join(mentioned_attachments(text)))
+
+
+def pack(text: str) -> bytes:
+    """A text as the file keeps it."""
+    return zlib.compress(text.encode("utf-8", "surrogatepass"), TEXT_ZLIB_LEVEL)
+
+
+def unpack(packed: bytes) -> str:
+    """The text that ``pack`` packed."""
+    return zlib.decompress(packed).decode("utf-8", "surrogatepass")
+
+
+@dataclass(frozen=True, slots=True)
+class Agreed:
+    """One page that both sides hold now, with the text they agreed on."""
+
+    page: BasePage
+    text: PackedText
+
+
+class Side(StrEnum):
+    """One of the two replicas."""
+
+    LOCAL = "local"
+    REMOTE = "remote"
+
+
+class Operation(StrEnum):
+    """A call to the service that cannot simply be made twice."""
+
+    CREATE = "create"
+    REPLACE = "replace"
+    MOVE = "move"
+    DELETE = "delete"
+    UPLOAD = "upload"
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """A call that is about to be sent; after a crash one looks what came of it."""
+
+    operation: Operation
+    slug: Slug
+    target: Slug = NO_SLUG
+    """The new name of a move, else empty."""
+    format: Format = Format.MARKDOWN
+    before: Digest = NO_DIGEST
+    """What the wiki held when the call was prepared; empty where nothing."""
+    after: Digest = NO_DIGEST
+    """What it holds if the call came through; empty where nothing."""
+    text: str = ""
+    """What is sent."""
+    at: float = 0.0
+    id: int = 0
+    """Given by ``begin``, named by ``settle``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """A text of the folder that a write of ours replaced."""
+
+    replaced: str
+    written: str
+    at: float
+    is_stale: bool = False
+    """Whether it was a save from an editor that showed an older text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """How often a page was looked for and missing, in a row."""
+
+    count: int
+    first_at: float
+    last_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class BundleRecord:
+    """A conflict file as it was written, and the two texts it was made of."""
+
+    format: Format
+    bundle: Digest
+    """Of the file as written: another one there now is a person's work."""
+    local: str
+    remote: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A text that the service did not take; it is not sent again as it is."""
+
+    local: Digest
+    """Of the text here."""
+    message: str
+    at: float
+
+
+class Level(StrEnum):
+    """How much an event matters."""
+
+    INFO = "info"
+    """A change that was made."""
+    WARNING = "warning"
+    """A person can do something about it."""
+    ERROR = "error"
+    """A cycle failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One line of the log that a person reads."""
+
+    at: float
+    level: Level
+    slug: Slug
+    """The page, or empty where it is about the wiki."""
+    what: str
+    why: str = ""
+    cycle: str = ""
+    """The cycle it happened in; events of one cycle share it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """How the sync of one wiki fares."""
+
+    last_started_at: float | None = None
+    last_good_at: float | None = None
+    """End of the last cycle without an error."""
+    worst_window_s: float = 0.0
+    """Longest time between a read and the answer of the write after it."""
+    worst_window_slug: Slug = NO_SLUG
+    problem: str = ""
+    """What is wrong now in one sentence, or empty."""
+
+    def with_window(self, window_s: float, slug: Slug) -> Health:
+        """The same with this window, if none was worse."""
+        if window_s <= self.worst_window_s:
+            return self
+        return replace(self, worst_window_s=window_s, worst_window_slug=slug)

@@ -1,0 +1,217 @@
+"""The tables of the state file, version by version.
+
+Texts stand in a table of their own, so that reading the base of ten thousand
+pages walks over no text.  Everything of a wiki goes with its row in ``wiki``.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Mapping
+
+from wikisync.sync.ledger import unpack
+
+SCHEMA_VERSION = 2
+
+_WIKI = "wiki INTEGER NOT NULL REFERENCES wiki (id) ON DELETE CASCADE"
+
+_LEDGER = f"""
+CREATE TABLE page (
+    {_WIKI},
+    slug TEXT NOT NULL,
+    format TEXT NOT NULL,
+    local_digest TEXT NOT NULL,
+    remote_digest TEXT NOT NULL,
+    local_identity TEXT NOT NULL DEFAULT '',
+    remote_identity TEXT NOT NULL DEFAULT '',
+    size INTEGER,
+    PRIMARY KEY (wiki, slug)
+) WITHOUT ROWID;
+CREATE TABLE page_text (
+    {_WIKI},
+    slug TEXT NOT NULL,
+    mentions TEXT NOT NULL DEFAULT '',
+    text BLOB NOT NULL,
+    PRIMARY KEY (wiki, slug)
+) WITHOUT ROWID;
+CREATE TABLE alias (
+    {_WIKI},
+    path_slug TEXT NOT NULL,
+    slug TEXT NOT NULL,
+    PRIMARY KEY (wiki, path_slug)
+) WITHOUT ROWID;
+CREATE TABLE upload (
+    {_WIKI},
+    digest TEXT NOT NULL,
+    path TEXT NOT NULL,
+    local_path TEXT NOT NULL,
+    size INTEGER NOT NULL,
+    PRIMARY KEY (wiki, digest)
+) WITHOUT ROWID;
+CREATE TABLE written_link (
+    {_WIKI},
+    slug TEXT NOT NULL,
+    path TEXT NOT NULL,
+    link TEXT NOT NULL,
+    PRIMARY KEY (wiki, slug, path)
+) WITHOUT ROWID;
+CREATE TABLE intent (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    {_WIKI},
+    operation TEXT NOT NULL,
+    slug TEXT NOT NULL,
+    target TEXT NOT NULL,
+    format TEXT NOT NULL,
+    before TEXT NOT NULL,
+    after TEXT NOT NULL,
+    text BLOB NOT NULL,
+    at REAL NOT NULL
+);
+CREATE TABLE replaced (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    {_WIKI},
+    slug TEXT NOT NULL,
+    replaced BLOB NOT NULL,
+    written BLOB NOT NULL,
+    at REAL NOT NULL,
+    is_stale INTEGER NOT NULL
+);
+CREATE INDEX replaced_of_page ON replaced (wiki, slug, id);
+CREATE TABLE own_write (
+    id INTEGER PRIMARY KEY,
+    {_WIKI},
+    slug TEXT NOT NULL,
+    at REAL NOT NULL,
+    digest TEXT NOT NULL
+);
+CREATE INDEX own_write_of_page ON own_write (wiki, slug);
+CREATE TABLE event (
+    {_WIKI},
+    number INTEGER NOT NULL,
+    at REAL NOT NULL,
+    level TEXT NOT NULL,
+    slug TEXT NOT NULL,
+    what TEXT NOT NULL,
+    why TEXT NOT NULL,
+    cycle TEXT NOT NULL,
+    PRIMARY KEY (wiki, number)
+) WITHOUT ROWID;
+CREATE INDEX event_of_page ON event (wiki, slug, number);
+CREATE INDEX event_by_age ON event (wiki, at);
+CREATE TABLE batch (
+    {_WIKI},
+    number INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    members TEXT NOT NULL,
+    tracked INTEGER NOT NULL,
+    decision TEXT NOT NULL,
+    PRIMARY KEY (wiki, number)
+) WITHOUT ROWID;
+CREATE TABLE capability (
+    {_WIKI},
+    name TEXT NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (wiki, name)
+) WITHOUT ROWID;
+CREATE TABLE sighting (
+    {_WIKI},
+    side TEXT NOT NULL,
+    slug TEXT NOT NULL,
+    count INTEGER NOT NULL,
+    first_at REAL NOT NULL,
+    last_at REAL NOT NULL,
+    PRIMARY KEY (wiki, side, slug)
+) WITHOUT ROWID;
+CREATE TABLE refusal (
+    {_WIKI},
+    slug TEXT NOT NULL,
+    local_digest TEXT NOT NULL,
+    message TEXT NOT NULL,
+    at REAL NOT NULL,
+    PRIMARY KEY (wiki, slug)
+) WITHOUT ROWID;
+CREATE TABLE bundle (
+    {_WIKI},
+    slug TEXT NOT NULL,
+    format TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    at REAL NOT NULL,
+    local BLOB NOT NULL,
+    remote BLOB NOT NULL,
+    PRIMARY KEY (wiki, slug)
+) WITHOUT ROWID;
+CREATE TABLE health (
+    {_WIKI},
+    last_started_at REAL,
+    last_good_at REAL,
+    worst_window_s REAL NOT NULL,
+    worst_window_slug TEXT NOT NULL,
+    problem TEXT NOT NULL,
+    PRIMARY KEY (wiki)
+) WITHOUT ROWID;
+"""
+
+_SCHEMA = f"""
+CREATE TABLE wiki (
+    id INTEGER PRIMARY KEY,
+    service_url TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    full_path TEXT NOT NULL,
+    remote_id TEXT NOT NULL DEFAULT '',
+    remote_tag TEXT NOT NULL DEFAULT '',
+    last_batch INTEGER NOT NULL DEFAULT 0,
+    paused TEXT,
+    UNIQUE (service_url, kind, full_path)
+);
+CREATE TABLE attachment (
+    {_WIKI},
+    path TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    size INTEGER NOT NULL,
+    PRIMARY KEY (wiki, path)
+) WITHOUT ROWID;
+{_LEDGER}
+"""
+
+
+def create(connection: sqlite3.Connection) -> None:
+    """Make the tables of this version, inside a transaction."""
+    _execute(connection, _SCHEMA)
+
+
+def _two_ways(connection: sqlite3.Connection) -> None:
+    """1 to 2: what a sync both ways remembers."""
+    connection.execute("ALTER TABLE page RENAME TO page_1")
+    connection.execute(
+        "ALTER TABLE wiki ADD COLUMN last_batch INTEGER NOT NULL DEFAULT 0"
+    )
+    connection.execute("ALTER TABLE wiki ADD COLUMN paused TEXT")
+    _execute(connection, _LEDGER)
+    connection.execute(
+        "INSERT INTO page_text (wiki, slug, mentions, text)"
+        " SELECT wiki, slug, mentions, text FROM page_1"
+    )
+    rows = connection.execute(
+        "SELECT wiki, slug, format, local_digest, remote_digest, text FROM page_1"
+    )
+    # the size was not noted then, and the brake for shrunk pages asks for it
+    connection.executemany(
+        "INSERT INTO page (wiki, slug, format, local_digest, remote_digest, size)"
+        " VALUES (?, ?, ?, ?, ?, ?)",
+        (
+            (*row, len(unpack(text).encode("utf-8", "surrogatepass")))
+            for *row, text in rows
+        ),
+    )
+    connection.execute("DROP TABLE page_1")
+
+
+MIGRATIONS: Mapping[int, Callable[[sqlite3.Connection], None]] = {1: _two_ways}
+"""Version found to the step that makes the next version of it."""
+
+
+def _execute(connection: sqlite3.Connection, statements: str) -> None:
+    # executescript would end the transaction
+    for statement in statements.split(";"):
+        if statement.strip():
+            connection.execute(statement)

@@ -1,0 +1,229 @@
+"""What was seen and said: missing pages, brakes, conflicts, the service's ways.
+
+The part of ``state.WikiState`` that one cycle leaves for the next, and that a
+person reads and decides on.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+
+from wikisync.model import Digest, Format, Slug
+from wikisync.sync.capabilities import ANY_SERVICE, Capabilities
+from wikisync.sync.database import WikiRows
+from wikisync.sync.ledger import (
+    BundleRecord,
+    Health,
+    Refusal,
+    Side,
+    Sighting,
+    pack,
+    unpack,
+)
+from wikisync.sync.safety import Batch, BatchKind, Decision, Member
+
+
+class Observations(WikiRows):
+    """What is known about one wiki beside its pages."""
+
+    # -- pages that were missing -----------------------------------------------------
+
+    def sightings(self, side: Side) -> Mapping[Slug, Sighting]:
+        """Pages that were looked for on a side and not found."""
+        rows = self._rows(
+            "SELECT slug, count, first_at, last_at FROM sighting"
+            " WHERE wiki = ? AND side = ?",
+            side,
+        )
+        return {slug: Sighting(count, first, last) for slug, count, first, last in rows}
+
+    def record_sightings(self, side: Side, missing: Mapping[Slug, Sighting]) -> None:
+        """Remember these missing pages of a side and no others."""
+        # most cycles miss nothing, and a write costs a wait for the disk
+        if self.sightings(side) == missing:
+            return
+        with self._database.transaction() as connection:
+            connection.execute(
+                "DELETE FROM sighting WHERE wiki = ? AND side = ?", (self._number, side)
+            )
+            connection.executemany(
+                "INSERT INTO sighting VALUES (?, ?, ?, ?, ?, ?)",
+                [
+                    (self._number, side, slug, one.count, one.first_at, one.last_at)
+                    for slug, one in missing.items()
+                ],
+            )
+
+    # -- brakes ----------------------------------------------------------------------
+
+    def batches(self) -> tuple[Batch, ...]:
+        """Actions that wait for a person or were decided on, by number."""
+        rows = self._rows(
+            "SELECT number, kind, members, tracked, decision FROM batch"
+            " WHERE wiki = ? ORDER BY number"
+        )
+        return tuple(
+            Batch(
+                number,
+                BatchKind[kind],
+                tuple(Member(Slug(s), Digest(d)) for s, d in json.loads(members)),
+                tracked,
+                Decision(decision),
+            )
+            for number, kind, members, tracked, decision in rows
+        )
+
+    @property
+    def last_batch(self) -> int:
+        """The highest number that a batch of this wiki ever had; 0 at first."""
+        return int(self._rows("SELECT last_batch FROM wiki WHERE id = ?")[0][0])
+
+    def record_batches(self, batches: Sequence[Batch], last_batch: int) -> None:
+        """Remember these batches and no others; ``last_batch`` never goes back."""
+        last = max((last_batch, self.last_batch, *(batch.id for batch in batches)))
+        wanted = tuple(sorted(batches, key=lambda batch: batch.id))
+        if self.batches() == wanted and self.last_batch == last:
+            return
+        with self._database.transaction() as connection:
+            connection.execute("DELETE FROM batch WHERE wiki = ?", (self._number,))
+            connection.executemany(
+                "INSERT INTO batch (wiki, number, kind, members, tracked, decision)"
+                " VALUES (?, ?, ?, ?, ?, ?)",
+                [
+                    (
+                        self._number,
+                        batch.id,
+                        # its value is a sentence, which may be worded better
+                        batch.kind.name,
+                        json.dumps([[one.slug, one.digest] for one in batch.members]),
+                        batch.tracked,
+                        batch.decision,
+                    )
+                    for batch in wanted
+                ],
+            )
+            connection.execute(
+                "UPDATE wiki SET last_batch = ? WHERE id = ?", (last, self._number)
+            )
+
+    # -- the service's ways ----------------------------------------------------------
+
+    def capabilities(self) -> Capabilities:
+        """What is known of the service; careful where nothing is."""
+        rows = self._rows("SELECT name, value FROM capability WHERE wiki = ?")
+        known = {name: json.loads(value) for name, value in rows}
+        fields = {field.name for field in dataclasses.fields(Capabilities)}
+        return dataclasses.replace(
+            ANY_SERVICE, **{name: known[name] for name in fields & known.keys()}
+        )
+
+    def learn(self, capabilities: Capabilities) -> None:
+        """Remember what was learned of the service."""
+        if capabilities == self.capabilities():
+            return
+        with self._database.transaction() as connection:
+            connection.executemany(
+                "INSERT OR REPLACE INTO capability (wiki, name, value)"
+                " VALUES (?, ?, ?)",
+                [
+                    (self._number, name, json.dumps(value))
+                    for name, value in dataclasses.asdict(capabilities).items()
+                ],
+            )
+
+    # -- texts that the service did not take ------------------------------------------
+
+    def refusals(self) -> Mapping[Slug, Refusal]:
+        """Pages that the service did not take as they are here."""
+        rows = self._rows(
+            "SELECT slug, local_digest, message, at FROM refusal WHERE wiki = ?"
+        )
+        return {
+            slug: Refusal(Digest(local), message, at)
+            for slug, local, message, at in rows
+        }
+
+    def record_refusal(
+        self, slug: Slug, local: Digest, message: str, at: float
+    ) -> None:
+        """Note that the service did not take this text."""
+        self._write(
+            "INSERT OR REPLACE INTO refusal (wiki, slug, local_digest, message, at)"
+            " VALUES (?, ?, ?, ?, ?)",
+            *(slug, local, message, at),
+        )
+
+    def drop_refusal(self, slug: Slug) -> None:
+        """Forget it: the page is another, or was taken."""
+        self._write("DELETE FROM refusal WHERE wiki = ? AND slug = ?", slug)
+
+    # -- conflicts -------------------------------------------------------------------
+
+    def bundles(self) -> Mapping[Slug, BundleRecord]:
+        """Conflict files that were written, by page."""
+        rows = self._rows(
+            "SELECT slug, format, digest, local, remote, at FROM bundle WHERE wiki = ?"
+        )
+        return {
+            slug: BundleRecord(
+                Format(markup), Digest(digest), unpack(local), unpack(remote), at
+            )
+            for slug, markup, digest, local, remote, at in rows
+        }
+
+    def record_bundle(self, slug: Slug, record: BundleRecord) -> None:
+        """Remember the conflict file of a page."""
+        self._write(
+            "INSERT OR REPLACE INTO bundle"
+            " (wiki, slug, format, digest, local, remote, at)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+            *(slug, record.format, record.bundle),
+            *(pack(record.local), pack(record.remote), record.at),
+        )
+
+    def drop_bundle(self, slug: Slug) -> None:
+        """Forget the conflict file of a page."""
+        self._write("DELETE FROM bundle WHERE wiki = ? AND slug = ?", slug)
+
+    # -- how it fares ----------------------------------------------------------------
+
+    def health(self) -> Health:
+        """How the sync fares, as last recorded."""
+        rows = self._rows(
+            "SELECT last_started_at, last_good_at, worst_window_s, worst_window_slug,"
+            " problem FROM health WHERE wiki = ?"
+        )
+        return Health(*rows[0]) if rows else Health()
+
+    def record_health(self, health: Health) -> None:
+        """Remember how the sync fares."""
+        self._write(
+            "INSERT OR REPLACE INTO health (wiki, last_started_at, last_good_at,"
+            " worst_window_s, worst_window_slug, problem) VALUES (?, ?, ?, ?, ?, ?)",
+            *(health.last_started_at, health.last_good_at),
+            *(health.worst_window_s, health.worst_window_slug, health.problem),
+        )
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether a person wants this wiki left alone."""
+        return self.pause_reason is not None
+
+    @property
+    def pause_reason(self) -> str | None:
+        """What ``pause`` was told, or None where it is not paused."""
+        reason = self._rows("SELECT paused FROM wiki WHERE id = ?")[0][0]
+        return None if reason is None else str(reason)
+
+    def pause(self, reason: str = "") -> None:
+        """Leave this wiki alone until ``resume``."""
+        with self._database.transaction() as connection:
+            connection.execute(
+                "UPDATE wiki SET paused = ? WHERE id = ?", (reason, self._number)
+            )
+
+    def resume(self) -> None:
+        """Go on with this wiki."""
+        self._write("UPDATE wiki SET paused = NULL WHERE id = ?")
