@@ -27,8 +27,6 @@ from wikisync.site.addresses import (
     ROBOTS,
     SEARCH_FOLDER,
     SIDEBAR_SLUG,
-    WikiAddresses,
-    assign_addresses,
     wiki_prefix,
 )
 from wikisync.site.cache import Cache, open_cache
@@ -177,7 +175,9 @@ class _Build:
         self._problems: list[Problem] = []
         self._broken_links: tuple[BrokenLink, ...] = ()
         self._wikis: list[IndexedWiki] = []
-        self._addresses = [self._addresses_of(wiki) for wiki in scanned]
+        from wikisync.site.composing import site_addresses
+
+        self._addresses = site_addresses(scanned, options)
 
     def write(self, output: Output, progress: Progress) -> None:
         """Put every file of the site."""
@@ -225,45 +225,20 @@ class _Build:
     def _page_count(self) -> int:
         return sum(len(wiki.pages) for wiki in self._scanned)
 
-    def _addresses_of(self, wiki: ScannedWiki) -> WikiAddresses:
-        is_dropped = self._options.drop_prefix
-        if is_dropped is None:
-            is_dropped = len(self._scanned) == 1
-        prefix = "" if is_dropped else wiki_prefix(wiki.source.owner)
-        return assign_addresses(prefix, wiki.pages, wiki.attachments)
-
-    def _composers(self, table: WikiTable) -> list[WikiPages]:
+    def _composers(self, table: WikiTable) -> tuple[WikiPages, ...]:
         """A composer of pages for each wiki, around one site."""
-        from wikisync.site.frame import (
-            group_homes,
-            site_context,
-            wiki_context,
-            wiki_labels,
-        )
-        from wikisync.site.pages import WikiPages
+        from wikisync.site.composing import composed_site
 
-        sources = [wiki.source for wiki in self._scanned]
-        fingerprint = self._theme.fingerprint
-        self._site = site_context(sources, self._addresses, self._options, fingerprint)
-        limit = self._options.nav_links_max
-        self._settings_key = _hash(
-            program_fingerprint(), fingerprint, self._site, limit
+        site = composed_site(
+            self._wikis,
+            self._addresses,
+            self._options,
+            self._theme,
+            self._indexer,
+            table,
         )
-        homes = group_homes(sources, self._addresses)
-        labels = wiki_labels(sources)
-        return [
-            WikiPages(
-                wiki,
-                wiki_context(wiki.scanned, self._addresses[wiki.number], homes),
-                self._site,
-                self._indexer,
-                table,
-                label=labels[wiki.number],
-                nav_limit=limit,
-                settings_key=self._settings_key,
-            )
-            for wiki in self._wikis
-        ]
+        self._site, self._settings_key = site.context, site.settings_key
+        return site.wikis
 
     def _collect_problems(self, pages: Sequence[WikiPages]) -> None:
         """Everything that is wrong, wiki by wiki, named so that it can be found."""

@@ -137,12 +137,26 @@ class Indexer:
         self._site = _addresses_digest(table.addresses)
         self._bases = "\n".join(table.web_urls).encode()
 
-    def index(self, number: int, scanned: ScannedWiki) -> IndexedWiki:
-        """Both phases for every page of one wiki."""
+    def index(
+        self,
+        number: int,
+        scanned: ScannedWiki,
+        before: Mapping[Slug, IndexedPage] | None = None,
+    ) -> IndexedWiki:
+        """Both phases for every page of one wiki.
+
+        ``before`` are its pages as this indexer saw them last: those whose file is
+        the same are not looked up again.
+        """
         texts = _Includes(scanned)
+        known = before or {}
         parsed: dict[Slug, tuple[bytes, ParsedFacts]] = {}
         for page in scanned.pages.values():
-            parsed[page.slug] = self._parse(scanned, page, texts)
+            last = known.get(page.slug)
+            if last is not None and _is_same(last, page):
+                parsed[page.slug] = last.parsed_key, last.parsed
+            else:
+                parsed[page.slug] = self._parse(scanned, page, texts)
             self._progress.advance()
         headings = {slug: facts.ids for slug, (_, facts) in parsed.items()}
         links = SiteLinks(number, self._table, headings)
@@ -150,6 +164,14 @@ class Indexer:
         world = _addresses_digest([self._table.addresses[number]]) + self._bases
         pages = {}
         for slug, (key, facts) in parsed.items():
+            last = known.get(slug)
+            if (
+                last is not None
+                and last.parsed is facts
+                and self._is_current(last.finished, ids)
+            ):
+                pages[slug] = last
+                continue
             taken = repr(facts.includes).encode("utf-8", "surrogatepass")
             finished_key = hashlib.sha256(key + world + self._program + taken).digest()
             finished = self._known_finish(finished_key, ids)
@@ -232,10 +254,13 @@ class Indexer:
         if stored is None:
             return None
         facts = _decoded(stored, FinishedFacts)
-        is_current = facts.site in {b"", self._site} and all(
+        return facts if self._is_current(facts, ids) else None
+
+    def _is_current(self, facts: FinishedFacts, ids: Mapping[Slug, bytes]) -> bool:
+        """Whether the site still is as a page's links were resolved in."""
+        return facts.site in {b"", self._site} and all(
             ids.get(Slug(slug)) == digest for slug, digest in facts.needs
         )
-        return facts if is_current else None
 
     def _finish(
         self,
@@ -277,6 +302,12 @@ class Indexer:
         )
         self._cache.store("finished", key, msgspec.msgpack.encode(facts), view)
         return facts
+
+
+def _is_same(last: IndexedPage, page: SourcePage) -> bool:
+    """Whether nothing but the page's own file can have changed it, and did not."""
+    parsed = last.parsed
+    return last.source == page and not parsed.includes and not parsed.problems
 
 
 class _Recorder:

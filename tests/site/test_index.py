@@ -1,0 +1,90 @@
+"""Indexing a wiki again after an edit: what is the same is not looked at again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.site.sites import wiki_source
+from tests.support.archive import unpack
+from wikisync.model import Slug
+from wikisync.progress import SilentProgress
+from wikisync.site.cache import Cache, open_cache
+from wikisync.site.composing import site_addresses
+from wikisync.site.crosslinks import WikiTable
+from wikisync.site.index import IndexedWiki, Indexer
+from wikisync.site.model import SiteOptions
+from wikisync.site.sources import ScannedWiki, scan_wiki
+
+WIKI = """\
+-- home.md --
+See [the part](guide#part) and [other](other).
+-- guide.md --
+## Part
+
+Text.
+-- other.md --
+::include{file=guide.md}
+"""
+
+
+class Bench:
+    """A wiki of three pages, indexed as often as one likes by one indexer."""
+
+    def __init__(self, folder: Path, cache: Cache) -> None:
+        self.folder = unpack(WIKI, folder)
+        self._cache = cache
+        self._source = wiki_source(self.folder)
+        addresses = site_addresses([self._scan()], SiteOptions("Docs"))
+        table = WikiTable([self._source], addresses)
+        self._indexer = Indexer(cache, table, SilentProgress())
+        self.last = self._indexer.index(0, self._scan())
+
+    def again(self) -> IndexedWiki:
+        """The wiki indexed with what is known of it, and from the cache alone."""
+        scanned = self._scan()
+        found = self._indexer.index(0, scanned, self.last.pages)
+        assert found == self._indexer.index(0, scanned)
+        return found
+
+    def is_kept(self, now: IndexedWiki, slug: str) -> bool:
+        return now.pages[Slug(slug)] is self.last.pages[Slug(slug)]
+
+    def _scan(self) -> ScannedWiki:
+        return scan_wiki(self._source, self._cache)
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    with open_cache(tmp_path / "cache") as cache:
+        yield Bench(tmp_path / "wiki", cache)
+
+
+def test_an_edit_leaves_other_pages_as_they_were(bench: Bench) -> None:
+    (bench.folder / "guide.md").write_text("## Part\n\nOther text.\n")
+    now = bench.again()
+    assert bench.is_kept(now, "home")
+    assert not bench.is_kept(now, "guide")
+
+
+def test_a_heading_that_is_gone_reaches_the_page_that_names_it(bench: Bench) -> None:
+    (bench.folder / "guide.md").write_text("## Chapter\n\nText.\n")
+    now = bench.again()
+    assert [ref.reason for ref in now.pages[Slug("home")].finished.broken] == [
+        "no-heading"
+    ]
+
+
+def test_an_edit_reaches_the_page_that_includes_it(bench: Bench) -> None:
+    before = bench.last.pages[Slug("other")].finished.view_digest
+    (bench.folder / "guide.md").write_text("## Part\n\nOther text.\n")
+    assert bench.again().pages[Slug("other")].finished.view_digest != before
+
+
+def test_a_page_with_a_problem_is_looked_at_again(bench: Bench) -> None:
+    """A file that could not be read may be readable, and look the same."""
+    (bench.folder / "guide.md").write_bytes(b"\xff")
+    bench.last = bench.again()
+    assert not bench.is_kept(bench.again(), "guide")

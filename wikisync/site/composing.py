@@ -1,0 +1,86 @@
+"""From indexed wikis to composers of their pages: what a build and a preview share."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from wikisync.site.addresses import WikiAddresses, assign_addresses, wiki_prefix
+from wikisync.site.context import SiteContext
+from wikisync.site.fingerprint import program_fingerprint
+from wikisync.site.frame import group_homes, site_context, wiki_context, wiki_labels
+from wikisync.site.pages import WikiPages
+
+if TYPE_CHECKING:
+    from wikisync.site.crosslinks import WikiTable
+    from wikisync.site.index import IndexedWiki, Indexer
+    from wikisync.site.model import SiteOptions
+    from wikisync.site.sources import ScannedWiki
+    from wikisync.site.theme import Theme
+
+
+@dataclass(frozen=True, slots=True)
+class ComposedSite:
+    """A site whose pages can be composed one by one."""
+
+    context: SiteContext
+    settings_key: bytes
+    """Hash of what every page of the site depends on."""
+    wikis: tuple[WikiPages, ...]
+    """In the order of the wikis' numbers."""
+
+
+def site_addresses(
+    scanned: Sequence[ScannedWiki], options: SiteOptions
+) -> list[WikiAddresses]:
+    """Output paths of all wikis of a site."""
+    is_dropped = options.drop_prefix
+    if is_dropped is None:
+        is_dropped = len(scanned) == 1
+    return [
+        assign_addresses(
+            "" if is_dropped else wiki_prefix(wiki.source.owner),
+            wiki.pages,
+            wiki.attachments,
+        )
+        for wiki in scanned
+    ]
+
+
+def composed_site(
+    wikis: Sequence[IndexedWiki],
+    addresses: Sequence[WikiAddresses],
+    options: SiteOptions,
+    theme: Theme,
+    indexer: Indexer,
+    table: WikiTable,
+) -> ComposedSite:
+    """A composer of pages for each wiki, around one site."""
+    sources = [wiki.scanned.source for wiki in wikis]
+    fingerprint = theme.fingerprint
+    site = site_context(sources, addresses, options, fingerprint)
+    limit = options.nav_links_max
+    settings_key = settings_hash(program_fingerprint(), fingerprint, site, limit)
+    homes = group_homes(sources, addresses)
+    labels = wiki_labels(sources)
+    composers = tuple(
+        WikiPages(
+            wiki,
+            wiki_context(wiki.scanned, addresses[wiki.number], homes),
+            site,
+            indexer,
+            table,
+            label=labels[wiki.number],
+            nav_limit=limit,
+            settings_key=settings_key,
+        )
+        for wiki in wikis
+    )
+    return ComposedSite(site, settings_key, composers)
+
+
+def settings_hash(*values: object) -> bytes:
+    """Hash of values whose ``repr`` tells all of them."""
+    return hashlib.sha256(repr(values).encode("utf-8", "surrogatepass")).digest()
