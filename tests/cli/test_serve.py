@@ -143,6 +143,25 @@ def test_address_of_other_machines_needs_to_be_allowed(tmp_path: Path) -> None:
     assert not (tmp_path / "data").exists()
 
 
+@pytest.mark.parametrize(("flags", "status"), [(["--allow-imports"], 400), ([], 403)])
+def test_imports_are_made_only_where_they_are_allowed(
+    tmp_path: Path, flags: list[str], status: int
+) -> None:
+    """A folder of this machine is refused either way, for its own reason."""
+    with serving("--data", tmp_path / "data", *flags) as process:
+        token, url = (line.partition(": ")[2] for line in url_line(process))
+        request = urllib.request.Request(
+            f"{url}/api/v4/projects",
+            data=b'{"name": "a", "import_url": "file:///srv/x.git"}',
+            headers={"PRIVATE-TOKEN": token, "Content-Type": "application/json"},
+        )
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(request, timeout=10)
+        refused.value.close()
+
+    assert refused.value.code == status
+
+
 def test_allowed_address_is_served_with_a_warning(tmp_path: Path) -> None:
     data = tmp_path / "data"
     with serving("--data", data, "--host", "0.0.0.0", "--allow-remote") as process:

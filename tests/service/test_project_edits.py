@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from tests.service.conftest import Answer, Api
 from tests.support.service import EmbeddedService
 from wikisync.model import WikiOwner
 from wikisync.service.access import Level
-from wikisync.service.settings import Imports
 
 PROJECTS = "/api/v4/projects"
 PNG = b"\x89PNG\r\n\x1a\n" + b"x" * 100
@@ -124,12 +122,12 @@ async def test_name_is_the_path_where_there_is_none(api: Api) -> None:
         ),
         ({"name": "a", "namespace_id": 999}, {"namespace": ["is not valid"]}),
         (
-            {"name": "a", "template_name": "rails"},
-            {"template_name": ["'rails' is unknown or invalid"]},
+            {"name": "a", "template_name": "cobol"},
+            {"template_name": ["'cobol' is unknown or invalid"]},
         ),
         (
             {"name": "a", "template_project_id": 999},
-            {"template_project_id": ["is unknown or invalid"]},
+            {"template_project_id": ["999 is unknown or invalid"]},
         ),
         (
             {
@@ -564,46 +562,6 @@ async def test_unfinished_fork_goes_on_at_the_next_start(tmp_path: Path) -> None
         done = (await api.get(f"{PROJECTS}/{made['id']}")).json
 
     assert (done["import_status"], done["empty_repo"]) == ("finished", False)
-
-
-# imports by address
-
-
-async def test_import_is_off_unless_allowed(api: Api) -> None:
-    answer = await create(api, name="a", import_url="https://example.com/x.git")
-
-    assert (answer.status, answer.json) == (
-        403,
-        {"message": "403 Forbidden - Import source is disabled"},
-    )
-
-
-async def test_import_brings_a_repository(service: EmbeddedService, api: Api) -> None:
-    project = await source(service)
-    settings = service.running.settings
-    service.running.settings = replace(settings, imports=Imports(frozenset({"file"})))
-    folder = service.running.service.code_folder(project)
-
-    odd = await create(api, name="b", import_url="ssh://example.com/x")
-    made = await create(api, name="a", import_url=f"file://{folder}")
-    await service.wait_for_imports()
-    listed = await api.get(f"{PROJECTS}?imported=true")
-    done = await api.get(f"{PROJECTS}/{made.json['id']}")
-
-    assert list(odd.json["message"]) == ["import_url"]
-    assert done.json["import_status"] == "finished"
-    assert done.json["import_url"] == f"file://{folder}"
-    assert [one["id"] for one in listed.json] == [made.json["id"]]
-
-
-async def test_custom_template_is_copied(service: EmbeddedService, api: Api) -> None:
-    project = await source(service)
-
-    made = await create(api, name="a", template_project_id=project)
-    await service.wait_for_imports()
-
-    files = (await api.get(f"{PROJECTS}/{made.json['id']}/languages")).json
-    assert files == {"Python": 100.0}
 
 
 async def test_page_that_is_written_makes_a_contribution(

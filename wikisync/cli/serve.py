@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from wikisync.service.server import RunningService
 
 LATENCY_S_MAX = 60.0
+IMPORT_SCHEMES = frozenset({"http", "https"})
+"""Not ``file``: whoever may make a project could read this machine's repositories."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,7 @@ class ServeOptions:
     is_token_wanted: bool
     quirks: frozenset[Quirk] = frozenset()
     latency_s: float = 0.0
+    are_imports_allowed: bool = False
 
 
 @click.group("serve", invoke_without_command=True)
@@ -65,6 +68,11 @@ class ServeOptions:
     is_flag=True,
     help="Let other machines in; without it only loopback addresses are taken.",
 )
+@click.option(
+    "--allow-imports",
+    is_flag=True,
+    help="Let projects be made from repositories at http and https addresses.",
+)
 @click.option("--new-token", is_flag=True, help="Make and print a new token.")
 @click.option(
     "--quirk",
@@ -89,6 +97,7 @@ def command(
     host: str,
     port: int,
     allow_remote: bool,
+    allow_imports: bool,
     new_token: bool,
     quirks: tuple[str, ...],
     latency: float,
@@ -112,6 +121,7 @@ def command(
         new_token,
         quirks=parse_quirks(quirks),
         latency_s=latency,
+        are_imports_allowed=allow_imports,
     )
     check_host(options)
     return asyncio.run(serve(console, options))
@@ -171,10 +181,13 @@ async def serve(console: Console, options: ServeOptions) -> int:
     A second signal has its usual effect and ends the process at once.
     """
     from wikisync.service.server import running_service
-    from wikisync.service.settings import Faults, Settings
+    from wikisync.service.settings import Faults, Imports, Settings
 
+    schemes = IMPORT_SCHEMES if options.are_imports_allowed else frozenset()
     settings = Settings(
-        faults=Faults(latency_s=options.latency_s), quirks=options.quirks
+        faults=Faults(latency_s=options.latency_s),
+        imports=Imports(schemes),
+        quirks=options.quirks,
     )
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from wikisync.model import OwnerKind
 from wikisync.service.answers import invalid
 from wikisync.service.editing import Change
+from wikisync.service.git_process import GitRunner
 from wikisync.service.pages import PageCache
 from wikisync.service.quirks import OTHER_PROJECT_ID, Quirk, Turns
 from wikisync.service.records import Records
@@ -35,6 +36,7 @@ class Service:
         self.settings = settings or Settings()
         """Replaced as a whole to change limits or switch quirks and faults."""
         self.turns = Turns()
+        self.git = GitRunner(self.settings.git)
         self.records = Records(data / "records.db")
         self.url = "http://127.0.0.1"
         """Where it answers, without a trailing slash; known once it listens."""
@@ -42,7 +44,8 @@ class Service:
         self.renderer = RenderWorker(self.settings.limits.render_deadline_s)
         self._wikis: dict[tuple[OwnerKind, int], WikiStorage] = {}
         self._codes: dict[int, WikiStorage] = {}
-        self._imports: asyncio.Queue[int] = asyncio.Queue()
+        self._copies: asyncio.Queue[int] = asyncio.Queue()
+        self._fetches: asyncio.Queue[int] = asyncio.Queue()
         self._purge_wanted = asyncio.Event()
 
     @property
@@ -52,9 +55,9 @@ class Service:
 
     def wiki(self, kind: OwnerKind, owner_id: int) -> WikiStorage:
         """The wiki of a project or group, by the owner's id."""
-        key = (kind, owner_id)
         if Quirk.ANOTHER_PROJECT in self.settings.quirks:
             owner_id += OTHER_PROJECT_ID
+        key = (kind, owner_id)
         if key not in self._wikis:
             path = self.data / "wikis" / f"{kind}s" / f"{owner_id}.git"
             self._wikis[key] = WikiStorage(WikiRepository(path))
@@ -97,21 +100,22 @@ class Service:
         self._codes.pop(project_id, None)
         self._wikis.pop(("project", project_id), None)
 
-    def start_import(self, project_id: int) -> None:
+    def imports(self, *, is_fetched: bool) -> asyncio.Queue[int]:
+        """Projects whose repository is to be filled, in a queue of two.
+
+        Those fetched from elsewhere wait apart: a server that does not answer
+        must not hold up the forks.
+        """
+        return self._fetches if is_fetched else self._copies
+
+    def start_import(self, project_id: int, *, is_fetched: bool = False) -> None:
         """Let a project's repository be filled, soon."""
-        self._imports.put_nowait(project_id)
-
-    async def next_import(self) -> int:
-        """The next project whose repository is to be filled."""
-        return await self._imports.get()
-
-    def note_import(self) -> None:
-        """Say that one of those is filled, or has failed."""
-        self._imports.task_done()
+        self.imports(is_fetched=is_fetched).put_nowait(project_id)
 
     async def wait_for_imports(self) -> None:
         """Wait until every import that was started is over."""
-        await self._imports.join()
+        await self._copies.join()
+        await self._fetches.join()
 
     def start_purge(self) -> None:
         """Let what is due be removed now and not at the next interval."""
@@ -178,3 +182,24 @@ class WikiStorage:
             except GitRefused as error:
                 raise invalid("base", str(error)) from error
         return decided[-1], tree
+
+    async def make(self) -> None:
+        """Let there be a repository, though nothing is in it."""
+        if not self.repository.path.exists():
+            async with self._writing:
+                await asyncio.to_thread(self.repository.ensure)
+
+    async def receive(
+        self, push: Callable[[], Awaitable[bytes]]
+    ) -> tuple[bytes, WikiTree, WikiTree]:
+        """Let git write by itself, while nobody else does.
+
+        Returns:
+            What ``push`` gave, and the files before and after it.
+        """
+        async with self._writing:
+            before = await asyncio.to_thread(self.repository.tree)
+            report = await push()
+            await asyncio.to_thread(self.repository.adopt_branch)
+            after = await asyncio.to_thread(self.repository.tree)
+            return report, before, after

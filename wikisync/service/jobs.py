@@ -15,18 +15,26 @@ from datetime import timedelta
 from pathlib import Path
 
 from wikisync.service import project_facts, project_tables
+from wikisync.service.answers import Refusal
 from wikisync.service.code import folder_size, is_sound, read_facts
+from wikisync.service.editing import Change
+from wikisync.service.import_address import shown
+from wikisync.service.import_worker import FetchFailed, FetchJob, fetch_repository
 from wikisync.service.instance import Service
 from wikisync.service.listing import read_projects
-from wikisync.service.repository import GitRefused
+from wikisync.service.project_templates import COMMIT_MESSAGE, template_files
+from wikisync.service.repository import Author, GitRefused
 from wikisync.service.rows import Project
+from wikisync.service.tables import Tables
 
 log = logging.getLogger(__name__)
 
 FORK_TYPE = "gitlab_project_fork"
 TEMPLATE_TYPE = "gitlab_custom_project_template"
 URL_TYPE = "git"
+BUILT_IN_TYPE = "gitlab_project"
 IMPORTS_AT_ONCE = 2
+"""Of each kind: those copied from here, and those fetched from elsewhere."""
 
 
 @asynccontextmanager
@@ -40,12 +48,15 @@ async def running_jobs(service: Service) -> AsyncIterator[None]:
         tasks = [
             group.create_task(purge_now_and_then(service)),
             *(
-                group.create_task(import_one_by_one(service))
-                for _at in range(IMPORTS_AT_ONCE)
+                group.create_task(
+                    import_one_by_one(service, service.imports(is_fetched=is_fetched))
+                )
+                for is_fetched in [True, False] * IMPORTS_AT_ONCE
             ),
         ]
-        for project_id in await service.records.ask(project_tables.unfinished_imports):
-            service.start_import(project_id)
+        unfinished = await service.records.ask(project_tables.unfinished_imports)
+        for project_id, type_ in unfinished:
+            service.start_import(project_id, is_fetched=type_ == URL_TYPE)
         try:
             yield
         except BaseException as error:  # noqa: BLE001 - raised again below, unwrapped
@@ -56,20 +67,18 @@ async def running_jobs(service: Service) -> AsyncIterator[None]:
         raise failure
 
 
-async def import_one_by_one(service: Service) -> None:
+async def import_one_by_one(service: Service, queue: asyncio.Queue[int]) -> None:
     """Take projects whose repository is to come, for ever."""
     while True:
-        project_id = await service.next_import()
+        project_id = await queue.get()
         try:
             await run_import(service, project_id)
         except Exception:
             # one project's trouble must not end the service for all others
             log.exception("the import of project %d failed", project_id)
-            await service.records.ask(
-                project_tables.set_import, project_id, "failed", "Internal error."
-            )
+            await _end_import(service, project_id, "failed", "Internal error.")
         finally:
-            service.note_import()
+            queue.task_done()
 
 
 async def run_import(service: Service, project_id: int) -> None:
@@ -82,31 +91,66 @@ async def run_import(service: Service, project_id: int) -> None:
     await records.ask(project_tables.set_import, project_id, "started")
     await service.faults_allow_imports()
     try:
-        source = import_source(service, project)
-        code = service.code(project_id)
-        await asyncio.to_thread(
-            code.repository.fill_from, source, project.origin.branch or None
-        )
+        await _fill(service, project)
         await refresh_code(service, project_id)
-    except GitRefused as error:
+    except FetchFailed as error:
+        log.warning("cannot import project %s: %s", project.full_path, error)
+        await _end_import(service, project_id, "failed", str(error))
+    except (GitRefused, Refusal) as error:
         log.warning("cannot import project %s: %s", project.full_path, error)
         text = "The repository could not be copied."
-        await records.ask(project_tables.set_import, project_id, "failed", text)
-        return
-    await records.ask(project_tables.set_import, project_id, "finished")
+        await _end_import(service, project_id, "failed", text)
+    else:
+        await _end_import(service, project_id, "finished")
 
 
-def import_source(service: Service, project: Project) -> str:
-    """Where a project's repository is to come from: a folder or an address."""
-    if project.origin.type == URL_TYPE:
-        assert project.origin.url is not None, "an import by address has one"
-        return project.origin.url
-    assert project.origin.url is not None, "a copy names its source's id"
-    folder = service.code_folder(int(project.origin.url))
-    if not folder.exists():
-        # the source is empty, and so will be the copy
-        service.code(int(project.origin.url)).repository.create()
-    return str(folder)
+async def _fill(service: Service, project: Project) -> None:
+    """Bring a repository's content from where the project's record says.
+
+    Raises:
+        FetchFailed: another server did not give it.
+        GitRefused: it cannot be read here.
+    """
+    origin = project.origin
+    assert origin.url is not None, "an import has a source"
+    code = service.code(project.id)
+    if origin.type == BUILT_IN_TYPE:
+        await _begin_with_template(service, project, origin.url)
+    elif origin.type == URL_TYPE:
+        imports = service.settings.imports
+        with code.repository.copied_beside() as fresh:
+            job = FetchJob(
+                origin.url, str(fresh), imports.deadline_s, imports.bytes_max
+            )
+            await fetch_repository(job)
+    else:
+        source = service.code_folder(int(origin.url))
+        if not source.exists():
+            # the source is empty, and so will be the copy
+            service.code(int(origin.url)).repository.create()
+        await asyncio.to_thread(
+            code.repository.fill_from, str(source), origin.branch or None
+        )
+
+
+async def _begin_with_template(service: Service, project: Project, name: str) -> None:
+    """Commit a built-in template's files; a repeated commit changes nothing."""
+    creator = await service.records.ask(Tables.user_by_id, project.creator_id)
+    author = Author(creator.name, creator.email) if creator else Author("", "")
+    change = Change(COMMIT_MESSAGE, writes=template_files(name, project.name))
+    await service.code(project.id).change(lambda _tree: change, author)
+
+
+async def _end_import(
+    service: Service, project_id: int, status: str, error: str | None = None
+) -> None:
+    """Note how an import ended; a password in its address is forgotten."""
+    records = service.records
+    address = None
+    for project in await records.ask(read_projects, [project_id], None):
+        if project.origin.type == URL_TYPE and project.origin.url is not None:
+            address = shown(project.origin.url)
+    await records.ask(project_tables.set_import, project_id, status, error, address)
 
 
 async def refresh_code(service: Service, project_id: int) -> None:

@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
-from urllib.parse import urlsplit
 
 from aiohttp import web
 
@@ -29,9 +28,11 @@ from wikisync.service.attributes import COLUMNS, KEPT
 from wikisync.service.avatars import check_avatar, keep_avatar, remove_avatar
 from wikisync.service.call import Call, Caller
 from wikisync.service.editing import Change
-from wikisync.service.jobs import FORK_TYPE, TEMPLATE_TYPE, URL_TYPE
+from wikisync.service.import_address import address_problem, shown
+from wikisync.service.jobs import BUILT_IN_TYPE, FORK_TYPE, TEMPLATE_TYPE, URL_TYPE
 from wikisync.service.parameters import SentFile
 from wikisync.service.project_tables import NewProject, ProjectChange, Taken
+from wikisync.service.project_templates import BUILT_IN
 from wikisync.service.project_views import level_of_feature, reads_code
 from wikisync.service.projects import answer_project
 from wikisync.service.repository import DEFAULT_BRANCH, Author
@@ -50,6 +51,8 @@ from wikisync.service.validation import (
 Values = Mapping[str, Any]
 
 NOT_A_REPOSITORY = "not a git repository"
+KEPT_SCHEMES = frozenset({"http", "https"})
+"""Kinds of addresses that a project may be given later, when none is fetched."""
 CREATE_LEVEL = Level.DEVELOPER
 """Least level in a group for making projects in it."""
 
@@ -119,6 +122,9 @@ async def edit_project(call: Call) -> web.Response:
     if problems:
         raise _invalid(problems)
     columns = _columns(values, caller)
+    if "import_url" in values:
+        # nothing is fetched from it any more, so it needs no password
+        columns["import_url"] = shown(values["import_url"] or "") or None
     branch = values.get("default_branch")
     code = call.service.code(project.id)
     if branch and not await asyncio.to_thread(code.repository.has_branch, branch):
@@ -269,7 +275,8 @@ async def _create(call: Call, caller: Caller, owner: User, values: Values) -> in
         branch = values.get("default_branch") or DEFAULT_BRANCH
         await _add_readme(call, caller, project_id, name, values, branch)
     if source.import_type:
-        call.service.start_import(project_id)
+        is_fetched = source.import_type == URL_TYPE
+        call.service.start_import(project_id, is_fetched=is_fetched)
     if isinstance(sent := values.get("avatar"), SentFile):
         await keep_avatar(call.service, project_id, sent)
     return project_id
@@ -318,22 +325,24 @@ async def _may_create(
 async def _source(call: Call, caller: Caller, values: Values) -> _Source:
     """Where the repository is to come from, if from anywhere."""
     if address := values.get("import_url"):
-        scheme = urlsplit(address).scheme
         allowed = call.service.settings.imports.schemes
         if not allowed:
             raise forbidden("Import source is disabled")
-        if scheme not in allowed:
-            text = f"is blocked: Only allowed schemes are {', '.join(sorted(allowed))}"
-            raise _invalid({"import_url": [text]})
+        problem = address_problem(address, allowed)
+        if problem is not None:
+            raise _invalid({"import_url": [problem]})
         return _Source(URL_TYPE, address)
     if template_id := values.get("template_project_id"):
         template = await call.service.records.ask(
             Tables.project, str(template_id), caller.user_id
         )
         if template is None or not reads_code(template, caller):
-            raise _invalid({"template_project_id": ["is unknown or invalid"]})
+            text = f"{template_id} is unknown or invalid"
+            raise _invalid({"template_project_id": [text]})
         return _Source(TEMPLATE_TYPE, str(template.id))
     if name := values.get("template_name"):
+        if name in BUILT_IN and not values.get("use_custom_template"):
+            return _Source(BUILT_IN_TYPE, name)
         found = await _custom_template(call, caller, values, name)
         if found is None:
             raise _invalid({"template_name": [f"'{name}' is unknown or invalid"]})
@@ -364,6 +373,8 @@ async def _edit_problems(call: Call, project: Project, values: Values) -> Proble
         problems |= name_problems(values["name"] or "")
     if "path" in values and values["path"] != project.path:
         problems |= path_problems(values["path"] or "")
+    if "import_url" in values:
+        problems |= _address_problems(call, project, values["import_url"])
     visibility = values.get("visibility")
     if visibility:
         source = None
@@ -376,6 +387,14 @@ async def _edit_problems(call: Call, project: Project, values: Values) -> Proble
             visibility, group=_group_visibility(project.namespace), source=source
         )
     return problems
+
+
+def _address_problems(call: Call, project: Project, address: str | None) -> Problems:
+    if project.origin.status in {"scheduled", "started"}:
+        return {"import_url": ["cannot be changed while the import is under way"]}
+    schemes = call.service.settings.imports.schemes | KEPT_SCHEMES
+    problem = address_problem(address, schemes) if address else None
+    return {"import_url": [problem]} if problem else {}
 
 
 def _other_problems(call: Call, values: Values) -> Problems:

@@ -177,20 +177,26 @@ def note_write(tables: Tables, user_id: int, project_id: int) -> None:
 
 
 def set_import(
-    tables: Tables, project_id: int, status: str, error: str | None = None
+    tables: Tables,
+    project_id: int,
+    status: str,
+    error: str | None = None,
+    address: str | None = None,
 ) -> None:
-    """Take an import to its next state."""
+    """Take an import to its next state; an address replaces the one it had."""
     columns = {"import_status": status, "import_error": error}
+    if address is not None:
+        columns["import_url"] = address
     _update(tables, project_id, columns)
 
 
-def unfinished_imports(tables: Tables) -> tuple[int, ...]:
-    """Projects whose repository is still to come."""
+def unfinished_imports(tables: Tables) -> tuple[tuple[int, str], ...]:
+    """Projects whose repository is still to come, each with its import's type."""
     rows = tables.db.execute(
-        "SELECT id FROM project WHERE import_status IN ('scheduled', 'started')"
-        " ORDER BY id"
+        "SELECT id, import_type FROM project"
+        " WHERE import_status IN ('scheduled', 'started') ORDER BY id"
     )
-    return tuple(row[0] for row in rows)
+    return tuple((row[0], row[1]) for row in rows)
 
 
 def set_mark(tables: Tables, project_id: int, *, is_marked: bool) -> None:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
-from urllib.parse import quote, urlsplit, urlunsplit
+from urllib.parse import quote
 
 from wikisync.service.access import (
     FeatureLevel,
@@ -25,7 +25,7 @@ from wikisync.service.access import (
 from wikisync.service.attributes import all_attributes, expiration_policy
 from wikisync.service.call import Call, Caller
 from wikisync.service.code import license_by_key
-from wikisync.service.jobs import URL_TYPE
+from wikisync.service.import_address import shown
 from wikisync.service.project_groups import Share
 from wikisync.service.rows import Group, Namespace, Project, User
 
@@ -360,7 +360,7 @@ def _for_roles(
     if _has(standing, Level.MAINTAINER):
         told |= {name: attributes[name] for name in _FOR_MAINTAINERS}
         told |= {
-            "import_url": _without_credentials(project),
+            "import_url": _import_url(project),
             "marked_for_deletion_at": project.marked_on,
             "marked_for_deletion_on": project.marked_on,
             "runners_token": project.runners_token,
@@ -438,11 +438,9 @@ def _import_error(project: Project, standing: Standing) -> str | None:
     return "Ask a maintainer for the reason."
 
 
-def _without_credentials(project: Project) -> str | None:
-    if project.origin.type != URL_TYPE or project.origin.url is None:
-        return None
-    parts = urlsplit(project.origin.url)
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+def _import_url(project: Project) -> str | None:
+    """Where it was imported from; a fork or a template has no address."""
+    return shown(project.origin.url or "") or None
 
 
 def _reads_code(project: Project, standing: Standing) -> bool:

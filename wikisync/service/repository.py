@@ -10,6 +10,7 @@ import os
 import shutil
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -148,8 +149,6 @@ class WikiRepository:
     def fill_from(self, address: str, branch: str | None = None) -> None:
         """Become a copy of another repository: one branch, or all and the tags.
 
-        Made beside and renamed, so that a crash leaves no half copy.
-
         Args:
             address: a folder, or an address that git can fetch from.
             branch: the only one wanted; it becomes the default branch.
@@ -157,14 +156,25 @@ class WikiRepository:
         Raises:
             GitRefused: it cannot be read.
         """
+        with self.copied_beside() as fresh:
+            copy_repository(address, fresh, branch)
+
+    @contextmanager
+    def copied_beside(self) -> Iterator[Path]:
+        """Become what the block makes at the path it is given, if it does.
+
+        Made beside and renamed, so that a crash leaves no half copy; what one
+        left is removed before the next.
+        """
+        for left in self.path.parent.glob(f"{self.path.name}.*.copy"):
+            shutil.rmtree(left, ignore_errors=True)
         fresh = self.path.with_name(f"{self.path.name}.{os.getpid()}.copy")
-        shutil.rmtree(fresh, ignore_errors=True)
         fresh.parent.mkdir(parents=True, exist_ok=True)
         try:
-            _copy(address, fresh, branch)
-        except (pygit2.GitError, ValueError, KeyError, OSError) as error:
+            yield fresh
+        except BaseException:
             shutil.rmtree(fresh, ignore_errors=True)
-            raise GitRefused(str(error)) from error
+            raise
         with self._lock:
             self._opened = self._tree = self._root = None
             shutil.rmtree(self.path, ignore_errors=True)
@@ -273,6 +283,23 @@ class WikiRepository:
             )
         return self._opened
 
+    def ensure(self) -> None:
+        """Make the repository unless it is there."""
+        with self._lock:
+            if self._open() is None:
+                self.create()
+
+    def adopt_branch(self) -> None:
+        """Where the default branch was never made, show the first there is."""
+        with self._lock:
+            repository = self._open()
+            if repository is None or _tip(repository, self.branch()) is not None:
+                return
+            names = (str(name) for name in repository.references)
+            heads = sorted(name for name in names if name.startswith("refs/heads/"))
+            if heads:
+                repository.set_head(heads[0])
+
     def create(self) -> pygit2.Repository:
         """Make the repository, with nothing in it."""
         # made beside and renamed, so that a crash leaves no half repository
@@ -285,15 +312,45 @@ class WikiRepository:
         return opened
 
 
-def _copy(address: str, fresh: Path, branch: str | None) -> None:
+def copy_repository(
+    address: str,
+    fresh: Path,
+    branch: str | None = None,
+    *,
+    callbacks: Callable[[], pygit2.RemoteCallbacks] = pygit2.RemoteCallbacks,
+) -> None:
+    """Copy a repository to a folder that is not there: one branch, or all and tags.
+
+    Args:
+        address: a folder, or an address that git can fetch from.
+        fresh: the folder; after a failure part of it may be there.
+        branch: the only one wanted; it becomes the default branch.
+        callbacks: makes what is asked during one connection.
+
+    Raises:
+        GitRefused: it cannot be read.
+    """
+    try:
+        _copy(address, fresh, branch, callbacks)
+    except (pygit2.GitError, ValueError, KeyError, OSError) as error:
+        raise GitRefused(str(error)) from error
+
+
+def _copy(
+    address: str,
+    fresh: Path,
+    branch: str | None,
+    callbacks: Callable[[], pygit2.RemoteCallbacks],
+) -> None:
     repository = pygit2.init_repository(str(fresh), bare=True)
     remote = repository.remotes.create_anonymous(address)
     wanted = f"refs/heads/{branch}" if branch else "refs/heads/*"
     tags = [] if branch else ["+refs/tags/*:refs/tags/*"]
     # an empty repository has nothing to ask for
-    heads = {head.name: head.symref_target for head in remote.list_heads()}
+    found = remote.list_heads(callbacks=callbacks())
+    heads = {head.name: head.symref_target for head in found}
     if heads:
-        remote.fetch([f"+{wanted}:{wanted}", *tags])
+        remote.fetch([f"+{wanted}:{wanted}", *tags], callbacks=callbacks())
     shown = wanted if branch else heads.get("HEAD") or f"refs/heads/{DEFAULT_BRANCH}"
     repository.set_head(shown)
     repository.free()

@@ -85,6 +85,24 @@ class Imports:
     schemes: frozenset[str] = frozenset()
     """Kinds of addresses fetched for ``import_url``, such as ``https``.  None
     unless allowed: the service would ask for addresses that callers name."""
+    deadline_s: float = 900.0
+    """How long a repository may take to come; then its import has failed."""
+    bytes_max: int = 2048 * MIB
+    """How much of one is fetched."""
+
+
+@dataclass(frozen=True, slots=True)
+class GitService:
+    """How much git over HTTP may take."""
+
+    seconds_max: float = 300.0
+    """How long one clone or push may run."""
+    processes_max: int = 8
+    waiting_s: float = 30.0
+    """How long a request waits for one of those; then it is refused."""
+    request_bytes_max: int = 16 * MIB
+    """What a clone or fetch asks for."""
+    push_bytes_max: int = 512 * MIB
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +124,7 @@ class Settings:
     faults: Faults = field(default_factory=Faults)
     deletion: Deletion = field(default_factory=Deletion)
     imports: Imports = field(default_factory=Imports)
+    git: GitService = field(default_factory=GitService)
     quirks: frozenset[Quirk] = frozenset()
 
     @property

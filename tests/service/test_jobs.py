@@ -1,0 +1,339 @@
+"""Imports in the background: by address, from templates, and what is told of them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from tests.service.conftest import Answer, Api
+from tests.support.git_http import git_server, silent_server
+from tests.support.service import EmbeddedService, embedded_service
+from wikisync.service.project_templates import BUILT_IN
+from wikisync.service.settings import Imports, Settings
+
+PROJECTS = "/api/v4/projects"
+SECRET = "glpat-EXAMPLE"
+SCHEMES = frozenset({"http", "file"})
+
+
+def allow_imports(service: EmbeddedService, **limits: Any) -> None:
+    """Let projects be made from addresses."""
+    imports = Imports(SCHEMES, **limits)
+    service.running.settings = replace(service.running.settings, imports=imports)
+
+
+async def create(api: Api, **attributes: Any) -> Answer:
+    return await api.post(PROJECTS, json=attributes)
+
+
+async def shown(api: Api, project: int) -> Any:
+    return (await api.get(f"{PROJECTS}/{project}")).json
+
+
+async def stored_address(service: EmbeddedService, project: int) -> str:
+    query = "SELECT import_url FROM project WHERE id = ?"
+    row = await service.ask(lambda tables: tables.one(query, (project,)))
+    return str(row[0])
+
+
+async def source_folder(service: EmbeddedService) -> Path:
+    """A project with code; gives the folder of its repository."""
+    project = await service.add_project("docs/source", visibility="public")
+    files = {"README.md": b"# Source", "src/a.py": b"x = 1\n", "LICENSE": b"?"}
+    await service.add_code("docs/source", files)
+    return service.running.service.code_folder(project)
+
+
+@asynccontextmanager
+async def imported(
+    service: EmbeddedService, api: Api, user: str = "dana", password: str = SECRET
+) -> AsyncIterator[tuple[int, str]]:
+    """A project imported with a password; gives its id, and the bare address."""
+    folder = await source_folder(service)
+    allow_imports(service)
+    async with git_server(folder.parent, user="dana", password=SECRET) as url:
+        place = url.removeprefix("http://")
+        address = f"http://{user}:{password}@{place}/{folder.name}"
+        made = await create(api, name="a", import_url=address)
+        await service.wait_for_imports()
+        assert made.json["import_url"] == f"{url}/{folder.name}"
+        yield made.json["id"], f"{url}/{folder.name}"
+
+
+# by address
+
+
+async def test_import_is_off_unless_allowed(api: Api) -> None:
+    answer = await create(api, name="a", import_url="https://example.com/x.git")
+
+    assert (answer.status, answer.json) == (
+        403,
+        {"message": "403 Forbidden - Import source is disabled"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("address", "text"),
+    [
+        ("ssh://example.com/x", "is blocked: Only allowed schemes are file, http"),
+        ("http://[", "is blocked: URI is invalid"),
+        ("http:///x", "is blocked: Hostname or IP address invalid"),
+    ],
+)
+async def test_import_from_what_is_no_address_is_refused(
+    service: EmbeddedService, api: Api, address: str, text: str
+) -> None:
+    allow_imports(service)
+
+    answer = await create(api, name="a", import_url=address)
+
+    assert (answer.status, answer.json) == (400, {"message": {"import_url": [text]}})
+
+
+async def test_import_brings_a_repository(service: EmbeddedService, api: Api) -> None:
+    folder = await source_folder(service)
+    allow_imports(service)
+
+    made = await create(api, name="a", import_url=f"file://{folder}")
+    await service.wait_for_imports()
+    listed = await api.get(f"{PROJECTS}?imported=true")
+    done = await shown(api, made.json["id"])
+
+    assert (made.status, made.json["import_status"]) == (201, "scheduled")
+    assert (done["import_status"], done["import_type"]) == ("finished", "git")
+    assert done["import_url"] == f"file://{folder}"
+    assert [one["id"] for one in listed.json] == [made.json["id"]]
+
+
+async def test_import_over_http_with_a_password_brings_a_repository(
+    service: EmbeddedService, api: Api
+) -> None:
+    async with imported(service, api) as (project, address):
+        done = await shown(api, project)
+        languages = await api.get(f"{PROJECTS}/{project}/languages")
+
+    assert (done["import_status"], done["import_error"]) == ("finished", None)
+    assert (done["import_url"], done["default_branch"]) == (address, "main")
+    assert languages.json == {"Python": 100.0}
+
+
+async def test_password_of_an_import_is_forgotten_when_it_is_over(
+    service: EmbeddedService, api: Api
+) -> None:
+    async with imported(service, api) as (project, address):
+        stored = await stored_address(service, project)
+
+    assert stored == address
+
+
+async def test_password_of_a_failed_import_is_told_nowhere(
+    service: EmbeddedService, api: Api, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+
+    async with imported(service, api, user="eve") as (project, address):
+        answers = [
+            (await api.get(f"{PROJECTS}/{project}")).body.decode(),
+            (await api.get(f"{PROJECTS}/{project}/import")).body.decode(),
+            (await api.get(f"{PROJECTS}?imported=true")).body.decode(),
+        ]
+        failed = await shown(api, project)
+
+    assert (failed["import_status"], failed["import_error"]) == (
+        "failed",
+        (
+            f"The repository at {address} could not be copied:"
+            " it refuses the user or the password."
+        ),
+    )
+    assert "could not be copied" in caplog.text
+    assert SECRET not in "".join((*answers, caplog.text))
+    assert await stored_address(service, project) == address
+
+
+async def test_import_that_takes_too_long_fails_and_others_go_on(
+    service: EmbeddedService, api: Api
+) -> None:
+    """Silent servers hold up neither forks nor the service's end."""
+    await source_folder(service)
+    allow_imports(service, deadline_s=1.0)
+    async with silent_server() as silent:
+        for name in "abc":
+            await create(api, name=name, import_url=f"{silent.url}/{name}.git")
+        fork = (await api.post(f"{PROJECTS}/docs%2Fsource/fork")).json
+        copies = service.running.service.imports(is_fetched=False)
+        await copies.join()
+        forked = await shown(api, fork["id"])
+        slow = await shown(api, fork["id"] - 1)
+        await service.wait_for_imports()
+
+    failed = await shown(api, fork["id"] - 1)
+    assert (forked["import_status"], slow["import_status"]) == ("finished", "scheduled")
+    assert (failed["import_status"], failed["import_error"]) == (
+        "failed",
+        f"The repository at {silent.url}/c.git did not arrive within 1 seconds.",
+    )
+
+
+async def test_import_that_was_under_way_goes_on_at_the_next_start(
+    tmp_path: Path,
+) -> None:
+    """What the interrupted one left behind is removed."""
+    settings = Settings(imports=Imports(SCHEMES))
+    async with (
+        silent_server() as silent,
+        aiohttp.ClientSession() as http,
+        embedded_service(tmp_path, settings=settings) as service,
+    ):
+        api = Api(http, service.url, service.token)
+        made = await create(api, name="a", import_url=f"{silent.url}/x.git")
+        await silent.asked.wait()
+        folder = service.running.service.code_folder(made.json["id"])
+        left = folder.with_name(f"{folder.name}.1.copy")
+        left.mkdir()
+    settings = Settings(imports=Imports(SCHEMES, deadline_s=0.1))
+
+    async with (
+        embedded_service(tmp_path, settings=settings) as service,
+        aiohttp.ClientSession() as http,
+    ):
+        await service.wait_for_imports()
+        done = await shown(Api(http, service.url, service.token), made.json["id"])
+
+    assert (made.json["import_status"], done["import_status"]) == (
+        "scheduled",
+        "failed",
+    )
+    assert not left.exists()
+
+
+async def test_address_of_a_project_can_be_changed_and_nothing_is_fetched(
+    api: Api,
+) -> None:
+    place = f"{PROJECTS}/{(await create(api, name='a')).json['id']}"
+
+    bad = await api.put(place, json={"import_url": "ssh://example.com/x"})
+    kept = await api.put(place, json={"import_url": f"http://u:{SECRET}@example.com/x"})
+    again = await api.put(place, json={"description": "y"})
+    gone = await api.put(place, json={"import_url": ""})
+
+    assert (bad.status, list(bad.json["message"])) == (400, ["import_url"])
+    assert kept.json["import_url"] == "http://example.com/x"
+    assert again.json["import_url"] == "http://example.com/x"
+    assert (gone.status, gone.json["import_url"]) == (200, None)
+    assert gone.json["import_status"] == "none"
+
+
+async def test_address_is_not_changed_while_the_import_is_under_way(
+    service: EmbeddedService, api: Api
+) -> None:
+    service.set_faults(import_gate=asyncio.Event())
+    made = (await create(api, name="a", template_name="hugo")).json
+
+    answer = await api.put(
+        f"{PROJECTS}/{made['id']}", json={"import_url": "http://example.com/x"}
+    )
+
+    assert (answer.status, list(answer.json["message"])) == (400, ["import_url"])
+
+
+# templates
+
+
+@pytest.mark.parametrize("name", sorted(BUILT_IN))
+async def test_built_in_template_begins_a_project_with_a_commit(
+    service: EmbeddedService, api: Api, name: str
+) -> None:
+    made = await create(api, name="My Start", template_name=name)
+    await service.wait_for_imports()
+    done = await shown(api, made.json["id"])
+
+    code = service.running.service.code(made.json["id"])
+    tree = await code.tree()
+    assert tree is not None
+    readme = await code.read(tree.files[0].blob)
+    assert (made.status, made.json["import_status"]) == (201, "scheduled")
+    assert (done["import_status"], done["import_type"]) == (
+        "finished",
+        "gitlab_project",
+    )
+    assert (done["default_branch"], done["import_url"]) == ("main", None)
+    assert done["readme_url"].endswith("/root/my-start/-/blob/main/README.md")
+    assert readme.decode().startswith("# My Start\n")
+    assert f"`{name}`" in readme.decode()
+
+
+async def test_template_nobody_knows_is_refused_and_leaves_no_project(
+    api: Api,
+) -> None:
+    own = await create(api, name="a", template_name="Rails")
+    custom = await create(
+        api, name="a", template_name="rails", use_custom_template=True
+    )
+
+    assert (own.status, own.json) == (
+        400,
+        {"message": {"template_name": ["'Rails' is unknown or invalid"]}},
+    )
+    assert custom.json == {
+        "message": {"template_name": ["'rails' is unknown or invalid"]}
+    }
+    assert (await api.get(PROJECTS)).json == []
+
+
+async def test_administrator_makes_a_project_from_a_template_for_someone(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_user("dana")
+
+    made = await api.post(
+        f"{PROJECTS}/user/2", json={"name": "a", "template_name": "hugo"}
+    )
+    await service.wait_for_imports()
+
+    done = await shown(api, made.json["id"])
+    assert (done["path_with_namespace"], done["import_status"]) == (
+        "dana/a",
+        "finished",
+    )
+
+
+async def test_custom_template_is_copied(service: EmbeddedService, api: Api) -> None:
+    await source_folder(service)
+    group = (await api.get("/api/v4/groups/docs")).json["id"]
+    project = (await api.get(f"{PROJECTS}/docs%2Fsource")).json["id"]
+
+    by_id = await create(api, name="a", template_project_id=project)
+    by_name = await create(
+        api,
+        name="b",
+        template_name="source",
+        use_custom_template=True,
+        group_with_project_templates_id=group,
+    )
+    await service.wait_for_imports()
+
+    for made in (by_id, by_name):
+        place = f"{PROJECTS}/{made.json['id']}/languages"
+        assert (await api.get(place)).json == {"Python": 100.0}
+
+
+async def test_unfinished_template_goes_on_at_the_next_start(tmp_path: Path) -> None:
+    async with embedded_service(tmp_path) as service, aiohttp.ClientSession() as http:
+        service.set_faults(import_gate=asyncio.Event())
+        api = Api(http, service.url, service.token)
+        made = (await create(api, name="a", template_name="hugo")).json
+
+    async with embedded_service(tmp_path) as service, aiohttp.ClientSession() as http:
+        await service.wait_for_imports()
+        done = await shown(Api(http, service.url, service.token), made["id"])
+
+    assert (done["import_status"], done["empty_repo"]) == ("finished", False)

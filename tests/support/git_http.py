@@ -1,0 +1,105 @@
+"""A git server over HTTP for tests: ``git http-backend`` behind aiohttp, and worse.
+
+Everything listens on 127.0.0.1, port 0.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from base64 import b64encode
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from aiohttp import web
+
+
+@asynccontextmanager
+async def git_server(
+    folder: Path, *, user: str = "", password: str = ""
+) -> AsyncIterator[str]:
+    """Serve the bare repositories in a folder; gives the URL of the server.
+
+    With a user, only a caller who names it and the password is let in.
+    """
+
+    wanted = b64encode(f"{user}:{password}".encode()).decode()
+
+    async def answer(request: web.Request) -> web.Response:
+        sent = request.headers.get("Authorization", "")
+        if user and sent != f"Basic {wanted}":
+            return web.Response(
+                status=401, headers={"WWW-Authenticate": 'Basic realm="git"'}
+            )
+        return await _run_backend(folder, request)
+
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", answer)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+    finally:
+        await runner.cleanup()
+
+
+@dataclass(slots=True)
+class SilentServer:
+    """A server that takes every connection and never says a word."""
+
+    url: str = ""
+    asked: asyncio.Event = field(default_factory=asyncio.Event)
+    """Someone sent something."""
+    hung_up: asyncio.Event = field(default_factory=asyncio.Event)
+    """That someone went away."""
+
+
+@asynccontextmanager
+async def silent_server() -> AsyncIterator[SilentServer]:
+    """Run a server that never answers."""
+    silent = SilentServer()
+
+    async def listen(
+        reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        try:
+            while await reader.read(1000):
+                silent.asked.set()
+        except ConnectionError:
+            pass
+        silent.hung_up.set()
+        writer.close()
+
+    server = await asyncio.start_server(listen, "127.0.0.1", 0)
+    silent.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    async with server:
+        yield silent
+
+
+async def _run_backend(folder: Path, request: web.Request) -> web.Response:
+    process = await asyncio.create_subprocess_exec(
+        "git",
+        "http-backend",
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        env={
+            "PATH": os.environ["PATH"],
+            "GIT_PROJECT_ROOT": str(folder),
+            "GIT_HTTP_EXPORT_ALL": "1",
+            "GIT_CONFIG_COUNT": "1",
+            "GIT_CONFIG_KEY_0": "safe.directory",
+            "GIT_CONFIG_VALUE_0": "*",
+            "PATH_INFO": request.path,
+            "QUERY_STRING": request.query_string,
+            "REQUEST_METHOD": request.method,
+            "CONTENT_TYPE": request.headers.get("Content-Type", ""),
+        },
+    )
+    output, _errors = await process.communicate(await request.read())
+    head, _blank, body = output.partition(b"\r\n\r\n")
+    headers = dict(line.split(": ", 1) for line in head.decode().split("\r\n") if line)
+    status = int(headers.pop("Status", "200").split()[0])
+    return web.Response(status=status, headers=headers, body=body)

@@ -1,0 +1,146 @@
+"""Fetching a repository from another server, in a process of its own.
+
+A server may be slow, silent or hostile, and git's library cannot be stopped in
+the middle: so the process is ended when the time is up, and nothing of it is
+left.  Run as a module this is that process: one JSON value in, one out.  The
+address goes through the pipe because it may hold a password, and arguments of a
+process are seen by everyone on the machine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable
+from math import ceil
+from pathlib import Path
+from typing import IO
+
+import msgspec
+import pygit2
+
+from wikisync.service.import_address import shown, without_user
+from wikisync.service.repository import GitRefused, copy_repository
+
+GRACE_S = 5
+"""After the deadline the process ends itself, if nobody is left to end it."""
+REASON_CHARS_MAX = 300
+
+
+class FetchJob(msgspec.Struct, frozen=True):
+    """One repository to be fetched."""
+
+    address: str
+    folder: str
+    """Where to; not there yet."""
+    deadline_s: float
+    bytes_max: int
+
+
+class FetchFailed(Exception):
+    """The repository did not come; the text is for people and has no secrets."""
+
+
+async def fetch_repository(job: FetchJob) -> None:
+    """Make the folder a copy of the repository.
+
+    When it fails or is cancelled, the process is gone and part of the folder
+    may be there.
+
+    Raises:
+        FetchFailed: no repository there, too large, or not in time.
+    """
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "wikisync.service.import_worker",
+        str(ceil(job.deadline_s) + GRACE_S),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    try:
+        async with asyncio.timeout(job.deadline_s):
+            answer, _errors = await process.communicate(msgspec.json.encode(job))
+    except TimeoutError:
+        raise FetchFailed(
+            f"The repository at {shown(job.address)} did not arrive within"
+            f" {job.deadline_s:g} seconds."
+        ) from None
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    # a process that died says nothing
+    reason = msgspec.json.decode(answer, type=str) if answer else "git broke off"
+    if reason:
+        raise FetchFailed(
+            f"The repository at {shown(job.address)} could not be copied: {reason}."
+        )
+
+
+class _Fetching(pygit2.RemoteCallbacks):
+    """What git's library asks while it fetches."""
+
+    def __init__(self, user: tuple[str, str] | None, bytes_max: int) -> None:
+        super().__init__()
+        self._user = user
+        self._bytes_max = bytes_max
+        self._is_asked = False
+
+    def credentials(
+        self,
+        url: str,
+        username_from_url: str | None,
+        allowed_types: pygit2.enums.CredentialType,
+    ) -> pygit2.UserPass:
+        """The user and password of the address, once."""
+        del url, username_from_url
+        is_wanted = allowed_types & pygit2.enums.CredentialType.USERPASS_PLAINTEXT
+        if self._user is None or not is_wanted:
+            raise GitRefused("it wants a user and a password")
+        if self._is_asked:
+            raise GitRefused("it refuses the user or the password")
+        self._is_asked = True
+        return pygit2.UserPass(*self._user)
+
+    def transfer_progress(self, stats: pygit2.remotes.TransferProgress) -> None:
+        """Stop at the most that is taken."""
+        if stats.received_bytes > self._bytes_max:
+            raise GitRefused(f"it is larger than {self._bytes_max} bytes")
+
+
+def main(source: IO[bytes], target: IO[bytes]) -> None:
+    """Do the one job; the answer is what went wrong, or an empty text."""
+    job = msgspec.json.decode(source.read(), type=FetchJob)
+    address, user = without_user(job.address)
+
+    def callbacks() -> pygit2.RemoteCallbacks:
+        return _Fetching(user, job.bytes_max)
+
+    target.write(msgspec.json.encode(_reason(job, address, callbacks)))
+    target.flush()
+
+
+def _reason(
+    job: FetchJob, address: str, callbacks: Callable[[], pygit2.RemoteCallbacks]
+) -> str:
+    try:
+        copy_repository(address, Path(job.folder), callbacks=callbacks)
+    except GitRefused as error:
+        # the query of an address may hold a token
+        text = str(error).replace(address, shown(job.address))
+        query = address.partition("?")[2]
+        text = text.replace(query, "...") if query else text
+        return " ".join(text.split())[:REASON_CHARS_MAX].rstrip(".") or "git failed"
+    return ""
+
+
+if __name__ == "__main__":
+    # Ctrl-C is for the service, which ends this process in its own time
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.alarm(int(sys.argv[1]))
+    with os.fdopen(os.dup(1), "wb") as channel:
+        os.dup2(2, 1)
+        main(sys.stdin.buffer, channel)
