@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -371,3 +372,24 @@ VALUES = (
 )
 def test_written_file_is_read_back(config: Config) -> None:
     assert parse_config(render_config(config)) == config
+
+
+GUIDE = Path(__file__).resolve().parent.parent / "sample-site/handbook/reference"
+KEYS = [
+    field.name
+    for section in (
+        ServiceSection,
+        SyncSection,
+        SiteSection,
+        MarkupSection,
+        PreviewSection,
+    )
+    for field in fields(section)
+    if field.name != "options"
+]
+
+
+@pytest.mark.parametrize("key", [*KEYS, "project", "group", "folder"])
+def test_every_key_is_in_the_guide(key: str) -> None:
+    text = (GUIDE / "configuration.org").read_text(encoding="utf-8")
+    assert f"={key}=" in text

@@ -160,6 +160,19 @@ async def test_wrong_theme_or_option_is_named(
     assert named in ran.err
 
 
+async def test_markup_settings_reach_the_pages(
+    handbook: EmbeddedService, run: Run, site: Path
+) -> None:
+    await handbook.add_project(
+        "docs/placed", {"home": "%{project_path} %{gitlab_server} :tada:"}
+    )
+    settings = ("--markup", "placeholders=true", "--markup", "emoji=false")
+    named = ("--project", "docs/placed")
+    ran = await run("export", handbook.url, *named, "-o", site, *settings)
+    assert ran.code == 0
+    assert "<p>docs/placed 127.0.0.1 :tada:</p>" in (site / "index.html").read_text()
+
+
 async def test_strict_export_fails_on_a_broken_link(
     handbook: EmbeddedService, run: Run, site: Path
 ) -> None:

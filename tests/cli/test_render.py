@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from wikisync.cli.main import main
+from wikisync.markup.bounded import BoundedParser
 
 
 @pytest.fixture
@@ -158,6 +159,83 @@ def test_file_larger_than_the_limit_is_refused(
     (wiki / "big.md").write_text("x" * 11)
     assert main(["render", "big.md"]) == 1
     assert "big.md has more than 10 bytes" in capsys.readouterr().err
+
+
+CODE = "```py\nx = 1\n```\n\n:tada: $a$\n"
+SETTINGS = """\
+[service]
+url = "https://gitlab.example.com"
+[markup]
+highlight = false
+emoji = false
+"""
+
+
+def test_settings_of_the_workspace_hold_for_its_pages(
+    wiki: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (wiki / "sub" / "code.md").write_text(CODE)
+    (wiki / "wikisync.toml").write_text(SETTINGS)
+    assert main(["render", "sub/code.md"]) == 0
+    out = capsys.readouterr().out
+    assert "highlight" not in out
+    assert ":tada:" in out
+
+
+def test_option_wins_over_the_settings_of_the_workspace(
+    wiki: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (wiki / "code.md").write_text(CODE)
+    (wiki / "wikisync.toml").write_text(SETTINGS)
+    given = ["--markup", "highlight=true", "--markup", "math=source"]
+    assert main(["render", "code.md", *given]) == 0
+    out = capsys.readouterr().out
+    assert 'class="code highlight"' in out
+    assert "<math" not in out
+    assert ":tada:" in out
+
+
+@pytest.mark.usefixtures("wiki")
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("maths=source", 'unknown key (did you mean "math"?)'),
+        ("math=latex", 'must be "mathml" or "source"'),
+        ("math", "--markup math is not NAME=VALUE"),
+        ("emoji=yes", "expected true or false"),
+    ],
+)
+def test_wrong_setting_is_an_error_of_usage(
+    given: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["render", "home.md", "--markup", given]) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert not captured.out
+
+
+def test_engine_that_is_asked_for_renders_asciidoc(
+    wiki: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (wiki / "a.adoc").write_text("= T\n\n_x_\n")
+    given = ["--markup", "asciidoc_engine=quickjs"]
+    assert main(["render", "a.adoc", *given]) == 0
+    assert "<em>x</em>" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("stage", ["parse", "safe", "final"])
+def test_page_over_its_deadline_does_not_hold_the_command(
+    stage: str,
+    wiki: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    parser = BoundedParser(seconds_max=0.0)
+    monkeypatch.setattr("wikisync.cli.render.bounded_parser", lambda: parser)
+    (wiki / "slow.md").write_text("*a* [b](c) " * 50_000)
+    assert main(["render", "slow.md", "--stage", stage]) == 1
+    parser.close()
+    assert "takes longer than 0 seconds" in capsys.readouterr().err
 
 
 def test_include_cannot_leave_the_folder(wiki: Path, tmp_path: Path) -> None:

@@ -73,6 +73,8 @@ class FoundWiki:
     description: str
     is_named: bool
     """Asked for by name, so that its absence is an error."""
+    placeholders: Mapping[str, str] = field(default_factory=dict)
+    """What only the service tells of the values of placeholders in pages."""
 
 
 @dataclass(slots=True)
@@ -239,6 +241,8 @@ def skipped(owner: WikiOwner, reason: str) -> Problem:
 
 
 def _of_project(project: ProjectRecord, *, is_named: bool = False) -> FoundWiki:
+    namespace = project.namespace
+    is_in_group = namespace is not None and namespace.kind == "group"
     return FoundWiki(
         owner=WikiOwner("project", project.path_with_namespace),
         id=project.id,
@@ -247,6 +251,11 @@ def _of_project(project: ProjectRecord, *, is_named: bool = False) -> FoundWiki:
         visibility=project.visibility or "private",
         description=project.description or "",
         is_named=is_named,
+        placeholders={
+            "project_id": str(project.id),
+            "default_branch": project.default_branch or "",
+            "group_name": namespace.name if namespace and is_in_group else "",
+        },
     )
 
 

@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 import shutil
-import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -23,6 +22,7 @@ from typing import TYPE_CHECKING
 import click
 
 from wikisync.cli.context import Selection, open_client, service_options
+from wikisync.cli.rendering import chosen_markup, markup_option, parse_settings
 from wikisync.cli.service_command import ServiceCommand
 from wikisync.errors import ExitCode, FolderError, UsageError
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from wikisync.cli.console import Console
     from wikisync.cli.context import FoundWiki
     from wikisync.cli.pulling import Pulled
+    from wikisync.markup.record import MarkupOptions
     from wikisync.model import Problem, WikiOwner
     from wikisync.progress import Progress
     from wikisync.site.model import BuildReport, SiteOptions
@@ -85,6 +86,7 @@ class Exported:
     metavar="FOLDER",
     help="Folder of your own templates and files, in front of the theme's.",
 )
+@markup_option
 @click.option(
     "--strict", is_flag=True, help="Fail if a link is broken or a problem is left."
 )
@@ -112,6 +114,7 @@ def command(
     theme: str,
     theme_options: tuple[str, ...],
     templates: Path | None,
+    markup: tuple[str, ...],
     cache: Path | None,
     *,
     is_all: bool,
@@ -123,6 +126,7 @@ def command(
     selection = Selection(projects, groups, is_all)
     selection.check()
     options = parse_theme_options(theme_options)
+    rendering = chosen_markup(markup)
     client = open_client(url, token_file, console)
     check_output(output)
     check_theme(theme, options, templates)
@@ -147,6 +151,7 @@ def command(
             theme=theme,
             theme_options=options,
             templates=templates,
+            markup=rendering,
             progress=progress,
         )
     return show_report(console, exported, is_strict=strict, as_json=as_json)
@@ -195,6 +200,7 @@ def build(
     theme: str = "default",
     theme_options: Mapping[str, object] | None = None,
     templates: Path | None = None,
+    markup: MarkupOptions | None = None,
     progress: Progress,
 ) -> Exported:
     """Make the site of what was pulled.
@@ -204,6 +210,7 @@ def build(
         UsageError: there is no wiki with pages.
         SiteError: the theme or the output folder cannot be used.
     """
+    from wikisync.markup.record import MarkupOptions
     from wikisync.site.build import build_site
     from wikisync.site.model import SiteOptions, WikiSource
 
@@ -222,6 +229,7 @@ def build(
             web_url=one.wiki.web_url,
             visibility=one.wiki.visibility,
             description=one.wiki.description,
+            placeholders=one.wiki.placeholders,
             problems=one.result.problems,
         )
         for one in pulled.wikis
@@ -231,6 +239,7 @@ def build(
         theme=theme,
         theme_options=theme_options or {},
         templates=templates,
+        markup=markup or MarkupOptions(),
     )
     report = build_site(
         sources, output, options, cache=cache / SITE_FOLDER, progress=progress
@@ -383,28 +392,12 @@ def folder_name(owner: WikiOwner) -> str:
 
 
 def parse_theme_options(given: Sequence[str]) -> Mapping[str, object]:
-    """Options as ``name=value``; a value is TOML where it can be, else text.
+    """Options of a theme as ``name=value``.
 
     Raises:
         UsageError: there is no ``=``, or no name.
     """
-    options: dict[str, object] = {}
-    for text in given:
-        name, equals, value = text.partition("=")
-        if not name or not equals:
-            raise UsageError(
-                f"--theme-option {text} is not NAME=VALUE",
-                hint="write it like --theme-option accent=teal",
-            )
-        options[name.strip()] = _theme_value(value.strip())
-    return options
-
-
-def _theme_value(text: str) -> object:
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
+    return parse_settings(given, "--theme-option")
 
 
 # -- the report --------------------------------------------------------------------

@@ -6,7 +6,7 @@ import itertools
 import os
 import posixpath
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -15,17 +15,13 @@ from urllib.parse import quote
 import click
 import msgspec
 
+from wikisync.cli.rendering import chosen_markup, markup_option, workspace_markup
 from wikisync.errors import ExitCode, FolderError, RenderError, WikisyncError
 from wikisync.folder.naming import attachment_path, parse_path
+from wikisync.markup.bounded import bounded_parser
 from wikisync.markup.links import LinkIndex, normal_path
-from wikisync.markup.page import (
-    LinkResult,
-    TocEntry,
-    finish_page,
-    parse_page,
-    safe_html,
-    to_html,
-)
+from wikisync.markup.record import LinkResult, MarkupOptions, TocEntry
+from wikisync.markup.resolve import finish_page
 from wikisync.model import (
     AttachmentPath,
     Format,
@@ -137,12 +133,14 @@ class RelativeUrls:
     type=click.Path(file_okay=False, path_type=Path),
     help="Write NAME.html files into this folder instead of to standard output.",
 )
+@markup_option
 @click.option("--json", "as_json", is_flag=True, help="Print records, not HTML.")
 @click.pass_obj
 def command(
     console: Console,
     *,
     files: tuple[str, ...],
+    markup: tuple[str, ...],
     format_name: str | None,
     stage: Stage,
     output: Path | None,
@@ -150,11 +148,13 @@ def command(
 ) -> int:
     """Print the HTML of pages: files, folders, or - for standard input.
 
-    Links are resolved among the files of the same folder.  A file that cannot be
-    read is reported and the others go on; the exit code then is 1.
+    Links are resolved among the files of the same folder.  [markup] of the
+    workspace that the file lies in holds, unless --markup says otherwise.  A file
+    that cannot be read is reported and the others go on; the exit code then is 1.
     """
+    chosen_markup(markup)  # a mistake in it is told before any file is read
     renderer = FileRenderer(
-        Format(format_name) if format_name else None, stage, console
+        Format(format_name) if format_name else None, stage, console, markup
     )
     is_single = len(files) == 1 and not Path(files[0]).is_dir()
     printer = Printer(console, output, as_json=as_json, is_single=is_single)
@@ -171,12 +171,18 @@ class FileRenderer:
     """Finds, reads and renders files; counts those that failed."""
 
     def __init__(
-        self, page_format: Format | None, stage: Stage, console: Console
+        self,
+        page_format: Format | None,
+        stage: Stage,
+        console: Console,
+        markup: Sequence[str] = (),
     ) -> None:
         self.page_format = page_format
         self.stage = stage
         self.console = console
         self.failures = 0
+        self._markup = markup
+        self._options: dict[Path, MarkupOptions] = {}
         self._surroundings: dict[Path, Surroundings] = {}
 
     def fail(self, error: WikisyncError) -> None:
@@ -217,16 +223,16 @@ class FileRenderer:
         """
         page = self._page(source)
         include = include_from(source.root, source.relative)
+        options = self._options_for(source.root or Path())
+        parser = bounded_parser()
         if self.stage != "final":
-            render = to_html if self.stage == "parse" else safe_html
-            return RenderedFile(
-                source.name, page.format, render(page, include=include), page.slug
-            )
+            html = parser.html(page, options, self.stage, include=include)
+            return RenderedFile(source.name, page.format, html, page.slug)
         around = Surroundings({page.slug: source.relative})
         if source.root is not None:
             around = self._around(source.root, files_max=NEIGHBOURS_MAX)
             around.pages.setdefault(page.slug, source.relative)
-        parsed = parse_page(page, include=include)
+        parsed = parser.parse(page, options, include=include)
         urls = RelativeUrls(source.relative, around.pages)
         rendered = finish_page(parsed, around.index(), urls)
         if parsed.is_source:
@@ -254,6 +260,13 @@ class FileRenderer:
             )
         slug = known[0] if known else Slug(strip_extension(source.relative))
         return Page(slug, page_format, read_text(source))
+
+    def _options_for(self, root: Path) -> MarkupOptions:
+        """What the workspace of a folder and the command line say together."""
+        if root not in self._options:
+            section = workspace_markup(root)
+            self._options[root] = chosen_markup(self._markup, section)
+        return self._options[root]
 
     def _around(self, root: Path, *, files_max: int | None = None) -> Surroundings:
         if root not in self._surroundings:

@@ -13,7 +13,7 @@ import os
 import subprocess
 import sys
 import threading
-from typing import IO
+from typing import IO, Literal
 
 import msgspec
 
@@ -24,6 +24,8 @@ from wikisync.markup.frames import (
     Done,
     Included,
     Job,
+    Refused,
+    Shown,
     Wanted,
     read_frame,
     write_frame,
@@ -60,23 +62,52 @@ class BoundedParser:
         Raises:
             RenderError: no worker can be started on this machine.
         """
-        extra = START_SECONDS_MAX if page.format is Format.ASCIIDOC else 0.0
+        answer = self._answer(Job(page, options), include)
+        if isinstance(answer, Done):
+            return answer.parsed
+        assert isinstance(answer, Refused)
+        return shown_as_source(page, clean_source(page.content), answer.message)
+
+    def html(
+        self,
+        page: Page,
+        options: MarkupOptions,
+        stage: Literal["parse", "safe"],
+        *,
+        include: Include = include_nothing,
+    ) -> str:
+        """What ``to_html`` or ``safe_html`` gives.
+
+        Raises:
+            RenderError: the parser refuses the page, is over its deadline, or no
+                worker can be started on this machine.
+        """
+        answer = self._answer(Job(page, options, stage), include)
+        if isinstance(answer, Shown):
+            return answer.html
+        assert isinstance(answer, Refused)
+        raise RenderError(answer.message)
+
+    def _answer(self, job: Job, include: Include) -> Done | Shown | Refused:
+        """A worker's last answer to a job, or why there is none."""
+        is_asciidoc = job.page.format is Format.ASCIIDOC
+        extra = START_SECONDS_MAX if is_asciidoc else 0.0
         with self._lock:
             process = self._running()
             deadline = Deadline(process, self._seconds_max + extra)
             try:
                 with deadline:
-                    return self._exchange(process, Job(page, options), include)
+                    return self._exchange(process, job, include)
             except (OSError, EOFError, msgspec.DecodeError):
                 self._end()
             except BaseException:
                 # an answer may be half read: the next page needs a new worker
                 self._end()
                 raise
-        reason = "its parser ended without a word"
         if deadline.is_over:
-            reason = f"it takes longer than {self._seconds_max:g} seconds to parse"
-        return shown_as_source(page, clean_source(page.content), reason)
+            seconds = f"{self._seconds_max:g} seconds"
+            return Refused(f"it takes longer than {seconds} to parse")
+        return Refused("its parser ended without a word")
 
     def close(self) -> None:
         """End the worker; a later page starts another one."""
@@ -85,13 +116,13 @@ class BoundedParser:
 
     def _exchange(
         self, process: subprocess.Popen[bytes], job: Job, include: Include
-    ) -> ParsedPage:
+    ) -> Done | Shown | Refused:
         source, target = streams(process)
         write_frame(target, job)
         while True:
             answer: Answer = self._answers.decode(read_frame(source))
-            if isinstance(answer, Done):
-                return answer.parsed
+            if isinstance(answer, Done | Shown | Refused):
+                return answer
             if isinstance(answer, Wanted):
                 write_frame(target, Included(include(answer.target)))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from wikisync.markup.placeholders import Filler
 from wikisync.markup.record import MarkupOptions, Section, TocEntry
 from wikisync.markup.tokens import Document
 from wikisync.model import Page, Problem
@@ -24,6 +25,11 @@ class Draft:
     text: str = ""
     features: set[str] = field(default_factory=set)
     problems: list[Problem] = field(default_factory=list)
+
+    def filled(self, text: str) -> str:
+        """A text of the page with its placeholders filled in, if they are on."""
+        values = self.options.placeholders
+        return Filler(values).text(text) if values and "%{" in text else text
 
     def report(self, code: str, message: str, hint: str = "") -> None:
         """Add a problem of this page."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import struct
-from typing import IO
+from typing import IO, Literal
 
 import msgspec
 
 from wikisync.markup.record import MarkupOptions, ParsedPage
 from wikisync.model import Page
 
+Stage = Literal["parse", "safe", "final"]
 LENGTH = struct.Struct(">I")
 FRAME_BYTES_MAX = 256 << 20
 """More than any page within its limits can become."""
@@ -20,6 +21,8 @@ class Job(msgspec.Struct, frozen=True, array_like=True):
 
     page: Page
     options: MarkupOptions
+    stage: Stage = "final"
+    """What is wanted: what the parser gives, that sanitised, or all of phase A."""
 
 
 class Included(msgspec.Struct, frozen=True, array_like=True):
@@ -40,11 +43,23 @@ class Done(msgspec.Struct, frozen=True, array_like=True, tag="done"):
     parsed: ParsedPage
 
 
+class Shown(msgspec.Struct, frozen=True, array_like=True, tag="shown"):
+    """HTML of an earlier stage: from the worker, last."""
+
+    html: str
+
+
+class Refused(msgspec.Struct, frozen=True, array_like=True, tag="refused"):
+    """An earlier stage cannot be had: from the worker, last."""
+
+    message: str
+
+
 class Ready(msgspec.Struct, frozen=True, array_like=True, tag="ready"):
     """The worker has loaded what it needs: once, before the first page."""
 
 
-Answer = Wanted | Done | Ready
+Answer = Wanted | Done | Shown | Refused | Ready
 
 
 def write_frame(stream: IO[bytes], message: msgspec.Struct) -> None:

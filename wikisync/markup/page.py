@@ -33,6 +33,7 @@ from wikisync.markup.filters.inline_diff import filter_inline_diff
 from wikisync.markup.filters.links import filter_links
 from wikisync.markup.filters.math import filter_math
 from wikisync.markup.filters.picture_sizes import filter_picture_sizes
+from wikisync.markup.filters.placeholders import fill_addresses, filter_placeholders
 from wikisync.markup.filters.plain import filter_plain
 from wikisync.markup.filters.references import filter_references
 from wikisync.markup.filters.tables import filter_tables
@@ -86,6 +87,7 @@ TEXT_CHARS_OF_SOURCE_MAX = 100_000
 FILTERS: tuple[Callable[[Draft], None], ...] = (
     filter_tables,
     filter_headings,
+    filter_placeholders,
     filter_toc,
     filter_plain,
     filter_footnotes,
@@ -166,6 +168,8 @@ def safe_html(
 def safe_document(page: Page, options: MarkupOptions, *, include: Include) -> Document:
     """Sanitised HTML of a page as tokens; raises what ``safe_html`` raises."""
     html = to_html(page, options, include=include)
+    if options.placeholders is not None:
+        html = fill_addresses(html, options.placeholders)
     if len(html) > options.html_chars_max:
         raise RenderError(f"it becomes {len(html)} characters of HTML")
     return sanitize_tokens(html, page.format)

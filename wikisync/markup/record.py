@@ -37,6 +37,9 @@ class MarkupOptions(msgspec.Struct, frozen=True, kw_only=True):
     emoji: bool = True
     anchors: bool = True
     """Whether each heading gets a link to itself."""
+    placeholders: Mapping[str, str] | None = None
+    """What ``%{project_path}`` and the like stand for (``markup.placeholders``);
+    None: they stay as written."""
     source_bytes_max: int = 1024 * 1024
     """Larger pages are shown as escaped source with a notice."""
     html_chars_max: int = 16 * 1024 * 1024

@@ -9,16 +9,20 @@ from typing import IO
 
 import msgspec
 
+from wikisync.errors import RenderError
+from wikisync.markup.context import Include
 from wikisync.markup.frames import (
     Done,
     Included,
     Job,
     Ready,
+    Refused,
+    Shown,
     Wanted,
     read_frame,
     write_frame,
 )
-from wikisync.markup.page import parse_page
+from wikisync.markup.page import parse_page, safe_html, to_html
 
 
 def serve(source: IO[bytes], target: IO[bytes]) -> None:
@@ -35,8 +39,20 @@ def serve(source: IO[bytes], target: IO[bytes]) -> None:
             job = jobs.decode(read_frame(source))
         except EOFError:
             return
-        parsed = parse_page(job.page, job.options, include=include)
-        write_frame(target, Done(parsed))
+        write_frame(target, answer_to(job, include))
+
+
+def answer_to(job: Job, include: Include) -> Done | Shown | Refused:
+    """What one job asks for."""
+    if job.stage == "final":
+        return Done(parse_page(job.page, job.options, include=include))
+    render = to_html if job.stage == "parse" else safe_html
+    try:
+        return Shown(render(job.page, job.options, include=include))
+    except RenderError as error:
+        return Refused(error.message)
+    except Exception as error:  # noqa: BLE001 - as in parse_page: a parser's bug
+        return Refused(f"its parser failed: {error!r:.200}")
 
 
 def main() -> None:

@@ -187,7 +187,7 @@ class _Build:
 
         sources = [wiki.source for wiki in self._scanned]
         table = WikiTable(sources, self._addresses)
-        self._indexer = Indexer(self._store, table, progress)
+        self._indexer = Indexer(self._store, table, progress, self._options.markup)
         progress.start("reading pages", self._page_count)
         self._wikis = [
             self._indexer.index(number, wiki)

@@ -138,5 +138,6 @@ def options_text(options: SiteOptions) -> str:
             sorted(options.theme_options.items()),
             options.drop_prefix,
             options.nav_links_max,
+            options.markup,
         )
     )

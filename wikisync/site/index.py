@@ -20,6 +20,7 @@ import msgspec
 from wikisync.markup.bounded import bounded_parser
 from wikisync.markup.links import LinkIndex, normal_path
 from wikisync.markup.page import PARSED_VERSION, finish_page
+from wikisync.markup.placeholders import values_of
 from wikisync.markup.record import MarkupOptions, ParsedPage, TocEntry
 from wikisync.model import Digest, Page, Problem, Slug, digest_of
 from wikisync.site.addresses import HOME_SLUG, WikiAddresses
@@ -200,19 +201,20 @@ class Indexer:
     def _parse(
         self, scanned: ScannedWiki, page: SourcePage, texts: _Includes
     ) -> tuple[bytes, ParsedFacts]:
-        key = self._parsed_key(page, page.digest)
+        options = self._options_for(scanned)
+        key = self._parsed_key(page, page.digest, options)
         known = self._known_parse(key, page.slug, texts)
         if known is not None:
             return key, known
         content = read_file(scanned.source.folder, page.path)
         # the file may have changed since the look: the key names what was read
         key = self._parsed_key(
-            page, UNREADABLE if content is None else digest_of(content)
+            page, UNREADABLE if content is None else digest_of(content), options
         )
         text, problems = _text_of(content, page)
         include = texts.recorder(page.slug)
         parsed = bounded_parser().parse(
-            Page(page.slug, page.format, text), self._options, include=include
+            Page(page.slug, page.format, text), options, include=include
         )
         facts = ParsedFacts(
             title=_display_title(parsed),
@@ -227,8 +229,24 @@ class Indexer:
         )
         return key, facts
 
-    def _parsed_key(self, page: SourcePage, digest: Digest) -> bytes:
+    def _options_for(self, scanned: ScannedWiki) -> MarkupOptions:
+        """The site's options with what this wiki's placeholders stand for."""
+        if self._options.placeholders is None:
+            return self._options
+        source = scanned.source
+        values = values_of(
+            source.owner, source.title, source.web_url, source.placeholders
+        )
+        return msgspec.structs.replace(
+            self._options, placeholders={**values, **self._options.placeholders}
+        )
+
+    def _parsed_key(
+        self, page: SourcePage, digest: Digest, options: MarkupOptions
+    ) -> bytes:
         named = f"{digest}\0{page.format}\0{page.slug}"
+        if options.placeholders:
+            named += f"\0{sorted(options.placeholders.items())}"
         return hashlib.sha256(
             self._program + named.encode("utf-8", "surrogatepass")
         ).digest()

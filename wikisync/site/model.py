@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from wikisync.markup.record import MarkupOptions
 from wikisync.model import Problem, Slug, WikiOwner
 
 NAV_LINKS_MAX = 150
@@ -29,6 +30,9 @@ class WikiSource:
     visibility: str = "private"
     """``public``, ``internal`` or ``private``, as the service says."""
     description: str = ""
+    placeholders: Mapping[str, str] = field(default_factory=dict)
+    """What only the service can tell of the values of placeholders, such as
+    ``project_id``; the rest follows from the owner (``markup.placeholders``)."""
     problems: tuple[Problem, ...] = ()
     """What went wrong before the build, a missing attachment for one; it is
     shown in the site's report."""
@@ -51,6 +55,8 @@ class SiteOptions:
     """Put a wiki's pages at the top of the site instead of under its path.
     None: when the site has exactly one wiki."""
     nav_links_max: int = NAV_LINKS_MAX
+    markup: MarkupOptions = MarkupOptions()  # noqa: RUF009 - frozen
+    """How pages are rendered; placeholders that are on get each wiki's values."""
     is_public: bool = False
     """The site is meant for everybody: wikis that are not public are refused."""
 

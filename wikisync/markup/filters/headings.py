@@ -109,7 +109,7 @@ def rewrite_heading(draft: Draft, place: int, identity: str, text: str) -> None:
     """Write the id and the link into a heading, and note the heading."""
     document = draft.document
     name = document.names[place]
-    label = " ".join(text.split())
+    label = draft.filled(" ".join(text.split()))
     draft.toc.append(TocEntry(LEVELS[name], identity, label))
     draft.heading_places.append(place)
     tag = f'<{name} id="{escape(identity)}">' if identity else f"<{name}>"
