@@ -1,0 +1,22 @@
+"""A state file in a folder of its own, and one wiki in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from wikisync.model import WikiOwner
+from wikisync.sync.state import State, WikiState
+
+
+@pytest.fixture
+def state_path(tmp_path: Path) -> Path:
+    return tmp_path / "state.db"
+
+
+@pytest.fixture
+def known(state_path: Path) -> Iterator[WikiState]:
+    with State.open(state_path) as opened:
+        yield opened.wiki(WikiOwner("project", "docs/handbook"))

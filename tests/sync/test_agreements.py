@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from wikisync.errors import StateError
+from wikisync.model import AttachmentPath, Digest, Format, Slug, WikiOwner, digest_of
+from wikisync.sync.ledger import Agreed, BundleRecord, PackedText
+from wikisync.sync.plan import BasePage
+from wikisync.sync.state import State, WikiState
+
+A, B, C = Slug("a"), Slug("b"), Slug("c")
+PICTURE = AttachmentPath("uploads/" + "0123456789abcdef" * 2 + "/p.png")
+
+
+def agreed(slug: str, text: str = "text") -> Agreed:
+    page = BasePage(Slug(slug), Format.MARKDOWN, digest_of(text), digest_of(text))
+    return Agreed(page, PackedText.of(text))
+
+
+def texts(known: WikiState) -> dict[Slug, str | None]:
+    return {slug: known.text(slug) for slug in known.base()}
+
+
+def reopened(path: Path) -> dict[Slug, BasePage]:
+    with State.open(path) as state:
+        return dict(state.wiki(WikiOwner("project", "docs/handbook")).base())
+
+
+def test_identities_and_size_are_remembered(known: WikiState, state_path: Path) -> None:
+    one = agreed("a")
+    page = replace(one.page, local_identity="fd:12", remote_identity="77", size=4)
+    known.record([Agreed(page, one.text)])
+    assert known.base() == {A: page}
+    assert reopened(state_path) == {A: page}
+
+
+def test_renamed_page_keeps_its_text(known: WikiState, state_path: Path) -> None:
+    known.record([agreed("a", "A")])
+    assert known.base()
+    known.record(renamed={A: B})
+    assert texts(known) == {B: "A"}
+    assert known.base()[B].slug == B
+    assert reopened(state_path) == known.base()
+
+
+def test_pages_may_swap_names(known: WikiState, state_path: Path) -> None:
+    known.record([agreed("a", "A"), agreed("b", "B")])
+    assert known.base()
+    known.record(renamed={A: B, B: A})
+    assert texts(known) == {A: "B", B: "A"}
+    assert reopened(state_path) == known.base()
+
+
+def test_names_may_go_round(known: WikiState, state_path: Path) -> None:
+    known.record([agreed("a", "A"), agreed("b", "B"), agreed("c", "C")])
+    known.record(renamed={A: B, B: C, C: A})
+    assert texts(known) == {A: "C", B: "A", C: "B"}
+    assert reopened(state_path) == known.base()
+
+
+def test_rename_comes_before_drop_and_write(known: WikiState) -> None:
+    known.record([agreed("a", "A"), agreed("b", "B")])
+    assert known.base()
+    known.record([agreed("a", "new")], dropped=[C], renamed={A: C})
+    assert texts(known) == {A: "new", B: "B"}
+
+
+def test_rename_onto_a_record_takes_its_place(
+    known: WikiState, state_path: Path
+) -> None:
+    known.record([agreed("a", "A"), agreed("b", "B")])
+    assert known.base()
+    known.record(renamed={A: B})
+    assert texts(known) == {B: "A"}
+    assert reopened(state_path) == known.base()
+
+
+def test_rename_of_an_unknown_page_takes_nobodys_place(
+    known: WikiState, state_path: Path
+) -> None:
+    known.record([agreed("b", "B")])
+    known.record(renamed={A: B})
+    assert texts(known) == {B: "B"}
+    assert reopened(state_path) == known.base()
+
+
+def test_what_is_kept_of_a_page_follows_its_rename(known: WikiState) -> None:
+    known.record([agreed("a")])
+    known.remember_replaced(B, "of another b", "x", 1.0)
+    known.remember_replaced(A, "old", "new", 2.0)
+    known.note_write(A, 2.0)
+    known.record_written_links(A, {PICTURE: "p.png"})
+    known.record_bundle(
+        A, BundleRecord(Format.ORG, digest_of("x"), "mine", "theirs", 3.0)
+    )
+    known.record_refusal(A, digest_of("x"), "too long", 4.0)
+    known.record(renamed={A: B})
+    assert [one.replaced for one in known.replaced(B)] == ["old", "of another b"]
+    assert known.writes_of(B) == 1
+    assert known.written_links(B) == {PICTURE: "p.png"}
+    assert set(known.bundles()) == {B}
+    assert set(known.refusals()) == {B}
+
+
+def test_dropped_page_leaves_only_what_can_be_restored(known: WikiState) -> None:
+    known.record([agreed("a")])
+    known.remember_replaced(A, "old", "new", 2.0)
+    known.note_write(A, 2.0)
+    known.record_written_links(A, {PICTURE: "p.png"})
+    known.record_refusal(A, digest_of("x"), "too long", 4.0)
+    known.record(dropped=[A])
+    assert not known.base()
+    assert not known.writes_of(A)
+    assert not known.written_links(A)
+    assert not known.refusals()
+    assert known.replaced(A)
+
+
+def test_base_that_somebody_holds_stays_as_it_was(known: WikiState) -> None:
+    known.record([agreed("a")])
+    held = known.base()
+    known.record([agreed("b")], dropped=[A])
+    assert set(known.base()) == {B}
+    assert set(held) == {A}
+
+
+def undone_batch(known: WikiState) -> None:
+    with known.together():
+        known.record([agreed("b")], dropped=[A])
+        assert set(known.base()) == {B}
+        raise RuntimeError
+
+
+def test_base_is_right_after_a_batch_was_undone(known: WikiState) -> None:
+    known.record([agreed("a")])
+    assert known.base()
+    with pytest.raises(RuntimeError):
+        undone_batch(known)
+    assert set(known.base()) == {A}
+
+
+def test_inner_batch_that_fails_is_undone_alone(known: WikiState) -> None:
+    broken = Agreed(agreed("b").page, PackedText(None, ""))  # type: ignore[arg-type]
+    with known.together():
+        known.record([agreed("a")])
+        with suppress(StateError):
+            known.record([agreed("c"), broken])
+        known.record_alias(Slug("A a"), A)
+    assert set(known.base()) == {A}
+    assert known.aliases() == {"A a": A}
+
+
+def test_alias_is_noted_changed_and_dropped(known: WikiState) -> None:
+    known.record_alias(Slug("My Page"), Slug("My-Page"))
+    known.record_alias(Slug("My Page"), Slug("my-page"))
+    known.record_alias(Slug("b c"), Slug("b-c"))
+    assert known.aliases() == {"My Page": "my-page", "b c": "b-c"}
+    known.drop_alias(Slug("My Page"))
+    assert known.aliases() == {"b c": "b-c"}
+
+
+def test_upload_is_known_by_its_content(known: WikiState) -> None:
+    digest = Digest("a" * 64)
+    known.record_upload(digest, PICTURE, "pictures/p.png", 9)
+    known.record_upload(digest, PICTURE, "other/p.png", 9)
+    assert known.uploads() == {digest: PICTURE}
+
+
+def test_written_links_of_a_page_replace_the_earlier_ones(known: WikiState) -> None:
+    known.record_written_links(A, {PICTURE: "p.png"})
+    known.record_written_links(B, {PICTURE: "../p.png"})
+    known.record_written_links(A, {PICTURE: "./p.png"})
+    assert known.written_links(A) == {PICTURE: "./p.png"}
+    known.record_written_links(A, {})
+    assert not known.written_links(A)
+    assert known.written_links(B) == {PICTURE: "../p.png"}

@@ -1,0 +1,90 @@
+"""Transactions: whole or not at all, also where the process ends in the middle."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from wikisync.model import Format, Slug, WikiOwner, digest_of
+from wikisync.sync.ledger import Agreed, PackedText
+from wikisync.sync.plan import BasePage
+from wikisync.sync.state import State
+
+OWNER = WikiOwner("project", "docs/handbook")
+
+KILLED_EVERYWHERE = """
+import os, shutil, signal, sys
+from itertools import count
+from pathlib import Path
+from wikisync.model import Format, Slug, WikiOwner, digest_of
+from wikisync.sync.ledger import Agreed, Intent, Operation, PackedText
+from wikisync.sync.plan import BasePage
+from wikisync.sync.state import State
+
+def agreed(slug, text):
+    digest = digest_of(text)
+    page = BasePage(Slug(slug), Format.ORG, digest, digest)
+    return Agreed(page, PackedText.of(text))
+
+def carry_out(path, left):
+    def count_down(statement):
+        nonlocal left
+        left -= 1
+        if left < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    wiki = State.open(path).wiki(WikiOwner("project", "docs/handbook"))
+    number = wiki.begin(Intent(Operation.REPLACE, Slug("a"), text="new"))
+    wiki._database._connection.set_trace_callback(count_down)
+    with wiki.together():
+        wiki.record([agreed("a", "new")], dropped=["gone"], renamed={"old": "b"})
+        wiki.remember_replaced("a", "first", "new", 1.0)
+        wiki.settle(number)
+    os._exit(0)
+
+first = Path(sys.argv[1])
+for number in count():
+    copy = shutil.copy(first, first.with_name(f"{number:04}.db"))
+    child = os.fork()
+    if not child:
+        carry_out(copy, number)
+    if os.waitpid(child, 0)[1] == 0:
+        break
+"""
+"""Carries one batch out, killed before its first, second, third ... statement, each
+time on a copy of the file; ends when it was carried out whole."""
+
+
+def agreed(slug: str, text: str) -> Agreed:
+    page = BasePage(Slug(slug), Format.ORG, digest_of(text), digest_of(text))
+    return Agreed(page, PackedText.of(text))
+
+
+def seen(path: Path) -> tuple[dict[Slug, str | None], int, int]:
+    """Texts, replaced texts of one page, and open intents."""
+    with State.open(path) as state:
+        assert state.set_aside is None
+        wiki = state.wiki(OWNER)
+        texts = {slug: wiki.text(slug) for slug in wiki.base()}
+        return texts, len(wiki.replaced(Slug("a"))), len(wiki.intents())
+
+
+def test_process_killed_in_a_batch_leaves_all_of_it_or_nothing(tmp_path: Path) -> None:
+    first = tmp_path / "first"
+    with State.open(first) as state:
+        pages = [agreed("a", "first"), agreed("gone", "G"), agreed("old", "O")]
+        state.wiki(OWNER).record(pages)
+    command = [sys.executable, "-c", KILLED_EVERYWHERE, str(first)]
+    subprocess.run(command, check=True)
+    *killed, whole = [seen(path) for path in sorted(tmp_path.glob("*.db"))]
+    assert len(killed) > 20
+    before = ({"a": "first", "gone": "G", "old": "O"}, 0, 1)
+    assert killed == [before] * len(killed)
+    assert whole == ({"a": "new", "b": "O"}, 1, 0)
+
+
+def test_every_write_waits_for_the_disk(state_path: Path) -> None:
+    """WAL alone would lose the last writes when the power goes."""
+    with State.open(state_path) as state:
+        assert state._database.rows("PRAGMA synchronous") == [(2,)]

@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from wikisync.model import Format, Slug, WikiOwner, digest_of
+from wikisync.sync import journal
+from wikisync.sync.database import Database
+from wikisync.sync.ledger import (
+    EVENT_CHARS_MAX,
+    EVENTS_KEPT_S,
+    REPLACED_MAX,
+    WRITES_KEPT_S,
+    Event,
+    Intent,
+    Level,
+    Operation,
+    Replaced,
+)
+from wikisync.sync.state import State, WikiState
+
+HOME, OTHER = Slug("home"), Slug("other")
+NOW = 1_800_000_000.0
+
+
+@pytest.fixture
+def another(known: WikiState) -> WikiState:
+    """A second wiki in the same file."""
+    database: Database = known._database
+    return State(database).wiki(WikiOwner("group", "docs"))
+
+
+def event(what: str, at: float = NOW, slug: Slug = HOME) -> Event:
+    return Event(at, Level.INFO, slug, what, "because", "c1")
+
+
+# -- intents -----------------------------------------------------------------------
+
+
+def test_intent_is_found_until_it_is_settled(known: WikiState) -> None:
+    intent = Intent(
+        Operation.MOVE,
+        HOME,
+        target=OTHER,
+        format=Format.ORG,
+        before=digest_of("old"),
+        after=digest_of("naïve \ud83d"),
+        text="naïve \ud83d",
+        at=NOW,
+    )
+    number = known.begin(intent)
+    assert known.intents() == (replace(intent, id=number),)
+    known.settle(number)
+    assert not known.intents()
+
+
+def test_intents_come_oldest_first_and_no_number_comes_twice(known: WikiState) -> None:
+    first = known.begin(Intent(Operation.CREATE, HOME))
+    known.settle(first)
+    second = known.begin(Intent(Operation.DELETE, OTHER))
+    third = known.begin(Intent(Operation.UPLOAD, HOME))
+    assert first < second < third
+    assert [intent.id for intent in known.intents()] == [second, third]
+
+
+def test_intent_of_another_wiki_is_left_alone(
+    known: WikiState, another: WikiState
+) -> None:
+    number = known.begin(Intent(Operation.CREATE, HOME))
+    another.settle(number)
+    assert known.intents()
+    assert not another.intents()
+
+
+# -- replaced texts ----------------------------------------------------------------
+
+
+def test_replaced_texts_come_newest_first(known: WikiState) -> None:
+    known.remember_replaced(HOME, "one", "two", NOW)
+    known.remember_replaced(HOME, "two", "three \ud83d", NOW + 1, is_stale=True)
+    known.remember_replaced(OTHER, "x", "y", NOW)
+    assert known.replaced(HOME) == (
+        Replaced("two", "three \ud83d", NOW + 1, is_stale=True),
+        Replaced("one", "two", NOW),
+    )
+
+
+def test_the_oldest_replaced_text_goes_first(
+    known: WikiState, another: WikiState
+) -> None:
+    another.remember_replaced(HOME, "theirs", "x", NOW)
+    known.remember_replaced(OTHER, "another page", "x", NOW)
+    for turn in range(REPLACED_MAX + 2):
+        known.remember_replaced(HOME, f"text {turn}", "x", NOW)
+    kept = [one.replaced for one in known.replaced(HOME)]
+    assert kept == [f"text {turn}" for turn in range(REPLACED_MAX + 1, 1, -1)]
+    assert known.replaced(OTHER)
+    assert another.replaced(HOME)
+
+
+# -- writes ------------------------------------------------------------------------
+
+
+def test_writes_of_a_page_are_counted_until_a_person_writes(known: WikiState) -> None:
+    known.note_write(HOME, NOW)
+    known.note_write(HOME, NOW + 1, digest_of("text"))
+    known.note_write(OTHER, NOW + 2)
+    assert known.writes_of(HOME) == 2
+    known.forget_writes(HOME)
+    assert known.writes_of(HOME) == 0
+    assert known.writes_of(OTHER) == 1
+
+
+def test_writes_count_only_for_a_while(known: WikiState) -> None:
+    known.note_write(HOME, NOW)
+    known.note_write(HOME, NOW + WRITES_KEPT_S / 2)
+    assert known.writes_of(HOME, NOW + WRITES_KEPT_S + 1) == 1
+    known.note_write(OTHER, NOW + WRITES_KEPT_S + 1)
+    assert known.writes_of(HOME) == 1
+
+
+def test_writes_of_a_clock_that_was_set_back_do_not_count_for_ever(
+    known: WikiState,
+) -> None:
+    known.note_write(HOME, NOW + 10 * WRITES_KEPT_S)
+    known.note_write(HOME, NOW)
+    assert known.writes_of(HOME) == 1
+
+
+# -- events ------------------------------------------------------------------------
+
+
+def test_events_come_newest_first_and_by_page(known: WikiState) -> None:
+    known.note(event("first"))
+    known.note(event("second", slug=OTHER))
+    known.note_done(NOW, HOME, "third", "why")
+    assert known.events(2) == (
+        Event(NOW, Level.INFO, HOME, "third", "why"),
+        event("second", slug=OTHER),
+    )
+    assert [one.what for one in known.events(9, HOME)] == ["third", "first"]
+    assert not known.events(0)
+
+
+def test_old_events_go(known: WikiState) -> None:
+    known.note(event("old"))
+    known.note(event("still", at=NOW + 1))
+    known.note(event("new", at=NOW + EVENTS_KEPT_S + 1))
+    assert [one.what for one in known.events(9)] == ["new", "still"]
+
+
+def test_only_so_many_events_are_kept(
+    known: WikiState, another: WikiState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal, "EVENTS_MAX", 2)
+    another.note(event("theirs"))
+    for turn in range(4):
+        known.note(event(f"event {turn}"))
+    assert [one.what for one in known.events(9)] == ["event 3", "event 2"]
+    assert another.events(9)
+
+
+def test_sentence_that_is_too_long_or_no_unicode_is_kept_as_far_as_it_goes(
+    known: WikiState,
+) -> None:
+    known.note(event("x" * (EVENT_CHARS_MAX + 1) + "\ud83d"))
+    known.note(event("half \ud83d"))
+    short, long = known.events(2)
+    assert short.what == "half ?"
+    assert len(long.what) == EVENT_CHARS_MAX
+    assert long.what.endswith("x…")

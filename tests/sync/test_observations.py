@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from wikisync.model import Format, Slug, WikiOwner, digest_of
+from wikisync.sync.capabilities import ANY_SERVICE, Capabilities
+from wikisync.sync.ledger import BundleRecord, Health, Refusal, Side, Sighting
+from wikisync.sync.safety import Batch, BatchKind, Decision, Member
+from wikisync.sync.state import State, WikiState
+
+HOME, OTHER = Slug("home"), Slug("other")
+NOW = 1_800_000_000.0
+WAITING = Batch(3, BatchKind.DELETES_HERE, (Member(HOME, digest_of("a")),), tracked=20)
+DECIDED = Batch(
+    2,
+    BatchKind.SHRUNK_THERE,
+    (Member(OTHER, digest_of("b")), Member(Slug("naïve/☃"), digest_of("c"))),
+    tracked=20,
+    decision=Decision.REFUSED,
+)
+
+
+def test_sightings_of_a_side_are_replaced_whole(known: WikiState) -> None:
+    known.record_sightings(Side.REMOTE, {HOME: Sighting(1, NOW, NOW)})
+    known.record_sightings(Side.LOCAL, {OTHER: Sighting(1, NOW, NOW)})
+    seen = {OTHER: Sighting(2, NOW, NOW + 60)}
+    known.record_sightings(Side.REMOTE, seen)
+    assert known.sightings(Side.REMOTE) == seen
+    assert known.sightings(Side.LOCAL) == {OTHER: Sighting(1, NOW, NOW)}
+    known.record_sightings(Side.REMOTE, {})
+    assert not known.sightings(Side.REMOTE)
+
+
+def test_batches_are_replaced_whole_and_come_by_number(known: WikiState) -> None:
+    known.record_batches([WAITING, DECIDED], 3)
+    assert known.batches() == (DECIDED, WAITING)
+    known.record_batches([WAITING], 3)
+    assert known.batches() == (WAITING,)
+
+
+def test_number_of_a_batch_never_goes_back(known: WikiState) -> None:
+    """Or an approval that comes late would name another batch."""
+    known.record_batches([WAITING], 3)
+    known.record_batches([], 0)
+    assert known.last_batch == 3
+    known.record_batches([Batch(9, BatchKind.CHANGES_HERE, (), 1)], 0)
+    assert known.last_batch == 9
+    known.start_over("8")
+    assert known.last_batch == 9
+
+
+@pytest.mark.parametrize("kind", BatchKind)
+@pytest.mark.parametrize("decision", Decision)
+def test_batch_of_every_kind_comes_back(
+    known: WikiState, kind: BatchKind, decision: Decision
+) -> None:
+    batch = Batch(1, kind, (), 5, decision)
+    known.record_batches([batch], 1)
+    assert known.batches() == (batch,)
+
+
+def test_service_is_any_service_until_something_is_learned(known: WikiState) -> None:
+    assert known.capabilities() == ANY_SERVICE
+    learned = Capabilities(folds_case=False, takes_empty=False)
+    known.learn(learned)
+    assert known.capabilities() == learned
+    known.learn(ANY_SERVICE)
+    assert known.capabilities() == ANY_SERVICE
+
+
+def test_what_another_version_learned_of_the_service_is_passed_over(
+    known: WikiState,
+) -> None:
+    known._write("INSERT INTO capability VALUES (?, 'sings', 'true')")
+    known.learn(Capabilities(takes_empty=False))
+    assert known.capabilities() == Capabilities(takes_empty=False)
+
+
+def test_refusal_is_noted_replaced_and_dropped(known: WikiState) -> None:
+    known.record_refusal(HOME, digest_of("a"), "too long", NOW)
+    known.record_refusal(HOME, digest_of("b"), "a reserved name", NOW + 1)
+    expected = Refusal(digest_of("b"), "a reserved name", NOW + 1)
+    assert known.refusals() == {HOME: expected}
+    known.drop_refusal(OTHER)
+    known.drop_refusal(HOME)
+    assert not known.refusals()
+
+
+def test_bundle_is_noted_replaced_and_dropped(known: WikiState) -> None:
+    first = BundleRecord(Format.ORG, digest_of("a"), "mine", "theirs", NOW)
+    second = BundleRecord(Format.RDOC, digest_of("b"), "mine \ud83d", "", NOW + 1)
+    known.record_bundle(HOME, first)
+    known.record_bundle(HOME, second)
+    known.record_bundle(OTHER, first)
+    assert known.bundles() == {HOME: second, OTHER: first}
+    known.drop_bundle(HOME)
+    assert known.bundles() == {OTHER: first}
+
+
+def test_health_is_unknown_at_first(known: WikiState) -> None:
+    assert known.health() == Health()
+    health = Health(NOW, NOW - 60, 0.25, HOME, "the service does not answer")
+    known.record_health(health)
+    assert known.health() == health
+    known.record_health(Health(NOW))
+    assert known.health() == Health(NOW)
+
+
+def test_worst_window_is_the_longest_one() -> None:
+    health = Health(NOW).with_window(0.5, HOME).with_window(0.25, OTHER)
+    assert health == Health(NOW, None, 0.5, HOME)
+
+
+def test_pause_holds_through_a_restart(known: WikiState, state_path: Path) -> None:
+    assert not known.is_paused
+    known.pause("spring cleaning")
+    with State.open(state_path) as again:
+        wiki = again.wiki(WikiOwner("project", "docs/handbook"))
+        assert wiki.is_paused
+        assert wiki.pause_reason == "spring cleaning"
+    known.resume()
+    assert not known.is_paused
+    assert known.pause_reason is None
+
+
+def test_pause_needs_no_reason(known: WikiState) -> None:
+    known.pause("")
+    assert known.is_paused
