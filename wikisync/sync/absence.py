@@ -41,10 +41,10 @@ async def confirm_absences(
     if not seen.pages and (again := await remote.snapshot()).pages:
         return _doubted(again, missing[0], "the wiki listed no page at all, then some")
     asked = missing if len(missing) <= removals_max(len(base)) else missing[:1]
-    liar = await _still_there(remote, asked, reads_max=reads_max)
+    liar = await still_there(remote, asked, reads_max=reads_max)
     if liar is not None:
         return _doubted(seen, liar, "not on the wiki's list, but still to be read")
-    if seen.pages and not await _is_answering(remote, seen):
+    if seen.pages and not await is_answering(remote, seen):
         return _doubted(seen, missing[0], "the wiki finds no page, listed or not")
     return seen
 
@@ -55,7 +55,7 @@ def _missing(seen: Snapshot, base: Mapping[Slug, BasePage]) -> Sequence[Slug]:
     return sorted(base.keys() - seen.pages.keys() - seen.unreadable)
 
 
-async def _still_there(
+async def still_there(
     remote: Replica, slugs: Sequence[Slug], *, reads_max: int
 ) -> Slug | None:
     """A slug that the service does not deny, or None where it denies all."""
@@ -74,7 +74,7 @@ async def _still_there(
     return min(found, default=None)
 
 
-async def _is_answering(remote: Replica, seen: Snapshot) -> bool:
+async def is_answering(remote: Replica, seen: Snapshot) -> bool:
     """Whether a page that must exist can be read.
 
     More than one is tried, because a case twin is never found under its own slug.

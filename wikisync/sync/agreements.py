@@ -134,6 +134,28 @@ class Agreements(WikiRows):
         if self._base is not None:
             self._changes.append(change)
 
+    def refresh(self, pages: Iterable[BasePage]) -> None:
+        """Change what is known of pages whose agreed text stays the same."""
+        rows = [
+            (
+                page.local,
+                page.remote,
+                page.local_identity,
+                page.remote_identity,
+                self._number,
+                page.slug,
+            )
+            for page in pages
+        ]
+        with self._database.transaction() as connection:
+            connection.executemany(
+                "UPDATE page SET local_digest = ?, remote_digest = ?,"
+                " local_identity = ?, remote_identity = ?"
+                " WHERE wiki = ? AND slug = ?",
+                rows,
+            )
+        self._forget_base()
+
     def _drop(self, connection: Connection, slugs: Iterable[Slug]) -> None:
         gone = [(self._number, slug) for slug in slugs]
         for table in _ENDING:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from wikisync.errors import (
@@ -54,6 +54,11 @@ DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
 """What no other page will survive either."""
 
 
+Prepare = Callable[[Page], Awaitable[Page]]
+"""Takes a page from the wiki before it replaces one here, and gives it in the form
+that the folder wants; what it replaces can be kept then."""
+
+
 @dataclass(slots=True)
 class Outcome:
     """What was done so far; counts pages."""
@@ -83,14 +88,26 @@ class Apply:
         seen: Snapshot,
         progress: Progress,
         reads_max: int,
+        prepare: Prepare | None = None,
     ) -> None:
-        """Args: ``seen`` is the look at the remote that the plan was made on."""
+        """Prepare to carry out a plan.
+
+        Args:
+            remote: Where pages come from.
+            local: Where they go.
+            state: The base that learns of it.
+            seen: The look at the remote that the plan was made on.
+            progress: Told of every batch.
+            reads_max: Reads in flight.
+            prepare: Called before a text is replaced, see ``Prepare``.
+        """
         self._remote = remote
         self._local = local
         self._state = state
         self._seen = seen
         self._progress = progress
         self._reads_max = reads_max
+        self._prepare = prepare
         self._failures_in_row = 0
         self.outcome = Outcome()
 
@@ -104,17 +121,18 @@ class Apply:
             FolderError: the disk takes no more.
             RemoteError: the service is gone, or refuses the token.
         """
-        await self._write_pages(plan)
-        await self._record_equal_pages(plan)
+        await self.write_pages(plan)
+        await self.record_equal_pages(plan)
         if self.outcome.problems and plan.deletes:
             self._postpone(plan.deletes)
         else:
-            await self._remove_pages(plan.deletes)
+            await self.remove_pages(plan.deletes)
         return self.outcome
 
     # -- pages from the wiki to the folder ---------------------------------------
 
-    async def _write_pages(self, plan: Plan) -> None:
+    async def write_pages(self, plan: Plan) -> None:
+        """Write what the plan creates and updates here, in batches."""
         if not plan.writes:
             return
         self._progress.start("pages", len(plan.writes))
@@ -170,10 +188,9 @@ class Apply:
 
     async def _write_batch(self, batch: list[_Fetched]) -> None:
         """Write pages and record those that are really there."""
-        pages = [(fetched.page, fetched.expected) for fetched in batch]
         with plain_errors():
             async with asyncio.TaskGroup() as group:
-                writing = group.create_task(self._written(pages))
+                writing = group.create_task(self._written(batch))
                 packing = group.create_task(asyncio.to_thread(_packed, batch))
         agreed: list[Agreed] = []
         for fetched, result, text in zip(
@@ -182,17 +199,34 @@ class Apply:
             page = fetched.page
             if isinstance(result, Page):
                 log.info("pulled %s", page.slug)
-                agreed.append(Agreed(_agreed_on(page, result), text))
+                agreed.append(Agreed(self._agreed_on(page, result), text))
             else:
                 self._fail_write(page.slug, result)
         self._state.record(agreed)
         self.outcome.written += len(agreed)
         self._progress.advance(len(agreed))
 
-    async def _written(
-        self, pages: list[tuple[Page, Digest | None]]
-    ) -> Sequence[Page | WikisyncError]:
+    async def _written(self, batch: list[_Fetched]) -> Sequence[Page | WikisyncError]:
+        pages = [(fetched.page, fetched.expected) for fetched in batch]
+        if self._prepare is not None:
+            pages = [
+                (page if expected is None else await self._prepare(page), expected)
+                for page, expected in pages
+            ]
         return await self._local.write_pages(pages)
+
+    def _agreed_on(self, theirs: Page, mine: Page) -> BasePage:
+        remote = theirs.digest
+        local = remote if mine.content == theirs.content else mine.digest
+        seen = self._seen.pages.get(theirs.slug)
+        return BasePage(
+            theirs.slug,
+            theirs.format,
+            local,
+            remote,
+            remote_identity=seen.identity if seen else "",
+            size=seen.size if seen else None,
+        )
 
     def _fail_write(self, slug: Slug, error: WikisyncError) -> None:
         if isinstance(error, PreconditionFailed):
@@ -202,7 +236,8 @@ class Apply:
 
     # -- the base alone ----------------------------------------------------------
 
-    async def _record_equal_pages(self, plan: Plan) -> None:
+    async def record_equal_pages(self, plan: Plan) -> None:
+        """Note what both sides hold already, and forget what neither holds."""
         for batch in _batches(plan):
             adopted = [a for a in batch if isinstance(a, Adopt)]
             dropped = [a.slug for a in batch if isinstance(a, DropRecord)]
@@ -218,7 +253,8 @@ class Apply:
 
     # -- removals ----------------------------------------------------------------
 
-    async def _remove_pages(self, deletes: tuple[DeleteLocal, ...]) -> None:
+    async def remove_pages(self, deletes: tuple[DeleteLocal, ...]) -> None:
+        """Remove pages here, one after the other."""
         for action in deletes:
             await finish(self._remove(action))
 
@@ -249,12 +285,6 @@ def is_disk_error(error: FolderError) -> bool:
     """Whether the disk itself refuses, so that no other page can be written."""
     cause = error.__cause__
     return isinstance(cause, OSError) and cause.errno in DISK_ERRORS
-
-
-def _agreed_on(theirs: Page, mine: Page) -> BasePage:
-    remote = theirs.digest
-    local = remote if mine.content == theirs.content else mine.digest
-    return BasePage(theirs.slug, theirs.format, local, remote)
 
 
 def _packed(batch: list[_Fetched]) -> list[PackedText]:

@@ -19,6 +19,8 @@ class Capabilities:
     """A rename moves every page below the renamed one along (Q4)."""
     takes_empty: bool = True
     """A page may be empty (Q10)."""
+    strips_front_matter: bool = False
+    """It gives texts back without their front matter, but keeps it (Q8)."""
 
 
 ANY_SERVICE = Capabilities()

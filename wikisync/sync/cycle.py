@@ -82,10 +82,10 @@ async def pull_wiki(
     problems: list[Problem] = []
     if remote_id and not known.is_same_wiki(remote_id):
         known.start_over(remote_id)
-        problems.append(_replaced(owner))
+        problems.append(replaced_wiki(owner))
     progress.start("list", None)
     base = known.base()
-    here, there = await _look(local, remote)
+    here, there = await look(local, remote)
     there = await confirm_absences(remote, there, base, reads_max=reads_max)
     plan = reconcile(base, here, there, policy)
     brake = None if allow_emptying else brake_of(plan, base)
@@ -117,7 +117,8 @@ async def pull_wiki(
     )
 
 
-async def _look(local: Replica, remote: Replica) -> tuple[Snapshot, Snapshot]:
+async def look(local: Replica, remote: Replica) -> tuple[Snapshot, Snapshot]:
+    """Look at both sides at once."""
     with plain_errors():
         async with asyncio.TaskGroup() as group:
             here = group.create_task(local.snapshot())
@@ -155,7 +156,8 @@ def _waiting(plan: Plan) -> list[Problem]:
     return found
 
 
-def _replaced(owner: WikiOwner) -> Problem:
+def replaced_wiki(owner: WikiOwner) -> Problem:
+    """What is said where the service's id is another one than last time."""
     return Problem(
         "wiki-replaced",
         str(owner),

@@ -134,6 +134,15 @@ class Journal(WikiRows):
         )
         return int(rows[0][0])
 
+    def times_sent(self, slug: Slug, digest: Digest, now: float) -> int:
+        """How often this text of the page was sent lately."""
+        rows = self._rows(
+            "SELECT count(*) FROM own_write"
+            " WHERE wiki = ? AND slug = ? AND digest = ? AND at > ?",
+            *(slug, digest, now - WRITES_KEPT_S),
+        )
+        return int(rows[0][0])
+
     def note_write(self, slug: Slug, at: float, digest: Digest = NO_DIGEST) -> None:
         """Count a push or pull of ours; what is too old for every page goes."""
         with self._database.transaction() as connection:

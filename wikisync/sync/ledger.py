@@ -67,6 +67,8 @@ class Side(StrEnum):
 
     LOCAL = "local"
     REMOTE = "remote"
+    EDITOR = "editor"
+    """Not a replica: pages that are open in an editor here."""
 
 
 class Operation(StrEnum):
@@ -77,6 +79,8 @@ class Operation(StrEnum):
     MOVE = "move"
     DELETE = "delete"
     UPLOAD = "upload"
+    REBASE = "rebase"
+    """Not a call: a merge is written here, and its text is the wiki's then."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ out, and the text of a plan is the dry run, word for word.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias, assert_never
@@ -58,6 +58,10 @@ class HoldReason(StrEnum):
     NAME_TAKEN = "renamed to a name that another page has on the other side"
     CASE_TWIN = "on the wiki another page has this name but for upper and lower case"
     EMPTY = "empty here; this service takes no empty page"
+    MARKER = "a marker line of a conflict is left in it; it is not sent to the wiki"
+    REFUSED = "the service refused it as it is"
+    LOOP = "sent again and again with the same text; something changes it back"
+    OPEN_LONG = "open in an editor here for a long time, and changed on the wiki"
 
 
 class Notice(StrEnum):
@@ -82,6 +86,11 @@ class SkipReason(StrEnum):
     UNSEEN_THERE = "not on the wiki's list, but the list cannot be trusted"
     FIRST_SYNC = "only here; nothing is removed by a first sync"
     READ_ONLY = "changed here, but the service does not take this format"
+    OPEN_HERE = "open in an editor here; it waits until that is closed"
+    GONE_THERE = "gone from the wiki; it waits until that is certain"
+    GONE_HERE = "its file is gone here; it waits until that is certain"
+    NOT_ASKED = "only here; a first sync puts it on the wiki when it is asked to"
+    TROUBLE = "nothing is removed in a cycle that had an error"
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,6 +318,11 @@ class Plan:
             for action in self.actions
         ]
         return Plan.from_actions(actions)
+
+    def turned(self, turn: Callable[[Action], Action | None]) -> Plan:
+        """The same plan with every action as ``turn`` gives it, without the Nones."""
+        turned = [turn(action) for action in self.actions]
+        return Plan.from_actions(action for action in turned if action is not None)
 
     def __str__(self) -> str:
         if not self.actions:

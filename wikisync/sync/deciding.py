@@ -1,0 +1,277 @@
+"""The decision of one cycle both ways: from two looks to the plan carried out.
+
+``reconcile`` decides, and everything that may stop or change its plan has its say
+here in turn: what a person asked for, open editors, the texts themselves, brakes,
+and the patience that an absence needs.  Writes nothing but what it saw: sightings,
+batches and the base's digests where only line ends differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from wikisync.errors import WikisyncError
+from wikisync.model import (
+    Digest,
+    PageState,
+    Problem,
+    Slug,
+    Snapshot,
+    digest_of,
+    fold_text,
+)
+from wikisync.sync import narrowing
+from wikisync.sync.conflict import has_marker
+from wikisync.sync.ledger import Side
+from wikisync.sync.merging import Merged, Merging
+from wikisync.sync.narrowing import Direction
+from wikisync.sync.plan import (
+    BasePage,
+    CreateRemote,
+    HoldReason,
+    MoveLocal,
+    Plan,
+    Push,
+)
+from wikisync.sync.reconcile import Policy, reconcile
+from wikisync.sync.replica import LocalReplica, RemoteReplica
+from wikisync.sync.safety import Batch, braked, shrunk_pages
+from wikisync.sync.sightings import (
+    PATIENCE,
+    Absences,
+    Patience,
+    seen_again,
+    watch_absences,
+)
+from wikisync.sync.state import WikiState
+
+READS_MAX = 8
+"""Reads in flight for one wiki."""
+SAME_TEXT_MAX = 4
+"""Times that one text of a page may be sent within ten minutes."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeOptions:
+    """What a person asked of a cycle."""
+
+    direction: Direction = Direction.BOTH
+    pages: frozenset[Slug] | None = None
+    """Only these pages, or all."""
+    is_dry_run: bool = False
+    """Decide, and change nothing anywhere."""
+    keeps_both: bool = True
+    """Keep both texts that were inserted at one place; False makes it a clash."""
+    puts_new: bool = True
+    """In a first sync, put pages that are only here on the wiki."""
+    patience: Patience = PATIENCE
+    reads_max: int = READS_MAX
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What is to be done, and all that it was decided on."""
+
+    plan: Plan
+    here: Snapshot
+    there: Snapshot
+    merges: Mapping[Slug, Merged]
+    """Merges and clashes by page."""
+    batches: tuple[Batch, ...]
+    """What brakes hold, and what was said about it."""
+    overtaken: int
+    """Pages whose text changed while this was decided."""
+    next_look_s: float | None
+    """When one more look can make an absence certain."""
+
+
+class Deciding:
+    """Decides one cycle."""
+
+    def __init__(
+        self,
+        remote: RemoteReplica,
+        local: LocalReplica,
+        known: WikiState,
+        options: ExchangeOptions,
+        clock: Callable[[], float],
+    ) -> None:
+        self._remote = remote
+        self._local = local
+        self._known = known
+        self._options = options
+        self._clock = clock
+
+    async def run(self, here: Snapshot, there: Snapshot) -> Decided:
+        """From two looks to a plan."""
+        base = self._believed_base(here, there)
+        service = self._known.capabilities()
+        plan = reconcile(base, here, there, Policy.TWO_WAY, service)
+        absences = await self._watch(plan, there)
+        if absences.doubted is not None:
+            there = _doubted(there, absences.doubted)
+            plan = reconcile(base, here, there, Policy.TWO_WAY, service)
+        plan = self._narrowed(plan, base, here)
+        merging = Merging(
+            self._remote,
+            self._local,
+            self._known,
+            there=there,
+            keeps_both=self._options.keeps_both,
+        )
+        plan, merges = await merging.run(plan)
+        plan = plan.turned(lambda a: None if a.slug in merging.overtaken else a)
+        plan = narrowing.holding(plan, await self._with_markers(plan))
+        plan, batches = self._braked(plan, base, here, there)
+        plan = narrowing.without_removals(plan, absences.waiting)
+        return Decided(
+            plan,
+            here,
+            there,
+            merges,
+            batches,
+            len(merging.overtaken),
+            absences.due_s,
+        )
+
+    # -- what counts as an edit --------------------------------------------------
+
+    def _believed_base(
+        self, here: Snapshot, there: Snapshot
+    ) -> Mapping[Slug, BasePage]:
+        """The base, with differences of line ends and final newlines taken as known.
+
+        They are no edits: an editor or the service made them (``sync.md`` 3.10).
+        """
+        base = self._known.base()
+        refreshed = {
+            slug: now
+            for slug, page in base.items()
+            if (now := self._refreshed(page, here.pages, there.pages)) is not page
+        }
+        if not refreshed:
+            return base
+        if not self._options.is_dry_run:
+            self._known.refresh(refreshed.values())
+        return {**base, **refreshed}
+
+    def _refreshed(
+        self,
+        page: BasePage,
+        here: Mapping[Slug, PageState],
+        there: Mapping[Slug, PageState],
+    ) -> BasePage:
+        mine, theirs = here.get(page.slug), there.get(page.slug)
+        if mine is not None:
+            if mine.digest != page.local and self._is_folded(mine):
+                page = replace(page, local=mine.digest)
+            if mine.identity not in {"", page.local_identity}:
+                page = replace(page, local_identity=mine.identity)
+        if theirs is not None:
+            if theirs.digest != page.remote and self._is_folded(theirs):
+                page = replace(page, remote=theirs.digest)
+            if theirs.identity not in {"", page.remote_identity}:
+                page = replace(page, remote_identity=theirs.identity)
+        return page
+
+    def _is_folded(self, seen: PageState) -> bool:
+        """Whether a text differs from the agreed one by line ends alone."""
+        text = self._known.text(seen.slug)
+        if text is None:
+            return False
+        return (seen.folded or seen.digest) == digest_of(fold_text(text))
+
+    # -- who has a say -----------------------------------------------------------
+
+    async def _watch(self, plan: Plan, there: Snapshot) -> Absences:
+        return await watch_absences(
+            plan,
+            self._remote,
+            there,
+            self._known,
+            now=self._clock(),
+            patience=self._options.patience,
+            reads_max=self._options.reads_max,
+            is_dry_run=self._options.is_dry_run,
+        )
+
+    def _narrowed(
+        self, plan: Plan, base: Mapping[Slug, BasePage], here: Snapshot
+    ) -> Plan:
+        plan = narrowing.in_direction(plan, self._options.direction)
+        plan = narrowing.only_pages(plan, self._options.pages)
+        if not base and not self._options.puts_new:
+            plan = narrowing.without_creates(plan)
+        plan = narrowing.around_editors(plan, here.busy, self._long_open(here))
+        refused = {slug: one.local for slug, one in self._known.refusals().items()}
+        return narrowing.without_vain(plan, refused, self._looping(plan))
+
+    def _long_open(self, here: Snapshot) -> frozenset[Slug]:
+        """Pages that have been open in an editor for longer than we wait."""
+        now = self._clock()
+        before = self._known.sightings(Side.EDITOR)
+        seen = seen_again(before, here.busy.keys(), now)
+        if not self._options.is_dry_run:
+            self._known.record_sightings(Side.EDITOR, seen)
+        span_s = self._options.patience.editor_span_s
+        return frozenset(
+            [slug for slug, one in seen.items() if now - one.first_at >= span_s]
+        )
+
+    def _looping(self, plan: Plan) -> frozenset[tuple[Slug, Digest]]:
+        """Texts that were sent so often that something must be changing them back."""
+        now = self._clock()
+        return frozenset(
+            [
+                (action.slug, action.local)
+                for action in plan.actions
+                if isinstance(action, Push)
+                and self._known.times_sent(action.slug, action.local, now)
+                >= SAME_TEXT_MAX
+            ]
+        )
+
+    async def _with_markers(self, plan: Plan) -> Mapping[Slug, HoldReason]:
+        """Pages that would be sent with a marker line of a conflict in them."""
+        before = {m.target: m.slug for m in plan.moves if isinstance(m, MoveLocal)}
+        found: dict[Slug, HoldReason] = {}
+        for action in plan.actions:
+            if isinstance(action, CreateRemote | Push):
+                try:
+                    page = await self._local.read(before.get(action.slug, action.slug))
+                except WikisyncError:
+                    continue  # its turn will say what is wrong
+                if has_marker(page.content):
+                    found[action.slug] = HoldReason.MARKER
+        return found
+
+    def _braked(
+        self,
+        plan: Plan,
+        base: Mapping[Slug, BasePage],
+        here: Snapshot,
+        there: Snapshot,
+    ) -> tuple[Plan, tuple[Batch, ...]]:
+        last = self._known.last_batch
+        stopped = braked(
+            plan,
+            base,
+            self._known.batches(),
+            shrunk=shrunk_pages(plan, base, here, there),
+            last_id=last,
+        )
+        if not self._options.is_dry_run:
+            self._known.record_batches(stopped.batches, last)
+        return stopped.plan, stopped.batches
+
+
+def _doubted(there: Snapshot, slug: Slug) -> Snapshot:
+    problem = Problem(
+        "absence-doubted",
+        slug,
+        "the wiki does not list it, but does not stand by that when it is asked;"
+        " nothing is removed here",
+        "run it again later; look at the service if it stays so",
+    )
+    return replace(there, is_complete=False, problems=(*there.problems, problem))

@@ -1,0 +1,375 @@
+"""One cycle both ways: look, decide, carry out, record.
+
+The story of ``sync.md`` 3.2.  Deciding is ``deciding``'s, the effects are
+``arrive``'s and ``push``'s, conflict files are ``holds``'.  What a cycle leaves to do
+at once (a merge is pushed by the next one) it says in ``has_more``; after a crash
+the next cycle finds by comparing, and by the intents, what this one did.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from wikisync.errors import NotFound, WikisyncError
+from wikisync.model import Format, Page, Problem, Slug, WikiOwner, digest_of
+from wikisync.progress import Progress, SilentProgress
+from wikisync.sync.arrive import Arrivals
+from wikisync.sync.attachments import AttachmentFetch
+from wikisync.sync.cycle import look, replaced_wiki
+from wikisync.sync.deciding import Decided, Deciding, ExchangeOptions
+from wikisync.sync.holds import Holds
+from wikisync.sync.intents import settle_intents
+from wikisync.sync.merge import merge
+from wikisync.sync.plan import (
+    Action,
+    Adopt,
+    CreateLocal,
+    CreateRemote,
+    DeleteLocal,
+    DeleteRemote,
+    DropRecord,
+    Hold,
+    HoldReason,
+    Merge,
+    MoveLocal,
+    MoveRemote,
+    Plan,
+    Pull,
+    Push,
+    Rebind,
+    Skip,
+)
+from wikisync.sync.push import Pushes, Tally
+from wikisync.sync.replica import LateSave, LocalReplica, RemoteReplica
+from wikisync.sync.safety import Batch, Decision
+from wikisync.sync.state import Agreed, PackedText, State, WikiState
+
+__all__ = ["ExchangeOptions", "ExchangeResult", "Held", "exchange"]
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A page that waits for a person."""
+
+    slug: Slug
+    reason: HoldReason
+    has_bundle: bool
+    """Whether a conflict file stands beside the page."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeResult:
+    """What one cycle found and did."""
+
+    plan: Plan
+    """What was carried out, or would be."""
+    pulled: int
+    pushed: int
+    merged: int
+    renamed: int
+    removed: int
+    attachments: int
+    """Attachments fetched."""
+    held: tuple[Held, ...]
+    batches: tuple[Batch, ...]
+    """What a brake holds until a person decides."""
+    problems: tuple[Problem, ...]
+    pages: int
+    """How many pages the wiki has."""
+    has_more: bool = False
+    """Another cycle has something to do at once."""
+    next_look_s: float | None = None
+    """When one more look can make an absence certain."""
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing was written on either side."""
+        moved = self.pulled or self.pushed or self.merged or self.renamed
+        return not (moved or self.removed or self.attachments)
+
+
+async def exchange(
+    remote: RemoteReplica,
+    local: LocalReplica,
+    state: State,
+    *,
+    owner: WikiOwner,
+    remote_id: str = "",
+    options: ExchangeOptions | None = None,
+    clock: Callable[[], float] = time.time,
+    progress: Progress | None = None,
+) -> ExchangeResult:
+    """Carry edits both ways, once.
+
+    Interrupted at any point, it leaves whole pages, and a base that knows no more
+    than what was verified; the next cycle finishes the work.
+
+    Args:
+        remote: The wiki.
+        local: Its folder.
+        state: The workspace's base.
+        owner: Which wiki it is.
+        remote_id: The service's id of the project or group; another one than last
+            time is another wiki, and this is its first sync.
+        options: What is asked for; everything by default.
+        clock: Seconds since the epoch.
+        progress: Told of long work.
+
+    Raises:
+        WikisyncError: the cycle could not go on: the folder is gone, the service
+            away, the token refused, the disk full.
+    """
+    known = state.wiki(owner)
+    options = options or ExchangeOptions()
+    cycle = _Exchange(
+        remote, local, known, options, clock, progress or SilentProgress()
+    )
+    try:
+        return await cycle.run(owner, remote_id)
+    except WikisyncError as error:
+        if not options.is_dry_run:
+            known.record_health(replace(known.health(), problem=error.message))
+        raise
+
+
+class _Exchange:
+    """One cycle under way."""
+
+    def __init__(
+        self,
+        remote: RemoteReplica,
+        local: LocalReplica,
+        known: WikiState,
+        options: ExchangeOptions,
+        clock: Callable[[], float],
+        progress: Progress,
+    ) -> None:
+        self._remote = remote
+        self._local = local
+        self._known = known
+        self._options = options
+        self._clock = clock
+        self._progress = progress
+        self._tally = Tally()
+        self._holds = Holds(local, known, tally=self._tally, clock=clock)
+        self._shown: frozenset[Slug] = frozenset()
+        self._fetched = 0
+        self._missing: tuple[Problem, ...] = ()
+        """Attachments that could not be had; no reason to keep a page."""
+
+    async def run(self, owner: WikiOwner, remote_id: str) -> ExchangeResult:
+        """The whole cycle."""
+        started_at = self._clock()
+        met = self._meet(owner, remote_id)
+        if not self._options.is_dry_run:
+            await settle_intents(self._remote, self._local, self._known)
+            await self._take_late_saves()
+            await self._holds.take_resolved()
+        self._progress.start("list", None)
+        here, there = await look(self._local, self._remote)
+        deciding = Deciding(
+            self._remote, self._local, self._known, self._options, self._clock
+        )
+        decided = await deciding.run(here, there)
+        if not self._options.is_dry_run:
+            await self._carry_out(decided)
+        problems = (
+            *met,
+            *decided.here.problems,
+            *decided.there.problems,
+            *self._tally.problems,
+            *self._missing,
+        )
+        if not self._options.is_dry_run:
+            self._note_health(started_at, problems, decided)
+        return self._result(decided, problems)
+
+    def _meet(self, owner: WikiOwner, remote_id: str) -> tuple[Problem, ...]:
+        """See that it is the wiki met before, or begin anew."""
+        if not remote_id or self._known.is_same_wiki(remote_id):
+            return ()
+        if not self._options.is_dry_run:
+            self._known.start_over(remote_id)
+        return (replaced_wiki(owner),)
+
+    # -- before the looks --------------------------------------------------------
+
+    async def _take_late_saves(self) -> None:
+        """Bring saves into their pages that reached a file already replaced."""
+        for late in await self._local.late_saves():
+            try:
+                page = await self._local.read(late.slug)
+            except NotFound:
+                page = Page(late.slug, self._format_of(late.slug), "")
+                await self._local.write(replace_text(page, late.text), expected=None)
+            else:
+                await self._merge_late(page, late)
+            await self._local.acknowledge(late)
+            self._tally.merged += 1
+
+    def _format_of(self, slug: Slug) -> Format:
+        known = self._known.base().get(slug)
+        return known.format if known else Format.MARKDOWN
+
+    async def _merge_late(self, page: Page, late: LateSave) -> None:
+        """The late save is an edit of the text that we replaced.
+
+        The page and the base go back to before we replaced it, and the cycle decides
+        about both edits as if it saw them for the first time.
+        """
+        replaced = self._known.replaced(late.slug)
+        if not replaced or late.text == page.content:
+            return
+        text = late.text
+        if page.content != replaced[0].written:
+            # saved once more since; that text is the newer one
+            ancestor = replaced[0].replaced
+            again = merge(ancestor, text, page.content, page_format=page.format)
+            if again.text is None:
+                await self._local.keep(late.slug, text, "saved while it was replaced")
+                return
+            text = again.text
+        self._known.remember_replaced(late.slug, page.content, text, self._clock())
+        # the base first: until the page follows, both sides hold the same text
+        self._go_back(page, replaced[0].replaced)
+        await self._local.write(replace_text(page, text), expected=page.digest)
+
+    def _go_back(self, page: Page, text: str) -> None:
+        """Take an earlier text as the last one agreed on."""
+        known = self._known.base().get(page.slug)
+        if known is None:
+            return
+        digest = digest_of(text)
+        earlier = replace(known, local=digest, remote=digest)
+        self._known.record([Agreed(earlier, PackedText.of(text))])
+
+    # -- carrying out ------------------------------------------------------------
+
+    async def _carry_out(self, decided: Decided) -> None:
+        """The plan in the order of ``sync.md`` 3.5, removals last and with care."""
+        self._tally.overtaken += decided.overtaken
+        self._shown = await self._holds.show(decided.plan, decided.merges)
+        arrivals = Arrivals(
+            self._remote,
+            self._local,
+            self._known,
+            there=decided.there,
+            tally=self._tally,
+            clock=self._clock,
+            progress=self._progress,
+            reads_max=self._options.reads_max,
+        )
+        pushes = Pushes(
+            self._remote,
+            self._local,
+            self._known,
+            here=decided.here,
+            there=decided.there,
+            tally=self._tally,
+            clock=self._clock,
+        )
+        plan = decided.plan
+        for move in plan.moves:
+            await self._one(move, decided, arrivals, pushes)
+        await arrivals.run_writes(plan)
+        rest = [a for a in plan.actions if isinstance(a, CreateRemote | Merge | Push)]
+        sent = sum(not isinstance(action, Merge) for action in rest)
+        if sent:
+            self._progress.start("pages to the wiki", sent)
+        for action in rest:
+            await self._one(action, decided, arrivals, pushes)
+        await self._fetch_attachments()
+        is_clean = not (self._tally.problems or self._tally.overtaken)
+        removals = [
+            a for a in plan.actions if isinstance(a, DeleteLocal | DeleteRemote)
+        ]
+        if removals and not is_clean:
+            log.info("nothing is removed in a cycle that had an error")
+            self._tally.overtaken += len(removals)
+            return
+        for removal in removals:
+            await self._one(removal, decided, arrivals, pushes)
+
+    async def _one(
+        self, action: Action, decided: Decided, arrivals: Arrivals, pushes: Pushes
+    ) -> None:
+        match action:
+            case MoveLocal() | Rebind():
+                await arrivals.move(action)
+            case DeleteLocal():
+                await arrivals.remove(action)
+            case Merge():
+                await arrivals.merge(action, decided.merges[action.slug])
+            case CreateRemote() | Push():
+                await pushes.run(action)
+                self._progress.advance()
+            case MoveRemote() | DeleteRemote():
+                await pushes.run(action)
+            case CreateLocal() | Pull() | Adopt() | DropRecord() | Hold() | Skip():
+                pass  # written in batches, or nothing to do
+            case _:
+                assert_never(action)
+
+    async def _fetch_attachments(self) -> None:
+        fetch = AttachmentFetch(
+            self._remote,
+            self._local,
+            self._known,
+            progress=self._progress,
+            reads_max=self._options.reads_max,
+        )
+        await fetch.run()
+        self._fetched = fetch.fetched
+        self._missing = tuple(fetch.problems)
+
+    # -- what is said of it ------------------------------------------------------
+
+    def _note_health(
+        self, started_at: float, problems: tuple[Problem, ...], decided: Decided
+    ) -> None:
+        health = self._known.health()
+        is_good = not problems and decided.there.is_complete
+        self._known.record_health(
+            replace(
+                health,
+                last_started_at=started_at,
+                last_good_at=self._clock() if is_good else health.last_good_at,
+                problem=str(problems[0]) if problems else "",
+            )
+        )
+
+    def _result(
+        self, decided: Decided, problems: tuple[Problem, ...]
+    ) -> ExchangeResult:
+        tally = self._tally
+        return ExchangeResult(
+            plan=decided.plan,
+            pulled=tally.pulled,
+            pushed=tally.pushed,
+            merged=tally.merged,
+            renamed=tally.renamed,
+            removed=tally.removed,
+            attachments=self._fetched,
+            held=tuple(
+                Held(one.slug, one.reason, one.slug in self._shown)
+                for one in decided.plan.held
+            ),
+            batches=tuple(
+                batch for batch in decided.batches if batch.decision is Decision.WAITING
+            ),
+            problems=problems,
+            pages=len(decided.there.pages),
+            has_more=bool(tally.merged or tally.renamed or tally.overtaken),
+            next_look_s=decided.next_look_s,
+        )
+
+
+def replace_text(page: Page, text: str) -> Page:
+    """The page with another text."""
+    return replace(page, content=text)

@@ -1,0 +1,186 @@
+"""Conflict files: written beside the page, read back when a person has saved them.
+
+A held page is touched on neither side.  Its conflict file shows both texts where
+they clash; saved without marker lines it becomes the page (``sync.md`` 3.4).  There
+is one file for each page, brought up to date in place, but never over the work of
+somebody who has begun to settle it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from wikisync.errors import FolderError, NotFound, PreconditionFailed
+from wikisync.model import Page, Slug, digest_of
+from wikisync.sync.conflict import Piece, read_bundle, write_bundle
+from wikisync.sync.ledger import Agreed, BundleRecord, PackedText
+from wikisync.sync.merge import merge
+from wikisync.sync.merging import Merged
+from wikisync.sync.plan import BasePage, HoldReason, Plan
+from wikisync.sync.push import Tally
+from wikisync.sync.replica import LocalReplica
+from wikisync.sync.state import WikiState
+
+log = logging.getLogger(__name__)
+
+WITH_BUNDLE = frozenset({HoldReason.EDITED_BOTH, HoldReason.CREATED_BOTH})
+"""Reasons that come with a conflict file; the others have no second text."""
+
+
+class Holds:
+    """The conflict files of one wiki's folder."""
+
+    def __init__(
+        self,
+        local: LocalReplica,
+        state: WikiState,
+        *,
+        tally: Tally,
+        clock: Callable[[], float],
+    ) -> None:
+        self._local = local
+        self._state = state
+        self._tally = tally
+        self._clock = clock
+
+    # -- what a person saved -----------------------------------------------------
+
+    async def take_resolved(self) -> None:
+        """Make every conflict file that was saved without marker lines the page."""
+        for slug, record in self._state.bundles().items():
+            text = await self._local.conflict_text(slug)
+            if text is None or digest_of(text) == record.bundle:
+                continue
+            bundle = read_bundle(text)
+            if bundle.text is not None:
+                await self._resolve(slug, record, bundle.text)
+            elif bundle.problem:
+                self._tally.fail(
+                    "conflict-unclear",
+                    slug,
+                    f"its conflict file is not settled: {bundle.problem}",
+                    "keep or remove whole blocks with their marker lines",
+                )
+
+    async def resolve(self, slug: Slug, text: str) -> None:
+        """Settle a held page with this text, as if its file had been saved so.
+
+        Raises:
+            NotFound: no conflict file of this page is known.
+            PreconditionFailed: the page was edited while this happened.
+            FolderError: the page cannot be written.
+        """
+        record = self._state.bundles().get(slug)
+        if record is None:
+            raise NotFound(f"page {slug} has no conflict to resolve")
+        await self.settle(slug, record, text)
+
+    async def _resolve(self, slug: Slug, record: BundleRecord, text: str) -> None:
+        try:
+            await self.settle(slug, record, text)
+        except (NotFound, PreconditionFailed) as error:
+            log.info("decide anew about %s: %s", slug, error.message)
+            self._tally.overtaken += 1
+        except FolderError as error:
+            self._tally.fail("page-unwritable", slug, error.message, error.hint)
+
+    async def settle(self, slug: Slug, record: BundleRecord, text: str) -> None:
+        """Write the page, and take the wiki's text of then as agreed on.
+
+        The page is written first: a crash in between leaves both texts to be merged
+        again, never a push of one over the other.
+        """
+        page = await self._local.read(slug)
+        if page.content not in {record.local, text}:
+            # the page was edited beside its conflict file
+            again = merge(record.local, text, page.content, page_format=page.format)
+            if again.text is None:
+                await self._ask_again(page, record, again.pieces)
+                return
+            text = again.text
+        if page.content != text:
+            self._state.remember_replaced(slug, page.content, text, self._clock())
+            target = Page(slug, page.format, text)
+            await self._local.write(target, expected=page.digest)
+        remote = digest_of(record.remote)
+        base = self._state.base().get(slug)
+        agreed = BasePage(
+            slug,
+            record.format,
+            remote,
+            remote,
+            local_identity=base.local_identity if base else "",
+            remote_identity=base.remote_identity if base else "",
+            size=len(record.remote.encode("utf-8", "surrogatepass")),
+        )
+        with self._state.together():
+            self._state.record([Agreed(agreed, PackedText.of(record.remote))])
+            self._state.drop_bundle(slug)
+        await self._local.remove_conflict(slug)
+        log.info("resolved %s", slug)
+
+    # -- what is held now --------------------------------------------------------
+
+    async def show(self, plan: Plan, merges: Mapping[Slug, Merged]) -> frozenset[Slug]:
+        """Write the conflict files of held pages, and remove those of others.
+
+        Returns:
+            The pages whose conflict file is there to be settled.
+        """
+        held = [
+            action.slug
+            for action in plan.held
+            if action.reason in WITH_BUNDLE and action.slug in merges
+        ]
+        shown = frozenset([slug for slug in held if await self._show(merges[slug])])
+        unsettled = {one.slug for one in plan.held} | {one.slug for one in plan.skipped}
+        for slug in self._state.bundles():
+            if slug not in unsettled:
+                await self._local.remove_conflict(slug)
+                self._state.drop_bundle(slug)
+        return shown
+
+    async def _show(self, merged: Merged) -> bool:
+        """Bring one conflict file up to date unless a person works on it or hid it."""
+        slug = merged.slug
+        text = write_bundle(merged.result.pieces)
+        record = BundleRecord(
+            merged.remote.format,
+            digest_of(text),
+            merged.local.content,
+            merged.remote.content,
+            self._clock(),
+        )
+        known = self._state.bundles().get(slug)
+        found = await self._local.conflict_text(slug)
+        there = None if found is None else digest_of(found)
+        if known is not None and there not in {known.bundle, record.bundle}:
+            return found is not None
+        if there != record.bundle:
+            await self._local.write_conflict(slug, merged.local.format, text)
+        if known is None or not _is_same(known, record):
+            # after the file: a record without its file would pass for a hidden one
+            self._state.record_bundle(slug, record)
+        return True
+
+    async def _ask_again(
+        self, page: Page, record: BundleRecord, pieces: Sequence[Piece]
+    ) -> None:
+        """Show the clash between what was settled and what was saved meanwhile."""
+        text = write_bundle(pieces)
+        await self._local.write_conflict(page.slug, page.format, text)
+        later = replace(record, bundle=digest_of(text), local=page.content)
+        self._state.record_bundle(page.slug, later)
+        self._tally.fail(
+            "conflict-again",
+            page.slug,
+            "the page was edited while its conflict was being settled",
+            "settle the conflict file once more",
+        )
+
+
+def _is_same(one: BundleRecord, other: BundleRecord) -> bool:
+    """Whether two records are of one conflict, whenever they were made."""
+    return replace(one, at=other.at) == other

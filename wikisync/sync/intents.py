@@ -1,0 +1,160 @@
+"""What came of calls whose answer was lost: look, do not repeat.
+
+An intent is noted before a call that cannot simply be made twice.  One that is
+still there at the start of a cycle says that the process died, or the line broke,
+while the call was under way; the wiki tells whether it came through
+(``sync.md`` 3.8).  Comparing alone would lose no text, but would hold pages and
+make them twice.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import assert_never
+
+from wikisync.errors import NotFound, ProtocolViolation
+from wikisync.model import Digest, Page, Slug, digest_of
+from wikisync.sync.ledger import Agreed, Intent, Operation, PackedText
+from wikisync.sync.plan import BasePage
+from wikisync.sync.replica import LocalReplica, RemoteReplica
+from wikisync.sync.state import WikiState
+
+log = logging.getLogger(__name__)
+
+
+async def settle_intents(
+    remote: RemoteReplica, local: LocalReplica, state: WikiState
+) -> None:
+    """Look what came of every intent, note it, and forget the intent.
+
+    Raises:
+        RemoteError: the wiki cannot be asked; the intents stay.
+    """
+    for intent in state.intents():
+        await _Settling(remote, local, state, intent).run()
+
+
+class _Settling:
+    def __init__(
+        self,
+        remote: RemoteReplica,
+        local: LocalReplica,
+        state: WikiState,
+        intent: Intent,
+    ) -> None:
+        self._remote = remote
+        self._local = local
+        self._state = state
+        self._intent = intent
+
+    async def run(self) -> None:
+        intent = self._intent
+        log.info("looking what came of: %s %s", intent.operation, intent.slug)
+        match intent.operation:
+            case Operation.CREATE:
+                await self._create()
+            case Operation.REPLACE:
+                await self._replace()
+            case Operation.MOVE:
+                await self._move()
+            case Operation.DELETE:
+                await self._delete()
+            case Operation.REBASE:
+                await self._rebase()
+            case Operation.UPLOAD:
+                log.info("%s may have been uploaded once without use", intent.slug)
+            case _:
+                assert_never(intent.operation)
+        self._state.settle(intent.id)
+
+    async def _create(self) -> None:
+        """Adopt the page if it was made, under whatever name the service gave it."""
+        intent = self._intent
+        made = await self._held(intent.slug)
+        if made is None or made.digest != intent.after:
+            made = await self._unowned()
+        if made is None:
+            return
+        if made.slug != intent.slug:
+            self._state.record_alias(intent.slug, made.slug)
+        self._agree(made.slug, made.digest)
+
+    async def _unowned(self) -> Page | None:
+        """The one page of this text that no record owns, if there is just one."""
+        base = self._state.base()
+        there = await self._remote.snapshot()
+        found = [
+            slug
+            for slug, page in there.pages.items()
+            if slug not in base and page.digest == self._intent.after
+        ]
+        if not there.is_complete or len(found) != 1:
+            return None
+        here = await self._local.snapshot()
+        # a page of its own here is no page that was made for another name
+        return None if found[0] in here.pages else await self._held(found[0])
+
+    async def _replace(self) -> None:
+        held = await self._held(self._intent.slug)
+        if held is not None and held.digest == self._intent.after:
+            self._agree(held.slug, held.digest)
+
+    async def _move(self) -> None:
+        intent = self._intent
+        moved = await self._held(intent.target)
+        if moved is None or moved.digest != intent.before:
+            return
+        base = self._state.base()
+        if await self._held(intent.slug) is None and intent.target not in base:
+            record = next((s for s in (intent.slug,) if s in base), None)
+            if record is not None:
+                self._state.record(renamed={record: intent.target})
+
+    async def _delete(self) -> None:
+        if await self._held(self._intent.slug) is None:
+            self._state.record(dropped=[self._intent.slug])
+
+    async def _rebase(self) -> None:
+        """A merge that reached the folder: what it was merged with is agreed on."""
+        intent = self._intent
+        try:
+            page = await self._local.read(intent.slug)
+        except NotFound:
+            return
+        if page.digest == intent.after:
+            rebase(self._state, intent)
+
+    def _agree(self, slug: Slug, remote: Digest) -> None:
+        intent = self._intent
+        known = self._state.base().get(slug)
+        agreed = BasePage(
+            slug,
+            intent.format,
+            digest_of(intent.text),
+            remote,
+            local_identity=known.local_identity if known else "",
+            remote_identity=known.remote_identity if known else "",
+            size=len(intent.text.encode("utf-8", "surrogatepass")),
+        )
+        self._state.record([Agreed(agreed, PackedText.of(intent.text))])
+
+    async def _held(self, slug: Slug) -> Page | None:
+        try:
+            return await self._remote.read(slug)
+        except (NotFound, ProtocolViolation):
+            return None
+
+
+def rebase(state: WikiState, intent: Intent) -> None:
+    """Take the wiki's text that was merged as the one both sides agreed on."""
+    known = state.base().get(intent.slug)
+    agreed = BasePage(
+        intent.slug,
+        intent.format,
+        digest_of(intent.text),
+        intent.before,
+        local_identity=known.local_identity if known else "",
+        remote_identity=known.remote_identity if known else "",
+        size=len(intent.text.encode("utf-8", "surrogatepass")),
+    )
+    state.record([Agreed(agreed, PackedText.of(intent.text))])

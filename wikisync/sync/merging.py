@@ -1,0 +1,204 @@
+"""Merging what both sides edited, and what an old editor window saved.
+
+The texts decide what comes of a planned merge: a clean result goes into the folder
+and is pushed by the next cycle, a clash holds the page.  A save that belongs to a
+text we replaced since (``stale``) becomes a merge too, with that text as ancestor.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias, TypeGuard
+
+from wikisync.errors import FolderError, NotFound, PreconditionFailed
+from wikisync.model import Format, Page, Slug, Snapshot
+from wikisync.sync.conflict import Clash, Piece
+from wikisync.sync.diff import changes
+from wikisync.sync.echo import with_front_matter
+from wikisync.sync.ledger import Replaced
+from wikisync.sync.merge import Merge3, merge
+from wikisync.sync.plan import (
+    Action,
+    Hold,
+    HoldReason,
+    Merge,
+    MoveLocal,
+    MoveRemote,
+    Plan,
+    Push,
+    Rebind,
+)
+from wikisync.sync.replica import LocalReplica, RemoteReplica
+from wikisync.sync.stale import stale_ancestor
+from wikisync.sync.state import WikiState
+
+THREAD_CHARS_MIN = 100_000
+"""Texts from this size on are merged in a thread, so that nothing else waits."""
+
+
+Candidate: TypeAlias = Merge | Push | Hold
+"""What may turn out to be a merge or a clash."""
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """The texts of one merge and what came of it."""
+
+    slug: Slug
+    """The page's name when it is its turn, as in the plan."""
+    local: Page
+    remote: Page
+    """The wiki's text in the form that the folder would have it."""
+    result: Merge3
+    stale: Replaced | None = None
+    """The text that the save here really was an edit of, if not the base's."""
+
+
+class Merging:
+    """Finds out what comes of the merges of one plan; changes nothing."""
+
+    def __init__(
+        self,
+        remote: RemoteReplica,
+        local: LocalReplica,
+        state: WikiState,
+        *,
+        there: Snapshot,
+        keeps_both: bool,
+    ) -> None:
+        self._remote = remote
+        self._local = local
+        self._state = state
+        self._there = there
+        self._keeps_both = keeps_both
+        self.overtaken: set[Slug] = set()
+        """Pages whose text is not the one that the plan was made on."""
+
+    async def run(self, plan: Plan) -> tuple[Plan, Mapping[Slug, Merged]]:
+        """The plan as the texts make it, and the merges by slug, clashes included."""
+        names = _Names(plan)
+        found: dict[Slug, Merged] = {}
+        turned: dict[Action, Action] = {}
+        for action in plan.actions:
+            if not _may_merge(action):
+                continue
+            try:
+                merged = await self._merged(action, names)
+            except (NotFound, FolderError, PreconditionFailed):
+                self.overtaken.add(action.slug)
+                continue
+            if merged is None:
+                continue
+            found[action.slug] = merged
+            turned[action] = _turned(action, merged)
+        return plan.turned(lambda action: turned.get(action, action)), found
+
+    async def _merged(self, action: Candidate, names: _Names) -> Merged | None:
+        """The merge of one page; None for a plain push."""
+        slug = action.slug
+        record = names.record.get(slug, slug)
+        replaced = self._state.replaced(record) if not isinstance(action, Hold) else ()
+        if isinstance(action, Push) and not replaced:
+            return None
+        mine = await self._local.read(names.here.get(slug, slug))
+        _require(mine, action)
+        stale = stale_ancestor(mine.content, replaced)
+        base = self._state.text(record) or ""
+        if isinstance(action, Push):
+            if stale is None:
+                return None
+            theirs = Page(slug, action.format, base)
+        else:
+            theirs = await self._remote_page(names.there.get(slug, slug), action)
+        if isinstance(action, Hold):
+            result = Merge3(tuple(_differences(mine.content, theirs.content)))
+            return Merged(slug, mine, theirs, result)
+        ancestor = stale.replaced if stale else base
+        result = await self._merge(ancestor, mine, theirs, action.format)
+        if isinstance(action, Push) and result.text == mine.content:
+            return None
+        return Merged(slug, mine, theirs, result, stale)
+
+    async def _remote_page(self, slug: Slug, action: Merge | Hold) -> Page:
+        page = self._there.texts.get(slug) or await self._remote.read(slug)
+        if isinstance(action, Merge) and page.digest != action.remote:
+            raise PreconditionFailed(f"{slug} was edited on the wiki meanwhile")
+        if not self._state.capabilities().strips_front_matter:
+            return page
+        known = self._state.text(slug) or ""
+        content = with_front_matter(page.content, known)
+        return Page(page.slug, page.format, content, page.title)
+
+    async def _merge(
+        self, base: str, mine: Page, theirs: Page, page_format: Format
+    ) -> Merge3:
+        def work() -> Merge3:
+            return merge(
+                base,
+                mine.content,
+                theirs.content,
+                page_format=page_format,
+                keeps_both=self._keeps_both,
+            )
+
+        if max(len(base), len(mine.content), len(theirs.content)) < THREAD_CHARS_MIN:
+            return work()
+        return await asyncio.to_thread(work)
+
+
+class _Names:
+    """Names of pages before the renames of a plan, by their names after them."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.here: dict[Slug, Slug] = {}
+        self.there: dict[Slug, Slug] = {}
+        self.record: dict[Slug, Slug] = {}
+        for move in plan.moves:
+            match move:
+                case MoveLocal():
+                    self.here[move.target] = move.slug
+                    self.record[move.target] = move.record
+                case MoveRemote():
+                    self.there[move.target] = move.record
+                    self.record[move.target] = move.record
+                case Rebind():
+                    self.record[move.target] = move.slug
+
+
+def _may_merge(action: Action) -> TypeGuard[Candidate]:
+    if isinstance(action, Hold):
+        return action.reason is HoldReason.CREATED_BOTH
+    return isinstance(action, Merge | Push)
+
+
+def _turned(action: Candidate, merged: Merged) -> Action:
+    if merged.result.text is None:
+        reason = HoldReason.EDITED_BOTH
+        return action if isinstance(action, Hold) else Hold(action.slug, reason)
+    if isinstance(action, Push):
+        return Merge(action.slug, action.format, action.local, action.remote)
+    return action
+
+
+def _require(mine: Page, action: Candidate) -> None:
+    if not isinstance(action, Hold) and mine.digest != action.local:
+        raise PreconditionFailed(f"{mine.slug} was edited here meanwhile")
+
+
+def _differences(local: str, remote: str) -> Iterator[Piece]:
+    """Two texts without an ancestor: every difference is a clash."""
+    mine, theirs = local.splitlines(keepends=True), remote.splitlines(keepends=True)
+    done = 0
+    for change in changes(mine, theirs):
+        if settled := "".join(mine[done : change.old_start]):
+            yield settled
+        yield Clash(
+            "",
+            "".join(mine[change.old_start : change.old_end]),
+            "".join(theirs[change.new_start : change.new_end]),
+        )
+        done = change.old_end
+    if settled := "".join(mine[done:]):
+        yield settled

@@ -1,0 +1,169 @@
+"""What of a plan may be carried out now: asked for, not open, not tried in vain.
+
+Pure.  Reconcile says what would bring both sides together; here everything is left
+out that a person did not ask for or that must wait, each with its reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Set
+from enum import Enum, auto
+from typing import TypeAlias
+
+from wikisync.model import Digest, Slug
+from wikisync.sync.plan import (
+    Action,
+    Adopt,
+    CreateLocal,
+    CreateRemote,
+    DeleteLocal,
+    DeleteRemote,
+    Hold,
+    HoldReason,
+    Merge,
+    Move,
+    MoveLocal,
+    MoveRemote,
+    Plan,
+    Pull,
+    Push,
+    Rebind,
+    Skip,
+    SkipReason,
+)
+
+Here: TypeAlias = CreateLocal | Pull | Merge | MoveLocal | DeleteLocal
+"""Actions that write the folder."""
+There: TypeAlias = CreateRemote | Push | MoveRemote | DeleteRemote
+"""Actions that write the wiki."""
+Sent: TypeAlias = CreateRemote | Push
+"""Actions that send a text."""
+
+
+class Direction(Enum):
+    """Which side one cycle may write."""
+
+    BOTH = auto()
+    PULL = auto()
+    PUSH = auto()
+
+
+def in_direction(plan: Plan, direction: Direction) -> Plan:
+    """The part of a plan that writes no other side than asked for.
+
+    What would follow a rename that is left out is left out with it.
+    """
+    if direction is Direction.BOTH:
+        return plan
+    unwanted = Here if direction is Direction.PUSH else There
+    lost = {move.target for move in plan.moves if isinstance(move, unwanted)}
+    return plan.turned(
+        lambda a: None if isinstance(a, unwanted) or _name_of(a) in lost else a
+    )
+
+
+def only_pages(plan: Plan, pages: Collection[Slug] | None) -> Plan:
+    """The part of a plan that is about these pages, under their old or new names."""
+    if pages is None:
+        return plan
+    wanted = set(pages)
+    for move in plan.moves:
+        names = {move.slug, move.target}
+        if not isinstance(move, Rebind):
+            names.add(move.record)
+        if names & wanted:
+            wanted |= names
+    return plan.turned(lambda a: a if a.slug in wanted else None)
+
+
+def around_editors(
+    plan: Plan, busy: Collection[Slug], long: Collection[Slug] = ()
+) -> Plan:
+    """Leave alone what is open in an editor, whose next save would undo our write.
+
+    Args:
+        plan: The plan.
+        busy: Pages that are open, by their name here.
+        long: Those of them that have been waited for long enough.
+    """
+    if not busy:
+        return plan
+
+    def wait(action: Action) -> Action:
+        is_ours = isinstance(
+            action, Pull | Merge | MoveLocal | DeleteLocal | DeleteRemote
+        )
+        if not is_ours or action.slug not in busy:
+            return action
+        if action.slug in long:
+            return Hold(action.slug, HoldReason.OPEN_LONG)
+        return Skip(action.slug, SkipReason.OPEN_HERE)
+
+    return plan.turned(wait)
+
+
+def without_creates(plan: Plan) -> Plan:
+    """The same plan for a first sync that was not asked to put pages on the wiki."""
+
+    def ask(action: Action) -> Action:
+        if isinstance(action, CreateRemote):
+            return Skip(action.slug, SkipReason.NOT_ASKED)
+        return action
+
+    return plan.turned(ask)
+
+
+def without_vain(
+    plan: Plan, refused: Mapping[Slug, Digest], looping: Set[tuple[Slug, Digest]]
+) -> Plan:
+    """Hold what the service refused as it is, and what it would get over and over.
+
+    Args:
+        plan: The plan.
+        refused: Pages that the service refused, with the text it was about.
+        looping: Pages and texts that were sent too often already.
+    """
+    if not refused and not looping:
+        return plan
+
+    def hold(action: Action) -> Action:
+        if not isinstance(action, Sent):
+            return action
+        if refused.get(action.slug) == action.local:
+            return Hold(action.slug, HoldReason.REFUSED)
+        if (action.slug, action.local) in looping:
+            return Hold(action.slug, HoldReason.LOOP)
+        return action
+
+    return plan.turned(hold)
+
+
+def holding(plan: Plan, reasons: Mapping[Slug, HoldReason]) -> Plan:
+    """Hold these pages instead of sending their texts."""
+    if not reasons:
+        return plan
+    return plan.turned(
+        lambda a: (
+            Hold(a.slug, reasons[a.slug])
+            if isinstance(a, CreateRemote | Push) and a.slug in reasons
+            else a
+        )
+    )
+
+
+def without_removals(plan: Plan, waiting: Mapping[Slug, SkipReason]) -> Plan:
+    """Put off the removals of pages whose absence is not certain yet."""
+    if not waiting:
+        return plan
+
+    def wait(action: Action) -> Action:
+        if isinstance(action, DeleteLocal | DeleteRemote) and action.slug in waiting:
+            return Skip(action.slug, waiting[action.slug])
+        return action
+
+    return plan.turned(wait)
+
+
+def _name_of(action: Action) -> Slug | None:
+    """The name that an action's page has when it is its turn; None for a rename."""
+    return None if isinstance(action, Move | Adopt) else action.slug

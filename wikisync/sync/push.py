@@ -1,0 +1,327 @@
+"""From the folder to the wiki: create, edit, rename, delete, one at a time.
+
+The service has no compare-and-swap, so every write is noted as an *intent* first
+and its answer is looked at closely (``sync.md`` 3.6): the slug that the service
+gave, the format, the text.  The base learns what the service holds, not what was
+sent.  A write whose answer is lost is found by its intent in the next cycle, never
+sent again blindly (``intents``).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import assert_never
+
+from wikisync.errors import (
+    AuthenticationFailed,
+    FolderError,
+    NotFound,
+    PermissionDenied,
+    PreconditionFailed,
+    RateLimited,
+    Rejected,
+    RemoteError,
+    SyncError,
+    Unavailable,
+)
+from wikisync.model import Digest, Page, Problem, Slug, Snapshot
+from wikisync.sync.echo import Echo, echo_of
+from wikisync.sync.flow import finish
+from wikisync.sync.ledger import NO_DIGEST, Intent, Operation
+from wikisync.sync.plan import (
+    BasePage,
+    CreateRemote,
+    DeleteRemote,
+    MoveRemote,
+    Push,
+    describe,
+)
+from wikisync.sync.replica import LocalReplica, RemoteReplica
+from wikisync.sync.state import Agreed, PackedText, WikiState
+
+log = logging.getLogger(__name__)
+
+Sending = CreateRemote | Push | MoveRemote | DeleteRemote
+"""Actions that write the wiki."""
+
+UNAVAILABLE_MAX = 3
+"""Writes that may get no answer in a row before the service counts as gone."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What one cycle did so far; counts pages."""
+
+    pulled: int = 0
+    pushed: int = 0
+    merged: int = 0
+    renamed: int = 0
+    removed: int = 0
+    overtaken: int = 0
+    """Pages that changed while their turn came; the next cycle decides anew."""
+    problems: list[Problem] = field(default_factory=list)
+    lost_names: set[Slug] = field(default_factory=set)
+    """New names of pages whose rename failed; nothing follows it."""
+
+    def fail(self, code: str, slug: str, message: str, hint: str | None = None) -> None:
+        """Note a problem that leaves the other pages alone."""
+        log.info("problem with %s: %s", slug, message)
+        self.problems.append(Problem(code, slug, message, hint or ""))
+
+    def overtake(self, slug: Slug, error: SyncError) -> None:
+        """Note a page that someone changed meanwhile."""
+        log.info("decide anew about %s: %s", slug, error.message)
+        self.overtaken += 1
+
+
+class Pushes:
+    """Carries out what a plan wants of the wiki."""
+
+    def __init__(
+        self,
+        remote: RemoteReplica,
+        local: LocalReplica,
+        state: WikiState,
+        *,
+        here: Snapshot,
+        there: Snapshot,
+        tally: Tally,
+        clock: Callable[[], float],
+    ) -> None:
+        """Args: ``here`` and ``there`` are the looks that the plan was made on."""
+        self._remote = remote
+        self._local = local
+        self._state = state
+        self._here = here
+        self._there = there
+        self._tally = tally
+        self._clock = clock
+        self._silent_in_row = 0
+
+    async def run(self, action: Sending) -> None:
+        """One action: note the intent, send, look at the answer, note the base.
+
+        Cancelled, it comes to its end first, or leaves an intent.
+
+        Raises:
+            RemoteError: the service is gone or refuses the token.
+        """
+        if action.slug in self._tally.lost_names:
+            self._tally.overtaken += 1
+            return
+        try:
+            await finish(self._send(action))
+        except (AuthenticationFailed, RateLimited):
+            raise
+        except Unavailable as error:
+            self._silent_in_row += 1
+            if self._silent_in_row >= UNAVAILABLE_MAX:
+                raise
+            self._lose(action)
+            self._tally.fail("page-unavailable", action.slug, error.message, error.hint)
+            return
+        except (PreconditionFailed, NotFound) as error:
+            self._lose(action)
+            self._overtaken(action, error)
+        except RemoteError as error:
+            self._lose(action)
+            self._refused(action, error)
+        except FolderError as error:
+            self._lose(action)
+            self._tally.fail("page-unreadable", action.slug, error.message, error.hint)
+        self._silent_in_row = 0
+
+    async def _send(self, action: Sending) -> None:
+        match action:
+            case CreateRemote():
+                await self._create(action)
+            case Push():
+                await self._replace(action)
+            case MoveRemote():
+                await self._move(action)
+            case DeleteRemote():
+                await self._delete(action)
+            case _:
+                assert_never(action)
+        self._note_window(action.slug)
+
+    # -- texts -------------------------------------------------------------------
+
+    async def _create(self, action: CreateRemote) -> None:
+        page = await self._local_page(action)
+        intent = self._state.begin(self._intent(Operation.CREATE, page))
+        answer = await self._remote.write(page, expected=None)
+        if answer.slug != page.slug:
+            self._take_name(page.slug, answer.slug)
+        self._agree(page, answer, intent, action)
+
+    async def _replace(self, action: Push) -> None:
+        page = await self._local_page(action)
+        record = self._intent(Operation.REPLACE, page, before=action.remote)
+        intent = self._state.begin(record)
+        answer = await self._remote.write(page, expected=action.remote)
+        if answer.slug != page.slug:
+            answer = await self._move_back(page.slug, answer)
+        self._agree(page, answer, intent, action)
+
+    async def _local_page(self, action: CreateRemote | Push) -> Page:
+        """The text to send, which must still be the one decided upon."""
+        page = await self._local.read(action.slug)
+        if page.digest != action.local:
+            raise PreconditionFailed(f"{action.slug} was edited here meanwhile")
+        return Page(action.slug, action.format, page.content, page.title)
+
+    def _agree(self, sent: Page, answer: Page, intent: int, action: Sending) -> None:
+        """Note what both sides hold now: the folder's bytes, the service's text."""
+        echo = echo_of(sent.content, answer.content)
+        if echo is not Echo.SAME:
+            self._learn(answer.slug, echo)
+        if answer.format is not sent.format:
+            self._tally.fail(
+                "format-changed",
+                answer.slug,
+                f"sent as {sent.format}, but the service keeps it as {answer.format}",
+                "look at the page on the wiki",
+            )
+        there = self._there.pages.get(answer.slug)
+        here = self._here.pages.get(sent.slug)
+        agreed = BasePage(
+            answer.slug,
+            sent.format,
+            sent.digest,
+            answer.digest,
+            local_identity=here.identity if here else "",
+            remote_identity=there.identity if there else "",
+            size=len(sent.content.encode("utf-8", "surrogatepass")),
+        )
+        with self._state.together():
+            self._state.record([Agreed(agreed, PackedText.of(sent.content))])
+            self._state.settle(intent)
+            self._state.note_write(answer.slug, self._clock(), sent.digest)
+            self._state.drop_refusal(sent.slug)
+            self._note(action, answer.slug)
+        self._tally.pushed += 1
+
+    def _learn(self, slug: Slug, echo: Echo) -> None:
+        log.info("%s: the service %s", slug, echo)
+        known = self._state.capabilities()
+        if echo is Echo.FRONT_MATTER and not known.strips_front_matter:
+            self._state.learn(replace(known, strips_front_matter=True))
+
+    def _take_name(self, asked: Slug, given: Slug) -> None:
+        """Keep the file's name for a page that the service calls otherwise."""
+        if given in self._state.base():
+            raise PreconditionFailed(
+                f"the service gave {asked} the name of the page {given}"
+            )
+        self._state.record_alias(asked, given)
+
+    async def _move_back(self, wanted: Slug, answer: Page) -> Page:
+        """Undo a move that nobody asked for (``sync.md`` 3.0, Q3)."""
+        log.warning("the service moved %s to %s with an edit", wanted, answer.slug)
+        moved = await self._remote.move(answer.slug, wanted, expected=answer.digest)
+        if moved.slug != wanted:
+            self._tally.fail(
+                "page-moved",
+                wanted,
+                f"the service moved it to {moved.slug} when its text was sent",
+                "give it its name again on the wiki",
+            )
+        return moved
+
+    # -- names and removals ------------------------------------------------------
+
+    async def _move(self, action: MoveRemote) -> None:
+        intent = self._state.begin(
+            Intent(
+                Operation.MOVE,
+                action.slug,
+                target=action.target,
+                format=action.format,
+                before=action.remote,
+                at=self._clock(),
+            )
+        )
+        answer = await self._remote.move(
+            action.slug, action.target, expected=action.remote
+        )
+        with self._state.together():
+            if answer.slug != action.target:
+                self._take_name(action.target, answer.slug)
+            self._state.record(renamed={action.record: answer.slug})
+            self._state.settle(intent)
+            self._note(action, answer.slug)
+        self._tally.renamed += 1
+
+    async def _delete(self, action: DeleteRemote) -> None:
+        text = self._state.text(action.slug)
+        if text is not None:
+            await self._local.keep(action.slug, text, "deleted on the wiki by a sync")
+        intent = self._state.begin(
+            Intent(
+                Operation.DELETE,
+                action.slug,
+                format=action.format,
+                before=action.remote,
+                at=self._clock(),
+            )
+        )
+        await self._remote.delete(action.slug, expected=action.remote)
+        with self._state.together():
+            self._state.record(dropped=[action.slug])
+            self._state.settle(intent)
+            self._note(action, action.slug)
+        self._tally.removed += 1
+
+    def _intent(
+        self, operation: Operation, page: Page, *, before: Digest = NO_DIGEST
+    ) -> Intent:
+        return Intent(
+            operation,
+            page.slug,
+            format=page.format,
+            before=before,
+            after=page.digest,
+            text=page.content,
+            at=self._clock(),
+        )
+
+    def _note(self, action: Sending, slug: Slug) -> None:
+        log.info("%s", describe(action))
+        self._state.note_done(self._clock(), slug, describe(action))
+
+    def _note_window(self, slug: Slug) -> None:
+        window_s = self._remote.last_window_s
+        health = self._state.health()
+        if window_s > health.worst_window_s:
+            self._state.record_health(health.with_window(window_s, slug))
+
+    # -- what goes wrong ---------------------------------------------------------
+
+    def _lose(self, action: Sending) -> None:
+        if isinstance(action, MoveRemote):
+            self._tally.lost_names.add(action.target)
+
+    def _overtaken(self, action: Sending, error: SyncError | RemoteError) -> None:
+        """Someone was faster; nothing was sent, so no intent is left."""
+        self._settle_all(action.slug)
+        log.info("decide anew about %s: %s", action.slug, error.message)
+        self._tally.overtaken += 1
+
+    def _refused(self, action: Sending, error: RemoteError) -> None:
+        """The service said no: not asked again until the page is another."""
+        if isinstance(error, Rejected | PermissionDenied):
+            self._settle_all(action.slug)
+            if isinstance(action, CreateRemote | Push):
+                self._state.record_refusal(
+                    action.slug, action.local, error.message, self._clock()
+                )
+        self._tally.fail("page-refused", action.slug, error.message, error.hint)
+
+    def _settle_all(self, slug: Slug) -> None:
+        with self._state.together():
+            for intent in self._state.intents():
+                if intent.slug == slug:
+                    self._state.settle(intent.id)

@@ -1,0 +1,146 @@
+"""Absence is not deletion: how often, and for how long, a page must be missing.
+
+A page that is gone from the wiki is removed here only after several complete lists
+over some time lacked it, the service denied it each time, and a page that must
+exist did answer; one that is gone here is removed from the wiki only after several
+scans (``sync.md`` 3.7).  What was seen so far is kept with the base, so that it
+counts across runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from wikisync.model import Slug, Snapshot
+from wikisync.sync.absence import is_answering, still_there
+from wikisync.sync.ledger import Side, Sighting
+from wikisync.sync.plan import (
+    DeleteLocal,
+    DeleteRemote,
+    DropRecord,
+    Plan,
+    SkipReason,
+)
+from wikisync.sync.replica import Replica
+from wikisync.sync.safety import removals_max
+from wikisync.sync.state import WikiState
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """What makes an absence certain."""
+
+    remote_looks: int = 3
+    """Complete lists of the wiki that must lack a page ..."""
+    remote_span_s: float = 60.0
+    """... from the first to the last of them."""
+    local_looks: int = 2
+    """Scans of the folder that must lack a file ..."""
+    local_span_s: float = 10.0
+    """... from the first to the last of them."""
+    editor_span_s: float = 600.0
+    """How long a page may be open in an editor before a person is told."""
+
+
+PATIENCE = Patience()
+
+
+def seen_again(
+    known: Mapping[Slug, Sighting], slugs: Collection[Slug], now: float
+) -> dict[Slug, Sighting]:
+    """The memory after one more look: a page that is back is forgotten."""
+    return {
+        slug: Sighting(one.count + 1, one.first_at, now)
+        if (one := known.get(slug)) and one.first_at <= now
+        else Sighting(1, now, now)
+        for slug in slugs
+    }
+
+
+def is_certain(sighting: Sighting, looks: int, span_s: float) -> bool:
+    """Whether something was seen often enough and for long enough."""
+    return sighting.count >= looks and sighting.last_at - sighting.first_at >= span_s
+
+
+@dataclass(frozen=True, slots=True)
+class Absences:
+    """What a cycle makes of the pages that its plan would remove."""
+
+    waiting: Mapping[Slug, SkipReason]
+    """Pages whose absence is not certain yet."""
+    doubted: Slug | None = None
+    """A page that the list lacks and the service still has, or the like: then the
+    look at the wiki was not complete."""
+    due_s: float | None = None
+    """Seconds until one more look can make an absence certain."""
+
+
+async def watch_absences(
+    plan: Plan,
+    remote: Replica,
+    there: Snapshot,
+    known: WikiState,
+    *,
+    now: float,
+    patience: Patience = PATIENCE,
+    reads_max: int,
+    is_dry_run: bool = False,
+) -> Absences:
+    """Count this look, and say which removals must wait.
+
+    The wiki is asked for every page that would be removed here; of so many that
+    the brake holds them anyway, for one.
+    """
+    gone_there = [a.slug for a in plan.actions if isinstance(a, DeleteLocal)]
+    forgotten = [a.slug for a in plan.actions if isinstance(a, DropRecord)]
+    gone_here = [a.slug for a in plan.actions if isinstance(a, DeleteRemote)]
+    doubted = await _doubted(
+        remote, there, [*gone_there, *forgotten], len(known.base()), reads_max
+    )
+    waiting: dict[Slug, SkipReason] = {}
+    due: list[float] = []
+    for side, slugs, looks, span_s, reason in (
+        (
+            Side.REMOTE,
+            () if doubted else gone_there,
+            patience.remote_looks,
+            patience.remote_span_s,
+            SkipReason.GONE_THERE,
+        ),
+        (
+            Side.LOCAL,
+            gone_here,
+            patience.local_looks,
+            patience.local_span_s,
+            SkipReason.GONE_HERE,
+        ),
+    ):
+        seen = seen_again(known.sightings(side), slugs, now)
+        if not is_dry_run:
+            known.record_sightings(side, seen)
+        for slug, one in seen.items():
+            if not is_certain(one, looks, span_s):
+                waiting[slug] = reason
+                left = max(0.0, one.first_at + span_s - now)
+                due.append(left / max(1, looks - one.count))
+    return Absences(waiting, doubted, min(due, default=None))
+
+
+async def _doubted(
+    remote: Replica,
+    there: Snapshot,
+    missing: Collection[Slug],
+    tracked: int,
+    reads_max: int,
+) -> Slug | None:
+    """A page whose absence the service does not stand by."""
+    if not missing:
+        return None
+    asked = sorted(missing)
+    if len(asked) > removals_max(tracked):
+        asked = asked[:1]
+    liar = await still_there(remote, asked, reads_max=reads_max)
+    if liar is None and there.pages and not await is_answering(remote, there):
+        return asked[0]
+    return liar
