@@ -132,6 +132,18 @@ def judge_wiki(
     return Verdict.FORBIDDEN
 
 
+def judge_clone(door: WikiDoor, standing: Standing) -> Verdict:
+    """Whether the caller may have the wiki's repository.
+
+    Guests read the pages of a private wiki, but do not get all of it (3.3).
+    """
+    verdict = judge_wiki(door, standing, Operation.READ)
+    is_open = door.visibility != "private" and door.wiki == "enabled"
+    if verdict is not Verdict.ALLOWED or is_open or _has(standing, Level.REPORTER):
+        return verdict
+    return Verdict.FORBIDDEN
+
+
 def judge_project(
     door: WikiDoor, standing: Standing, act: Act, *, is_archived_too: bool = False
 ) -> Verdict:

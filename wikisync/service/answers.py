@@ -31,12 +31,22 @@ class Refusal(Exception):
         self.headers = dict(headers or {})
 
 
-class Moved(Refusal):
-    """The path of a project that has another one now; its body is no JSON."""
+class PlainRefusal(Refusal):
+    """A refusal in plain text, where the callers do not read JSON."""
+
+    def __init__(
+        self, status: int, text: str, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(status, None, headers)
+        self.text = text
+
+
+class Moved(PlainRefusal):
+    """The path of a project that has another one now."""
 
     def __init__(self, url: str) -> None:
-        super().__init__(301, None, {"Location": url})
-        self.text = f"This resource has been moved permanently to {url}"
+        text = f"This resource has been moved permanently to {url}"
+        super().__init__(301, text, {"Location": url})
 
 
 def json_answer(

@@ -22,6 +22,7 @@ from wikisync.model import OwnerKind
 from wikisync.service import (
     attachments,
     avatars,
+    git_http,
     groups,
     identity,
     project_acts,
@@ -31,7 +32,7 @@ from wikisync.service import (
     wikis,
 )
 from wikisync.service.answers import (
-    Moved,
+    PlainRefusal,
     Refusal,
     etag_matches,
     json_answer,
@@ -114,6 +115,14 @@ _API_ROUTES: tuple[tuple[routes.Route, Handler], ...] = (
 )
 
 
+_GIT_ROUTES: tuple[tuple[routes.Method, str, Handler], ...] = (
+    ("GET", "info/refs", git_http.show_references),
+    ("POST", git_http.UPLOAD_PACK, git_http.upload_pack),
+    ("POST", git_http.RECEIVE_PACK, git_http.receive_pack),
+)
+_READ_THEIR_BODY = frozenset({git_http.upload_pack, git_http.receive_pack})
+
+
 def make_app(service: Service) -> web.Application:
     """The application for one service; whoever runs it opens the records."""
     table = route_table()
@@ -144,6 +153,8 @@ def route_table() -> RouteTable[Handler]:
         for route, wiki_handler in _WIKI_ROUTES:
             template = routes.API_PREFIX + route.template.replace("{owner}", segment)
             table.append((route.method, template, _for(kind, wiki_handler)))
+    for method, path, git_handler in _GIT_ROUTES:
+        table.append((method, "/{full_path}.wiki.git/" + path, git_handler))
     table.append(("GET", "/-/project/{id}/uploads/{secret}/{file_name}", _SHOW_UPLOAD))
     table.append(("GET", _AVATAR_PATH, avatars.show_avatar))
     for prefix, kind in (("/groups/{full_path}", "group"), ("/{full_path}", "project")):
@@ -177,9 +188,11 @@ async def _answer(
             request,
             lambda: _dispatch(service, table, request),
         )
-    except Moved as moved:
+    except PlainRefusal as plain:
         # tokens in the query are the caller's own, and it knows them already
-        response = web.Response(status=301, text=moved.text, headers=moved.headers)
+        response = web.Response(
+            status=plain.status, text=plain.text, headers=plain.headers
+        )
     except Refusal as refusal:
         response = json_answer(
             refusal.body, status=refusal.status, headers=refusal.headers
@@ -213,7 +226,7 @@ async def _dispatch(
             raise wrong_method(allowed)
         case Match(handler, segments):
             raw = read_query(request, limits)
-            if not request.can_read_body:
+            if not request.can_read_body or handler in _READ_THEIR_BODY:
                 return await handler(Call(service, request, segments, raw))
             with spool_folder(service.spool) as spool:
                 raw |= await read_body(request, limits, spool)

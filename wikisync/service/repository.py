@@ -1,4 +1,4 @@
-"""One wiki's bare git repository: the only module that calls git.
+"""One wiki's bare git repository, by pygit2.
 
 Synchronous, called from worker threads; a lock of its own makes each method
 whole even if a caller stopped waiting for it.  One ``Change`` is one commit.

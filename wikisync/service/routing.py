@@ -86,9 +86,12 @@ def malformed() -> Refusal:
 
 
 def _pattern(template: str) -> re.Pattern[str]:
-    def segment(match: re.Match[str]) -> str:
-        name = match[1]
+    def segment(name: str) -> str:
         return f"(?P<{name}>.+?)" if name in GREEDY else f"(?P<{name}>[^/]+)"
 
+    # every second part is a name
+    parts = re.split(r"\{(\w+)\}", template)
+    parts[0::2] = map(re.escape, parts[0::2])
+    parts[1::2] = map(segment, parts[1::2])
     # one trailing slash is tolerated; inside a slug it is dropped by look-up
-    return re.compile(re.sub(r"\{(\w+)\}", segment, template) + "/?", re.DOTALL)
+    return re.compile("".join(parts) + "/?", re.DOTALL)

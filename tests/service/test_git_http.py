@@ -1,0 +1,502 @@
+"""Wikis by git over HTTP, with the real git as the client."""
+
+from __future__ import annotations
+
+import logging
+from base64 import b64encode
+from collections.abc import AsyncIterator
+from pathlib import Path
+from random import Random
+
+import aiohttp
+import pytest
+
+from tests.service.conftest import PROJECT, WIKIS, Api
+from tests.support.git import clone, commit_and_push, needs_git, run_git, with_token
+from tests.support.service import EmbeddedService, embedded_service
+from wikisync.service.access import Level
+from wikisync.service.quirks import Quirk
+from wikisync.service.settings import GitService, Profile, Settings
+
+pytestmark = needs_git
+
+WIKI_GIT = "/docs/handbook.wiki.git"
+REFERENCES = f"{WIKI_GIT}/info/refs?service=git-upload-pack"
+PUSH_REFERENCES = f"{WIKI_GIT}/info/refs?service=git-receive-pack"
+PICTURE = f"uploads/{'ab' * 16}/a.png"
+
+
+@pytest.fixture
+async def handbook(service: EmbeddedService) -> EmbeddedService:
+    await service.add_project("docs/handbook", {"home": "x\n", "dir/page": "y\n"})
+    return service
+
+
+@pytest.fixture
+def address(handbook: EmbeddedService) -> str:
+    return with_token(handbook.url + WIKI_GIT, handbook.token)
+
+
+@pytest.fixture
+async def copy(address: str, tmp_path: Path) -> Path:
+    return await clone(address, tmp_path / "copy")
+
+
+def basic(password: str, user: str = "oauth2") -> dict[str, str]:
+    return {
+        "Authorization": f"Basic {b64encode(f'{user}:{password}'.encode()).decode()}"
+    }
+
+
+# clone
+
+
+@pytest.mark.parametrize("version", ["0", "1", "2"])
+async def test_clone_brings_every_file(
+    address: str, tmp_path: Path, version: str
+) -> None:
+    words = ("-c", f"protocol.version={version}", "clone", "-q")
+    ran = await run_git(*words, address, tmp_path / "copy")
+
+    assert (ran.code, ran.err) == (0, "")
+    assert (tmp_path / "copy/dir/page.md").read_text() == "y\n"
+
+
+@pytest.mark.parametrize("words", [("--depth=1",), ("--filter=blob:none", "--bare")])
+async def test_clone_may_be_shallow_or_partial(
+    address: str, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    folder = await clone(address, tmp_path / "copy", *words)
+
+    log_lines = (await run_git("log", "--format=%s", folder=folder)).out.split()
+    assert log_lines == ["push"]
+
+
+async def test_fetch_brings_what_came_since(
+    handbook: EmbeddedService, copy: Path
+) -> None:
+    await handbook.add_pages(PROJECT, {"new": "z"})
+
+    ran = await run_git("pull", "-q", folder=copy)
+
+    assert ran.code == 0
+    assert (copy / "new.md").read_text() == "z"
+
+
+async def test_group_wiki_is_cloned_too(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    await service.add_group("docs", {"home": "group"})
+    address = with_token(service.url + "/docs.wiki.git", service.token)
+
+    folder = await clone(address, tmp_path / "copy")
+
+    assert (folder / "home.md").read_text() == "group"
+
+
+async def test_group_wiki_is_of_the_paid_edition(tmp_path: Path) -> None:
+    settings = Settings(profile=Profile(is_enterprise=False))
+    async with embedded_service(tmp_path, settings=settings) as service:
+        await service.add_group("docs", {"home": "group"})
+        address = with_token(service.url + "/docs.wiki.git", service.token)
+
+        ran = await run_git("ls-remote", address)
+
+    assert (ran.code, "not found" in ran.err) == (128, True)
+
+
+async def test_empty_wiki_is_cloned_and_filled(
+    service: EmbeddedService, api: Api, tmp_path: Path
+) -> None:
+    await service.add_project("docs/handbook")
+    address = with_token(service.url + WIKI_GIT, service.token)
+    folder = await clone(address, tmp_path / "copy")
+    (folder / "home.md").write_text("first")
+
+    await commit_and_push(folder, "origin", "HEAD:main")
+
+    assert (await api.get(f"{WIKIS}/home")).json["content"] == "first"
+
+
+async def test_first_branch_of_an_empty_wiki_is_the_one_that_is_shown(
+    service: EmbeddedService, api: Api, tmp_path: Path
+) -> None:
+    await service.add_project("docs/handbook")
+    address = with_token(service.url + WIKI_GIT, service.token)
+    folder = await clone(address, tmp_path / "copy")
+    (folder / "home.md").write_text("first")
+
+    await commit_and_push(folder, "origin", "HEAD:master")
+
+    assert (await api.get(f"{WIKIS}/home")).json["content"] == "first"
+
+
+async def test_attachments_come_by_git_where_files_need_a_session(
+    handbook: EmbeddedService, api: Api, address: str, tmp_path: Path
+) -> None:
+    await handbook.put_file(PROJECT, PICTURE, b"\x89PNG")
+    handbook.quirks = {Quirk.FILES_NEED_SESSION}
+
+    by_route = await api.get(f"/docs/handbook/-/wikis/{PICTURE}")
+    folder = await clone(address, tmp_path / "copy")
+
+    assert by_route.status == 302
+    assert (folder / PICTURE).read_bytes() == b"\x89PNG"
+
+
+async def test_what_the_service_keeps_for_itself_is_not_told(
+    handbook: EmbeddedService, address: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "load/handbook"
+    folder.mkdir(parents=True)
+    (folder / "home.md").write_text("loaded")
+    await handbook.load_folder(folder)
+    address = address.replace("docs/handbook", "local/handbook")
+
+    ran = await run_git("ls-remote", address)
+
+    names = [line.split("\t")[1] for line in ran.out.splitlines()]
+    assert names == ["HEAD", "refs/heads/main"]
+
+
+# the hint
+
+
+async def test_references_change_with_every_edit_and_only_then(
+    handbook: EmbeddedService, api: Api
+) -> None:
+    first = await api.get(REFERENCES)
+    etag = {"If-None-Match": first.headers["ETag"]}
+    again = await api.get(REFERENCES, headers=etag)
+    await api.put(f"{WIKIS}/home", json={"content": "new"})
+    then = await api.get(REFERENCES, headers=etag)
+
+    assert first.body.startswith(b"001e# service=git-upload-pack\n0000")
+    kind = "application/x-git-upload-pack-advertisement"
+    assert first.headers["Content-Type"] == kind
+    assert (again.status, then.status) == (304, 200)
+    head = (await handbook.wiki(PROJECT)).repository.tree().commit
+    assert head is not None
+    assert head.encode() + b" HEAD\0" in then.body
+
+
+@pytest.mark.usefixtures("handbook")
+async def test_dumb_protocol_is_refused(api: Api) -> None:
+    answer = await api.get(f"{WIKI_GIT}/info/refs")
+
+    assert (answer.status, answer.headers["Content-Type"][:10]) == (403, "text/plain")
+
+
+# push
+
+
+async def test_push_shows_at_once_in_pages_list_and_activity(
+    api: Api, copy: Path
+) -> None:
+    before = await api.get(WIKIS)
+    active = await last_activity(api)
+    (copy / "home.md").write_text("pushed")
+    (copy / "new.asciidoc").write_text("= new")
+    (copy / "dir/page.md").unlink()
+
+    ran = await commit_and_push(copy)
+    etag = {"If-None-Match": before.headers["ETag"]}
+    after = await api.get(WIKIS, headers=etag)
+
+    assert (ran.code, ran.err) == (0, "")
+    assert after.status == 200
+    assert [page["slug"] for page in after.json] == ["home", "new"]
+    assert (await api.get(f"{WIKIS}/home")).json["content"] == "pushed"
+    assert (await api.get(f"{WIKIS}/dir%2Fpage")).status == 404
+    assert await last_activity(api) > active
+
+
+async def test_push_of_nothing_is_no_activity(api: Api, copy: Path) -> None:
+    active = await last_activity(api)
+
+    ran = await run_git("push", folder=copy)
+
+    assert ran.code == 0
+    assert await last_activity(api) == active
+
+
+async def test_id_of_a_page_follows_a_rename_by_git(
+    handbook: EmbeddedService, api: Api, copy: Path
+) -> None:
+    handbook.quirks = {Quirk.META_ID}
+    before = {
+        page["slug"]: page["wiki_page_meta_id"] for page in (await api.get(WIKIS)).json
+    }
+    (copy / "home.md").rename(copy / "start.md")
+    (copy / "dir/page.md").unlink()
+    (copy / "dir/other.md").write_text("something else\n")
+
+    await commit_and_push(copy)
+    after = {
+        page["slug"]: page["wiki_page_meta_id"] for page in (await api.get(WIKIS)).json
+    }
+
+    assert after["start"] == before["home"]
+    assert after["dir/other"] not in before.values()
+
+
+async def test_edit_by_the_api_and_push_take_turns(api: Api, copy: Path) -> None:
+    await api.put(f"{WIKIS}/home", json={"content": "by api"})
+    (copy / "new.md").write_text("by git")
+
+    refused = await commit_and_push(copy)
+    await run_git("pull", "-q", "--rebase", folder=copy)
+    taken = await run_git("push", "-q", folder=copy)
+
+    assert (refused.code, taken.code) == (1, 0)
+    assert "fetch first" in refused.err
+    assert (await api.get(f"{WIKIS}/home")).json["content"] == "by api"
+    edit = await api.put(f"{WIKIS}/new", json={"content": "by api again"})
+    assert edit.status == 200
+
+
+async def test_push_of_many_files_comes_in_parts(
+    handbook: EmbeddedService, copy: Path
+) -> None:
+    for number in range(20):
+        (copy / f"big-{number}.bin").write_bytes(Random(number).randbytes(200_000))
+
+    ran = await commit_and_push(copy)
+
+    assert (ran.code, ran.err) == (0, "")
+    assert len(await handbook.files(PROJECT)) == 22
+
+
+async def test_push_over_the_limit_is_refused_and_changes_nothing(
+    tmp_path: Path,
+) -> None:
+    settings = Settings(git=GitService(push_bytes_max=2000))
+    async with embedded_service(tmp_path, settings=settings) as service:
+        await service.add_project("docs/handbook", {"home": "x"})
+        address = with_token(service.url + WIKI_GIT, service.token)
+        folder = await clone(address, tmp_path / "copy")
+        (folder / "a.bin").write_bytes(Random(1).randbytes(9000))
+        ran = await commit_and_push(folder)
+
+        assert (ran.code, "413" in ran.err) == (1, True)
+        assert set(await service.files(PROJECT)) == {"home.md"}
+
+
+async def test_branch_that_is_shown_cannot_be_deleted(
+    handbook: EmbeddedService, copy: Path
+) -> None:
+    ran = await run_git("push", "-q", "origin", ":main", folder=copy)
+
+    assert ran.code == 1
+    assert set(await handbook.files(PROJECT)) == {"home.md", "dir/page.md"}
+
+
+async def test_push_leaves_activity_alone_where_it_stands_still(
+    handbook: EmbeddedService, api: Api, copy: Path
+) -> None:
+    handbook.quirks = {Quirk.ACTIVITY_STANDS_STILL}
+    active = await last_activity(api)
+    (copy / "home.md").write_text("pushed")
+
+    await commit_and_push(copy)
+
+    assert await last_activity(api) == active
+
+
+# rights
+
+
+@pytest.mark.parametrize("path", [REFERENCES, PUSH_REFERENCES])
+@pytest.mark.usefixtures("handbook")
+async def test_nobody_is_asked_for_a_password(api: Api, path: str) -> None:
+    anonymous = await api.as_user(None).get(path)
+    wrong = await api.as_user(None).get(path, headers=basic("glpat-wrong"))
+    unknown = await api.as_user(None).get(path.replace("handbook", "nowhere"))
+
+    for answer in (anonymous, wrong, unknown):
+        assert answer.status == 401
+        assert answer.headers["WWW-Authenticate"] == 'Basic realm="GitLab"'
+
+
+@pytest.mark.usefixtures("handbook")
+async def test_broken_basic_header_is_a_wrong_password(api: Api) -> None:
+    headers = {"Authorization": "Basic %%%"}
+
+    assert (await api.as_user(None).get(REFERENCES, headers=headers)).status == 401
+
+
+async def test_token_is_taken_in_every_form(
+    handbook: EmbeddedService, api: Api
+) -> None:
+    token = handbook.token
+    nobody = api.as_user(None)
+    forms = (
+        basic(token),
+        basic(token, user="root"),
+        basic("", user=token),
+        {"PRIVATE-TOKEN": token},
+        {"Authorization": f"Bearer {token}"},
+    )
+
+    statuses = [(await nobody.get(REFERENCES, headers=form)).status for form in forms]
+
+    assert statuses == [200] * len(forms)
+
+
+async def test_public_wiki_is_open_to_read_and_closed_to_write(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_project("docs/handbook", {"home": "x"}, visibility="public")
+    nobody = api.as_user(None)
+
+    assert (await nobody.get(REFERENCES)).status == 200
+    assert (await nobody.get(PUSH_REFERENCES)).status == 401
+
+
+@pytest.mark.parametrize(
+    ("level", "read", "write"),
+    [
+        (None, 404, 404),
+        (Level.GUEST, 403, 403),
+        (Level.PLANNER, 200, 200),
+        (Level.REPORTER, 200, 403),
+        (Level.DEVELOPER, 200, 200),
+    ],
+)
+async def test_members_clone_and_push_by_their_role(
+    handbook: EmbeddedService, api: Api, level: Level | None, read: int, write: int
+) -> None:
+    token = await handbook.add_user("anna")
+    if level is not None:
+        await handbook.add_member("docs/handbook", "anna", level)
+    anna = api.as_user(token)
+
+    assert (await anna.get(REFERENCES)).status == read
+    assert (await anna.get(PUSH_REFERENCES)).status == write
+
+
+@pytest.mark.parametrize(
+    ("scopes", "read", "write"),
+    [
+        (("read_repository",), 200, 403),
+        (("write_repository",), 200, 200),
+        (("read_api",), 403, 403),
+        (("api",), 200, 200),
+    ],
+)
+async def test_scopes_of_a_token_count(
+    handbook: EmbeddedService,
+    api: Api,
+    scopes: tuple[str, ...],
+    read: int,
+    write: int,
+) -> None:
+    token = await handbook.add_user("anna", scopes=scopes)
+    await handbook.add_member("docs/handbook", "anna", Level.DEVELOPER)
+    anna = api.as_user(token)
+
+    assert (await anna.get(REFERENCES)).status == read
+    assert (await anna.get(PUSH_REFERENCES)).status == write
+
+
+async def test_archived_project_takes_no_push(
+    handbook: EmbeddedService, api: Api
+) -> None:
+    await handbook.add_project("docs/handbook", is_archived=True)
+
+    assert (await api.get(REFERENCES)).status == 200
+    assert (await api.get(PUSH_REFERENCES)).status == 403
+
+
+async def test_disabled_wiki_is_closed(handbook: EmbeddedService, api: Api) -> None:
+    await handbook.add_project("docs/handbook", wiki_access_level="disabled")
+
+    assert (await api.get(REFERENCES)).status == 403
+
+
+@pytest.mark.usefixtures("handbook")
+async def test_pushed_pack_without_a_right_is_not_even_read(api: Api) -> None:
+    answer = await api.as_user(None).post(f"{WIKI_GIT}/git-receive-pack", data=b"x")
+
+    assert answer.status == 401
+
+
+# faults
+
+
+@pytest.mark.parametrize("name", ["git-upload-pack", "git-receive-pack"])
+@pytest.mark.usefixtures("handbook")
+async def test_rubbish_is_answered_and_logged(
+    api: Api,
+    name: str,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    answer = await api.post(f"{WIKI_GIT}/{name}", data=b"rubbish")
+
+    assert answer.status == 500
+    assert "ended with 128" in caplog.text
+    assert (await api.get(WIKIS)).status == 200
+
+
+@pytest.mark.usefixtures("handbook")
+async def test_without_git_there_is_no_such_address(
+    api: Api,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+
+    with caplog.at_level(logging.WARNING, "wikisync"):
+        answer = await api.get(REFERENCES)
+
+    assert (answer.status, answer.json) == (404, {"error": "404 Not Found"})
+    assert "there is no git executable on the PATH" in caplog.text
+
+
+async def test_git_can_be_switched_off(handbook: EmbeddedService, api: Api) -> None:
+    handbook.quirks = {Quirk.NO_GIT}
+
+    assert (await api.get(REFERENCES)).status == 404
+
+
+@pytest.fixture
+async def hasty(tmp_path: Path) -> AsyncIterator[EmbeddedService]:
+    """A service that gives git no time."""
+    settings = Settings(git=GitService(seconds_max=0.0))
+    async with embedded_service(tmp_path, settings=settings) as service:
+        await service.add_project("docs/handbook", {"home": "x"})
+        yield service
+
+
+async def test_git_that_takes_too_long_is_stopped(
+    hasty: EmbeddedService, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with aiohttp.ClientSession() as session:
+        answer = await Api(session, hasty.url, hasty.token).get(REFERENCES)
+
+    assert answer.status == 500
+    assert "took too long" in caplog.text
+
+
+async def test_too_many_at_once_are_told_to_wait(tmp_path: Path) -> None:
+    settings = Settings(git=GitService(processes_max=0, waiting_s=0.0))
+    async with (
+        embedded_service(tmp_path, settings=settings) as service,
+        aiohttp.ClientSession() as session,
+    ):
+        await service.add_project("docs/handbook", {"home": "x"})
+        answer = await Api(session, service.url, service.token).get(REFERENCES)
+
+    assert (answer.status, answer.headers["Retry-After"]) == (503, "10")
+
+
+@pytest.mark.usefixtures("handbook")
+async def test_dots_in_the_address_are_dots(api: Api) -> None:
+    answer = await api.get(REFERENCES.replace(".wiki.git", "-wiki-git"))
+
+    assert answer.status == 404
+
+
+async def last_activity(api: Api) -> str:
+    answer = await api.get("/api/v4/projects/docs%2Fhandbook")
+    return str(answer.json["last_activity_at"])

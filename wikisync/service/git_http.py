@@ -1,0 +1,280 @@
+"""Wikis by git over HTTP: ``<full path>.wiki.git`` for clone, fetch and push.
+
+The smart protocol, spoken by the git executable; without one these addresses are
+404.  A token is the password of any user name, or a header as for the API.  What
+a push brings is read like any other change: list, ids and activity follow, but no
+webhook is sent (service-behaviour.md 7 and 8.1).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import binascii
+import logging
+from base64 import b64decode
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
+
+from wikisync.model import OwnerKind
+from wikisync.service.access import (
+    Operation,
+    Standing,
+    Verdict,
+    WikiDoor,
+    judge_clone,
+    judge_wiki,
+)
+from wikisync.service.answers import PlainRefusal, Refusal, unmatched_route
+from wikisync.service.bodies import spool_folder
+from wikisync.service.call import Call, Caller, Owner
+from wikisync.service.git_process import GitFailed, find_git
+from wikisync.service.instance import WikiStorage
+from wikisync.service.page_ids import moves_between, update_page_ids
+from wikisync.service.quirks import Quirk
+from wikisync.service.rows import Project
+from wikisync.service.settings import KIB, MIB
+from wikisync.service.tables import Tables
+from wikisync.service.wikis import note_activity
+
+log = logging.getLogger(__name__)
+
+CHUNK_BYTES = 256 * KIB
+ANSWER_BYTES_MAX = 16 * MIB
+"""The list of references, or the report of a push."""
+READ_SCOPES = frozenset({"api", "read_repository", "write_repository"})
+WRITE_SCOPES = frozenset({"api", "write_repository"})
+UPLOAD_PACK = "git-upload-pack"
+RECEIVE_PACK = "git-receive-pack"
+
+_NO_CACHE = {
+    "Cache-Control": "no-cache, max-age=0, must-revalidate",
+    "Pragma": "no-cache",
+    "Expires": "Fri, 01 Jan 1980 00:00:00 GMT",
+}
+_CHALLENGE = {"WWW-Authenticate": 'Basic realm="GitLab"'}
+_NOT_FOUND = (
+    "The project you were looking for could not be found"
+    " or you don't have permission to view it.\n"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A caller who may do what it asks of a wiki's repository."""
+
+    kind: OwnerKind
+    owner: Owner
+    caller: Caller
+    wiki: WikiStorage
+
+
+async def show_references(call: Call) -> web.StreamResponse:
+    """``GET .../info/refs?service=...``: the branches, with their commits."""
+    name = call.raw.get("service")
+    if name not in {UPLOAD_PACK, RECEIVE_PACK}:
+        raise PlainRefusal(403, "only the smart protocol is spoken here\n")
+    visit = await _enter(call, is_push=name == RECEIVE_PACK)
+    command = str(name).removeprefix("git-")
+    words = (command, "--stateless-rpc", "--advertise-refs")
+    references = await _collect(call, visit, words, None)
+    header = f"# service={name}\n".encode()
+    body = b"%04x" % (len(header) + 4) + header + b"0000" + references
+    return web.Response(body=body, headers=_headers(f"{name}-advertisement"))
+
+
+async def upload_pack(call: Call) -> web.StreamResponse:
+    """``POST .../git-upload-pack``: clone and fetch."""
+    visit = await _enter(call, is_push=False)
+    response = web.StreamResponse(headers=_headers(f"{UPLOAD_PACK}-result"))
+
+    async def send(chunk: bytes) -> None:
+        if not response.prepared:
+            await response.prepare(call.request)
+        await response.write(chunk)
+
+    with spool_folder(call.service.spool) as spool:
+        body = await _spool(call, spool, call.service.settings.git.request_bytes_max)
+        try:
+            await call.service.git.run(
+                ("upload-pack", "--stateless-rpc"),
+                visit.wiki.repository.path,
+                send,
+                body=body,
+                protocol=_protocol(call),
+            )
+        except GitFailed:
+            # a client that hangs up is an error to git; what was sent stands
+            if not response.prepared:
+                raise _failed() from None
+    if not response.prepared:
+        await response.prepare(call.request)
+    await response.write_eof()
+    return response
+
+
+async def receive_pack(call: Call) -> web.StreamResponse:
+    """``POST .../git-receive-pack``: push."""
+    visit = await _enter(call, is_push=True)
+    with spool_folder(call.service.spool) as spool:
+        # the whole push is here before the wiki is locked for it
+        body = await _spool(call, spool, call.service.settings.git.push_bytes_max)
+
+        async def push() -> bytes:
+            return await _collect(
+                call, visit, ("receive-pack", "--stateless-rpc"), body
+            )
+
+        report, before, after = await visit.wiki.receive(push)
+    if before.commit != after.commit:
+        moved, gone = moves_between(before, after)
+        records = call.service.records
+        if moved or gone:
+            await records.ask(update_page_ids, visit.kind, visit.owner.id, moved, gone)
+        await note_activity(call, visit.caller, visit.owner)
+    return web.Response(body=report, headers=_headers(f"{RECEIVE_PACK}-result"))
+
+
+async def _enter(call: Call, *, is_push: bool) -> Visit:
+    """Who calls for which wiki, if it may.
+
+    Raises:
+        Refusal: no such address here, or no git.
+        PlainRefusal: 401, 403 or 404 in git's way, plain text.
+    """
+    if Quirk.NO_GIT in call.service.settings.quirks:
+        raise unmatched_route()
+    if find_git() is None:
+        log.warning("wikis cannot be cloned: there is no git executable on the PATH")
+        raise unmatched_route()
+    caller = await _caller(call)
+    found = await _find(call, caller)
+    if found is None:
+        raise _denied(Verdict.HIDDEN, caller, is_push=is_push)
+    kind, owner = found
+    verdict = _judge(owner.door, owner.standing(caller.user), is_push=is_push)
+    if verdict is not Verdict.ALLOWED:
+        raise _denied(verdict, caller, is_push=is_push)
+    wanted = WRITE_SCOPES if is_push else READ_SCOPES
+    if caller.token is not None and not caller.token.scopes & wanted:
+        raise PlainRefusal(403, "the token's scopes do not reach this far\n")
+    wiki = call.service.wiki(kind, owner.id)
+    await wiki.make()
+    return Visit(kind, owner, caller, wiki)
+
+
+async def _caller(call: Call) -> Caller:
+    scheme, _, credential = call.request.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() == "basic":
+        call = replace(call, raw={"private_token": _password(credential)})
+    try:
+        return await call.caller("any")
+    except Refusal as refusal:
+        if refusal.status != 401:
+            raise
+        raise _access_denied() from None
+
+
+def _password(credential: str) -> str:
+    try:
+        decoded = b64decode(credential.strip(), validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        raise _access_denied() from None
+    user, _, password = decoded.partition(":")
+    # some scripts send the token as the user and no password
+    return password or user
+
+
+async def _find(call: Call, caller: Caller) -> tuple[OwnerKind, Owner] | None:
+    records, path = call.service.records, call.segments["full_path"]
+    project = await records.ask(Tables.project, path, caller.user_id)
+    # a number is an id to the API, but a path here
+    if isinstance(project, Project) and project.full_path.lower() == path.lower():
+        return None if project.is_going else ("project", project)
+    if not call.service.settings.profile.is_enterprise:
+        return None
+    group = await records.ask(Tables.group, path, caller.user_id)
+    if group is None or group.full_path.lower() != path.lower():
+        return None
+    return "group", group
+
+
+def _judge(door: WikiDoor, standing: Standing, *, is_push: bool) -> Verdict:
+    if is_push:
+        return judge_wiki(door, standing, Operation.WRITE)
+    return judge_clone(door, standing)
+
+
+def _denied(verdict: Verdict, caller: Caller, *, is_push: bool) -> PlainRefusal:
+    if caller.user is None:
+        # git asks its user for a password when it reads this
+        return _access_denied()
+    if verdict is Verdict.HIDDEN:
+        return PlainRefusal(404, _NOT_FOUND)
+    if is_push:
+        return PlainRefusal(403, "You are not allowed to write to this wiki.\n")
+    return PlainRefusal(403, "You are not allowed to download this wiki.\n")
+
+
+def _access_denied() -> PlainRefusal:
+    text = "HTTP Basic: Access denied. Use a token as the password.\n"
+    return PlainRefusal(401, text, _CHALLENGE)
+
+
+def _failed() -> PlainRefusal:
+    return PlainRefusal(500, "git failed; the service's log says why\n")
+
+
+async def _collect(
+    call: Call, visit: Visit, words: tuple[str, ...], body: Path | None
+) -> bytes:
+    answer = bytearray()
+
+    async def keep(chunk: bytes) -> None:
+        answer.extend(chunk)
+        if len(answer) > ANSWER_BYTES_MAX:
+            log.warning("git %s says more than there is room for", words[0])
+            raise GitFailed
+
+    try:
+        await call.service.git.run(
+            words,
+            visit.wiki.repository.path,
+            keep,
+            body=body,
+            protocol=_protocol(call),
+        )
+    except GitFailed:
+        raise _failed() from None
+    return bytes(answer)
+
+
+async def _spool(call: Call, folder: Path, bytes_max: int) -> Path:
+    """The request's body as a file.
+
+    Raises:
+        PlainRefusal: 413 over the limit, 400 when it cannot be unpacked.
+    """
+    path = folder / "request"
+    size = 0
+    with await asyncio.to_thread(path.open, "wb") as file:
+        try:
+            async for chunk in call.request.content.iter_chunked(CHUNK_BYTES):
+                size += len(chunk)
+                if size > bytes_max:
+                    raise PlainRefusal(413, "more than this service takes at once\n")
+                await asyncio.to_thread(file.write, chunk)
+        except (web.RequestPayloadError, HttpProcessingError):
+            raise PlainRefusal(400, "the request cannot be unpacked\n") from None
+    return path
+
+
+def _protocol(call: Call) -> str:
+    return call.request.headers.get("Git-Protocol", "")
+
+
+def _headers(kind: str) -> Mapping[str, str]:
+    return {"Content-Type": f"application/x-{kind}", **_NO_CACHE}
