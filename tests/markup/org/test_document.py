@@ -30,6 +30,7 @@ def html_of(source: str, pages: Mapping[str, str] | None = None) -> str:
         pytest.param("#+TITLE: T", '<h1 class="title">T</h1>', id="title"),
         pytest.param("#+TITLE:T\n#+OPTIONS: title:nil", "", id="title is off"),
         pytest.param("* TODO A :tag:b:", "<h1>A</h1>", id="keyword and tags go"),
+        pytest.param("* A :#1:", "<h1>A :#1:</h1>", id="other letters are no tag"),
         pytest.param(
             "#+OPTIONS: todo:t\n* DONE A",
             '<h1><span class="done">DONE</span> A</h1>',
@@ -153,9 +154,24 @@ def test_headline(source: str, html: str) -> None:
         pytest.param(":NOTE:\na\n:END:\nb", "<p>a</p><p>b</p>", id="drawer is shown"),
         pytest.param(
             "\\begin{align}\na\n\\end{align}",
-            '<pre data-math-style="display">'
-            "<code>\\begin{align}\na\n\\end{align}</code></pre>",
+            '<div data-math-style="display">\\begin{align}\na\n\\end{align}</div>',
             id="TeX",
+        ),
+        pytest.param(
+            "\\begin{abstract}\na\n\\end{abstract}",
+            "<p>\\begin{abstract}\na\n\\end{abstract}</p>",
+            id="TeX that lays out a text",
+        ),
+        pytest.param(
+            "#+CAPTION[s]: l\n#+RESULTS[0f]:\n: x\n#+TAGS[]: t",
+            "<p>#+TAGS[]: t</p>",
+            id="brackets in keywords",
+        ),
+        pytest.param(
+            "#+CALL: f()\n#+RESULTS:\n: x", "<pre><code>x</code></pre>", id="call"
+        ),
+        pytest.param(
+            "#+CALL: f() :exports none\n#+RESULTS:\n: x", "", id="silent call"
         ),
     ],
 )
@@ -204,19 +220,21 @@ def test_table(source: str, html: str) -> None:
         ("=c= ~v~", "<code>c</code> <code>v</code>"),
         ("2*3*4 a/b/c snake_case_x", "2*3*4 a/b/c snake_case_x"),
         ("a* *b * c", "a* *b * c"),
+        ("**a** b", "**a** b"),
         ("*a /b/ c*", "<b>a /b/ c</b>"),
         ("*a\nb* *a\nb\nc*", "<b>a\nb</b> *a\nb\nc*"),
         ("=<a>= ~*b*~", "<code>&lt;a&gt;</code> <code>*b*</code>"),
         ("a_{b} c^{d} {e}_f", "a<sub>b</sub> c<sup>d</sup> {e}_f"),
         ("\\alpha{}x \\rarr \\nosuch", "αx → \\nosuch"),
+        ("\\geq C:\\target\\map \\and", "≥ C:\\target\\map \\and"),
         ("a -- b --- c...", "a – b — c…"),
         ("\"a\" 'b' it's", "“a” ‘b’ it’s"),
         ("a\\\\\nb", "a<br>b"),
         ("x @@html:<b>@@y@@html:</b>@@@@latex:z@@", "x <b>y</b>"),
-        ("\\(x<y\\)", '<code data-math-style="inline">x&lt;y</code>'),
-        ("\\[x\\]", '<code data-math-style="display">x</code>'),
-        ("a $x<y$, $$z$$", ('a <code data-math-style="inline">x&lt;y</code>,'
-         ' <code data-math-style="display">z</code>')),
+        ("\\(x<y\\)", '<span data-math-style="inline">x&lt;y</span>'),
+        ("\\[x\\]", '<span data-math-style="display">x</span>'),
+        ("a $x<y$, $$z$$", ('a <span data-math-style="inline">x&lt;y</span>,'
+         ' <span data-math-style="display">z</span>')),
         ("$5 and $6, US$7, a$b$c $x $", "$5 and $6, US$7, a$b$c $x $"),
         ("[[page]] [[page][two *w*]]",
          '<a href="page">page</a> <a href="page">two <b>w</b></a>'),
@@ -229,6 +247,8 @@ def test_table(source: str, html: str) -> None:
         ("<http://a.b> http://a.b", '<a href="http://a.b">http://a.b</a> http://a.b'),
         ("[[http://a.b][[[http://c.d]] x]]",
          '<a href="http://a.b">[[http://c.d</a> x]]'),
+        ("[[a[0]][b]]", "[[a[0]][b]]"),
+        ("src_sh{echo 1}", "src_sh{echo 1}"),
         ("a <<spot>>", 'a <a id="user-content-spot"></a>'),
         ("[fn:1]", "[fn:1]"),
         ("<b> & {{{none}}} [2026-01-01 Thu]",
@@ -267,6 +287,24 @@ def test_caption_stands_with_what_it_names(source: str, html: str) -> None:
     assert html_of(source) == html
 
 
+def test_notes_without_a_name_get_numbers_that_are_free() -> None:
+    html = html_of("#+OPTIONS: f:t\na[fn::x] b[fn::y]\n\n[fn:1] z")
+    assert 'href="#fn.2">2</a></sup> b<sup>' in html
+    assert 'href="#fn.3">3</a></sup></p>' in html
+    assert 'href="#fnr.3">3</a></sup> y</p></div>' in html
+
+
+def test_formulas_can_be_off() -> None:
+    source = "#+OPTIONS: tex:nil\n$x$ \\(y\\)\n\n\\begin{math}\nz\n\\end{math}"
+    html = html_of(source)
+    assert html.startswith("<p>$x$ \\(y\\)</p><p>\\begin{math}")
+
+
+def test_macro_that_stands_for_html_is_html() -> None:
+    source = "#+MACRO: big #+HTML: <big>$1</big>\n{{{big(a)}}}"
+    assert html_of(source) == "<p><big>a</big></p>"
+
+
 def test_macro_that_runs_a_program_stays_as_written() -> None:
     html = html_of("#+MACRO: v (eval (shell))\n#+MACRO: w ok\n{{{v}}} {{{w}}}")
     assert html == "<p>{{{v}}} ok</p>"
@@ -290,6 +328,7 @@ def test_abbreviation_of_a_link_is_written_out() -> None:
     source = "#+LINK: bug http://b.c/%s\n[[bug:7]] [[bug:8][eight]]"
     assert 'href="http://b.c/7">http://b.c/7<' in html_of(source)
     assert 'href="http://b.c/8">eight<' in html_of(source)
+    assert 'href="http://b.c/9"' in html_of(f"{source} [[bug::9]]")
 
 
 def test_link_to_a_target_or_to_a_heading_with_an_id_leads_there() -> None:
@@ -314,6 +353,11 @@ def test_macro_that_stands_for_itself_ends() -> None:
 def test_include_brings_in_a_page_of_the_wiki() -> None:
     pages = {"sub/a.org": '#+INCLUDE: "b.org"\n', "sub/b.org": "* B"}
     assert html_of('#+INCLUDE: "sub/a.org"', pages) == "<h1>B</h1>"
+
+
+def test_include_that_nothing_answers_parts_what_is_around_it() -> None:
+    html = html_of('- a\n#+INCLUDE: "b.org"\n- c')
+    assert html == "<ul><li>a</li></ul><ul><li>c</li></ul>"
 
 
 def test_include_as_code_is_shown_as_it_is() -> None:

@@ -26,7 +26,7 @@ BLANKS_IN_LIST_MAX = 1
 DROPPED_DRAWERS = frozenset({"PROPERTIES"})
 """The service shows what any other drawer holds, the log of a task too."""
 EXPORTS = re.compile(r":exports\s+(\w+)")
-HTML_KEYWORDS = frozenset({"HTML"})
+RESULTS = frozenset({"results", "both"})
 LONE_PICTURE = re.compile(r"<p><img [^<>]*></p>")
 COUNTER = re.compile(r"^\[@([0-9]{1,6})\]\s*")
 FOOTNOTE = re.compile(r"^\[fn:([\w-]+)\]\s*")
@@ -40,6 +40,7 @@ class Blocks:
         self.html: list[str] = []
         self._inline = inline
         self._has_tables = settings.is_on("|", default=True)
+        self._has_math = settings.has_math
         self._has_notes = settings.is_on("f", default=False)
         self._keeps_breaks = settings.is_on("\\n", default=False)
         self._shows_results = False
@@ -117,10 +118,15 @@ class Blocks:
         if keyword is None:
             return False
         reader.at += 1
-        if keyword[1].upper() in HTML_KEYWORDS:
-            self.html.append(keyword[2])
-        elif keyword[1].upper() == "RESULTS" and not self._shows_results:
-            self._skip_results(reader)
+        match keyword[1].upper():
+            case "HTML":
+                self.html.append(keyword[2])
+            case "CALL":
+                # A call has nothing to show but its results.
+                exports = EXPORTS.search(keyword[2])
+                self._shows_results = not exports or exports[1].lower() in RESULTS
+            case "RESULTS" if not self._shows_results:
+                self._skip_results(reader)
         return True
 
     def _write_colon(self, reader: _Lines, depth: int) -> bool:
@@ -191,7 +197,7 @@ class Blocks:
     def _write_source(self, content: list[str], parameters: str) -> None:
         exports = EXPORTS.search(parameters)
         wanted = exports[1].lower() if exports else "code"
-        self._shows_results = wanted in {"results", "both"}
+        self._shows_results = wanted in RESULTS
         if wanted in {"code", "both"}:
             language = NAME.match(parameters)
             self._write_pre(uncommaed(content), language[0] if language else "")
@@ -215,16 +221,14 @@ class Blocks:
 
     def _write_latex(self, reader: _Lines) -> bool:
         begin = grammar.LATEX.match(reader.line)
-        if begin is None:
+        if begin is None or not self._has_math:
             return False
         end = reader.latex_end(begin[1])
         if end is None:
             return False
         formula = "\n".join(reader.lines[reader.at : end + 1]).strip()
         reader.at = end + 1
-        self.html.append(
-            f'<pre data-math-style="display"><code>{escape(formula)}</code></pre>'
-        )
+        self.html.append(f'<div data-math-style="display">{escape(formula)}</div>')
         return True
 
     def _write_paragraph(self, reader: _Lines) -> None:

@@ -25,7 +25,9 @@ INCLUDE = re.compile(
 )
 INCLUDE_DEPTH_MAX = 3
 INCLUDES_MAX = 32
-TAGS = re.compile(r"[ \t]+:([\w@#%]+(?::[\w@#%]+)*):[ \t]*$")
+TAGS = re.compile(r"[ \t]+:([\w@]+(?::[\w@]+)*):[ \t]*$", re.ASCII)
+"""The service's own: with other letters it is text."""
+NOTE = re.compile(r"\[fn:([\w-]+)")
 LEVELS_MAX = 6
 INLINE_TASK_LEVEL = 15
 
@@ -61,12 +63,19 @@ class _Page:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._notes: dict[str, str] = {}
+        self._names: set[str] = set()
+        """Of all notes of the page, wherever they stand."""
+        self._unnamed = 0
+        """The last number given to a note without a name."""
         self._inline = Inline(settings, self._note)
         self._blocks = Blocks(settings, self._inline)
         self._numbers: list[int] = []
 
     def html_of(self, lines: Sequence[str]) -> str:
         html = self._blocks.html
+        self._names = {
+            name for line in lines if "[fn:" in line for name in NOTE.findall(line)
+        }
         preface, headlines = split_headlines(lines, self._settings)
         self._settings.anchors = read_anchors(lines, headlines)
         if self._settings.title and self._settings.is_on("title", default=True):
@@ -111,13 +120,21 @@ class _Page:
 
     def _note(self, name: str, definition: str | None) -> str:
         if definition is not None:
-            name = name or f"note-{len(self._notes) + 1}"
+            name = name or self._free_name()
             self._notes.setdefault(name, definition)
         shown = escape(name)
         return (
             f'<sup><a id="user-content-fnr.{shown}" class="footref"'
             f' href="#fn.{shown}">{shown}</a></sup>'
         )
+
+    def _free_name(self) -> str:
+        """The number that a note without a name is given."""
+        number = self._unnamed + 1
+        while str(number) in self._names:
+            number += 1
+        self._unnamed = number
+        return str(number)
 
     def _write_notes(self) -> None:
         if not self._notes:
@@ -281,6 +298,8 @@ class _Includes:
 
     def _included(self, found: re.Match[str], folder: str, depth: int) -> Iterator[str]:
         if self._include is include_nothing:
+            # A keyword like any other: not shown, yet it parts what is around it.
+            yield found[0]
             return
         target = (found[1] or found[2]).partition("::")[0]
         path = posixpath.normpath(posixpath.join(folder, target))

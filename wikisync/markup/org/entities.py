@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from html.entities import html5
+from html.entities import name2codepoint
 
 ADDED = {
     "AA": "Å", "vert": "|", "vbar": "|", "dots": "…", "hellip": "…", "colon": ":",
@@ -34,13 +34,13 @@ ADDED = {
     "ldquo": "“", "rdquo": "”", "bdquo": "„", "lsquo": "‘", "rsquo": "’",
     "sbquo": "‚", "laquo": "«", "raquo": "»", "lsaquo": "‹", "rsaquo": "›",
     "circ": "ˆ", "cedil": "¸", "uml": "¨", "middot": "·", "bull": "•",
-    "bullet": "•", "star": "*", "ast": "*", "lowast": "∗", "loz": "◊", "spades": "♠",
+    "bullet": "•", "star": "*", "ast": "∗", "lowast": "∗", "loz": "◊", "spades": "♠",
     "clubs": "♣", "hearts": "♥", "diams": "♦", "spadesuit": "♠", "clubsuit": "♣",
-    "heartsuit": "♥", "diamondsuit": "♦", "smile": "⌣", "smiley": "☺",
+    "heartsuit": "♥", "diamondsuit": "♦", "smile": "☺", "smiley": "☺",
     "blacksmile": "☻", "sad": "☹", "frown": "⌢", "checkmark": "✓", "check": "✓",
     "arccos": "arccos", "arcsin": "arcsin", "arctan": "arctan", "arg": "arg",
     "cos": "cos", "cosh": "cosh", "cot": "cot", "coth": "coth", "csc": "csc",
-    "deg_": "deg", "det": "det", "dim": "dim", "exp": "exp", "gcd": "gcd",
+    "det": "det", "dim": "dim", "exp": "exp", "gcd": "gcd",
     "hom": "hom", "inf": "inf", "ker": "ker", "lg": "lg", "lim": "lim",
     "liminf": "liminf", "limsup": "limsup", "ln": "ln", "log": "log", "max": "max",
     "min": "min", "Pr": "Pr", "sec": "sec", "sin": "sin", "sinh": "sinh",
@@ -49,20 +49,33 @@ ADDED = {
     "amp": "&", "lt": "<", "gt": ">", "tilde": "~", "para": "¶", "sect": "§",
     "cent": "¢", "dollar": "$", "USD": "$", "percnt": "%", "brvbar": "¦",
     "ordf": "ª", "ordm": "º", "szlig": "ß", "ETH": "Ð", "eth": "ð", "THORN": "Þ",
-    "thorn": "þ", "oplus": "⊕", "otimes": "⊗", "part": "∂", "partial": "∂",
+    "thorn": "þ", "oplus": "⊕", "otimes": "⊗", "partial": "∂",
     "zwnj": "\u200c", "zwj": "\u200d", "lrm": "\u200e", "rlm": "\u200f",
     "varepsilon": "ε", "vartheta": "ϑ", "thetasym": "ϑ", "upsih": "ϒ", "piv": "ϖ",
     "varpi": "ϖ", "varphi": "ϕ", "straightphi": "φ", "hbar": "ℏ", "ell": "ℓ",
-    "imath": "ı", "jmath": "ȷ", "oline": "‾", "overline": "¯", "euler": "ℯ",
-    "sigmaf": "ς", "varsigma": "ς", "preceq": "⪯", "succeq": "⪰", "bot": "⊥",
+    "imath": "ı", "jmath": "ȷ", "oline": "‾", "euler": "ℯ",
+    "sigmaf": "ς", "varsigma": "ς", "preceq": "≼", "succeq": "≽", "bot": "⊥",
+    "Amacr": "Ā", "amacr": "ā", "Idot": "İ", "inodot": "ı", "gimel": "ℷ", "beth": "ℶ",
+    "dalet": "ℸ", "cdots": "⋯", "dag": "†", "propto": "∝", "therefore": "∴",
+    "because": "∵", "triangleq": "≜", "leq": "≤", "geq": "≥", "lessgtr": "≶",
+    "lesseqgtr": "⋚", "ll": "≪", "Ll": "⋘", "lll": "⋘", "gg": "≫", "Gg": "⋙",
+    "ggg": "⋙", "prec": "≺", "preccurlyeq": "≼", "succ": "≻", "succcurlyeq": "≽",
+    "nsup": "⊅", "setminus": "∖", "nexist": "∄", "nexists": "∄", "angle": "∠",
+    "parallel": "∥", "langle": "⟨", "rangle": "⟩", "mho": "℧", "odot": "⊙",
+    "frowny": "☹", "diamond": "⋄", "Diamond": "⋄",
 }  # fmt: skip
+NOT_OF_ORG = frozenset({"and", "or", "part"})
 
 ENTITIES: Mapping[str, str] = {
     **{
-        name.removesuffix(";"): sign
-        for name, sign in html5.items()
-        if name.endswith(";") and name.removesuffix(";").isalnum()
+        name: chr(point)
+        for name, point in name2codepoint.items()
+        if name not in NOT_OF_ORG
     },
     **ADDED,
 }
-"""By the name behind the backslash."""
+"""By the name behind the backslash.
+
+Only those of HTML 4 and Org: the later names of HTML 5 are words, such as
+``target`` and ``map``, which stand behind backslashes in paths.
+"""

@@ -55,6 +55,8 @@ START = re.compile(
     r"|(?P<mark>[*/_=~+])"
 )
 ANGLE = re.compile(r"<((?:https?|ftp|mailto|file|irc|news):[^<>\n]{1,2000})>")
+BRACKET = re.compile(r"(?<!\\)[\[\]]")
+"""In a target it stands behind a backslash."""
 TARGET = re.compile(r"<<<?([^<>\s](?:[^<>\n]{0,500}[^<>\s])?)>>>?")
 MACRO = re.compile(
     r"\{\{\{([A-Za-z][\w-]*)(?:\(((?:[^)\n]|\)(?!\}\}\})){0,500})\))?\}\}\}"
@@ -74,6 +76,7 @@ class Inline:
         self._has_scripts = settings.is_on("^", default=True)
         self._has_notes = settings.is_on("f", default=False)
         self._has_entities = settings.is_on("e", default=True)
+        self._has_math = settings.has_math
         self._macros = 0
 
     def html_of(
@@ -136,6 +139,11 @@ class Inline:
         return self._has_notes
 
     @property
+    def has_math(self) -> bool:
+        """Whether TeX is read as formulas."""
+        return self._has_math
+
+    @property
     def has_entities(self) -> bool:
         """Whether a name behind a backslash is a sign."""
         return self._has_entities
@@ -144,7 +152,7 @@ class Inline:
 def math_html(formula: str, *, is_inline: bool) -> str:
     """TeX as the shared filter expects it."""
     style = "inline" if is_inline else "display"
-    return f'<code data-math-style="{style}">{escape(formula.strip())}</code>'
+    return f'<span data-math-style="{style}">{escape(formula.strip())}</span>'
 
 
 def target_id(text: str) -> str:
@@ -210,6 +218,8 @@ class _Scan:
                 return self._read_script(found.start())
             case "breaks":
                 return "<br>", found.end()
+            case "math" | "dollar" if not self._inline.has_math:
+                return None
             case "math":
                 return self._read_math(found.start())
             case "dollar":
@@ -236,6 +246,8 @@ class _Scan:
         else:
             target, label = self._text[start + 2 : end], None
         if not target.strip() or target.count("\n") > NEWLINES_MAX:
+            return None
+        if BRACKET.search(target):
             return None
         html = self._inline.link(
             target, label or None, self._depth, inside=self._is_in_link
@@ -327,6 +339,8 @@ class _Scan:
         text = self._inline.macro_text(found)
         if text is None:
             return None
+        if text[:7].upper() == "#+HTML:":
+            return text[7:].strip(), found.end()
         return self._inline.html_of(text, self._depth + 1), found.end()
 
     def _read_mark(self, start: int) -> tuple[str, int] | None:
@@ -336,7 +350,7 @@ class _Scan:
         marker = self._text[start]
         before = self._text[start - 1] if start else "\n"
         after = self._text[start + 1] if start + 1 < len(self._text) else " "
-        if before not in BEFORE_MARK or after.isspace():
+        if before not in BEFORE_MARK or after.isspace() or after == marker:
             return None
         closers = self._closing_places(marker)
         index = bisect.bisect_left(closers, start + 2)

@@ -9,7 +9,10 @@ BLANK = re.compile(r"^\s*$")
 BEGIN = re.compile(r"^\s*#\+begin_(\S+)(?:\s+(.*?))?\s*$", re.IGNORECASE)
 LOOSE = re.compile(r"^\s*#\+(?:begin:|end:|end_\S)", re.IGNORECASE)
 """The frame of a dynamic block, or the end of a block that has no beginning."""
-KEYWORD = re.compile(r"^\s*#\+([A-Za-z_]+)(?:\[[^\]]*\])?:\s*(.*?)\s*$")
+KEYWORD = re.compile(
+    r"^\s*#\+([A-Za-z_]+)(?:(?<=caption|results)\[[^\]]*\])?:\s*(.*?)\s*$",
+    re.IGNORECASE,
+)
 COMMENT = re.compile(r"^\s*#(?:\s|$)")
 DRAWER = re.compile(r"^\s*:([\w@#%-]+):\s*$")
 PROPERTY = re.compile(r"^\s*:[\w@#%+-]+:(?:\s|$)")
@@ -18,7 +21,11 @@ TABLE = re.compile(r"^\s*\|")
 FIXED = re.compile(r"^\s*:(?: (.*)|)$")
 RULE = re.compile(r"^\s*-{5,}\s*$")
 ITEM = re.compile(r"^(\s*)([-+]|\s\*|[0-9]+[.)]|[A-Za-z][.)])(?:[ \t]+|$)(.*)$")
-LATEX = re.compile(r"^\s*\\begin\{([A-Za-z]+\*?)\}")
+LATEX = re.compile(
+    r"^\s*\\begin\{((?:align|alignat|cases|displaymath|eqnarray|equation|flalign"
+    r"|gather|math|[bBpvV]?matrix|multline|split|subequations)\*?)\}"
+)
+"""An environment of formulas; the others lay out a text, which stays as it is."""
 HEADLINE = re.compile(r"^(\*+)[ \t]+(.*)$")
 LITERAL_BLOCKS = frozenset({"src", "example", "export", "comment", "html"})
 TAB_STOP = 8

@@ -37,6 +37,11 @@ class Settings:
         return default if value is None else value != "nil"
 
     @property
+    def has_math(self) -> bool:
+        """Whether TeX is read as formulas: ``tex:nil`` and ``tex:verbatim`` say no."""
+        return self.options.get("tex") not in {"nil", "verbatim"}
+
+    @property
     def is_numbered(self) -> bool:
         """Whether headings carry numbers: the service shows them for ``t`` alone."""
         return self.options.get("num") == "t"
@@ -108,4 +113,6 @@ def expand_abbreviation(links: Mapping[str, str], target: str) -> str:
     pattern = links.get(prefix)
     if pattern is None:
         return target
+    # Org takes one colon or two.
+    rest = rest.removeprefix(":")
     return pattern.replace("%s", rest) if "%s" in pattern else pattern + rest
