@@ -29,6 +29,57 @@ def test_base_urls_as_people_write_them(written: str, root: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("root", "written", "path"),
+    [
+        ("https://h", "docs/handbook", "docs/handbook"),
+        ("https://h", " /docs/handbook/ ", "docs/handbook"),
+        ("https://h", "12", "12"),
+        ("https://h", "https://h/docs/handbook", "docs/handbook"),
+        ("https://h", "https://H:443/docs/handbook/?tab=1#x", "docs/handbook"),
+        ("https://h", "https://h/docs/handbook/-/wikis/home", "docs/handbook"),
+        ("https://h", "https://h/docs/handbook.git", "docs/handbook"),
+        ("https://h", "https://h/docs/handbook.wiki.git", "docs/handbook"),
+        ("https://h", "https://h/groups/docs/deep/-/wikis", "docs/deep"),
+        ("https://h", "https://u:p@h/docs/%C3%BCber", "docs/über"),
+        ("https://h/git", "https://h/git/docs/handbook", "docs/handbook"),
+    ],
+)
+def test_paths_are_taken_as_people_paste_them(
+    root: str, written: str, path: str
+) -> None:
+    assert ServiceAddress.parse(root).path_of(written) == path
+
+
+@pytest.mark.parametrize(
+    ("root", "written", "message", "path"),
+    [
+        ("https://h", " / ", "an empty path names no project", "docs/handbook"),
+        ("https://h", "https://other/a/b/-/wikis", "https://other/a/b/-/wikis", "a/b"),
+        ("https://h", "http://h/a/b", "http://h/a/b is not the address", "a/b"),
+        ("https://h", "https://h/", "https://h/ is not the", "docs/handbook"),
+        ("https://h", "https://h/api/v4/projects/1", "is not the", "docs/handbook"),
+        ("https://h/git", "https://h/a/b", "or group on https://h/git", "a/b"),
+        ("https://h/git", "https://h/github/a", "or group on https://h", "github/a"),
+    ],
+)
+def test_address_of_something_else_is_refused_with_a_path_to_give(
+    root: str, written: str, message: str, path: str
+) -> None:
+    with pytest.raises(UsageError) as refused:
+        ServiceAddress.parse(root).path_of(written)
+
+    assert message in refused.value.message
+    assert (refused.value.hint or "").endswith(f"like {path}")
+
+
+def test_refused_address_shows_no_password() -> None:
+    with pytest.raises(UsageError) as refused:
+        ServiceAddress.parse("https://h").path_of("https://u:glpat-EXAMPLE@o/a/b?t=s")
+
+    assert refused.value.message.startswith("https://o/a/b is not the address")
+
+
+@pytest.mark.parametrize(
     ("written", "message", "hint"),
     [
         ("", "the URL of the service is empty", "https://gitlab.example.com"),

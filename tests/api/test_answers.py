@@ -57,6 +57,38 @@ def error(text: str, **more: str) -> dict[str, object]:
 
 
 @pytest.mark.parametrize(
+    ("purpose", "text", "sentence", "hint"),
+    [
+        (LIST, "404 Project Not Found", "project a/b", "may also not be allowed"),
+        (
+            replace(LIST, has_token=False),
+            "404 Project Not Found",
+            "project a/b",
+            "if it is private, set WIKISYNC_TOKEN",
+        ),
+        (PAGE, "404 Project Not Found", "project a/b", "check its path"),
+        (PROJECT, "404 Project Not Found", "project a/b", "check its path"),
+        (PROJECT, "404 Not Found", "project a/b", "check its path"),
+        (GROUP_LIST, "404 Group Not Found", "group g", "check its path"),
+        (
+            replace(PROJECT, others="group 5"),
+            "404 Not Found",
+            "project a/b or group 5",
+            "check its path",
+        ),
+    ],
+)
+def test_missing_owner_is_named_once_in_one_sentence(
+    purpose: Purpose, text: str, sentence: str, hint: str
+) -> None:
+    failed = error_of(answer(404, message(text)), purpose)
+
+    assert type(failed) is NotFound
+    assert failed.message == f"{sentence} does not exist or is hidden"
+    assert hint in (failed.hint or "")
+
+
+@pytest.mark.parametrize(
     ("purpose", "status", "body", "kind", "reason", "hint"),
     [
         (
@@ -124,7 +156,7 @@ def error(text: str, **more: str) -> dict[str, object]:
             403,
             message("403 Forbidden"),
             PermissionDenied,
-            "the wiki of project a/b is disabled",
+            "its wiki is disabled",
             "the project's settings",
         ),
         (
@@ -132,7 +164,7 @@ def error(text: str, **more: str) -> dict[str, object]:
             403,
             message("403 Forbidden"),
             PermissionDenied,
-            "the wiki of group g is not available",
+            "its wiki is not available",
             "paid tier",
         ),
         (
@@ -150,38 +182,6 @@ def error(text: str, **more: str) -> dict[str, object]:
             PermissionDenied,
             "this token may not see it",
             "a member",
-        ),
-        (
-            LIST,
-            404,
-            message("404 Project Not Found"),
-            NotFound,
-            "project a/b does not exist or is hidden",
-            "may also not be allowed",
-        ),
-        (
-            replace(LIST, has_token=False),
-            404,
-            message("404 Project Not Found"),
-            NotFound,
-            "project a/b does not exist or is hidden",
-            "if it is private, set WIKISYNC_TOKEN",
-        ),
-        (
-            PAGE,
-            404,
-            message("404 Project Not Found"),
-            NotFound,
-            "project a/b does not exist or is hidden",
-            "check its path",
-        ),
-        (
-            GROUP_LIST,
-            404,
-            message("404 Group Not Found"),
-            NotFound,
-            "group g does not exist or is hidden",
-            "check its path",
         ),
         (
             PAGE,

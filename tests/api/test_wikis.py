@@ -103,7 +103,12 @@ async def test_not_modified_without_a_question_is_an_error(
 @pytest.mark.parametrize(
     ("status", "payload", "error", "message"),
     [
-        (403, "403 Forbidden", PermissionDenied, "the wiki of group docs is not avail"),
+        (
+            403,
+            "403 Forbidden",
+            PermissionDenied,
+            "group docs: its wiki is not available",
+        ),
         (404, "404 Group Not Found", NotFound, "group docs does not exist or is hid"),
     ],
 )

@@ -259,7 +259,7 @@ async def test_wiki_switched_off_is_named_with_what_to_do(
     await handbook.add_project("docs/off", {"a": "b"}, wiki_access_level="disabled")
     ran = await run("export", handbook.url, "--project", "docs/off", "-o", site)
     assert ran.code == 1
-    assert "the wiki of project docs/off is disabled" in ran.err
+    assert "project docs/off: its wiki is disabled" in ran.err
     assert "switch the wiki on" in ran.err
 
 

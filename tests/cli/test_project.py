@@ -139,6 +139,18 @@ async def test_show_of_a_missing_project_names_it(project: Run) -> None:
     assert "project no/such does not exist or is hidden" in ran.err
 
 
+async def test_address_of_a_project_is_taken_for_its_path(
+    project: Run, handbook: EmbeddedService
+) -> None:
+    shown = await project("show", f"{handbook.url}/{HANDBOOK}/-/wikis/home", "--json")
+    other = await project("star", f"https://gitlab.example.com/{HANDBOOK}")
+
+    assert json.loads(shown.out)["path_with_namespace"] == HANDBOOK
+    assert (other.code, other.out) == (2, "")
+    assert f"not the address of a project or group on {handbook.url}" in other.err
+    assert "give its path alone, like docs/handbook" in other.err
+
+
 @pytest.mark.parametrize(
     ("verb", "shown"),
     [("users", []), ("groups", ["docs"]), ("share-locations", ["others"])],

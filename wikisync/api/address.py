@@ -8,6 +8,7 @@ that normalise take ``%2F`` and ``..`` apart.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from urllib.parse import unquote
 
 from yarl import URL
 
@@ -16,6 +17,7 @@ from wikisync.errors import UsageError
 from wikisync.model import WikiOwner
 
 EXAMPLE = "https://gitlab.example.com"
+EXAMPLE_PATH = "docs/handbook"
 LOOPBACK_HOSTS = ("localhost", "127.", "[::1]")
 
 
@@ -63,6 +65,38 @@ class ServiceAddress:
             f"{prefix}{encode_path(owner.full_path)}/-/wikis/{encode_path(path)}"
         )
 
+    def path_of(self, text: str) -> str:
+        """The path or number of a project or group, as people give it.
+
+        Slashes around it are dropped; the address of one of its pages on this
+        service is taken for its path.
+
+        Raises:
+            UsageError: it is empty, or an address that is not of such a page.
+        """
+        text = text.strip()
+        if "://" in text:
+            return self._path_of_page(text)
+        path = text.strip("/")
+        if not path:
+            raise UsageError(
+                "an empty path names no project or group",
+                hint=f"give it with its namespace, like {EXAMPLE_PATH}",
+            )
+        return path
+
+    def _path_of_page(self, text: str) -> str:
+        url = _parsed(text)
+        root = f"{self.root.raw_path.rstrip('/')}/"
+        path = _owner_path(url.raw_path.removeprefix(root))
+        is_here = self.is_same_origin(url) and url.raw_path.startswith(root)
+        if is_here and path:
+            return path
+        raise UsageError(
+            f"{_shown(text)} is not the address of a project or group on {self}",
+            hint=f"give its path alone, like {path or EXAMPLE_PATH}",
+        )
+
     @property
     def is_loopback(self) -> bool:
         """Whether the service runs on this machine."""
@@ -81,6 +115,15 @@ class ServiceAddress:
 def encode_path(path: str) -> str:
     """Percent-encode each segment of a path and keep its slashes."""
     return "/".join(encode_segment(segment) for segment in path.split("/"))
+
+
+def _owner_path(path: str) -> str:
+    """The path of the project or group whose page has this path; else empty."""
+    if f"/{path}/".startswith(f"{API_PREFIX}/"):
+        return ""
+    path = path.partition("/-/")[0].strip("/")
+    path = path.removesuffix(".git").removesuffix(".wiki").removeprefix("groups/")
+    return unquote(path)
 
 
 def without_secrets(url: URL) -> str:

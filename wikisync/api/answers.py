@@ -349,12 +349,12 @@ def _forbidden_because(answer: Answer, purpose: Purpose) -> tuple[str, str]:
         )
     if purpose.about in {"wiki", "page"} and purpose.owner_kind == "group":
         return (
-            f"the wiki of group {purpose.owner} is not available",
+            "its wiki is not available",
             GROUP_WIKI_HINT,
         )
     if purpose.about in {"wiki", "page"}:
         return (
-            f"the wiki of project {purpose.owner} is disabled or not for this token",
+            "its wiki is disabled or not for this token",
             "switch the wiki on in the project's settings, or use a member's token",
         )
     return "this token may not see it", "use a token of a member"
@@ -364,14 +364,39 @@ def _not_found(answer: Answer, purpose: Purpose) -> RemoteError:
     text = said(answer).lower()
     if not answer.is_json and purpose.about != "attachment":
         return not_the_api(answer, purpose)
-    reason, hint = _missing(answer, purpose, text)
+    told = _owner_missing(answer, purpose, text)
+    if told is None:
+        reason, hint = _missing(answer, purpose, text)
+        told = f"cannot {purpose.action}: {reason}", hint
+    message, hint = told
     kind = UnknownRoute if is_unknown_route(answer) else NotFound
-    return kind(
-        f"cannot {purpose.action}: {reason}",
-        url=answer.url,
-        status=answer.status,
-        hint=hint,
+    return kind(message, url=answer.url, status=answer.status, hint=hint)
+
+
+def _owner_missing(
+    answer: Answer, purpose: Purpose, text: str
+) -> tuple[str, str] | None:
+    """What to say where the project, group or user is not there.
+
+    A whole sentence: what was attempted names the same object already.
+    """
+    is_owner_missing = "project" in text or "group" in text
+    is_page = "wiki page" in text or (purpose.about == "page" and not is_owner_missing)
+    if purpose.about == "attachment" or is_unknown_route(answer) or is_page:
+        return None
+    is_named = text not in _VAGUE and "project" not in text
+    if not purpose.owner or (purpose.about == "project" and is_named):
+        return None
+    kind = "user" if purpose.about == "user" else purpose.owner_kind or "project"
+    missing = f"{kind} {purpose.owner}"
+    if purpose.others and "project" not in text:
+        missing += f" or {purpose.others}"
+    hint = (
+        "check its path; the token may also not be allowed to see it"
+        if purpose.has_token
+        else "check its path; if it is private, set WIKISYNC_TOKEN"
     )
+    return f"{missing} does not exist or is hidden", hint
 
 
 def _missing(answer: Answer, purpose: Purpose, text: str) -> tuple[str, str]:
@@ -380,25 +405,13 @@ def _missing(answer: Answer, purpose: Purpose, text: str) -> tuple[str, str]:
         return "there is no such file", "look for it in the pages that mention it"
     if is_unknown_route(answer):
         return _unknown_route(purpose)
-    is_owner_missing = "project" in text or "group" in text
-    if "wiki page" in text or (purpose.about == "page" and not is_owner_missing):
+    if purpose.about == "page" or "wiki page" in text:
         return "there is no such page", "list the pages to see their slugs"
-    if purpose.about == "project" and text not in _VAGUE and "project" not in text:
+    if purpose.about == "project" and text not in _VAGUE:
         return (
             f"the service answers: {said(answer)}",
             "check the names and ids given; this token may also not see them",
         )
-    if purpose.owner:
-        hidden = (
-            "check its path; the token may also not be allowed to see it"
-            if purpose.has_token
-            else "check its path; if it is private, set WIKISYNC_TOKEN"
-        )
-        kind = "user" if purpose.about == "user" else purpose.owner_kind or "project"
-        missing = f"{kind} {purpose.owner}"
-        if purpose.others and "project" not in text:
-            missing += f" or {purpose.others}"
-        return f"{missing} does not exist or is hidden", hidden
     return "the service does not have it", NOT_THE_API_HINT
 
 

@@ -189,9 +189,13 @@ async def find_wikis(client: Client, selection: Selection) -> Found:
     selection.check()
     found = Found()
     for path in selection.projects:
-        found.add(_of_project(await client.project(_cleaned(path)), is_named=True))
+        found.add(
+            _of_project(
+                await client.project(client.address.path_of(path)), is_named=True
+            )
+        )
     for path in selection.groups:
-        group = await client.group(_cleaned(path))
+        group = await client.group(client.address.path_of(path))
         # asked for with everything below it, a group may well have no wiki itself
         _look_at_group(group, found, is_named=not selection.is_all)
         if selection.is_all:
@@ -269,14 +273,3 @@ def _of_group(group: GroupRecord, *, is_named: bool = False) -> FoundWiki:
         description=group.description or "",
         is_named=is_named,
     )
-
-
-def _cleaned(path: str) -> str:
-    """A path as people paste it: with slashes around it."""
-    cleaned = path.strip().strip("/")
-    if not cleaned:
-        raise UsageError(
-            "an empty path names no project or group",
-            hint="give it with its namespace, like docs/handbook",
-        )
-    return cleaned

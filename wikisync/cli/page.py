@@ -65,14 +65,14 @@ def command() -> None:
     """
 
 
-def _owner(project: str | None, group: str | None) -> WikiOwner:
+def _owner(url: str, project: str | None, group: str | None) -> WikiOwner:
     if (project is None) == (group is None):
         raise UsageError(
             "one wiki is needed", hint="add --project PATH or --group PATH"
         )
-    path = (project if project is not None else group or "").strip().strip("/")
-    if not path:
-        raise UsageError("the wiki's path is empty", hint="give it like docs/handbook")
+    from wikisync.api.address import ServiceAddress
+
+    path = ServiceAddress.parse(url).path_of(project or group or "")
     return WikiOwner("project" if project is not None else "group", path)
 
 
@@ -136,7 +136,7 @@ def _add(
         connection = connection_of(console, options)
         for common in ("url", "token_file", "as_json", "dry_run"):
             options.pop(common, None)
-        return run(connection, _owner(project, group), **options)
+        return run(connection, _owner(connection.url, project, group), **options)
 
     callback.__doc__ = text
     where = [

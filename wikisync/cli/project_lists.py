@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from wikisync.progress import Progress
 
 ROWS_SHOWN = 100
+NAMED = ("project", "group", "source")
+"""Arguments that name a project or a group."""
 SECRET_KEYS = frozenset({"runners_token"})
 
 Columns = Mapping[str, Callable[[Any], object]]
@@ -177,6 +179,18 @@ def connection_of(console: Console, options: Mapping[str, Any]) -> Connection:
     )
 
 
+def paths_of(options: Mapping[str, Any]) -> dict[str, str]:
+    """The projects and groups named as arguments, by their paths.
+
+    Raises:
+        UsageError: one is an address that is not of the service.
+    """
+    from wikisync.api.address import ServiceAddress
+
+    address = ServiceAddress.parse(options["url"])
+    return {name: address.path_of(options[name]) for name in NAMED if name in options}
+
+
 def _listing(
     name: str,
     text: str,
@@ -212,7 +226,7 @@ def command_of(
 
     @click.pass_obj
     def callback(console: Console, /, **options: Any) -> int:
-        return run(console, **options)
+        return run(console, **{**options, **paths_of(options)})
 
     callback.__doc__ = text
     decorators = [
