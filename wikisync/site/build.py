@@ -210,7 +210,11 @@ class _Build:
             inputs=inputs,
             states=dict(changes.states),
             keys=self._keys,
-            pages=self._page_count,
+            pages=sum(
+                slug != SIDEBAR_SLUG
+                for scanned in self._scanned
+                for slug in scanned.pages
+            ),
             problems=(*self._problems, *changes.problems),
             broken_links=self._broken_links,
         )

@@ -69,6 +69,8 @@ class BrokenLink:
     """Full path of the wiki's owner."""
     slug: Slug
     """The page that holds the link."""
+    line: int
+    """Line of the page's source, from 1; 0 where it is not known."""
     href: str
     """The link as the page has it."""
     reason: str
@@ -79,7 +81,7 @@ class BuildReport:
     """What one build did; counts are files unless said otherwise."""
 
     pages: int
-    """Wiki pages in the site."""
+    """Wiki pages in the site; a sidebar is none."""
     written: int
     unchanged: int
     removed: int
