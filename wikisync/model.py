@@ -225,3 +225,14 @@ class Snapshot:
     """The replica's own mark of this state, an ETag for one, or empty."""
     busy: Mapping[Slug, str] = field(default_factory=dict)
     """Pages that are open in an editor, each with the lock file that tells so."""
+
+
+@dataclass(frozen=True, slots=True)
+class LateSave:
+    """A text that was saved into a file after another text had taken its place."""
+
+    slug: Slug
+    text: str
+    """What was saved; it stands in no page."""
+    id: str
+    """What ``acknowledge`` wants to hear."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from wikisync.errors import NotFound, WikisyncError
-from wikisync.model import Format, Page, Problem, Slug, WikiOwner, digest_of
+from wikisync.model import Format, LateSave, Page, Problem, Slug, WikiOwner, digest_of
 from wikisync.progress import Progress, SilentProgress
 from wikisync.sync.arrive import Arrivals
 from wikisync.sync.attachments import AttachmentFetch
@@ -44,7 +44,7 @@ from wikisync.sync.plan import (
     Skip,
 )
 from wikisync.sync.push import Pushes, Tally
-from wikisync.sync.replica import LateSave, LocalReplica, RemoteReplica
+from wikisync.sync.replica import LocalReplica, RemoteReplica
 from wikisync.sync.safety import Batch, Decision
 from wikisync.sync.state import Agreed, PackedText, State, WikiState
 

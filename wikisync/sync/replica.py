@@ -9,7 +9,6 @@ or the new content, never a mixture.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from wikisync.errors import WikisyncError
@@ -18,6 +17,7 @@ from wikisync.model import (
     AttachmentPath,
     Digest,
     Format,
+    LateSave,
     Page,
     Slug,
     Snapshot,
@@ -98,17 +98,6 @@ class Replica(Protocol):
     ) -> Attachment:
         """Store an attachment atomically under this path."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class LateSave:
-    """A text that was saved into a file after another text had taken its place."""
-
-    slug: Slug
-    text: str
-    """What was saved; it stands in no page."""
-    id: str
-    """What ``acknowledge`` wants to hear."""
 
 
 class MovingReplica(Replica, Protocol):
