@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -89,11 +90,11 @@ def cut(answer: bytes, missing: int = 5) -> bytes:
 
 
 @asynccontextmanager
-async def listening_wire() -> AsyncIterator[Wire]:
+async def listening_wire(tls: ssl.SSLContext | None = None) -> AsyncIterator[Wire]:
     wire = Wire()
-    server = await asyncio.start_server(wire.serve, "127.0.0.1", 0)
+    server = await asyncio.start_server(wire.serve, "127.0.0.1", 0, ssl=tls)
     port = server.sockets[0].getsockname()[1]
-    wire.url = f"http://127.0.0.1:{port}"
+    wire.url = f"{'https' if tls else 'http'}://127.0.0.1:{port}"
     try:
         yield wire
     finally:

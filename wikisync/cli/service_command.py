@@ -166,8 +166,11 @@ def speak(
 async def _speak(
     connection: Connection, operate: Callable[[Client], Awaitable[T]]
 ) -> T:
-    from wikisync.api.client import Client
     from wikisync.cli.context import read_token
+    from wikisync.cli.network import import_network
+
+    import_network()
+    from wikisync.api.client import Client
 
     def keep(request: Request) -> None:
         raise NotSent(request)
