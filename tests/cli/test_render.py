@@ -161,6 +161,20 @@ def test_file_larger_than_the_limit_is_refused(
     assert "big.md has more than 10 bytes" in capsys.readouterr().err
 
 
+def test_broken_link_is_told_with_its_line(
+    wiki: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (wiki / "sub" / "odd.md").write_text("# T\n\n[ok](home) and\n[x](gone)\n")
+    assert main(["render", "sub/odd.md", "--json"]) == 0
+    captured = capsys.readouterr()
+    assert "sub/odd.md:4: gone: there is no such page" in captured.err
+    links = json.loads(captured.out)["links"]
+    assert [(link["href"], link["line"]) for link in links] == [
+        ("home", 3),
+        ("gone", 4),
+    ]
+
+
 CODE = "```py\nx = 1\n```\n\n:tada: $a$\n"
 SETTINGS = """\
 [service]

@@ -24,7 +24,8 @@ def test_broken_link_is_marked_reported_and_still_there() -> None:
         ' title="gone: there is no such page">x</a>'
     ) in page.html
     assert page.links[0].is_broken
-    assert page.problems[0].subject == "home"
+    assert page.links[0].line == 1
+    assert page.problems[0].subject == "home:1"
 
 
 def test_broken_link_without_any_address_is_no_link() -> None:

@@ -201,6 +201,14 @@ def test_report_tells_of_broken_links_wanted_pages_and_orphans(
     assert "lonely" in handbook.read("-/orphans.html")
 
 
+def test_broken_link_is_shown_with_its_line(studio: Studio) -> None:
+    studio.add("-- home.md --\n---\ntitle: Start\n---\nx\n\n[a](gone)\n")
+    (link,) = studio.build().broken_links
+    assert (link.slug, link.line, link.href) == ("home", 6, "gone")
+    assert studio.report()["broken_links"][0]["line"] == 6
+    assert ">Start:6</a>" in studio.article("-/report.html")
+
+
 def test_build_report_counts_pages_and_broken_links(studio: Studio) -> None:
     studio.add(HANDBOOK)
     report = studio.build()

@@ -450,8 +450,11 @@ def _summary(exported: Exported) -> str:
 
 
 def _show_broken_links(console: Console, exported: Exported) -> None:
+    from wikisync.markup.resolve import place_of
+
     links = Counter(
-        f"broken link: {link.wiki}: {link.slug}: {link.href} ({link.reason})"
+        f"broken link: {link.wiki}: {place_of(link.slug, link.line)}:"
+        f" {link.href} ({link.reason})"
         for link in exported.report.broken_links
     )
     for line, times in list(links.items())[:BROKEN_LINKS_SHOWN_MAX]:

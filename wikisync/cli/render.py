@@ -21,7 +21,7 @@ from wikisync.folder.naming import attachment_path, parse_path
 from wikisync.markup.bounded import bounded_parser
 from wikisync.markup.links import LinkIndex, normal_path
 from wikisync.markup.record import LinkResult, MarkupOptions, TocEntry
-from wikisync.markup.resolve import finish_page
+from wikisync.markup.resolve import REASONS, finish_page, place_of
 from wikisync.model import (
     AttachmentPath,
     Format,
@@ -235,6 +235,10 @@ class FileRenderer:
         parsed = parser.parse(page, options, include=include)
         urls = RelativeUrls(source.relative, around.pages)
         rendered = finish_page(parsed, around.index(), urls)
+        for link in rendered.links:
+            if link.is_broken:
+                place = place_of(source.name, link.line)
+                self.console.note(f"{place}: {link.href}: {REASONS[link.reason]}")
         if parsed.is_source:
             self.fail(RenderError(f"{source.name}: {parsed.problems[0].message}"))
         return RenderedFile(

@@ -35,3 +35,6 @@ class PageContext:
     """What parses markdown."""
     asciidoc_engine: AsciidocEngine = "auto"
     """What renders asciidoc; the other formats have one parser each."""
+    first_line: int = 0
+    """Line of the page where the source begins, from 1; 0 where nobody wants the
+    lines of links as ``data-line``."""

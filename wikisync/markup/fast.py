@@ -10,6 +10,8 @@ import functools
 import re
 from collections.abc import Callable
 
+from wikisync.markup.lines import ATTRIBUTE, LineMap
+
 COLUMNS_UNCOUNTED_MAX = 64
 """A table with fewer columns cannot grow much by its missing cells."""
 CELLS_MAX = 200_000
@@ -31,20 +33,42 @@ TASK_STRUCK = (
     r' class="task-list-item-checkbox" data-inapplicable="" disabled="" /> '
     r"\g<lead><s>\g<text></s>"
 )
+POSITION = re.compile(r' data-sourcepos="(\d{1,8}):[^"<>]*"')
+LINKS = ("<a", "<img")
 DELIMITER_ROW = re.compile(r"^[ \t>]*+[|:-][|:\- \t]*+$", re.MULTILINE)
 
 
-def parse(source: str) -> str:
+def parse(source: str, lines: LineMap | None = None) -> str:
     """HTML of a markdown text, not yet safe.
+
+    Args:
+        source: the text.
+        lines: makes links and pictures bear the page's lines; None: they do not.
 
     Raises:
         ImportError: the extra ``fast`` is not installed.
     """
     render = renderer()
+    if lines is not None:
+        render = functools.partial(render_with_lines, lines)
     if "[~]" not in source or MARK in source:
         return render(source)
     html = render(THIRD_STATE.sub(rf"\1 {MARK}", source))
     return MARKED_TASK.sub(TASK_STRUCK, html).replace(f"{MARK} ", "").replace(MARK, "")
+
+
+def render_with_lines(lines: LineMap, source: str) -> str:
+    """What the parser gives, with lines on links and pictures alone.
+
+    The parser marks every element; the rest would cost more in the steps behind.
+    """
+    pieces = POSITION.split(renderer(with_positions=True)(source))
+    out = pieces[:1]
+    for number in range(1, len(pieces), 2):
+        if pieces[number - 1].endswith(LINKS):
+            out.append(f' {ATTRIBUTE}="{lines.line_of(int(pieces[number]))}"')
+        out.append(pieces[number + 1])
+    return "".join(out)
 
 
 def is_installed() -> bool:
@@ -67,7 +91,7 @@ def is_too_wide(source: str) -> bool:
 
 
 @functools.cache
-def renderer() -> Callable[[str], str]:
+def renderer(*, with_positions: bool = False) -> Callable[[str], str]:
     """The parser with the service's options; raises ``ImportError``."""
     import comrak
 
@@ -87,6 +111,7 @@ def renderer() -> Callable[[str], str]:
         *("tasklist_classes", "unsafe_"),
     ):
         setattr(writing, name, True)
+    writing.sourcepos = with_positions
 
     def render(source: str) -> str:
         html: str = comrak.render_markdown(source, extensions, reading, writing)

@@ -9,15 +9,24 @@ stays and links are not judged: ``markup.sanitize`` does both for all formats.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from typing import Protocol
 
 from wikisync.errors import RenderError
 from wikisync.markup import fast
 from wikisync.markup.context import PageContext
 from wikisync.markup.glfm.include import include_files
 from wikisync.markup.json_tables import draw_json_tables
+from wikisync.markup.lines import LineMap
 from wikisync.markup.record import MarkdownEngine
 from wikisync.markup.spaced_links import link_spaced
+
+
+class Parse(Protocol):
+    """An engine's own step."""
+
+    def __call__(self, source: str, lines: LineMap | None = None) -> str:
+        """HTML of a text, with the lines of its links where they are asked for."""
+        ...
 
 
 def to_html(source: str, context: PageContext) -> str:
@@ -27,12 +36,13 @@ def to_html(source: str, context: PageContext) -> str:
         RenderError: what the text includes is too large, or the engine that the
             options name is not installed.
     """
-    text = include_files(source, context.include)
+    lines = LineMap(context.first_line) if context.first_line else None
+    text = include_files(source, context.include, lines)
     parse = parser_for(text, context.engine)
-    return link_spaced(draw_json_tables(parse(text), parse))
+    return link_spaced(draw_json_tables(parse(text, lines), parse))
 
 
-def parser_for(source: str, engine: MarkdownEngine) -> Callable[[str], str]:
+def parser_for(source: str, engine: MarkdownEngine) -> Parse:
     """The engine's own step from text to HTML."""
     wants_fast = engine == "comrak" or (engine == "auto" and has_fast())
     if wants_fast and not has_fast():

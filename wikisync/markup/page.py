@@ -40,6 +40,7 @@ from wikisync.markup.filters.tables import filter_tables
 from wikisync.markup.filters.tasks import filter_tasks
 from wikisync.markup.filters.toc import filter_toc
 from wikisync.markup.frontmatter import FrontMatter, split_front_matter
+from wikisync.markup.lines import located
 from wikisync.markup.record import (
     PARSED_VERSION,
     LinkRef,
@@ -118,7 +119,10 @@ def parse_page(
     try:
         check_size(source, options)
         front = split_front_matter(source)
-        draft = Draft(page, options, safe_document(page, options, include=include))
+        html = front_html(
+            page, front, options, include, first_line=first_line(source, front)
+        )
+        draft = Draft(page, options, safe_document(page, html, options))
         for apply_filter in FILTERS:
             apply_filter(draft)
         if page.format is Format.ASCIIDOC:
@@ -129,7 +133,7 @@ def parse_page(
         return shown_as_source(page, source, error.message)
     except Exception as error:  # noqa: BLE001 - a parser's bug must not end a build
         return shown_as_source(page, source, f"its parser failed: {error!r:.200}")
-    return record_of(draft, front)
+    return record_of(draft, front, source)
 
 
 def to_html(
@@ -144,11 +148,30 @@ def to_html(
         RenderError: the parser refuses the page.
     """
     front = split_front_matter(clean_source(page.content))
+    return front_html(page, front, options, include)
+
+
+def front_html(
+    page: Page,
+    front: FrontMatter,
+    options: MarkupOptions,
+    include: Include,
+    *,
+    first_line: int = 0,
+) -> str:
+    """What the format's parser gives of a page that is split at its front matter."""
     module = importlib.import_module(PARSERS.get(page.format, OTHER_FORMATS))
-    context = PageContext(page.slug, include, options.engine, options.asciidoc_engine)
+    context = PageContext(
+        page.slug, include, options.engine, options.asciidoc_engine, first_line
+    )
     html: str = module.to_html(front.body, context)
     shown = code_html(front.shown, front.language) if front.language else ""
     return shown + html
+
+
+def first_line(source: str, front: FrontMatter) -> int:
+    """Line of a page where the text behind its front matter begins, from 1."""
+    return source.count("\n", 0, len(source) - len(front.body)) + 1
 
 
 def safe_html(
@@ -162,12 +185,12 @@ def safe_html(
     Raises:
         RenderError: the parser refuses the page, or blew it up.
     """
-    return "".join(safe_document(page, options, include=include).html)
-
-
-def safe_document(page: Page, options: MarkupOptions, *, include: Include) -> Document:
-    """Sanitised HTML of a page as tokens; raises what ``safe_html`` raises."""
     html = to_html(page, options, include=include)
+    return "".join(safe_document(page, html, options).html)
+
+
+def safe_document(page: Page, html: str, options: MarkupOptions) -> Document:
+    """What a parser gave as sanitised tokens; raises what ``safe_html`` raises."""
     if options.placeholders is not None:
         html = fill_addresses(html, options.placeholders)
     if len(html) > options.html_chars_max:
@@ -182,7 +205,7 @@ def check_size(source: str, options: MarkupOptions) -> None:
         raise RenderError(f"it has {size} bytes, more than {options.source_bytes_max}")
 
 
-def record_of(draft: Draft, front: FrontMatter) -> ParsedPage:
+def record_of(draft: Draft, front: FrontMatter, source: str) -> ParsedPage:
     """The filters' results as a record."""
     parts, refs = draft.document.pieces()
     given = front.meta.get("title")
@@ -192,7 +215,7 @@ def record_of(draft: Draft, front: FrontMatter) -> ParsedPage:
         format=draft.page.format,
         title=title or title_of(draft.page),
         parts=parts,
-        refs=refs,
+        refs=located(refs, source),
         toc=tuple(draft.toc),
         ids=frozenset(draft.ids),
         sections=tuple(draft.sections),

@@ -14,7 +14,7 @@ import msgspec
 
 from wikisync.model import AttachmentPath, Format, Problem, Slug
 
-PARSED_VERSION = 3
+PARSED_VERSION = 4
 """Raise it when the same page and options give another ``ParsedPage``."""
 
 LinkKind = Literal["page", "attachment", "external", "fragment", "none"]
@@ -81,6 +81,8 @@ class LinkRef(msgspec.Struct, frozen=True):
     """HTML inside a wiki link or reference; a picture's alternative text as it is."""
     is_in_link: bool = False
     """A picture inside a link is not wrapped in a link to itself."""
+    line: int = 0
+    """Line of the page's source, from 1; 0 where it is not known."""
 
 
 class LinkResult(msgspec.Struct, frozen=True):
@@ -97,6 +99,8 @@ class LinkResult(msgspec.Struct, frozen=True):
     reason: str = ""
     """Kebab-case word: ``no-page``, ``no-attachment``, ``no-heading``,
     ``project-upload``, ``outside-wiki``, ``unsafe-scheme``; empty if not broken."""
+    line: int = 0
+    """Line of the page's source, from 1; 0 where it is not known."""
 
 
 class ParsedPage(msgspec.Struct, frozen=True, kw_only=True):

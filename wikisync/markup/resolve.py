@@ -48,7 +48,11 @@ def finish_page(parsed: ParsedPage, links: LinkIndex, urls: Urls) -> RenderedPag
         out.append(writer.write(ref))
     out.append(parsed.parts[-1])
     broken = tuple(
-        Problem("link-broken", parsed.slug, f"{link.href}: {REASONS[link.reason]}")
+        Problem(
+            "link-broken",
+            place_of(parsed.slug, link.line),
+            f"{link.href}: {REASONS[link.reason]}",
+        )
         for link in writer.results
         if link.is_broken
     )
@@ -64,6 +68,11 @@ def finish_page(parsed: ParsedPage, links: LinkIndex, urls: Urls) -> RenderedPag
         features=parsed.features | writer.features,
         problems=parsed.problems + broken,
     )
+
+
+def place_of(slug: str, line: int) -> str:
+    """How messages name a line of a page: ``slug:line``, or the slug alone."""
+    return f"{slug}:{line}" if line else slug
 
 
 class LinkWriter:
@@ -87,7 +96,7 @@ class LinkWriter:
             own_ids=self.parsed.ids,
             is_wikilink=ref.kind == "wikilink",
         )
-        self.results.append(target.result(ref.href))
+        self.results.append(target.result(ref.href, ref.line))
         if target.kind == "attachment" and not target.reason:
             self.attachments[AttachmentPath(target.name)] = None
         if ref.kind == "picture":
@@ -126,7 +135,7 @@ class LinkWriter:
         target = self.index.resolve(
             self.parsed.slug, href, own_ids=self.parsed.ids, is_wikilink=is_own_page
         )
-        self.results.append(target.result(href))
+        self.results.append(target.result(href, ref.line))
         shown = LinkRef("link", href, f' class="reference {reference.kind}"')
         return f"{self.write_link(shown, target)}{ref.inner}</a>"
 

@@ -17,6 +17,7 @@ from collections.abc import Callable
 
 import nh3
 
+from wikisync.markup.lines import ATTRIBUTE
 from wikisync.markup.nesting import tame
 from wikisync.markup.tokens import Document
 from wikisync.markup.urls import LINK_SCHEMES, MEDIA_SCHEMES, is_safe_url
@@ -53,9 +54,10 @@ TAG_ATTRIBUTES: dict[str, frozenset[str]] = {
         [
             *("href", "name", "rel", "data-wikilink", "data-footnote-ref"),
             *("data-footnote-backref", "data-footnote-backref-idx", "aria-label"),
+            ATTRIBUTE,
         ]
     ),
-    "img": frozenset({"src", "data-diagram", "data-diagram-src"}),
+    "img": frozenset({"src", "data-diagram", "data-diagram-src", ATTRIBUTE}),
     "input": frozenset({"checked", "disabled", "data-inapplicable"}),
     "div": frozenset({"itemscope", "itemtype"}),
     "section": frozenset({"data-footnotes"}),

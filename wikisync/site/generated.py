@@ -6,7 +6,7 @@ Each is a path, a template and a context; texts that are no HTML come ready.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
@@ -31,6 +31,7 @@ from wikisync.site.context import (
     ListingKind,
     ListingPart,
     PageContext,
+    PageRef,
     SiteContext,
     WikiContext,
 )
@@ -198,7 +199,7 @@ class GeneratedPages:
                     None,
                     wiki=self._name(wiki),
                     note=link.reason,
-                    sources=(wiki.reference(link.slug),),
+                    sources=(with_line(wiki.reference(link.slug), link.line),),
                 )
             )
         lines = tuple(str(problem) for problem in problems)
@@ -239,6 +240,11 @@ class GeneratedPages:
             )
             frame = self._frame(part, title, wiki)
             yield GeneratedPage(part, "list.html", {**frame, "listing": listing})
+
+
+def with_line(page: PageRef, line: int) -> PageRef:
+    """A page as ``title:line``; as it is where the line is not known."""
+    return replace(page, title=f"{page.title}:{line}") if line else page
 
 
 def group_tree(wikis: Iterable[WikiContext]) -> tuple[GroupContext, ...]:

@@ -47,6 +47,8 @@ class BrokenRef(msgspec.Struct, frozen=True, array_like=True):
     href: str
     reason: str
     target: str
+    line: int
+    """Of the page's source, from 1; 0 where it is not known."""
 
 
 class ParsedFacts(msgspec.Struct, frozen=True, array_like=True):
@@ -310,7 +312,7 @@ class Indexer:
                 )
             ),
             broken=tuple(
-                BrokenRef(link.href, link.reason, link.target)
+                BrokenRef(link.href, link.reason, link.target, link.line)
                 for link in page.links
                 if link.is_broken
             ),

@@ -69,6 +69,8 @@ class BrokenLink:
     """Full path of the wiki's owner."""
     slug: Slug
     """The page that holds the link."""
+    line: int
+    """Line of the page's source, from 1; 0 where it is not known."""
     href: str
     """The link as the page has it."""
     reason: str

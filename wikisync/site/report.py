@@ -100,7 +100,9 @@ def _broken(wikis: Iterable[IndexedWiki]) -> Iterable[BrokenLink]:
     for wiki in wikis:
         for slug, page in wiki.pages.items():
             for ref in page.finished.broken:
-                yield BrokenLink(wiki.name, slug, ref.href, REASONS[ref.reason])
+                yield BrokenLink(
+                    wiki.name, slug, ref.line, ref.href, REASONS[ref.reason]
+                )
 
 
 def _wanted(wikis: Iterable[IndexedWiki]) -> list[WantedPage]:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 
 from wikisync.markup.draft import Draft
+from wikisync.markup.lines import ATTRIBUTE
 from wikisync.markup.record import LinkRef
 from wikisync.markup.tokens import Document, format_attributes
 
 LINKS = frozenset({"a"})
-OWN_LINK_ATTRIBUTES = frozenset({"href", "data-wikilink", "rel"})
+OWN_LINK_ATTRIBUTES = frozenset({"href", "data-wikilink", "rel", ATTRIBUTE})
 PICTURE_ATTRIBUTES = ("title", "class", "width", "height", "align", "lang", "dir")
+LINE_DIGITS = 7
 SIZE = re.compile(r"\d{1,4}(?:\.\d+)?(%|px)?")
 
 
@@ -41,12 +43,20 @@ def take_link(document: Document, place: int) -> None:
         if name not in OWN_LINK_ATTRIBUTES
     }
     rest = format_attributes(own)
+    line = line_of(attributes)
     if "data-wikilink" not in attributes:
-        document.links[place] = LinkRef("link", href, rest)
+        document.links[place] = LinkRef("link", href, rest, line=line)
         return
     inner = document.inner(place)
     document.replace(place, "")
-    document.links[place] = LinkRef("wikilink", href, rest, inner)
+    document.links[place] = LinkRef("wikilink", href, rest, inner, line=line)
+
+
+def line_of(attributes: dict[str, str]) -> int:
+    """The line that a parser, or a page in raw HTML, has written; 0 for none."""
+    written = attributes.get(ATTRIBUTE, "")
+    is_line = written.isascii() and written.isdigit() and len(written) <= LINE_DIGITS
+    return int(written) if is_line else 0
 
 
 def take_picture(document: Document, place: int) -> None:
@@ -66,4 +76,5 @@ def take_picture(document: Document, place: int) -> None:
         format_attributes(kept),
         attributes.get("alt", ""),
         is_in_link=document.is_within(place, LINKS),
+        line=line_of(attributes),
     )

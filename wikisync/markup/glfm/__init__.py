@@ -12,6 +12,7 @@ from wikisync.markup.glfm.description import description_rule
 from wikisync.markup.glfm.emphasis import emphasis_rule
 from wikisync.markup.glfm.escape import escape_rule
 from wikisync.markup.glfm.footnote import footnote_rule
+from wikisync.markup.glfm.lines import lines_rule
 from wikisync.markup.glfm.math import math_rule
 from wikisync.markup.glfm.quote import quote_rule
 from wikisync.markup.glfm.strike import strike_rule
@@ -32,5 +33,6 @@ RULES: tuple[Callable[[MarkdownIt], None], ...] = (
     tasks_rule,
     wikilink_rule,
     autolink_rule,
+    lines_rule,
 )
 """In this order: a later rule may name an earlier one to stand before it."""

@@ -12,16 +12,18 @@ from markdown_it.parser_block import ParserBlock
 from wikisync.markup.glfm import RULES
 from wikisync.markup.glfm.block import GlfmBlock
 from wikisync.markup.glfm.inline import GlfmInline
+from wikisync.markup.glfm.lines import LINES
 from wikisync.markup.glfm.renderer import GlfmRenderer
+from wikisync.markup.lines import LineMap
 
 PLAIN_URL = re.compile(r"[A-Za-z0-9\-_.!~*'();/?:@&=+$,#]*")
 NESTING_MAX = 100
 """Blocks in blocks; deeper ones are dropped by the engine."""
 
 
-def parse(source: str) -> str:
-    """HTML of a markdown text, not yet safe."""
-    html: str = engine().render(source, {})
+def parse(source: str, lines: LineMap | None = None) -> str:
+    """HTML of a markdown text, not yet safe; with ``lines`` links bear theirs."""
+    html: str = engine().render(source, {} if lines is None else {LINES: lines})
     return html
 
 

@@ -10,6 +10,7 @@ import re
 
 from wikisync.errors import RenderError
 from wikisync.markup.context import Include
+from wikisync.markup.lines import LineMap
 
 INCLUDES_MAX = 32
 INCLUDED_CHARS_MAX = 1024 * 1024
@@ -18,17 +19,31 @@ DIRECTIVE = re.compile(r"^::include\{file=([^}\n]+)\}[ \t]*$", re.MULTILINE)
 MARKDOWN_SIGNS = re.compile(r"([\\`*_{}\[\]()#+.!|<>&~$:@-])")
 
 
-def include_files(source: str, include: Include) -> str:
+def include_files(source: str, include: Include, lines: LineMap | None = None) -> str:
     """The source with its first includes replaced by texts, or by why not.
+
+    Args:
+        source: the page's text.
+        include: where texts come from.
+        lines: told how the lines of the source have moved.
 
     Raises:
         RenderError: the texts together are larger than a page may be.
     """
     if "::include{" not in source:
         return source
-    count = size = 0
+    count = size = line = place = 0
 
     def replaced(match: re.Match[str]) -> str:
+        nonlocal line, place
+        text = text_for(match)
+        if lines is not None:
+            line += source.count("\n", place, match.start())
+            place = match.start()
+            lines.add_included(line + 1, text.count("\n") + 1)
+        return text
+
+    def text_for(match: re.Match[str]) -> str:
         nonlocal count, size
         count += 1
         target = match[1].strip().strip("\"'")
