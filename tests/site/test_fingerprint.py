@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -38,6 +39,53 @@ def test_changed_code_has_another_hash(package: Path, name: str) -> None:
     before = program()
     with (package / name).open("a") as file:
         file.write("# changed\n")
+    assert program() != before
+
+
+def test_code_changed_in_place_and_size_has_another_hash(package: Path) -> None:
+    before = program()
+    code = package / "markup" / "page.py"
+    code.write_bytes(code.read_bytes()[:-1] + b"#")
+    assert program() != before
+
+
+@pytest.mark.parametrize("time_s", [0, 1, 365 * 86_400])
+def test_code_without_a_time_of_its_own_counts_by_content(
+    package: Path, time_s: int
+) -> None:
+    """Images and stores give every file one time, often the epoch."""
+    code = package / "markup" / "page.py"
+    os.utime(code, (time_s, time_s))
+    before = program()
+    code.write_bytes(code.read_bytes()[:-1] + b"#")
+    os.utime(code, (time_s, time_s))
+    assert program() != before
+
+
+@pytest.mark.parametrize("name", ["markup/added.py", "vendor/added.js"])
+def test_added_code_has_another_hash(package: Path, name: str) -> None:
+    before = program()
+    (package / name).parent.mkdir(exist_ok=True)
+    (package / name).write_text("")
+    assert program() != before
+
+
+def test_another_version_has_another_hash(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = program()
+    monkeypatch.setattr(fingerprint, "__version__", "99")
+    assert (package / "site").is_dir()
+    assert program() != before
+
+
+def test_another_place_has_another_hash(
+    package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two environments with two versions may share a cache."""
+    before = program()
+    elsewhere = package.rename(tmp_path / "elsewhere")
+    monkeypatch.setattr(fingerprint, "_PACKAGE", elsewhere)
     assert program() != before
 
 

@@ -12,7 +12,6 @@ from wikisync.site.addresses import assign_addresses
 from wikisync.site.context import PageRef
 from wikisync.site.frame import (
     group_homes,
-    options_text,
     site_context,
     wiki_context,
     wiki_labels,
@@ -25,12 +24,6 @@ ADDRESSES = [
     assign_addresses("docs/-/wikis/", [Slug("home")], []),
     assign_addresses("docs/sub/b/-/wikis/", [Slug("home")], []),
 ]
-
-
-def test_options_as_text_hold_no_path_of_this_machine() -> None:
-    here = SiteOptions("Docs", templates=Path("/home/somebody/theme"))
-    assert options_text(here) == options_text(SiteOptions("Docs"))
-    assert options_text(here) != options_text(SiteOptions("Other"))
 
 
 def test_groups_above_a_wiki_link_to_their_own_wikis() -> None:

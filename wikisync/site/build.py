@@ -374,7 +374,7 @@ def _inputs_key(
     scanned: Sequence[ScannedWiki], theme: Theme, options: SiteOptions
 ) -> bytes:
     """Hash of everything that a site is made from."""
-    from wikisync.site.frame import options_text
+    from wikisync.site.options import options_text
 
     prints = [wiki.fingerprint() for wiki in scanned]
     return _hash(

@@ -1,8 +1,10 @@
 """Which program makes the pages: part of every cache key, never of a page.
 
 An installed wikisync differs from the next by its version, but a checkout does
-not; so the code itself is hashed, and of the libraries that make HTML the place
-and time of installation.  A new key costs one rebuild, a missed one stale pages.
+not; so every file of the code counts with its size and time, and of the libraries
+that make HTML the place and time of installation.  Files whose time tells nothing,
+because an image was made with one time for all, count with their content.  A new
+key costs one rebuild, a missed one stale pages.
 """
 
 from __future__ import annotations
@@ -10,8 +12,11 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+
+from wikisync import __version__
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _PARTS = ("markup", "site", "vendor")
@@ -29,18 +34,33 @@ _LIBRARIES = (
 )
 
 
+_SUFFIXES = (".py", ".js", ".json", ".txt")
+_TOLD_NS = 366 * 86_400 * 1_000_000_000
+"""Times up to this one, a year after the epoch, tell nothing of a file."""
+
+
 @cache
 def program_fingerprint() -> bytes:
     """Hash of the code that turns pages into files; 32 bytes."""
-    digest = hashlib.sha256()
-    for part in _PARTS:
-        for path in sorted((_PACKAGE / part).rglob("*")):
-            if path.suffix in {".py", ".js", ".json", ".txt"}:
-                digest.update(path.relative_to(_PACKAGE).as_posix().encode())
-                digest.update(hashlib.sha256(path.read_bytes()).digest())
-    for name in _LIBRARIES:
-        digest.update(f"{name} {_installed(name)}".encode())
-    return digest.digest()
+    lines = [f"{__version__} {_PACKAGE}"]
+    lines += [line for part in _PARTS for line in _code(_PACKAGE / part)]
+    lines += [f"{name} {_installed(name)}" for name in _LIBRARIES]
+    return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogateescape")).digest()
+
+
+def _code(folder: Path) -> Iterator[str]:
+    """A line for each file of code in and below a folder, which may be missing."""
+    for place, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names):
+            if not name.endswith(_SUFFIXES):
+                continue
+            path = Path(place, name)
+            found = path.stat()
+            told = str(found.st_mtime_ns)
+            if found.st_mtime_ns <= _TOLD_NS:
+                told = hashlib.sha256(path.read_bytes()).hexdigest()
+            yield f"{path} {found.st_size} {told}"
 
 
 def _installed(name: str) -> str:

@@ -21,6 +21,7 @@ from wikisync.site.addresses import (
 )
 from wikisync.site.context import PageRef, SiteContext, WikiContext, WikiRef
 from wikisync.site.crosslinks import service_address
+from wikisync.site.options import options_text
 
 if TYPE_CHECKING:
     from wikisync.site.model import SiteOptions, WikiSource
@@ -125,19 +126,3 @@ def wiki_labels(sources: Sequence[WikiSource]) -> list[str]:
 def is_top(addresses: Sequence[WikiAddresses]) -> bool:
     """Whether the site is one wiki whose pages lie at the top."""
     return len(addresses) == 1 and not addresses[0].prefix
-
-
-def options_text(options: SiteOptions) -> str:
-    """The options that pages depend on, as text; no path of this machine."""
-    return repr(
-        (
-            options.title,
-            options.url,
-            options.lang,
-            options.description,
-            sorted(options.theme_options.items()),
-            options.drop_prefix,
-            options.nav_links_max,
-            options.markup,
-        )
-    )

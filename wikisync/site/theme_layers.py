@@ -97,10 +97,14 @@ def read_files(folder: Path) -> dict[str, bytes]:
 def _theme_files(folder: Path) -> Iterator[Path]:
     real = folder.resolve()
     for subfolder in _SUBFOLDERS:
-        for path in sorted((folder / subfolder).rglob("*")):
+        top = folder / subfolder
+        is_top_a_link = top.is_symlink()
+        for path in sorted(top.rglob("*")):
             if path.name.startswith(".") or not path.is_file():
                 continue
-            if not path.resolve().is_relative_to(real):
+            # no folder in between is one: rglob follows none
+            is_link = is_top_a_link or path.is_symlink()
+            if is_link and not path.resolve().is_relative_to(real):
                 # A static file is published: never one from outside the theme.
                 raise SiteError(
                     f"theme file {path} is a link out of its folder",
