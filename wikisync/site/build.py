@@ -9,10 +9,9 @@ clean or not; a build that fails leaves the old site as it was.
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -246,18 +245,9 @@ class _Build:
 
     def _collect_problems(self, pages: Sequence[WikiPages]) -> None:
         """Everything that is wrong, wiki by wiki, named so that it can be found."""
-        is_many = len(self._wikis) > 1
-        for wiki, composer in zip(self._wikis, pages, strict=True):
-            found = [
-                *wiki.scanned.problems,
-                *self._addresses[wiki.number].problems,
-                *(one for page in wiki.pages.values() for one in page.parsed.problems),
-                *composer.problems,
-            ]
-            where = f"{wiki.name}: " if is_many else ""
-            self._problems += [
-                dataclasses.replace(one, subject=where + one.subject) for one in found
-            ]
+        from wikisync.site.composing import site_problems
+
+        self._problems += site_problems(self._wikis, self._addresses, pages)
 
     def _write_pages(
         self,
@@ -294,7 +284,8 @@ class _Build:
 
     def _write_search(self, output: Output, pages: Sequence[WikiPages]) -> None:
         """The search index, all of it or nothing: kept while no text changed."""
-        from wikisync.site.search import SearchDocument, SearchSection, build_shards
+        from wikisync.site.composing import search_documents
+        from wikisync.site.search import build_shards
 
         digest = hashlib.sha256(program_fingerprint())
         for composer in pages:
@@ -306,23 +297,8 @@ class _Build:
         if old and all(self._keep(output, path, key) for path in old):
             return
 
-        def documents() -> Iterator[SearchDocument]:
-            for composer in pages:
-                for slug, page in composer.wiki.pages.items():
-                    if slug == SIDEBAR_SLUG:
-                        continue
-                    sections = self._indexer.parsed_page(page).sections
-                    yield SearchDocument(
-                        composer.url(slug),
-                        page.parsed.title,
-                        tuple(
-                            SearchSection(one.id, one.heading, one.text)
-                            for one in sections
-                        ),
-                        composer.label,
-                    )
-
-        for name, content in build_shards(documents()).items():
+        documents = search_documents(pages, self._indexer)
+        for name, content in build_shards(documents).items():
             self._keys[SEARCH_FOLDER + name] = key
             output.put(SEARCH_FOLDER + name, content)
 

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from wikisync.site.addresses import WikiAddresses, assign_addresses, wiki_prefix
+from wikisync.model import Problem
+from wikisync.site.addresses import (
+    SIDEBAR_SLUG,
+    WikiAddresses,
+    assign_addresses,
+    wiki_prefix,
+)
 from wikisync.site.context import SiteContext
 from wikisync.site.fingerprint import program_fingerprint
 from wikisync.site.frame import group_homes, site_context, wiki_context, wiki_labels
 from wikisync.site.pages import WikiPages
+from wikisync.site.search import SearchDocument, SearchSection
 
 if TYPE_CHECKING:
     from wikisync.site.crosslinks import WikiTable
@@ -79,6 +86,42 @@ def composed_site(
         for wiki in wikis
     )
     return ComposedSite(site, settings_key, composers)
+
+
+def site_problems(
+    wikis: Sequence[IndexedWiki],
+    addresses: Sequence[WikiAddresses],
+    composers: Sequence[WikiPages],
+) -> Iterator[Problem]:
+    """Everything that is wrong, wiki by wiki, named so that it can be found."""
+    is_many = len(wikis) > 1
+    for wiki, composer in zip(wikis, composers, strict=True):
+        found = [
+            *wiki.scanned.problems,
+            *addresses[wiki.number].problems,
+            *(one for page in wiki.pages.values() for one in page.parsed.problems),
+            *composer.problems,
+        ]
+        where = f"{wiki.name}: " if is_many else ""
+        for one in found:
+            yield replace(one, subject=where + one.subject)
+
+
+def search_documents(
+    composers: Sequence[WikiPages], indexer: Indexer
+) -> Iterator[SearchDocument]:
+    """What the search index takes from every page but sidebars."""
+    for composer in composers:
+        for slug, page in composer.wiki.pages.items():
+            if slug == SIDEBAR_SLUG:
+                continue
+            sections = indexer.parsed_page(page).sections
+            yield SearchDocument(
+                composer.url(slug),
+                page.parsed.title,
+                tuple(SearchSection(one.id, one.heading, one.text) for one in sections),
+                composer.label,
+            )
 
 
 def settings_hash(*values: object) -> bytes:
