@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import subprocess
@@ -10,6 +11,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -192,6 +194,59 @@ def test_unknown_quirk_is_refused_and_all_are_named(tmp_path: Path) -> None:
     assert "there is no quirk 'empty-lst'" in result.stderr
     for quirk in Quirk:
         assert quirk in result.stderr
+    assert not (tmp_path / "data").exists()
+
+
+def test_edit_is_told_to_the_hook(tmp_path: Path, folder: Path) -> None:
+    told: list[tuple[str | None, object]] = []
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            told.append((self.headers["X-Gitlab-Token"], json.loads(body)))
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Answer) as server:
+        server.timeout = 20
+        hook = f"http://127.0.0.1:{server.server_port}/"
+        words = ("--load", folder, "--hook", hook, "--hook-secret", "s3cret")
+        with serving("--data", tmp_path / "data", *words) as process:
+            token, url = (line.partition(": ")[2] for line in url_line(process))
+            page = f"{url}/api/v4/projects/docs%2Fhandbook/wikis/home?content=2"
+            headers = {"PRIVATE-TOKEN": token}
+            request = urllib.request.Request(page, method="PUT", headers=headers)
+            with urllib.request.urlopen(request, timeout=10) as answer:
+                assert answer.status == 200
+            server.handle_request()
+
+    [(secret, event)] = told
+    assert secret == "s3cret"
+    assert isinstance(event, dict)
+    assert event["object_attributes"]["slug"] == "home"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--hook", "ftp://127.0.0.1/"),
+        ("--hook", "127.0.0.1:8000"),
+        ("--hook", "http://"),
+        ("--hook", "http://127.0.0.1:x/"),
+        ("--hook", "http://127.0.0.1/", "--hook-secret", "two\nlines"),
+    ],
+)
+def test_hook_that_cannot_be_told_is_refused(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    result = run("--data", tmp_path / "data", *words)
+
+    assert result.returncode == 2
+    assert "--hook" in result.stderr
+    assert "Traceback" not in result.stderr
     assert not (tmp_path / "data").exists()
 
 

@@ -12,6 +12,11 @@ A change starts the counts anew: of the faults that only every third request mee
 (``quirks.EVERY``), the first request afterwards meets one.  While
 ``Quirk.ANOTHER_PROJECT`` is on, the methods here that fill and read wikis reach the
 other wikis as well.
+
+Webhooks: ``service.hooks = (Hook(url, "secret"),)`` with ``settings.Hook``, also while
+it runs, and ``await service.wait_for_hooks()`` until every receiver was told.
+Git over HTTP is at ``service.git_url(owner)``, the token in it; ``tests.support.git``
+runs git on it, and ``Quirk.NO_GIT`` takes it away.
 """
 
 from __future__ import annotations
@@ -31,7 +36,7 @@ from wikisync.service.loading import LoadedFolder
 from wikisync.service.quirks import Quirk
 from wikisync.service.repository import Author
 from wikisync.service.server import RunningService, running_service
-from wikisync.service.settings import Settings
+from wikisync.service.settings import Hook, Settings
 from wikisync.service.tables import Tables
 
 T = TypeVar("T")
@@ -206,6 +211,25 @@ class EmbeddedService:
     @quirks.setter
     def quirks(self, quirks: Iterable[Quirk]) -> None:
         self.running.settings = replace(self.running.settings, quirks=frozenset(quirks))
+
+    @property
+    def hooks(self) -> tuple[Hook, ...]:
+        """Who is told of edits."""
+        return self.running.settings.hooks
+
+    @hooks.setter
+    def hooks(self, hooks: Iterable[Hook]) -> None:
+        self.running.settings = replace(self.running.settings, hooks=tuple(hooks))
+
+    async def wait_for_hooks(self) -> None:
+        """Return when nobody is still to be told of an edit."""
+        await self.running.service.deliveries.wait_until_told()
+
+    def git_url(self, owner: WikiOwner, token: str | None = None) -> str:
+        """Where git clones a wiki from, with a token, the administrator's if none."""
+        scheme, _, rest = self.url.partition("://")
+        token = token or self.token
+        return f"{scheme}://oauth2:{token}@{rest}/{owner.full_path}.wiki.git"
 
     def set_faults(self, **faults: Any) -> None:
         """Switch faults of ``settings.Faults`` on or off."""

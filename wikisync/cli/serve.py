@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from wikisync.service.loading import LoadedFolder
     from wikisync.service.quirks import Quirk
     from wikisync.service.server import RunningService
+    from wikisync.service.settings import Hook
 
 LATENCY_S_MAX = 60.0
 IMPORT_SCHEMES = frozenset({"http", "https"})
@@ -41,6 +42,7 @@ class ServeOptions:
     quirks: frozenset[Quirk] = frozenset()
     latency_s: float = 0.0
     are_imports_allowed: bool = False
+    hooks: tuple[Hook, ...] = ()
 
 
 @click.group("serve", invoke_without_command=True)
@@ -75,6 +77,20 @@ class ServeOptions:
 )
 @click.option("--new-token", is_flag=True, help="Make and print a new token.")
 @click.option(
+    "--hook",
+    "hook_urls",
+    metavar="URL",
+    multiple=True,
+    help="Tell this address of edits of wiki pages; may be given again.",
+)
+@click.option(
+    "--hook-secret",
+    metavar="SECRET",
+    envvar="WIKISYNC_HOOK_SECRET",
+    default="",
+    help="Sent along, so that the receiver knows the sender.",
+)
+@click.option(
     "--quirk",
     "quirks",
     metavar="NAME",
@@ -99,6 +115,8 @@ def command(
     allow_remote: bool,
     allow_imports: bool,
     new_token: bool,
+    hook_urls: tuple[str, ...],
+    hook_secret: str,
     quirks: tuple[str, ...],
     latency: float,
 ) -> int:
@@ -121,6 +139,7 @@ def command(
         new_token,
         quirks=parse_quirks(quirks),
         latency_s=latency,
+        hooks=parse_hooks(hook_urls, hook_secret),
         are_imports_allowed=allow_imports,
     )
     check_host(options)
@@ -148,6 +167,40 @@ def parse_quirks(names: Iterable[str]) -> frozenset[Quirk]:
                 hint="the quirks are " + ", ".join(Quirk),
             ) from None
     return frozenset(found)
+
+
+def parse_hooks(urls: Iterable[str], secret: str) -> tuple[Hook, ...]:
+    """Who is told of edits.
+
+    Raises:
+        UsageError: no address of a web server, or a secret no header can hold.
+    """
+    from wikisync.service.settings import Hook
+
+    if not secret.isprintable() or not secret.isascii():
+        raise UsageError(
+            "the secret of --hook-secret is not plain text on one line",
+            hint="use letters, digits and signs",
+        )
+    hooks = tuple(Hook(url, secret) for url in urls)
+    if not all(is_web_address(hook.url) for hook in hooks):
+        raise UsageError(
+            "--hook wants the address of a web server",
+            hint="such as --hook http://127.0.0.1:8001/",
+        )
+    return hooks
+
+
+def is_web_address(url: str) -> bool:
+    """Whether something can be sent there by HTTP."""
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(url)
+        has_port = parts.port is None or parts.port > 0
+    except ValueError:
+        return False
+    return parts.scheme in {"http", "https"} and bool(parts.hostname) and has_port
 
 
 def check_host(options: ServeOptions) -> None:
@@ -187,6 +240,7 @@ async def serve(console: Console, options: ServeOptions) -> int:
     settings = Settings(
         faults=Faults(latency_s=options.latency_s),
         imports=Imports(schemes),
+        hooks=options.hooks,
         quirks=options.quirks,
     )
     stopped = asyncio.Event()

@@ -14,6 +14,7 @@ from wikisync.model import OwnerKind
 from wikisync.service.answers import invalid
 from wikisync.service.editing import Change
 from wikisync.service.git_process import GitRunner
+from wikisync.service.hooks import Deliveries
 from wikisync.service.pages import PageCache
 from wikisync.service.quirks import OTHER_PROJECT_ID, Quirk, Turns
 from wikisync.service.records import Records
@@ -37,6 +38,9 @@ class Service:
         """Replaced as a whole to change limits or switch quirks and faults."""
         self.turns = Turns()
         self.git = GitRunner(self.settings.git)
+        self.deliveries = Deliveries(
+            self.settings.hook_limits, self.settings.profile.version
+        )
         self.records = Records(data / "records.db")
         self.url = "http://127.0.0.1"
         """Where it answers, without a trailing slash; known once it listens."""

@@ -47,6 +47,7 @@ async def running_jobs(service: Service) -> AsyncIterator[None]:
     async with asyncio.TaskGroup() as group:
         tasks = [
             group.create_task(purge_now_and_then(service)),
+            group.create_task(service.deliveries.run()),
             *(
                 group.create_task(
                     import_one_by_one(service, service.imports(is_fetched=is_fetched))

@@ -97,6 +97,10 @@ class Quirk(StrEnum):
     """Wikis cannot be cloned."""
     HOOKS_WITHOUT_VERSION = "hooks-without-version"
     """Webhooks do not name the commit (Q13)."""
+    LOSES_HOOKS = "loses-hooks"
+    """Every third webhook is not sent."""
+    REPEATS_HOOKS = "repeats-hooks"
+    """Every third webhook is sent twice."""
 
     # faults
     RATE_LIMITED = "rate-limited"
@@ -244,6 +248,13 @@ def foreign_page(on: Quirks, slug: str) -> Mapping[str, object] | None:
     if Quirk.EXTRA_FORMATS not in on or slug != FOREIGN_PAGE["slug"]:
         return None
     return {**FOREIGN_PAGE, "content": FOREIGN_TEXT, "encoding": "UTF-8"}
+
+
+def hook_count(on: Quirks, turns: Turns) -> int:
+    """How many times the next webhook is sent."""
+    if Quirk.LOSES_HOOKS in on and turns.is_next(Quirk.LOSES_HOOKS):
+        return 0
+    return 1 + (Quirk.REPEATS_HOOKS in on and turns.is_next(Quirk.REPEATS_HOOKS))
 
 
 # requests as a whole

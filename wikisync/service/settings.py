@@ -106,6 +106,26 @@ class GitService:
 
 
 @dataclass(frozen=True, slots=True)
+class Hook:
+    """Who is told of edits."""
+
+    url: str
+    secret: str = field(default="", repr=False)
+    """Sent along, so that the receiver knows the sender; empty for none."""
+
+
+@dataclass(frozen=True, slots=True)
+class HookLimits:
+    """How much telling others may take."""
+
+    waiting_max: int = 1000
+    """Deliveries; what comes when so many wait is not told."""
+    seconds_max: float = 10.0
+    """How long a receiver may take."""
+    body_bytes_max: int = 25 * MIB
+
+
+@dataclass(frozen=True, slots=True)
 class Faults:
     """Troubles that need more than a name; all off in normal service."""
 
@@ -125,6 +145,8 @@ class Settings:
     deletion: Deletion = field(default_factory=Deletion)
     imports: Imports = field(default_factory=Imports)
     git: GitService = field(default_factory=GitService)
+    hooks: tuple[Hook, ...] = ()
+    hook_limits: HookLimits = field(default_factory=HookLimits)
     quirks: frozenset[Quirk] = frozenset()
 
     @property

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from uuid import uuid4
 
 import msgspec
 from aiohttp import web
@@ -26,6 +28,7 @@ from wikisync.service.editing import (
     plan_delete,
     plan_edit,
 )
+from wikisync.service.hooks import Action, Event
 from wikisync.service.instance import WikiStorage
 from wikisync.service.page_ids import moves_of_rename, page_ids, update_page_ids
 from wikisync.service.pages import (
@@ -46,6 +49,7 @@ from wikisync.service.quirks import (
     bend_tree,
     check_new_title,
     foreign_page,
+    hook_count,
 )
 from wikisync.service.redirects import REDIRECTS_PATH
 from wikisync.service.render_worker import RenderJob
@@ -53,15 +57,26 @@ from wikisync.service.rows import Project
 from wikisync.service.tree import PageFile, WikiTree
 
 
+@dataclass(frozen=True, slots=True)
+class _Visit:
+    """A caller who may do what it asks of a wiki."""
+
+    call: Call
+    kind: OwnerKind
+    caller: Caller
+    owner: Owner
+    wiki: WikiStorage
+
+
 async def list_pages(call: Call, kind: OwnerKind) -> web.Response:
     """``GET .../wikis``: every page in one answer, in byte order of paths."""
     parameters = call.parameters()
     with_content = parameters.boolean("with_content")
     parameters.check()
-    _caller, owner, wiki = await call.wiki(kind, Operation.READ)
+    visit = await _visit(call, kind, Operation.READ)
     service = call.service
     on = service.settings.quirks
-    tree = await wiki.tree()
+    tree = await visit.wiki.tree()
     assert tree is not None, "there is always a present tree"
     # the commit decides the whole body, so an unchanged list costs no reading
     shape = "full" if with_content else "short"
@@ -73,7 +88,7 @@ async def list_pages(call: Call, kind: OwnerKind) -> web.Response:
     if with_content:
         body = await asyncio.to_thread(
             encode_full_list,
-            wiki.repository,
+            visit.wiki.repository,
             pages,
             service.pages,
             service.settings.limits.shown_bytes_max,
@@ -81,7 +96,7 @@ async def list_pages(call: Call, kind: OwnerKind) -> web.Response:
     else:
         body = await asyncio.to_thread(encode_list, pages)
     if on & BEND_PAGES:
-        ids = await _ids(call, kind, owner, [page.slug for page in pages])
+        ids = await _ids(visit, [page.slug for page in pages])
         body = await asyncio.to_thread(bend_list, on, body, ids)
     return bytes_answer(body, headers=headers)
 
@@ -92,28 +107,27 @@ async def show_page(call: Call, kind: OwnerKind) -> web.Response:
     render_html = parameters.boolean("render_html")
     version = parameters.text("version")
     parameters.check()
-    _caller, owner, wiki = await call.wiki(kind, Operation.READ)
+    visit = await _visit(call, kind, Operation.READ)
     on = call.service.settings.quirks
     foreign = foreign_page(on, call.segments["slug"])
     if foreign is not None:
         return json_answer(foreign)
-    tree = await wiki.tree(version or None)
+    tree = await visit.wiki.tree(version or None)
     if tree is None:
         raise not_found("Wiki Page")
     page = find_page(bend_tree(on, tree), call.segments["slug"])
-    shown = await _shown(call, wiki, page)
-    if render_html:
-        job = RenderJob(
-            shown,
-            str(wiki.repository.path),
-            tree.commit or "",
-            kind,
-            owner.full_path,
-            call.service.url,
-        )
-        content = await asyncio.to_thread(call.service.renderer.render, job)
-        shown = msgspec.structs.replace(shown, content=content)
-    return await _answer(call, kind, owner, shown)
+    if not render_html:
+        return await _show(visit, page)
+    job = RenderJob(
+        await _read(visit, page),
+        str(visit.wiki.repository.path),
+        tree.commit or "",
+        kind,
+        visit.owner.full_path,
+        call.service.url,
+    )
+    html = await asyncio.to_thread(call.service.renderer.render, job)
+    return await _show(visit, page, html)
 
 
 async def create_page(call: Call, kind: OwnerKind) -> web.Response:
@@ -124,7 +138,7 @@ async def create_page(call: Call, kind: OwnerKind) -> web.Response:
     format = parameters.member("format", Format, WRITABLE_FORMATS)  # noqa: A001
     message = parameters.text("message")
     parameters.check()
-    caller, owner, wiki = await call.wiki(kind, Operation.WRITE)
+    visit = await _visit(call, kind, Operation.WRITE)
     settings = call.service.settings
     check_new_title(settings.quirks, title)
     content = bend_text(settings.quirks, content)
@@ -136,12 +150,12 @@ async def create_page(call: Call, kind: OwnerKind) -> web.Response:
             content,
             format or Format.MARKDOWN,
             limits=settings.limits_in_force,
-            redirects=_redirects(wiki, tree),
-            message=message or _message(caller, "created", title),
+            redirects=_redirects(visit.wiki, tree),
+            message=message or _message(visit.caller, "created", title),
         )
 
-    shown = await _write(call, kind, caller, owner, wiki, decide)
-    return await _answer(call, kind, owner, shown, status=201)
+    page = await _write(visit, decide, "create")
+    return await _show(visit, page, status=201)
 
 
 async def edit_page(call: Call, kind: OwnerKind) -> web.Response:
@@ -153,7 +167,7 @@ async def edit_page(call: Call, kind: OwnerKind) -> web.Response:
     format = parameters.member("format", Format, WRITABLE_FORMATS)  # noqa: A001
     message = parameters.text("message")
     parameters.check()
-    caller, owner, wiki = await call.wiki(kind, Operation.WRITE)
+    visit = await _visit(call, kind, Operation.WRITE)
     settings = call.service.settings
     on = settings.quirks
     if title is not None:
@@ -171,24 +185,24 @@ async def edit_page(call: Call, kind: OwnerKind) -> web.Response:
             page,
             edit,
             limits=settings.limits_in_force,
-            redirects=_redirects(wiki, tree),
+            redirects=_redirects(visit.wiki, tree),
             moves_below=Quirk.KEEPS_BELOW not in on,
-            message=message or _message(caller, "updated", title or page.title),
+            message=message or _message(visit.caller, "updated", title or page.title),
         )
 
-    shown = await _write(call, kind, caller, owner, wiki, decide)
-    return await _answer(call, kind, owner, shown)
+    page = await _write(visit, decide, "update")
+    return await _show(visit, page)
 
 
 async def delete_page(call: Call, kind: OwnerKind) -> web.Response:
     """``DELETE .../wikis/:slug``: one file; what is below it stays."""
-    caller, owner, wiki = await call.wiki(kind, Operation.DELETE)
+    visit = await _visit(call, kind, Operation.DELETE)
 
     def decide(tree: WikiTree) -> Change:
         page = find_page(tree, call.segments["slug"])
-        return plan_delete(page, message=_message(caller, "deleted", page.title))
+        return plan_delete(page, message=_message(visit.caller, "deleted", page.title))
 
-    await _change(call, kind, caller, owner, wiki, decide)
+    await _write(visit, decide, "delete")
     return no_content()
 
 
@@ -201,70 +215,94 @@ async def note_activity(call: Call, caller: Caller, owner: Owner) -> None:
         await call.service.records.ask(note_write, caller.user.id, owner.id)
 
 
-async def _change(
-    call: Call,
-    kind: OwnerKind,
-    caller: Caller,
-    owner: Owner,
-    wiki: WikiStorage,
-    decide: Callable[[WikiTree], Change],
-) -> tuple[Change, WikiTree]:
-    """Commit what ``decide`` wants, and let the records follow."""
+async def _visit(call: Call, kind: OwnerKind, operation: Operation) -> _Visit:
+    return _Visit(call, kind, *await call.wiki(kind, operation))
+
+
+async def _write(
+    visit: _Visit, decide: Callable[[WikiTree], Change], action: Action
+) -> PageFile:
+    """Commit what ``decide`` wants, let the records follow, and tell of it.
+
+    Returns:
+        The page as it is now, or was before it was deleted.
+    """
+    service = visit.call.service
     found: list[WikiTree] = []
 
     def decide_here(tree: WikiTree) -> Change:
         found.append(tree)
-        return decide(bend_tree(call.service.settings.quirks, tree))
+        return decide(bend_tree(service.settings.quirks, tree))
 
-    change, tree = await wiki.change(decide_here, caller.author)
+    change, after = await visit.wiki.change(decide_here, visit.caller.author)
+    before = found[-1]
+    shown = before if action == "delete" else after
+    page = next(page for page in shown.pages if page.path == change.page)
     moved: Mapping[str, str] = {}
     gone: frozenset[str] = frozenset()
     if change.renamed is not None:
-        moved = moves_of_rename(found[-1], tree, *change.renamed)
-    elif change.page in change.removes:
-        before, after = ({page.slug for page in t.pages} for t in (found[-1], tree))
-        gone = frozenset(before - after)
+        moved = moves_of_rename(before, after, *change.renamed)
+    elif action == "delete" and all(other.slug != page.slug for other in after.pages):
+        gone = frozenset({page.slug})
     if moved or gone:
-        await call.service.records.ask(update_page_ids, kind, owner.id, moved, gone)
-    await note_activity(call, caller, owner)
-    return change, tree
+        await service.records.ask(
+            update_page_ids, visit.kind, visit.owner.id, moved, gone
+        )
+    await note_activity(visit.call, visit.caller, visit.owner)
+    _announce(visit, action, page, change.message, shown.commit)
+    return page
 
 
-async def _write(
-    call: Call,
-    kind: OwnerKind,
-    caller: Caller,
-    owner: Owner,
-    wiki: WikiStorage,
-    decide: Callable[[WikiTree], Change],
-) -> ShownPage:
-    change, tree = await _change(call, kind, caller, owner, wiki, decide)
-    page = next(page for page in tree.pages if page.path == change.page)
-    return await _shown(call, wiki, page)
+def _announce(
+    visit: _Visit, action: Action, page: PageFile, message: str, version: str | None
+) -> None:
+    """Let those who want to know be told; groups have no webhooks."""
+    service = visit.call.service
+    on = service.settings.quirks
+    if not service.settings.hooks or not isinstance(visit.owner, Project):
+        return
+    assert visit.caller.user is not None, "nobody writes without a user"
+    event = Event(
+        id=uuid4(),
+        action=action,
+        project=visit.owner,
+        user=visit.caller.user,
+        page=page,
+        repository=visit.wiki.repository,
+        message=message,
+        version=None if Quirk.HOOKS_WITHOUT_VERSION in on else version,
+        base_url=service.url,
+    )
+    for _ in range(hook_count(on, service.turns)):
+        service.deliveries.announce(event, service.settings.hooks)
 
 
-async def _shown(call: Call, wiki: WikiStorage, page: PageFile) -> ShownPage:
-    content = await wiki.read(page.blob)
-    return shown_page(page, content, call.service.settings.limits.shown_bytes_max)
-
-
-async def _answer(
-    call: Call, kind: OwnerKind, owner: Owner, shown: ShownPage, *, status: int = 200
+async def _show(
+    visit: _Visit, page: PageFile, html: str | None = None, *, status: int = 200
 ) -> web.Response:
-    on = call.service.settings.quirks
-    if not on & BEND_PAGES:
+    """Answer with a page, its HTML in place of its text if there is any."""
+    settings = visit.call.service.settings
+    shown = await _read(visit, page)
+    if html is not None:
+        shown = msgspec.structs.replace(shown, content=html)
+    if not settings.quirks & BEND_PAGES:
         return json_answer(shown, status=status)
-    ids = await _ids(call, kind, owner, [shown.slug])
-    page = bend_page(on, msgspec.structs.asdict(shown), ids)
-    return json_answer(page, status=status)
+    ids = await _ids(visit, [shown.slug])
+    bent = bend_page(settings.quirks, msgspec.structs.asdict(shown), ids)
+    return json_answer(bent, status=status)
 
 
-async def _ids(
-    call: Call, kind: OwnerKind, owner: Owner, slugs: Sequence[str]
-) -> Mapping[str, int]:
-    if Quirk.META_ID not in call.service.settings.quirks:
+async def _read(visit: _Visit, page: PageFile) -> ShownPage:
+    content = await visit.wiki.read(page.blob)
+    most = visit.call.service.settings.limits.shown_bytes_max
+    return shown_page(page, content, most)
+
+
+async def _ids(visit: _Visit, slugs: Sequence[str]) -> Mapping[str, int]:
+    service = visit.call.service
+    if Quirk.META_ID not in service.settings.quirks:
         return {}
-    return await call.service.records.ask(page_ids, kind, owner.id, slugs)
+    return await service.records.ask(page_ids, visit.kind, visit.owner.id, slugs)
 
 
 def _redirects(wiki: WikiStorage, tree: WikiTree) -> bytes:

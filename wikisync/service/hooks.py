@@ -1,0 +1,224 @@
+"""Webhooks: telling other programs of edits, as the service's wiki page event.
+
+Delivered in order and in the background: a write never waits for a receiver and
+never fails because of one.  Not told are git pushes, attachments, pages that move
+along with another, and wikis of groups, as in the real service
+(service-behaviour.md 8.1).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import quote, urlsplit
+from uuid import UUID, uuid4, uuid5
+
+import aiohttp
+import msgspec
+
+from wikisync.service.pages import decode_text
+from wikisync.service.repository import WikiRepository
+from wikisync.service.rows import Project, User
+from wikisync.service.settings import KIB, Hook, HookLimits
+from wikisync.service.tree import PageFile
+
+log = logging.getLogger(__name__)
+
+Action = Literal["create", "update", "delete"]
+
+ANSWER_BYTES_MAX = 8 * KIB
+_VISIBILITY = {"private": 0, "internal": 10, "public": 20}
+_PICTURE = re.compile(
+    r"!\[(?P<alt>[^\]\n]{0,1000})\]\(/?(?P<path>uploads/[^)\s]{1,1000})\)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One edit of a page of a project's wiki."""
+
+    id: UUID
+    action: Action
+    project: Project
+    user: User
+    page: PageFile
+    """As it is now, or was before its deletion."""
+    repository: WikiRepository
+    message: str
+    version: str | None
+    """The commit, or None when it shall not be told."""
+    base_url: str
+    """Of the service, without a trailing slash."""
+
+
+class Deliveries:
+    """What is still to be told to whom."""
+
+    def __init__(self, limits: HookLimits, version: str) -> None:
+        self._limits = limits
+        self._agent = f"GitLab/{version}"
+        self._waiting: asyncio.Queue[tuple[Event, Hook]] = asyncio.Queue(
+            limits.waiting_max
+        )
+
+    def announce(self, event: Event, hooks: Sequence[Hook]) -> None:
+        """Let every hook know, soon; what there is no room for is left out."""
+        for hook in hooks:
+            try:
+                self._waiting.put_nowait((event, hook))
+            except asyncio.QueueFull:
+                log.warning(
+                    "too many webhooks wait; %s is not told of the %s of %s",
+                    shown_url(hook.url),
+                    event.action,
+                    event.page.slug,
+                )
+
+    async def wait_until_told(self) -> None:
+        """Return when nothing waits any more."""
+        await self._waiting.join()
+
+    async def run(self) -> None:
+        """Deliver for ever, one after the other.
+
+        When cancelled, what still waits is not told.
+        """
+        timeout = aiohttp.ClientTimeout(total=self._limits.seconds_max)
+        async with aiohttp.ClientSession(timeout=timeout) as session:
+            while True:
+                event, hook = await self._waiting.get()
+                try:
+                    await self._deliver(session, event, hook)
+                except Exception:
+                    # one event's trouble must not end the service for all others
+                    log.exception("a webhook for %s failed", event.page.slug)
+                finally:
+                    self._waiting.task_done()
+
+    async def _deliver(
+        self, session: aiohttp.ClientSession, event: Event, hook: Hook
+    ) -> None:
+        where, what = shown_url(hook.url), f"{event.action} of {event.page.slug}"
+        body = await asyncio.to_thread(_encode, event)
+        if len(body) > self._limits.body_bytes_max:
+            log.warning("the %s is too large to tell %s of it", what, where)
+            return
+        headers = delivery_headers(event, hook, self._agent)
+        try:
+            async with session.post(
+                hook.url, data=body, headers=headers, allow_redirects=False
+            ) as response:
+                await response.content.read(ANSWER_BYTES_MAX)
+        except (aiohttp.ClientError, TimeoutError) as error:
+            reason = str(error) or type(error).__name__
+            log.warning("cannot tell %s of the %s: %s", where, what, reason)
+            return
+        level = logging.INFO if response.status < 400 else logging.WARNING
+        log.log(level, "told %s of the %s: %d", where, what, response.status)
+
+
+def delivery_headers(event: Event, hook: Hook, agent: str) -> dict[str, str]:
+    """The headers of one delivery; repeated, the key is the same."""
+    headers = {
+        "Content-Type": "application/json",
+        "User-Agent": agent,
+        "Idempotency-Key": str(uuid5(event.id, hook.url)),
+        "X-Gitlab-Event": "Wiki Page Hook",
+        "X-Gitlab-Webhook-UUID": str(uuid4()),
+        "X-Gitlab-Event-UUID": str(event.id),
+        "X-Gitlab-Instance": event.base_url,
+    }
+    if hook.secret:
+        headers["X-Gitlab-Token"] = hook.secret
+    return headers
+
+
+def payload(event: Event, content: str, branch: str) -> dict[str, object]:
+    """The event's JSON.
+
+    Args:
+        event: what happened.
+        content: the page's text.
+        branch: the wiki's default branch.
+    """
+    web_url = f"{event.base_url}/{event.project.full_path}"
+    return {
+        "object_kind": "wiki_page",
+        "user": {
+            "id": event.user.id,
+            "name": event.user.name,
+            "username": event.user.username,
+            "avatar_url": None,
+            "email": "[REDACTED]",
+        },
+        "project": _project(event, web_url),
+        "wiki": {
+            "web_url": f"{web_url}/-/wikis/home",
+            "git_ssh_url": f"{_ssh(event)}.wiki.git",
+            "git_http_url": f"{web_url}.wiki.git",
+            "path_with_namespace": f"{event.project.full_path}.wiki",
+            "default_branch": branch,
+        },
+        "object_attributes": _attributes(event, content, f"{web_url}/-/wikis"),
+    }
+
+
+def shown_url(url: str) -> str:
+    """An address without what may be secret in it."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def _encode(event: Event) -> bytes:
+    content = event.repository.read(event.page.blob)
+    text, _encoding = decode_text(content, len(content))
+    return msgspec.json.encode(payload(event, text, event.repository.branch()))
+
+
+def _project(event: Event, web_url: str) -> dict[str, object]:
+    project = event.project
+    ssh_url, http_url = f"{_ssh(event)}.git", f"{web_url}.git"
+    return {
+        "id": project.id,
+        "name": project.name,
+        "description": project.description,
+        "web_url": web_url,
+        "avatar_url": None,
+        "git_ssh_url": ssh_url,
+        "git_http_url": http_url,
+        "namespace": project.namespace.name,
+        "visibility_level": _VISIBILITY[project.visibility],
+        "path_with_namespace": project.full_path,
+        "default_branch": project.default_branch,
+        "ci_config_path": None,
+        "homepage": web_url,
+        "url": ssh_url,
+        "ssh_url": ssh_url,
+        "http_url": http_url,
+    }
+
+
+def _attributes(event: Event, content: str, wiki_url: str) -> dict[str, object]:
+    url = f"{wiki_url}/{quote(event.page.slug)}"
+    attributes: dict[str, object] = {
+        "slug": event.page.slug,
+        "title": event.page.title,
+        "format": event.page.format,
+        "message": event.message,
+        # pictures by their whole address, for receivers that show the text
+        "content": _PICTURE.sub(rf"![\g<alt>]({wiki_url}/\g<path>)", content),
+        "url": url,
+        "action": event.action,
+    }
+    if event.version is not None:
+        attributes["diff_url"] = f"{url}/diff?version_id={event.version}"
+        attributes["version_id"] = event.version
+    return attributes
+
+
+def _ssh(event: Event) -> str:
+    return f"git@{urlsplit(event.base_url).hostname}:{event.project.full_path}"
