@@ -159,6 +159,10 @@ def running(tmp_path: Any) -> Any:
             b' "template_name": "y"}'),
             "import_url, template_name are mutually exclusive",
         ),
+        (
+            (b'{"name": "x", "template_project_id": 1, "template_name": "y"}'),
+            "template_name, template_project_id are mutually exclusive",
+        ),
     ],
 )  # fmt: skip
 async def test_body_that_makes_no_sense_is_refused(

@@ -271,6 +271,16 @@ async def test_share_ends_on_its_last_day(service: EmbeddedService, api: Api) ->
     [
         ({}, 400, {"error": "group_id is missing, group_access is missing"}),
         (
+            {"group_id": "x", "group_access": 30},
+            400,
+            {"error": "group_id is invalid"},
+        ),
+        (
+            {"group_id": None, "group_access": [30]},
+            400,
+            {"error": "group_id is missing, group_access is invalid"},
+        ),
+        (
             {"group_id": 3, "group_access": 35},
             400,
             {"error": "group_access does not have a valid value"},

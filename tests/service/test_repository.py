@@ -82,6 +82,16 @@ def test_nothing_is_replaced_that_was_not_removed(tmp_path: Path, path: str) -> 
     assert contents(repository) == {"a/b": b"kept"}
 
 
+def test_refusal_of_git_does_not_say_where_the_data_is(tmp_path: Path) -> None:
+    repository = WikiRepository(tmp_path / "x.git")
+    change = Change("m", writes={"a.md": b"x"})
+
+    with pytest.raises(GitRefused) as refused:
+        repository.change(lambda _tree: change, AUTHOR, branch="b" * 300)
+
+    assert str(tmp_path) not in str(refused.value)
+
+
 def test_removing_a_file_never_takes_a_directory(tmp_path: Path) -> None:
     repository = WikiRepository(tmp_path / "r.git")
     write(repository, {"a/b": b"kept"})

@@ -237,6 +237,35 @@ async def test_role_may_do_to_a_public_project(
 
 
 @pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", ""),
+        ("POST", "/user/x"),
+        ("PUT", "/1"),
+        ("POST", "/1/share"),
+        ("DELETE", "/1/share/x"),
+        ("POST", "/1/fork"),
+        ("POST", "/1/uploads"),
+        ("DELETE", "/1?permanently_remove=maybe"),
+        ("POST", "/1/import_project_members/x"),
+        ("PUT", "/1/custom_attributes/x"),
+    ],
+)
+async def test_change_tells_nobody_what_it_takes_without_a_token(
+    service: EmbeddedService, api: Api, method: str, path: str
+) -> None:
+    """Each of these lacks something that it would say to someone signed in."""
+    await service.add_project("docs/book", visibility="public")
+    reader = await service.add_user("dana", scopes=("read_api",))
+
+    nobody = await api.as_user(None)(method, f"/api/v4/projects{path}")
+    somebody = await api.as_user(reader)(method, f"/api/v4/projects{path}")
+
+    assert (nobody.status, nobody.json) == (401, {"message": "401 Unauthorized"})
+    assert (somebody.status, somebody.json["error"]) == (403, "insufficient_scope")
+
+
+@pytest.mark.parametrize(
     "row", [row for row in ROWS if "{" in row.path and row.method != "GET"], ids=name_of
 )
 async def test_private_project_answers_like_one_that_is_not_there(

@@ -1018,14 +1018,14 @@ ONE_OF: Mapping[Endpoint, tuple[str, ...]] = MappingProxyType(
 )
 """Endpoints that demand at least one of some parameters."""
 
-EXCLUSIVE: Mapping[Endpoint, tuple[tuple[str, str], ...]] = MappingProxyType(
+EXCLUSIVE: Mapping[Endpoint, tuple[tuple[str, ...], ...]] = MappingProxyType(
     {
-        Endpoint.CREATE: (("import_url", "template_name"),),
+        Endpoint.CREATE: (("import_url", "template_name", "template_project_id"),),
         Endpoint.CREATE_FOR_USER: (("import_url", "template_name"),),
         Endpoint.FORK: (("namespace_id", "namespace_path"),),
     }
 )
-"""Pairs of parameters that an endpoint does not take together."""
+"""Parameters of which an endpoint takes one at most."""
 
 
 @cache

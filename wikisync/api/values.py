@@ -231,9 +231,10 @@ def _require_all(endpoint: Endpoint, values: Mapping[str, object]) -> None:
             f"{named(endpoint)} needs {' or '.join(one_of)}",
             hint=f"give at least one of {', '.join(one_of)}",
         )
-    for first, second in EXCLUSIVE.get(endpoint, ()):
-        if first in values and second in values:
-            raise _together(endpoint, first, second)
+    for names in EXCLUSIVE.get(endpoint, ()):
+        given = [name for name in names if name in values]
+        if len(given) > 1:
+            raise _together(endpoint, *given[:2])
 
 
 def _together(endpoint: Endpoint, first: str, second: str) -> UsageError:

@@ -27,6 +27,7 @@ from wikisync.service import (
     identity,
     project_acts,
     project_edits,
+    project_forks,
     projects,
     uploads,
     wikis,
@@ -81,7 +82,7 @@ _API_ROUTES: tuple[tuple[routes.Route, Handler], ...] = (
     (routes.PROJECT_LANGUAGES, projects.show_languages),
     (routes.PROJECT_IMPORT, projects.show_import),
     (routes.PROJECT_FORKS, projects.list_forks),
-    (routes.PROJECT_FORK, project_edits.fork_project),
+    (routes.PROJECT_FORK, project_forks.fork_project),
     (routes.PROJECT_STAR, project_acts.star_project),
     (routes.PROJECT_UNSTAR, project_acts.unstar_project),
     (routes.PROJECT_ARCHIVE, project_acts.archive_project),
@@ -144,6 +145,8 @@ def route_table() -> RouteTable[Handler]:
     """Every route of the service, the more particular ones first."""
     table: list[tuple[str, str, Handler]] = []
     for route, handler in _API_ROUTES:
+        if route.method != "GET" and route.template.startswith("/projects"):
+            handler = _after_sign_in(handler)  # noqa: PLW2901
         table.append((route.method, routes.API_PREFIX + route.template, handler))
     owners: tuple[tuple[str, OwnerKind], ...] = (
         ("projects", "project"),
@@ -162,6 +165,16 @@ def route_table() -> RouteTable[Handler]:
         table.append(("GET", prefix + "/-/wikis/uploads/{path}", show))
     table.append(("GET", attachments.SIGN_IN_PATH, attachments.show_sign_in))
     return RouteTable(table)
+
+
+def _after_sign_in(handler: Handler) -> Handler:
+    """A change that tells nothing, not even what it takes, before it knows who asks."""
+
+    async def handle(call: Call) -> web.StreamResponse:
+        await call.signed_in()
+        return await handler(call)
+
+    return handle
 
 
 def _for(kind: OwnerKind, handler: WikiHandler) -> Handler:

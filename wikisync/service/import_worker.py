@@ -131,6 +131,7 @@ def _reason(
     except GitRefused as error:
         # the query of an address may hold a token
         text = str(error).replace(address, shown(job.address))
+        text = text.replace(job.folder, "the copy")
         query = address.partition("?")[2]
         text = text.replace(query, "...") if query else text
         return " ".join(text.split())[:REASON_CHARS_MAX].rstrip(".") or "git failed"

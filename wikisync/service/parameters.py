@@ -161,8 +161,9 @@ class Parameters:
         What was sent as null, or empty where that is no value, is None.
         """
         for names in EXCLUSIVE.get(endpoint, ()):
-            if all(self.has(name) for name in names):
-                self._problems.append(f"{', '.join(names)} are mutually exclusive")
+            sent = [name for name in names if self.has(name)]
+            if len(sent) > 1:
+                self._problems.append(f"{', '.join(sent)} are mutually exclusive")
         if endpoint in ONE_OF:
             self.at_least_one_of(*ONE_OF[endpoint])
         found: dict[str, object] = {}
@@ -197,7 +198,7 @@ class Parameters:
                 value = self._file(name)
         if row.choices and value is not None and str(value) not in row.choices:
             self.refuse_value(name)
-        if row.is_required and value is None and name in self._raw:
+        if row.is_required and value is None and self._raw.get(name) in (None, ""):
             self._problems.append(f"{name} is missing")
         return value
 

@@ -1,4 +1,4 @@
-"""Making and changing projects: create, create for a user, edit, fork.
+"""Making and changing projects: create, create for a user, edit.
 
 Every change is checked whole before anything is kept, so that a refused request
 leaves no trace.  Rules: service-api.md 4.5, 4.6, service-behaviour.md 9.4.
@@ -15,27 +15,26 @@ from aiohttp import web
 
 from wikisync.api.parameters import Endpoint, parameters_of, replace_deprecated
 from wikisync.service import jobs, project_tables
-from wikisync.service.access import Act, Level, Visibility, judge_container
+from wikisync.service.access import Act, Level, Visibility
 from wikisync.service.answers import (
     Refusal,
     bad_parameters,
     bad_request,
     forbidden,
     not_found,
-    refuse,
 )
 from wikisync.service.attributes import COLUMNS, KEPT
 from wikisync.service.avatars import check_avatar, keep_avatar, remove_avatar
 from wikisync.service.call import Call, Caller
 from wikisync.service.editing import Change
 from wikisync.service.import_address import address_problem, shown
-from wikisync.service.jobs import BUILT_IN_TYPE, FORK_TYPE, TEMPLATE_TYPE, URL_TYPE
+from wikisync.service.jobs import BUILT_IN_TYPE, TEMPLATE_TYPE, URL_TYPE
 from wikisync.service.parameters import SentFile
 from wikisync.service.project_tables import NewProject, ProjectChange, Taken
 from wikisync.service.project_templates import BUILT_IN
-from wikisync.service.project_views import level_of_feature, reads_code
+from wikisync.service.project_views import reads_code
 from wikisync.service.projects import answer_project
-from wikisync.service.repository import DEFAULT_BRANCH, Author
+from wikisync.service.repository import DEFAULT_BRANCH, Author, is_branch_name
 from wikisync.service.rows import Namespace, Project, User
 from wikisync.service.tables import Tables
 from wikisync.service.validation import (
@@ -68,7 +67,7 @@ class _Source:
 
 async def create_project(call: Call) -> web.Response:
     """``POST /projects``: a project of the caller's, or in a group."""
-    values = _read(call, Endpoint.CREATE)
+    values = read_attributes(call, Endpoint.CREATE)
     user, token = await call.signed_in()
     caller = Caller(user, token)
     held = await call.service.records.ask(
@@ -89,7 +88,7 @@ async def create_project_for_user(call: Call) -> web.Response:
     named = call.parameters_with_segments("user_id")
     owner_id = named.integer("user_id")
     named.check()
-    values = _read(call, Endpoint.CREATE_FOR_USER)
+    values = read_attributes(call, Endpoint.CREATE_FOR_USER)
     user, token = await call.signed_in()
     caller = Caller(user, token)
     if not user.is_admin:
@@ -114,7 +113,7 @@ async def edit_project(call: Call) -> web.Response:
         raise bad_parameters(
             [f"{every} are missing, at least one parameter must be provided"]
         )
-    values = _read(call, Endpoint.EDIT)
+    values = read_attributes(call, Endpoint.EDIT)
     caller, project = await call.project_for(Act.EDIT)
     if values.get("visibility") not in {None, project.visibility}:
         await call.project_for(Act.RELEASE)
@@ -149,76 +148,7 @@ async def edit_project(call: Call) -> web.Response:
     return await answer_project(call, caller, project.id)
 
 
-async def fork_project(call: Call) -> web.Response:
-    """``POST /projects/:id/fork``: at once a project, later its repository."""
-    values = _read(call, Endpoint.FORK)
-    caller, source = await call.project_for(Act.STAR, is_archived_too=True)
-    assert caller.user is not None, "nobody forks without a user"
-    if not _may_fork(source, caller):
-        raise unmatched_message()
-    space = await _fork_space(call, caller, values)
-    records = call.service.records
-    if await records.ask(project_tables.has_fork_in, source.id, space.id):
-        raise conflict(["You cannot fork the same project twice into one namespace"])
-    branch = values.get("branches") or None
-    repository = call.service.code(source.id).repository
-    if branch and not await asyncio.to_thread(repository.has_branch, branch):
-        raise not_found("Source Branch")
-    path = values.get("path") or source.path
-    name = values.get("name") or (path if values.get("path") else source.name)
-    visibility = values.get("visibility") or _fork_visibility(source, space)
-    problems = name_problems(name) | path_problems(path)
-    problems |= visibility_problems(
-        visibility, group=_group_visibility(space), source=source.visibility
-    )
-    description = values.get("description", source.description)
-    problems |= attribute_problems(
-        {"description": description},
-        call.service.settings.limits.description_chars_max,
-    )
-    if problems:
-        raise conflict(problems)
-    attributes = dict(source.attributes)
-    if values.get("mr_default_target_self") is not None:
-        attributes["mr_default_target_self"] = values["mr_default_target_self"]
-    new = NewProject(
-        namespace=space,
-        path=path,
-        name=name,
-        creator_id=caller.user.id,
-        columns={
-            "visibility": visibility,
-            "description": description,
-            "wiki_access_level": source.wiki_access_level,
-            "issues_access_level": source.issues_access_level,
-            "merge_requests_access_level": source.merge_requests_access_level,
-        },
-        attributes=attributes,
-        topics=source.topics,
-        forked_from=source.id,
-        import_type=FORK_TYPE,
-        import_url=str(source.id),
-        import_branch=branch,
-    )
-    try:
-        fork_id = await records.ask(project_tables.create_project, new)
-    except Taken as taken:
-        raise conflict(taken_problems(taken.fields)) from taken
-    call.service.start_import(fork_id)
-    return await answer_project(call, caller, fork_id, status=201)
-
-
-def conflict(message: object) -> Refusal:
-    """What the service says when it cannot make a fork."""
-    return Refusal(409, {"message": message})
-
-
-def unmatched_message() -> Refusal:
-    """Something that is not for this caller, without a name for it."""
-    return Refusal(404, {"message": "404 Not Found"})
-
-
-def _read(call: Call, endpoint: Endpoint) -> Values:
+def read_attributes(call: Call, endpoint: Endpoint) -> Values:
     """The attributes sent, under their present names."""
     parameters = call.parameters()
     values = parameters.of(endpoint)
@@ -246,8 +176,11 @@ async def _create(call: Call, caller: Caller, owner: User, values: Values) -> in
     name = values.get("name") or path
     visibility = cast("Visibility", values.get("visibility") or "private")
     problems = name_problems(name) | path_problems(path)
-    problems |= visibility_problems(visibility, group=_group_visibility(space))
+    problems |= visibility_problems(visibility, group=group_visibility(space))
     problems |= _other_problems(call, values)
+    branch = values.get("default_branch")
+    if branch and not is_branch_name(branch):
+        problems["default_branch"] = ["is not a valid branch name"]
     if problems:
         raise _invalid(problems)
     source = await _source(call, caller, values)
@@ -272,8 +205,9 @@ async def _create(call: Call, caller: Caller, owner: User, values: Values) -> in
     except Taken as taken:
         raise _invalid(taken_problems(taken.fields)) from taken
     if wants_readme:
-        branch = values.get("default_branch") or DEFAULT_BRANCH
-        await _add_readme(call, caller, project_id, name, values, branch)
+        await _add_readme(
+            call, caller, project_id, name, values, branch or DEFAULT_BRANCH
+        )
     if source.import_type:
         is_fetched = source.import_type == URL_TYPE
         call.service.start_import(project_id, is_fetched=is_fetched)
@@ -305,14 +239,13 @@ async def _space(call: Call, caller: Caller, owner: User, values: Values) -> Nam
     if wanted is None:
         return await records.ask(project_tables.namespace_of_user, owner.id)
     space = await records.ask(project_tables.namespace, wanted)
-    if space is None or not await _may_create(call, caller, owner, space):
+    if space is None or not await may_create(call, caller, owner, space):
         raise _invalid({"namespace": ["is not valid"]})
     return space
 
 
-async def _may_create(
-    call: Call, caller: Caller, owner: User, space: Namespace
-) -> bool:
+async def may_create(call: Call, caller: Caller, owner: User, space: Namespace) -> bool:
+    """Whether the caller may make a project there, for its owner to be."""
     assert caller.user is not None, "nobody creates without a user"
     if space.kind == "user":
         return space.user_id == owner.id or caller.user.is_admin
@@ -384,7 +317,7 @@ async def _edit_problems(call: Call, project: Project, values: Values) -> Proble
             )
             source = None if found is None else found.visibility
         problems |= visibility_problems(
-            visibility, group=_group_visibility(project.namespace), source=source
+            visibility, group=group_visibility(project.namespace), source=source
         )
     return problems
 
@@ -425,46 +358,9 @@ def _kept(values: Values, caller: Caller) -> dict[str, object]:
     }
 
 
-def _group_visibility(space: Namespace) -> Visibility | None:
+def group_visibility(space: Namespace) -> Visibility | None:
+    """How open a namespace lets projects be; None for as open as one likes."""
     return space.visibility if space.kind == "group" else None
-
-
-def _fork_visibility(source: Project, space: Namespace) -> Visibility:
-    """As open as the source, or as the group that the fork is in allows."""
-    if space.kind == "group" and visibility_problems(
-        source.visibility, group=space.visibility
-    ):
-        return space.visibility
-    return source.visibility
-
-
-def _may_fork(source: Project, caller: Caller) -> bool:
-    level = level_of_feature(source, "forking")
-    standing = source.standing(caller.user)
-    if level == "disabled" or (level == "private" and not standing.is_member):
-        return False
-    return reads_code(source, caller)
-
-
-async def _fork_space(call: Call, caller: Caller, values: Values) -> Namespace:
-    assert caller.user is not None, "nobody forks without a user"
-    records = call.service.records
-    wanted = values.get("namespace_id") or values.get("namespace_path")
-    if not wanted:
-        return await records.ask(project_tables.namespace_of_user, caller.user.id)
-    space = await records.ask(project_tables.namespace, wanted)
-    if space is None:
-        raise not_found("Target Namespace")
-    if space.kind == "group":
-        group = await records.ask(Tables.group, str(space.id), caller.user_id)
-        assert group is not None, "a namespace of a group is one"
-        refuse(
-            judge_container(group.visibility, group.standing(caller.user)),
-            "Target Namespace",
-        )
-    if not await _may_create(call, caller, caller.user, space):
-        raise not_found("Target Namespace")
-    return space
 
 
 def _invalid(problems: Problems) -> Refusal:

@@ -212,7 +212,7 @@ def project_view(
     body |= _for_roles(project, standing, attributes)
     if caller.user is not None:
         body["permissions"] = {
-            "project_access": _access(project.project_level),
+            "project_access": _access(_own_level(project, caller.user)),
             "group_access": _access(project.group_level),
         }
     owner = extras.owners.get(project.owner_id or 0)
@@ -461,6 +461,11 @@ def is_visible(project: Project, caller: Caller) -> bool:
 def reads_code(project: Project, caller: Caller) -> bool:
     """Whether the caller may see the files of a project's repository."""
     return _reads_code(project, project.standing(caller.user))
+
+
+def _own_level(project: Project, user: User) -> int:
+    """The level by the project itself; who has the namespace owns what is in it."""
+    return Level.OWNER if project.owner_id == user.id else project.project_level
 
 
 def _access(level: int) -> dict[str, int] | None:

@@ -23,8 +23,11 @@ from wikisync.service.tree import PageFile, RepositoryFile, WikiTree, pages_in
 
 DEFAULT_BRANCH = "main"
 LOADED_REFERENCE = "refs/wikisync/loaded"
+COMMITS_WALKED_MAX = 10_000
 PACKED_BYTES_MAX = 4 * MIB
 """Larger files are streamed into an object of their own."""
+BRANCH_BYTES_MAX = 244
+"""As the real service has it; one component of a path holds 255, with a suffix."""
 FILE_MODE = 0o100644
 DIRECTORY_MODE = 0o040000
 
@@ -132,6 +135,21 @@ class WikiRepository:
             repository = self._open()
             assert repository is not None, "a branch without a repository"
             repository.set_head(f"refs/heads/{branch}")
+
+    def last_commit_of(self, path: str) -> str | None:
+        """The commit that gave a file its present content, or None."""
+        with self._lock:
+            repository = self._open()
+            tip = None if repository is None else _tip(repository, self.branch())
+            if repository is None or tip is None:
+                return None
+            commit = repository[tip].peel(pygit2.Commit)
+            wanted = _blob_at(commit, path)
+            for _ in range(COMMITS_WALKED_MAX):
+                if not commit.parents or _blob_at(commit.parents[0], path) != wanted:
+                    break
+                commit = commit.parents[0]
+            return str(commit.id) if wanted is not None else None
 
     def count_commits(self) -> int:
         """Commits on the default branch."""
@@ -312,6 +330,15 @@ class WikiRepository:
         return opened
 
 
+def is_branch_name(name: str) -> bool:
+    """Whether git can hold a branch of that name."""
+    return (
+        not name.startswith("-")
+        and len(name.encode()) <= BRANCH_BYTES_MAX
+        and pygit2.reference_is_valid_name(f"refs/heads/{name}")
+    )
+
+
 def copy_repository(
     address: str,
     fresh: Path,
@@ -364,6 +391,13 @@ def _tip(repository: pygit2.Repository, branch: str) -> str | None:
 def _tree_of(repository: pygit2.Repository, commit: str) -> WikiTree:
     root = _walk(repository, _root(repository, commit))
     return WikiTree(commit, root.files, root.pages)
+
+
+def _blob_at(commit: pygit2.Commit, path: str) -> pygit2.Oid | None:
+    try:
+        return commit.tree[path].id
+    except KeyError:
+        return None
 
 
 def _root(repository: pygit2.Repository, commit: str) -> bytes:
@@ -459,7 +493,8 @@ def _commit(
         if is_new_branch:
             repository.references.create(reference, commit)
     except (pygit2.GitError, ValueError, OSError) as error:
-        raise GitRefused(str(error)) from error
+        # where the service keeps its data is nothing that callers should learn
+        raise GitRefused(str(error).replace(repository.path, "")) from error
 
 
 def _signature(author: Author) -> pygit2.Signature:

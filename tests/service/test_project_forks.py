@@ -1,0 +1,163 @@
+"""Forks: there at once, filled later, and what is refused."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import aiohttp
+import pygit2
+
+from tests.service.conftest import Api
+from tests.support.service import EmbeddedService
+
+PROJECTS = "/api/v4/projects"
+TAKEN = ["has already been taken"]
+
+
+async def source(service: EmbeddedService, visibility: str = "public") -> int:
+    project = await service.add_project("docs/source", visibility=visibility)
+    files = {"README.md": b"# Source", "src/a.py": b"x = 1\n", "LICENSE": b"?"}
+    await service.add_code("docs/source", files)
+    return project
+
+
+async def test_fork_is_there_at_once_and_filled_later(
+    service: EmbeddedService, api: Api
+) -> None:
+    project = await source(service)
+    gate = asyncio.Event()
+    service.set_faults(import_gate=gate)
+
+    made = await api.post(f"{PROJECTS}/{project}/fork")
+    waiting = await api.get(f"{PROJECTS}/{made.json['id']}/import")
+    gate.set()
+    await service.wait_for_imports()
+    done = await api.get(f"{PROJECTS}/{made.json['id']}")
+
+    tree = await service.running.service.code(made.json["id"]).tree()
+    assert tree is not None
+    assert (made.status, made.json["import_status"]) == (201, "scheduled")
+    assert waiting.json["import_status"] in {"scheduled", "started"}
+    assert (done.json["import_status"], done.json["default_branch"]) == (
+        "finished",
+        "main",
+    )
+    assert done.json["forked_from_project"]["id"] == project
+    assert done.json["mr_default_target_self"] is False
+    assert [file.path for file in tree.files] == ["LICENSE", "README.md", "src/a.py"]
+
+
+async def test_fork_stays_when_its_source_goes(
+    service: EmbeddedService, api: Api
+) -> None:
+    project = await source(service)
+    made = (await api.post(f"{PROJECTS}/{project}/fork")).json
+    await service.wait_for_imports()
+    folder = service.running.service.code_folder(project)
+    code = service.running.service.code(made["id"])
+
+    await asyncio.to_thread(_remove, folder)
+    tree = await code.tree()
+
+    assert tree is not None
+    assert await code.read(tree.files[1].blob) == b"# Source"
+
+
+def _remove(folder: Path) -> None:
+    import shutil
+
+    shutil.rmtree(folder)
+
+
+async def test_fork_whose_source_is_broken_fails_and_says_so(
+    service: EmbeddedService, api: Api
+) -> None:
+    project = await source(service)
+    person = api.as_user(await service.add_user("dana"))
+    for file in service.running.service.code_folder(project).rglob("*"):
+        if file.is_file() and "objects" in file.parts:
+            file.unlink()
+    made = (await api.post(f"{PROJECTS}/{project}/fork")).json
+    await service.wait_for_imports()
+
+    own = (await api.get(f"{PROJECTS}/{made['id']}/import")).json
+    other = (await person.get(f"{PROJECTS}/{made['id']}/import")).json
+
+    assert own["import_status"] == "failed"
+    assert own["import_error"] == "The repository could not be copied."
+    assert other["import_error"] == "Ask a maintainer for the reason."
+
+
+async def test_fork_of_one_branch_has_only_that(
+    service: EmbeddedService, api: Api
+) -> None:
+    project = await source(service)
+    git = pygit2.Repository(str(service.running.service.code_folder(project)))
+    git.branches.create("side", git.head.peel(pygit2.Commit))
+
+    missing = await api.post(f"{PROJECTS}/{project}/fork", json={"branches": "no"})
+    made = await api.post(f"{PROJECTS}/{project}/fork", json={"branches": "side"})
+    await service.wait_for_imports()
+
+    fork = service.running.service.code(made.json["id"]).repository
+    assert (missing.status, missing.json) == (
+        404,
+        {"message": "404 Source Branch Not Found"},
+    )
+    assert (fork.branch(), fork.has_branch("main")) == ("side", False)
+
+
+async def test_fork_that_cannot_be_is_refused(
+    service: EmbeddedService, api: Api
+) -> None:
+    project = await source(service, "internal")
+    await api.post(f"{PROJECTS}/{project}/fork")
+
+    again = await api.post(f"{PROJECTS}/{project}/fork", json={"path": "other"})
+    space = await api.post(f"{PROJECTS}/{project}/fork", json={"namespace_id": 999})
+    old = await api.post(f"{PROJECTS}/{project}/fork", json={"namespace": "docs"})
+    wide = await api.post(
+        f"{PROJECTS}/{project}/fork",
+        json={"namespace_path": "docs", "path": "x", "visibility": "public"},
+    )
+
+    assert again.status == old.status == wide.status == 409
+    assert old.json["message"] == {
+        "name": TAKEN,
+        "path": TAKEN,
+        "project_namespace.name": TAKEN,
+    }
+    assert list(wide.json["message"]) == ["visibility_level"]
+    assert (space.status, space.json) == (
+        404,
+        {"message": "404 Target Namespace Not Found"},
+    )
+
+
+async def test_project_that_lets_nobody_fork_seems_to_have_no_fork(
+    service: EmbeddedService, api: Api
+) -> None:
+    project = await source(service)
+    await api.put(f"{PROJECTS}/{project}", json={"forking_access_level": "disabled"})
+
+    answer = await api.post(f"{PROJECTS}/{project}/fork")
+
+    assert (answer.status, answer.json) == (404, {"message": "404 Not Found"})
+
+
+async def test_unfinished_fork_goes_on_at_the_next_start(tmp_path: Path) -> None:
+    from tests.support.service import embedded_service
+
+    async with embedded_service(tmp_path) as service, aiohttp.ClientSession() as http:
+        project = await source(service)
+        service.set_faults(import_gate=asyncio.Event())
+        api = Api(http, service.url, service.token)
+        made = (await api.post(f"{PROJECTS}/{project}/fork")).json
+
+    async with embedded_service(tmp_path) as service, aiohttp.ClientSession() as http:
+        await service.wait_for_imports()
+        api = Api(http, service.url, service.token)
+        done = (await api.get(f"{PROJECTS}/{made['id']}")).json
+
+    assert (done["import_status"], done["empty_repo"]) == ("finished", False)

@@ -1,0 +1,139 @@
+"""Forks: a project at once, filled by a job.  Rules: service-behaviour.md 9.4, 9.5."""
+
+from __future__ import annotations
+
+import asyncio
+
+from aiohttp import web
+
+from wikisync.api.parameters import Endpoint
+from wikisync.service import project_tables
+from wikisync.service.access import Act, Visibility, judge_container
+from wikisync.service.answers import Refusal, not_found, refuse
+from wikisync.service.call import Call, Caller
+from wikisync.service.jobs import FORK_TYPE
+from wikisync.service.project_edits import (
+    Values,
+    group_visibility,
+    may_create,
+    read_attributes,
+)
+from wikisync.service.project_tables import NewProject, Taken
+from wikisync.service.project_views import level_of_feature, reads_code
+from wikisync.service.projects import answer_project
+from wikisync.service.rows import Namespace, Project
+from wikisync.service.tables import Tables
+from wikisync.service.validation import (
+    attribute_problems,
+    name_problems,
+    path_problems,
+    taken_problems,
+    visibility_problems,
+)
+
+
+async def fork_project(call: Call) -> web.Response:
+    """``POST /projects/:id/fork``: at once a project, later its repository."""
+    values = read_attributes(call, Endpoint.FORK)
+    caller, source = await call.project_for(Act.STAR, is_archived_too=True)
+    assert caller.user is not None, "nobody forks without a user"
+    if not _may_fork(source, caller):
+        raise unmatched_message()
+    space = await _fork_space(call, caller, values)
+    records = call.service.records
+    if await records.ask(project_tables.has_fork_in, source.id, space.id):
+        raise conflict(["You cannot fork the same project twice into one namespace"])
+    branch = values.get("branches") or None
+    repository = call.service.code(source.id).repository
+    if branch and not await asyncio.to_thread(repository.has_branch, branch):
+        raise not_found("Source Branch")
+    path = values.get("path") or source.path
+    name = values.get("name") or (path if values.get("path") else source.name)
+    visibility = values.get("visibility") or _fork_visibility(source, space)
+    problems = name_problems(name) | path_problems(path)
+    problems |= visibility_problems(
+        visibility, group=group_visibility(space), source=source.visibility
+    )
+    description = values.get("description", source.description)
+    problems |= attribute_problems(
+        {"description": description},
+        call.service.settings.limits.description_chars_max,
+    )
+    if problems:
+        raise conflict(problems)
+    attributes = dict(source.attributes)
+    if values.get("mr_default_target_self") is not None:
+        attributes["mr_default_target_self"] = values["mr_default_target_self"]
+    new = NewProject(
+        namespace=space,
+        path=path,
+        name=name,
+        creator_id=caller.user.id,
+        columns={
+            "visibility": visibility,
+            "description": description,
+            "wiki_access_level": source.wiki_access_level,
+            "issues_access_level": source.issues_access_level,
+            "merge_requests_access_level": source.merge_requests_access_level,
+        },
+        attributes=attributes,
+        topics=source.topics,
+        forked_from=source.id,
+        import_type=FORK_TYPE,
+        import_url=str(source.id),
+        import_branch=branch,
+    )
+    try:
+        fork_id = await records.ask(project_tables.create_project, new)
+    except Taken as taken:
+        raise conflict(taken_problems(taken.fields)) from taken
+    call.service.start_import(fork_id)
+    return await answer_project(call, caller, fork_id, status=201)
+
+
+def conflict(message: object) -> Refusal:
+    """What the service says when it cannot make a fork."""
+    return Refusal(409, {"message": message})
+
+
+def unmatched_message() -> Refusal:
+    """Something that is not for this caller, without a name for it."""
+    return Refusal(404, {"message": "404 Not Found"})
+
+
+async def _fork_space(call: Call, caller: Caller, values: Values) -> Namespace:
+    assert caller.user is not None, "nobody forks without a user"
+    records = call.service.records
+    wanted = values.get("namespace_id") or values.get("namespace_path")
+    if not wanted:
+        return await records.ask(project_tables.namespace_of_user, caller.user.id)
+    space = await records.ask(project_tables.namespace, wanted)
+    if space is None:
+        raise not_found("Target Namespace")
+    if space.kind == "group":
+        group = await records.ask(Tables.group, str(space.id), caller.user_id)
+        assert group is not None, "a namespace of a group is one"
+        refuse(
+            judge_container(group.visibility, group.standing(caller.user)),
+            "Target Namespace",
+        )
+    if not await may_create(call, caller, caller.user, space):
+        raise not_found("Target Namespace")
+    return space
+
+
+def _fork_visibility(source: Project, space: Namespace) -> Visibility:
+    """As open as the source, or as the group that the fork is in allows."""
+    if space.kind == "group" and visibility_problems(
+        source.visibility, group=space.visibility
+    ):
+        return space.visibility
+    return source.visibility
+
+
+def _may_fork(source: Project, caller: Caller) -> bool:
+    level = level_of_feature(source, "forking")
+    standing = source.standing(caller.user)
+    if level == "disabled" or (level == "private" and not standing.is_member):
+        return False
+    return reads_code(source, caller)
