@@ -86,6 +86,12 @@ class Exported:
     metavar="FOLDER",
     help="Folder of your own templates and files, in front of the theme's.",
 )
+@click.option(
+    "--mermaid",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A mermaid.min.js that you have: the site draws its diagrams with it.",
+)
 @markup_option
 @click.option(
     "--strict", is_flag=True, help="Fail if a link is broken or a problem is left."
@@ -114,6 +120,7 @@ def command(
     theme: str,
     theme_options: tuple[str, ...],
     templates: Path | None,
+    mermaid: Path | None,
     markup: tuple[str, ...],
     cache: Path | None,
     *,
@@ -129,7 +136,7 @@ def command(
     rendering = chosen_markup(markup)
     client = open_client(url, token_file, console)
     check_output(output)
-    check_theme(theme, options, templates)
+    check_theme(theme, options, templates, mermaid)
     place = cache or default_cache(str(client.address), output, os.environ)
     check_apart(output, place)
     with console.progress() as progress, held_cache(place):
@@ -151,6 +158,7 @@ def command(
             theme=theme,
             theme_options=options,
             templates=templates,
+            mermaid=mermaid,
             markup=rendering,
             progress=progress,
         )
@@ -200,6 +208,7 @@ def build(
     theme: str = "default",
     theme_options: Mapping[str, object] | None = None,
     templates: Path | None = None,
+    mermaid: Path | None = None,
     markup: MarkupOptions | None = None,
     progress: Progress,
 ) -> Exported:
@@ -239,6 +248,7 @@ def build(
         theme=theme,
         theme_options=theme_options or {},
         templates=templates,
+        mermaid=mermaid,
         markup=markup or MarkupOptions(),
     )
     report = build_site(
@@ -285,12 +295,15 @@ def check_output(output: Path) -> None:
 
 
 def check_theme(
-    theme: str, options: Mapping[str, object], templates: Path | None
+    theme: str,
+    options: Mapping[str, object],
+    templates: Path | None,
+    mermaid: Path | None = None,
 ) -> None:
     """Refuse a theme that cannot be used before anything is read.
 
     Raises:
-        SiteError: there is no such theme or option.
+        SiteError: there is no such theme, option or script.
         UsageError: the templates are not in a folder.
     """
     from wikisync.site.theme import load_theme
@@ -300,7 +313,7 @@ def check_theme(
             f"there is no folder {templates} with templates",
             hint="make it with a folder templates/ in it, or leave --templates out",
         )
-    load_theme(theme, project=templates, options=options)
+    load_theme(theme, project=templates, options=options, mermaid=mermaid)
 
 
 def check_apart(output: Path, cache: Path) -> None:

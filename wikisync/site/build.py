@@ -83,7 +83,10 @@ def build_site(
     """
     sources = checked_sources(wikis, output, options)
     theme = load_theme(
-        options.theme, project=options.templates, options=options.theme_options
+        options.theme,
+        project=options.templates,
+        options=options.theme_options,
+        mermaid=options.mermaid,
     )
     name = b"build:" + os.fsencode(output.absolute())
     with open_cache(cache) as store:
