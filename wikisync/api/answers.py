@@ -109,6 +109,10 @@ class UnknownRoute(NotFound):
     """The service knows no such address, rather than no such object."""
 
 
+class NotHandedOut(NotFound):
+    """The file route keeps a file to browsers; git may have it."""
+
+
 def decode(answer: Answer, kind: type[T], purpose: Purpose) -> T:
     """The answer's body as a record.
 

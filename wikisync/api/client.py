@@ -94,6 +94,8 @@ class Client:
         self.settings = settings
         secret = Secret.from_text(token) if isinstance(token, str) else token
         self.has_token = secret is not None
+        self.token = secret
+        """For git, which makes connections of its own."""
         self._session = Session(self.address, secret, settings, clock)
         self._sleep, self._random, self._clock = sleep, random, clock
         self._before_write = before_write
@@ -307,7 +309,7 @@ class Client:
         """Seconds since any moment, as the client's clock has it."""
         return self._clock()
 
-    async def download(self, url: URL, purpose: Purpose) -> AsyncIterator[bytes]:
+    async def download(self, url: URL, purpose: Purpose) -> AsyncGenerator[bytes, None]:
         """Bytes of a file on the service's web side, in chunks; no redirects.
 
         Repeated only until the first byte has come.  Who stops early closes it

@@ -34,6 +34,8 @@ class Request:
     """What the multipart body holds, files by their names: for messages."""
     etag: str | None = None
     """Answer 304 when the answer is still this one."""
+    is_git: bool = False
+    """Whether the path is one that git asks for, outside the API."""
     may_change_nothing: bool = False
     """Whether a 304 is an answer: it was so already."""
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
+from base64 import b64encode
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 from datetime import UTC, datetime
@@ -30,6 +31,7 @@ from wikisync.api.answers import (
     AUTHENTICATION_HINT,
     NOT_THE_API_HINT,
     Answer,
+    NotHandedOut,
     Purpose,
     error_of,
 )
@@ -40,7 +42,6 @@ from wikisync.api.secret import Secret
 from wikisync.api.settings import ClientSettings
 from wikisync.errors import (
     AuthenticationFailed,
-    NotFound,
     ProtocolViolation,
     RateLimited,
     RemoteError,
@@ -50,6 +51,8 @@ from wikisync.errors import (
 log = logging.getLogger(__name__)
 
 TOKEN_HEADER = "PRIVATE-TOKEN"  # noqa: S105 - the header's name, not a token
+GIT_USER = "oauth2"
+"""What the service wants as user name where a token is the password."""
 ERROR_BYTES_MAX = 64 * 1024
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 SIGN_IN_WORDS = ("sign_in", "signin", "login", "/oauth/", "/saml")
@@ -194,12 +197,18 @@ class Session:
 
     def _headers(self, request: Request) -> dict[str, str]:
         headers = {"Accept": "application/json"}
-        if request.purpose.about == "attachment" and not request.is_write:
+        if request.is_git or (
+            request.purpose.about == "attachment" and not request.is_write
+        ):
             headers["Accept"] = "*/*"
         if self.address.is_loopback:
             # packing costs more than it saves where nothing leaves the machine
             headers["Accept-Encoding"] = "identity"
-        if self._token is not None:
+        if self._token is not None and request.is_git:
+            # git's side of the service knows passwords only
+            login = f"{GIT_USER}:{self._token.reveal()}".encode()
+            headers["Authorization"] = f"Basic {b64encode(login).decode()}"
+        elif self._token is not None:
             headers[TOKEN_HEADER] = self._token.reveal()
         if request.json is not None:
             headers["Content-Type"] = "application/json"
@@ -344,8 +353,8 @@ def system_trust() -> ssl.SSLContext:
     return trust
 
 
-def _not_handed_out(purpose: Purpose, url: URL, what: str) -> NotFound:
-    return NotFound(
+def _not_handed_out(purpose: Purpose, url: URL, what: str) -> NotHandedOut:
+    return NotHandedOut(
         f"cannot {purpose.action}: the service does not hand out attachments to "
         f"tokens; it {what}",
         url=without_secrets(url),

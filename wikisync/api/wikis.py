@@ -8,7 +8,7 @@ Writes to one wiki are serial, whoever makes them.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -142,6 +142,28 @@ class Wiki:
 
         return await self._with_slug(slug, purpose, ask)
 
+    async def poll_page(
+        self, slug: str, etag: str | None = None
+    ) -> tuple[WikiPageRecord, str | None] | None:
+        """One page, unless it is still the one with this ETag.
+
+        Returns:
+            The page with its ETag, if any; None when it is still the same.
+
+        Raises:
+            NotFound: there is no such page, or no such wiki.
+        """
+        purpose = self._purpose(f"read page {one_line(slug)}", "page")
+
+        async def ask(path: str) -> tuple[WikiPageRecord, str | None] | None:
+            answer = await self.client.send(Request("GET", path, purpose, etag=etag))
+            if answer.status == HTTPStatus.NOT_MODIFIED:
+                return None
+            page = decode(answer, WikiPageRecord, purpose)
+            return page, answer.headers.get("ETag")
+
+        return await self._with_slug(slug, purpose, ask)
+
     async def create_page(
         self,
         title: str,
@@ -255,7 +277,7 @@ class Wiki:
             answer = await self.client.send(request)
         return decode(answer, AttachmentRecord, purpose)
 
-    def read_attachment(self, path: AttachmentPath) -> AsyncIterator[bytes]:
+    def read_attachment(self, path: AttachmentPath) -> AsyncGenerator[bytes, None]:
         """An attachment's bytes, from the web side's file route.
 
         The API itself has no way to read one, and the service may keep this

@@ -1,0 +1,147 @@
+"""Fetching a wiki's git repository, and reading files out of it: all in threads.
+
+The only module here that calls git's library.  A repository is bare and holds the
+newest commits alone; whatever is wrong with it, it is made anew.
+"""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pygit2
+
+from wikisync.api.secret import Secret
+from wikisync.api.session import GIT_USER
+from wikisync.model import AttachmentPath
+
+SILENCE_S = 30.0
+"""Longest wait for the server to say anything."""
+REPOSITORY_BYTES_MAX = 2 * 1024 * 1024 * 1024
+FILE_BYTES_MAX = 512 * 1024 * 1024
+PACKS_MAX = 20
+"""Fetches that add to a repository before it is fetched anew."""
+REFERENCE = "refs/heads/wiki"
+
+_FILES = frozenset({pygit2.enums.FileMode.BLOB, pygit2.enums.FileMode.BLOB_EXECUTABLE})
+_PACK_FILES = frozenset({".pack", ".idx", ".rev", ".keep", ".bitmap"})
+
+
+class FetchStopped(Exception):
+    """The fetch took too long or too much; the text says which."""
+
+
+class FetchRefused(FetchStopped):
+    """The service wants another token, or none will do."""
+
+
+class Fetching(pygit2.RemoteCallbacks):
+    """What git's library asks while it fetches."""
+
+    def __init__(self, token: Secret | None) -> None:
+        super().__init__()
+        self._token = token
+        self._is_asked = False
+        self.stop = threading.Event()
+
+    def credentials(
+        self,
+        url: str,
+        username_from_url: str | None,
+        allowed_types: pygit2.enums.CredentialType,
+    ) -> pygit2.UserPass:
+        """The token as a password, once."""
+        del url, username_from_url
+        is_wanted = allowed_types & pygit2.enums.CredentialType.USERPASS_PLAINTEXT
+        if self._token is None or not is_wanted:
+            raise FetchRefused("the service wants a token")
+        if self._is_asked:
+            raise FetchRefused("the token may not read the wiki's git repository")
+        self._is_asked = True
+        return pygit2.UserPass(GIT_USER, self._token.reveal())
+
+    def transfer_progress(self, stats: pygit2.remotes.TransferProgress) -> None:
+        """Stop at the most that is taken."""
+        if stats.received_bytes > REPOSITORY_BYTES_MAX:
+            raise FetchStopped(f"it is larger than {REPOSITORY_BYTES_MAX} bytes")
+        self._check()
+
+    def sideband_progress(self, text: str) -> None:
+        """What the server says meanwhile is for nobody."""
+        del text
+        self._check()
+
+    def _check(self) -> None:
+        if self.stop.is_set():
+            raise FetchStopped("it took too long")
+
+
+def fetch(address: str, folder: Path, fetching: Fetching) -> None:
+    """Bring the newest commit of a repository into the folder.
+
+    Raises:
+        FetchStopped: it did not come; the text is for people.
+        OSError: the folder cannot be written.
+    """
+    pygit2.settings.server_connect_timeout = int(SILENCE_S * 1000)
+    pygit2.settings.server_timeout = int(SILENCE_S * 1000)
+    try:
+        repository = _opened(folder) or _made(folder)
+        remote = repository.remotes.create_anonymous(address)
+        remote.fetch([f"+HEAD:{REFERENCE}"], callbacks=fetching, depth=1)
+    except (pygit2.GitError, KeyError, ValueError) as exc:
+        raise FetchStopped(" ".join(str(exc).split()) or "git failed") from exc
+
+
+def held_commit(folder: Path) -> str | None:
+    """The commit that is here with its files, or None."""
+    try:
+        commit = _repository(folder).references[REFERENCE].peel(pygit2.Commit)
+        commit.peel(pygit2.Tree)
+    except (pygit2.GitError, KeyError, ValueError):
+        return None
+    return str(commit.id)
+
+
+def read_file(folder: Path, path: AttachmentPath) -> bytes | None:
+    """A file of the commit that is here; None where it has no such file."""
+    try:
+        entry = _repository(folder).references[REFERENCE].peel(pygit2.Tree)[path]
+        if isinstance(entry, pygit2.Blob) and entry.filemode in _FILES:
+            return bytes(entry.data) if entry.size <= FILE_BYTES_MAX else None
+    except (KeyError, ValueError):
+        pass
+    except pygit2.GitError:
+        # damaged: the next one who asks fetches it anew
+        shutil.rmtree(folder, ignore_errors=True)
+    return None
+
+
+def _made(folder: Path) -> pygit2.Repository:
+    """A new repository, in place of one that is damaged or has grown too old."""
+    if folder.exists():
+        shutil.rmtree(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    return pygit2.init_repository(str(folder), bare=True, initial_head="wiki")
+
+
+def _opened(folder: Path) -> pygit2.Repository | None:
+    """The repository, if it is there and sound and may grow by one more fetch."""
+    packs = folder / "objects" / "pack"
+    for left in _left_over(packs):
+        left.unlink(missing_ok=True)
+    if len(list(packs.glob("*.pack"))) >= PACKS_MAX or held_commit(folder) is None:
+        return None
+    return _repository(folder)
+
+
+def _left_over(packs: Path) -> Iterator[Path]:
+    """Files of a fetch that was cut short."""
+    if packs.is_dir():
+        yield from (one for one in packs.iterdir() if one.suffix not in _PACK_FILES)
+
+
+def _repository(folder: Path) -> pygit2.Repository:
+    return pygit2.Repository(str(folder), pygit2.enums.RepositoryOpenFlag.BARE)

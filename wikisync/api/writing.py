@@ -1,0 +1,242 @@
+"""Writing pages: read, compare, send at once, and look at the answer.
+
+The service has no compare-and-swap, so between the read and the write another
+person's edit goes unseen; how long that was is ``last_window_s`` (``sync.md``
+3.6).  Every edit names full path, format and content, because the service changes
+what is left out (``service-behaviour`` 5.6).
+"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from wikisync.api.look import known_format, require_whole, whole_page
+from wikisync.api.looking import Looking
+from wikisync.api.schema import WikiPageRecord
+from wikisync.api.wikis import Wiki
+from wikisync.errors import (
+    NotFound,
+    PreconditionFailed,
+    ProtocolViolation,
+    Rejected,
+    RemoteError,
+)
+from wikisync.model import Digest, Format, Page, Slug
+
+PASSING_NAME_DIGITS = 8
+DECIDE_HINT = "run it again to decide anew"
+
+
+class Writing:
+    """Writes to one wiki; looks hear of them."""
+
+    def __init__(self, wiki: Wiki, looking: Looking) -> None:
+        self._wiki = wiki
+        self._looking = looking
+        self.last_window_s = 0.0
+        """From the read to the answer of the last write; 0 where none was sent."""
+
+    async def read(self, slug: Slug) -> Page:
+        """One page as of now.
+
+        Raises:
+            NotFound: no such page, or another page hides it.
+            ProtocolViolation: the text is missing or was cut.
+        """
+        record = await self._wiki.get_page(slug)
+        return whole_page(record, slug, self._wiki.owner, self._wiki.web_url)
+
+    async def write(self, page: Page, *, expected: Digest | None) -> Page:
+        """Create or edit a page; the answer's slug is the page's slug.
+
+        Every edit names full path, format and content, because the service
+        changes what is left out (``service-behaviour`` 5.6).  A page that is so
+        already is not written: that would be an empty commit.
+
+        Raises:
+            PreconditionFailed: the page is not what it was expected to be.
+            Rejected: the service refuses it, or takes no pages of its format.
+            ProtocolViolation: the answer does not say what became of the page.
+        """
+        self.last_window_s = 0.0
+        if expected is None:
+            return await self._create(page)
+        held = await self._held(page.slug, expected)
+        if (held.content, held.format) == (page.content, page.format):
+            return held
+        self._require_writable(held)
+        return await self._sent(held, page.slug, page)
+
+    async def move(self, slug: Slug, target: Slug, *, expected: Digest) -> Page:
+        """Give a page another name; pages below it may move along.
+
+        Returns:
+            The page as the service has it now: its slug may be neither.
+
+        Raises:
+            PreconditionFailed: the page changed or is gone, or the name is taken.
+            Rejected: the service refuses the name.
+            ProtocolViolation: the answer does not say what became of the page.
+        """
+        self.last_window_s = 0.0
+        namesake = await self._namesake(target)
+        is_itself = namesake == slug and target.casefold() == slug.casefold()
+        if namesake is not None and not is_itself:
+            raise self._taken(target, namesake)
+        held = await self._held(slug, expected)
+        self._require_writable(held)
+        if not is_itself:
+            return await self._sent(held, target, held)
+        # the service finds the page itself under its new name, which differs in
+        # upper and lower case only, and refuses; so it goes by way of another name
+        passing = Slug(f"{target}-{expected[:PASSING_NAME_DIGITS]}")
+        return await self._sent(await self._sent(held, passing, held), target, held)
+
+    async def delete(self, slug: Slug, *, expected: Digest) -> None:
+        """Delete a page that still is what it was.
+
+        Raises:
+            PreconditionFailed: it changed, or is gone.
+        """
+        self.last_window_s = 0.0
+        await self._held(slug, expected)
+        started = self._wiki.client.now()
+        await self._wiki.delete_page(slug)
+        self.last_window_s = self._wiki.client.now() - started
+        self._looking.note_gone(slug)
+
+    # -- sending ---------------------------------------------------------------------
+
+    async def _create(self, page: Page) -> Page:
+        namesake = await self._namesake(page.slug)
+        if namesake is not None:
+            raise self._taken(page.slug, namesake)
+        started = self._wiki.client.now()
+        try:
+            record = await self._wiki.create_page(page.slug, page.content, page.format)
+        except Rejected as error:
+            self.last_window_s = self._wiki.client.now() - started
+            raise await self._refusal(error, page.slug) from error
+        self.last_window_s = self._wiki.client.now() - started
+        return self._written(record, page)
+
+    async def _sent(self, held: Page, target: Slug, page: Page) -> Page:
+        """PUT a page that was just read."""
+        started = self._wiki.client.now()
+        try:
+            record = await self._wiki.edit_page(
+                held.slug,
+                title=_title(target, held.slug),
+                content=page.content,
+                format=page.format,
+            )
+        except NotFound as error:
+            raise self._changed(held.slug) from error
+        except Rejected as error:
+            self.last_window_s = self._wiki.client.now() - started
+            raise await self._refusal(error, target, held.slug) from error
+        self.last_window_s = self._wiki.client.now() - started
+        if record.slug != held.slug:
+            self._looking.note_gone(held.slug)
+        return self._written(record, page)
+
+    def _written(self, record: WikiPageRecord, sent: Page) -> Page:
+        """What the service says that it holds now."""
+        if record.content is None:
+            raise ProtocolViolation(
+                f"page {record.slug} of {self._wiki.owner} came back without its text",
+                url=self._wiki.web_url,
+            )
+        page_format = known_format(record) or Format.PLAINTEXT
+        page = Page(Slug(record.slug), page_format, record.content, record.title)
+        if page.content != sent.content:
+            # an answer may be cut as a list may
+            require_whole(
+                record.slug, record.content, self._wiki.owner, self._wiki.web_url
+            )
+        identity = record.wiki_page_meta_id
+        self._looking.note_written(page, "" if identity is None else str(identity))
+        return page
+
+    async def _refusal(
+        self, error: Rejected, target: Slug, slug: Slug | None = None
+    ) -> RemoteError | PreconditionFailed:
+        """What a refusal means: a name that is taken is looked up, never guessed.
+
+        The service answers some collisions with success and ``null``
+        (``service-behaviour`` 2.3).
+        """
+        if error.status is None or target == slug:
+            # kept back by ourselves, or not about a name
+            return _as_answered(error)
+        is_done = error.status < HTTPStatus.BAD_REQUEST
+        if is_done and slug is None:
+            # a page of that name may be the one that was just created
+            return _as_answered(error)
+        namesake = await self._namesake(target)
+        if namesake is None or namesake == slug:
+            return _as_answered(error)
+        return self._taken(target, namesake)
+
+    async def _held(self, slug: Slug, expected: Digest) -> Page:
+        """The page as it is now, if it is what it was."""
+        try:
+            held = await self.read(slug)
+        except NotFound as error:
+            raise self._changed(slug) from error
+        if held.digest != expected:
+            raise self._changed(slug)
+        return held
+
+    async def _namesake(self, slug: Slug) -> Slug | None:
+        """The page that the service finds under a name, or None."""
+        try:
+            return Slug((await self._wiki.get_page(slug)).slug)
+        except NotFound:
+            return None
+
+    def _changed(self, slug: Slug) -> PreconditionFailed:
+        return PreconditionFailed(
+            f"page {slug} of {self._wiki.owner} changed since it was read",
+            hint=DECIDE_HINT,
+        )
+
+    def _taken(self, slug: Slug, namesake: Slug) -> PreconditionFailed | Rejected:
+        if namesake == slug:
+            return PreconditionFailed(
+                f"there is a page {slug} of {self._wiki.owner} already",
+                hint=DECIDE_HINT,
+            )
+        # no look will ever show a page of this name: asking again is no use
+        return Rejected(
+            f"the service keeps no page {slug} of {self._wiki.owner} beside its"
+            f" page {namesake}, whose name is the same to it",
+            url=self._wiki.web_url,
+            hint="give one of them another name",
+        )
+
+    def _require_writable(self, held: Page) -> None:
+        if not held.format.is_writable:
+            raise Rejected(
+                f"page {held.slug} of {self._wiki.owner} is in the format"
+                f" {held.format}, which the service takes no changes of",
+                url=self._wiki.web_url,
+                hint="change it in the wiki's git repository",
+            )
+
+
+def _as_answered(error: Rejected) -> RemoteError:
+    """A success without a page is no refusal: nobody knows what was done."""
+    if error.status is None or error.status >= HTTPStatus.BAD_REQUEST:
+        return error
+    return ProtocolViolation(
+        error.message, url=error.url, status=error.status, hint=error.hint
+    )
+
+
+def _title(target: Slug, slug: Slug) -> str:
+    """The title that gives a page this slug, whatever folder it is in now.
+
+    A title without a slash keeps the folder (``service-behaviour`` 5.6).
+    """
+    return f"/{target}" if "/" in slug and "/" not in target else target
