@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from wikisync.cli.serve import export_selection
+from wikisync.cli.serve import complete_quirk, export_selection
 from wikisync.model import WikiOwner
 from wikisync.service.quirks import Quirk
 
@@ -248,6 +248,11 @@ def test_hook_that_cannot_be_told_is_refused(
     assert "--hook" in result.stderr
     assert "Traceback" not in result.stderr
     assert not (tmp_path / "data").exists()
+
+
+def test_shell_completes_quirks() -> None:
+    assert complete_quirk(None, None, "fails-b") == ["fails-before-write"]
+    assert complete_quirk(None, None, "") == list(Quirk)
 
 
 def test_every_quirk_is_in_the_guide() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests.service.conftest import GROUP, PROJECT, WIKIS, Api
+from tests.service.conftest import GROUP, PROJECT, WIKIS, Answer, Api
 from tests.support.service import EmbeddedService, embedded_service
 from wikisync.service.quirks import (
     BEND_PAGES,
@@ -303,6 +303,38 @@ async def test_rename_onto_a_page_answers_null(
 
     assert plain.status == 400
     assert (answer.status, answer.body) == (200, b"null")
+
+
+async def test_edit_of_a_page_that_changed_meanwhile_answers_null(
+    handbook: EmbeddedService, api: Api
+) -> None:
+    handbook.quirks = {Quirk.LAST_COMMIT_SHA}
+    repository = (await handbook.wiki(PROJECT)).repository
+    known = repository.last_commit_of("home.md")
+    await api.put(f"{WIKIS}/dir%2Fpage", json={"content": "elsewhere"})
+
+    taken = await edit_home(api, "mine", known)
+    refused = await edit_home(api, "mine too", known)
+    unasked = await api.put(f"{WIKIS}/home", json={"content": "whatever"})
+
+    assert (taken.status, taken.json["content"]) == (200, "mine")
+    assert (refused.status, refused.body) == (200, b"null")
+    assert unasked.json["content"] == "whatever"
+    assert repository.last_commit_of("nowhere.md") is None
+
+
+async def test_last_commit_is_not_looked_at_without_the_quirk(
+    handbook: EmbeddedService, api: Api
+) -> None:
+    answer = await edit_home(api, "mine", "0" * 40)
+
+    assert answer.json["content"] == "mine"
+    assert (await handbook.files(PROJECT))["home.md"] == b"mine"
+
+
+async def edit_home(api: Api, content: str, last_commit_sha: str | None) -> Answer:
+    body = {"content": content, "last_commit_sha": last_commit_sha}
+    return await api.put(f"{WIKIS}/home", json=body)
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,13 @@ class ServeOptions:
     hooks: tuple[Hook, ...] = ()
 
 
+def complete_quirk(_ctx: object, _parameter: object, incomplete: str) -> list[str]:
+    """The quirks whose names begin so, for the shell."""
+    from wikisync.service.quirks import Quirk
+
+    return [str(quirk) for quirk in Quirk if quirk.startswith(incomplete)]
+
+
 @click.group("serve", invoke_without_command=True)
 @click.option(
     "--data",
@@ -95,6 +102,7 @@ class ServeOptions:
     "quirks",
     metavar="NAME",
     multiple=True,
+    shell_complete=complete_quirk,
     help="Imitate a fault or an odd version, for tests; may be given again.",
 )
 @click.option(

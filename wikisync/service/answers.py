@@ -137,6 +137,11 @@ def bad_parameters(problems: Sequence[str]) -> Refusal:
     return Refusal(400, {"error": ", ".join(problems)})
 
 
+def null_answer() -> Refusal:
+    """What the real service says when it did not edit and does not say why."""
+    return Refusal(200, None)
+
+
 def invalid(field: str, text: str) -> Refusal:
     """A value that the model refuses; ``base`` for the record as a whole."""
     return Refusal(400, {"message": {field: [text]}})

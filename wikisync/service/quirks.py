@@ -26,6 +26,7 @@ from wikisync.service.answers import (
     dead_token,
     invalid,
     json_answer,
+    null_answer,
     unmatched_route,
 )
 from wikisync.service.tree import PageFile, WikiTree
@@ -81,6 +82,8 @@ class Quirk(StrEnum):
     """Wiki edits do not move the project's ``last_activity_at`` (Q14)."""
     META_ID = "meta-id"
     """Answers carry ``wiki_page_meta_id``, the same through renames (Q15)."""
+    LAST_COMMIT_SHA = "last-commit-sha"
+    """An edit whose ``last_commit_sha`` is not the page's answers ``null`` (Q12)."""
     NULL_RENAME = "null-rename"
     """A rename onto another page answers 200 ``null``."""
     NORMALISES_LINE_ENDS = "normalises-line-ends"
@@ -284,7 +287,7 @@ async def meet_quirks(
         response = await go_on()
     except Refusal as refusal:
         if Quirk.NULL_RENAME in on and refusal.body == _COLLISION_BODY:
-            return json_answer(None)
+            raise null_answer() from None
         raise
     if _is_api(request) and _is_write(request) and response.status < 400:
         return _lose(on, turns, request, response)

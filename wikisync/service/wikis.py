@@ -17,6 +17,7 @@ from wikisync.service.answers import (
     json_answer,
     no_content,
     not_found,
+    null_answer,
     weak_etag,
 )
 from wikisync.service.call import Call, Caller, Owner
@@ -166,6 +167,7 @@ async def edit_page(call: Call, kind: OwnerKind) -> web.Response:
     content = parameters.text("content")
     format = parameters.member("format", Format, WRITABLE_FORMATS)  # noqa: A001
     message = parameters.text("message")
+    known = parameters.text("last_commit_sha")
     parameters.check()
     visit = await _visit(call, kind, Operation.WRITE)
     settings = call.service.settings
@@ -179,6 +181,8 @@ async def edit_page(call: Call, kind: OwnerKind) -> web.Response:
 
     def decide(tree: WikiTree) -> Change:
         page = find_page(tree, call.segments["slug"])
+        if known and Quirk.LAST_COMMIT_SHA in on:
+            _check_last_commit(visit.wiki, page, known)
         edit = Edit(bend_title(on, title, page.slug), content, format)
         return plan_edit(
             tree,
@@ -303,6 +307,11 @@ async def _ids(visit: _Visit, slugs: Sequence[str]) -> Mapping[str, int]:
     if Quirk.META_ID not in service.settings.quirks:
         return {}
     return await service.records.ask(page_ids, visit.kind, visit.owner.id, slugs)
+
+
+def _check_last_commit(wiki: WikiStorage, page: PageFile, known: str) -> None:
+    if wiki.repository.last_commit_of(page.path) != known:
+        raise null_answer()
 
 
 def _redirects(wiki: WikiStorage, tree: WikiTree) -> bytes:
