@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -109,6 +110,17 @@ async def test_file_that_is_not_there_is_named(
 ) -> None:
     with pytest.raises(FolderError, match=r"cannot read .*gone\.png: No such file"):
         await projects.upload_file(7, tmp_path / "gone.png")
+
+    assert wire.requests == []
+
+
+async def test_pipe_that_nobody_writes_to_is_no_file_to_wait_for(
+    projects: Projects, wire: Wire, tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+
+    with pytest.raises(FolderError, match=r"cannot read .*pipe: it is not a regular"):
+        await projects.upload_file(7, tmp_path / "pipe")
 
     assert wire.requests == []
 

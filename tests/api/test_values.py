@@ -116,6 +116,20 @@ def test_misspelt_name_is_refused_with_the_right_one() -> None:
     assert refused.value.hint == "did you mean archived?"
 
 
+def test_name_of_another_endpoint_counts_more_than_one_that_is_near() -> None:
+    with pytest.raises(UsageError) as refused:
+        check_values(
+            Endpoint.CREATE_FOR_USER, {"name": "a", "merge_pipelines_enabled": True}
+        )
+
+    assert refused.value.hint == "it belongs to POST /projects, PUT /projects/{id}"
+
+
+def test_newer_name_that_is_given_already_is_refused() -> None:
+    with pytest.raises(UsageError, match="name is given twice"):
+        check_values(Endpoint.EDIT, {"name": "a"}, {"name": "b"})
+
+
 def test_name_of_another_endpoint_is_refused_with_its_place() -> None:
     with pytest.raises(UsageError, match="contributed_projects takes no") as refused:
         check_values(Endpoint.CONTRIBUTED_LIST, {"topic_id": 7})

@@ -228,6 +228,44 @@ async def test_dry_run_prints_the_request_and_sends_none(project: Run) -> None:
     assert shown.json["description"] == "how we [bold]work"
 
 
+async def test_dry_run_shows_no_password_of_an_address(project: Run) -> None:
+    """An import's address is the one attribute that may hold one."""
+    address = "https://dana:glpat-EXAMPLE@h/x.git?t=glpat-EXAMPLE"
+
+    text = await project("create", "--import-url", address, "--name", "a", "--dry-run")
+    plain = await project(
+        "create", "--import-url", "http://h/x", "--name", "a", "--json", "--dry-run"
+    )
+
+    assert '"import_url": "https://***@h/x.git?***"' in text.out
+    assert "glpat-EXAMPLE" not in text.out + text.err
+    assert plain.json["json"]["import_url"] == "http://h/x"
+
+
+async def test_import_that_the_service_does_not_take_is_told(project: Run) -> None:
+    ran = await project("create", "--name", "a", "--import-url", "http://u:p@h/x")
+
+    assert ran.code == 1
+    assert "the service takes no repositories from addresses" in ran.err
+    assert "u:p" not in ran.err
+
+
+async def test_project_that_is_still_filled_says_so(project: Run) -> None:
+    ran = await project("create", "--name", "a", "--template-name", "hugo")
+
+    assert ran.out.startswith("created project root/a (id 3)")
+    assert "wikisync project show root/a tells how far it is" in ran.err.replace(
+        "\n", " "
+    )
+
+
+async def test_attribute_that_is_given_twice_is_refused(project: Run) -> None:
+    ran = await project("edit", HANDBOOK, "--name", "a", "--attribute", "name=b")
+
+    assert ran.code == 2
+    assert "PUT /projects/{id}: name is given twice" in ran.err
+
+
 DRY: list[tuple[tuple[str, ...], str]] = [
     (("create", "--name", "x"), "POST /api/v4/projects\n"),
     (("fork", HANDBOOK), "POST /api/v4/projects/docs%2Fhandbook/fork\n"),
@@ -417,6 +455,21 @@ async def test_url_may_come_from_the_environment(
     ran = await run("project", "show", HANDBOOK, "--json")
 
     assert ran.json["path_with_namespace"] == HANDBOOK
+
+
+async def test_address_of_a_project_is_no_service_where_one_is_known(
+    handbook: EmbeddedService, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the only word would be the service, and the project would be missing."""
+    monkeypatch.setenv("WIKISYNC_URL", handbook.url)
+
+    ran = await run("project", "show", f"{handbook.url}/{HANDBOOK}", "--json")
+    other = await run("project", "show", f"https://gitlab.example.com/{HANDBOOK}")
+    listed = await run("project", "list", handbook.url, "--json")
+
+    assert ran.json["path_with_namespace"] == HANDBOOK
+    assert (other.code, len(listed.json)) == (2, 2)
+    assert f"give its path alone, like {HANDBOOK}" in other.err
 
 
 async def test_token_that_is_wrong_is_told(

@@ -34,6 +34,7 @@ About = Literal["service", "project", "group", "user", "wiki", "page", "attachme
 
 SAID_CHARACTERS_MAX = 300
 MESSAGE_DEPTH_MAX = 4
+NAMESPACE_PREFIX = "project_namespace."
 NAMELESS_FIELDS = frozenset({"base", "error"})
 NOT_THE_API_HINT = (
     "give the service's base URL, like https://gitlab.example.com; "
@@ -54,6 +55,10 @@ PROJECT_ROLE_HINT = (
 GROUP_WIKI_HINT = (
     "group wikis need a paid tier of the service, version 13.5 or newer, "
     "and can be switched off in the group's settings"
+)
+IMPORT_HINT = (
+    "leave out import_url, or ask who runs the service; "
+    "wikisync serve takes them with --allow-imports"
 )
 PROXY_HINT = (
     "a proxy in front of the service may take %2F apart: give the numeric id "
@@ -344,6 +349,11 @@ def _forbidden_because(answer: Answer, purpose: Purpose) -> tuple[str, str]:
             f"the token lacks a scope (any of: {wanted})",
             "make a token with that scope and set WIKISYNC_TOKEN to it",
         )
+    if "import source" in said(answer).lower():
+        return (
+            "the service takes no repositories from addresses",
+            IMPORT_HINT,
+        )
     if "account" in said(answer).lower():
         return "the account of this token is barred", "ask who runs the service"
     if purpose.is_write:
@@ -500,7 +510,13 @@ def _flattened(value: object, depth: int = 0) -> str:
         return ", ".join(_flattened(part, depth + 1) for part in value)
     if not isinstance(value, Mapping):
         return str(value)
-    parts = [(name, _flattened(part, depth + 1)) for name, part in value.items()]
+    parts = [
+        (name, _flattened(part, depth + 1))
+        for name, part in value.items()
+        # the service says of a project's namespace what it says of the project
+        if value.get(str(name).removeprefix(NAMESPACE_PREFIX)) != part
+        or not str(name).startswith(NAMESPACE_PREFIX)
+    ]
     return "; ".join(
         text if name in NAMELESS_FIELDS else f"{name} {text}" for name, text in parts
     )

@@ -6,6 +6,8 @@ A body is opened anew for every attempt, and no file is ever whole in memory.
 from __future__ import annotations
 
 import asyncio
+import os
+import stat
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from io import BufferedReader, BytesIO, FileIO
@@ -80,7 +82,7 @@ def _open(file: Path | bytes, name: str, progress: Progress | None) -> BinaryIO:
     if isinstance(file, bytes):
         return BytesIO(file)
     try:
-        raw = FileIO(file)
+        raw = _open_regular(file)
     except OSError as exc:
         raise FolderError(
             f"cannot read {file}: {exc.strerror or exc}",
@@ -88,5 +90,14 @@ def _open(file: Path | bytes, name: str, progress: Progress | None) -> BinaryIO:
             hint="check that the file exists and may be read",
         ) from exc
     watcher = progress or SilentProgress()
-    watcher.start(f"upload {name}", file.stat().st_size)
+    watcher.start(f"upload {name}", os.fstat(raw.fileno()).st_size)
     return _WatchedFile(raw, watcher)
+
+
+def _open_regular(file: Path) -> FileIO:
+    # without waiting: a pipe that nobody writes to would open never
+    raw = FileIO(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC))
+    if stat.S_ISREG(os.fstat(raw.fileno()).st_mode):
+        return raw
+    raw.close()
+    raise OSError(0, "it is not a regular file")

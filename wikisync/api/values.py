@@ -67,8 +67,8 @@ def check_values(
         also: names that this table does not know; not checked.
 
     Raises:
-        UsageError: a parameter is unknown, missing or of the wrong kind, or two
-            exclude each other.
+        UsageError: a parameter is unknown, missing, given twice or of the wrong
+            kind, or two exclude each other.
     """
     known = parameters_of(endpoint)
     checked: dict[str, object] = {}
@@ -79,6 +79,11 @@ def check_values(
             checked[name] = _checked(endpoint, known[name], value)
     for name, value in (also or {}).items():
         _require_text(endpoint, name, name)
+        if name in checked:
+            raise UsageError(
+                f"{named(endpoint)}: {name} is given twice",
+                hint=f"leave out one {name}",
+            )
         checked[name] = value
     _require_all(endpoint, checked)
     _require_rules(endpoint, checked)
@@ -91,10 +96,10 @@ def _unknown(endpoint: Endpoint, name: str) -> UsageError:
     others = [other for other in Endpoint if name in parameters_of(other)]
     if name in REMOVED:
         hint = REMOVED[name]
-    elif near:
-        hint = f"did you mean {near[0]}?"
     elif others:
         hint = f"it belongs to {', '.join(named(other) for other in others[:3])}"
+    elif near:
+        hint = f"did you mean {near[0]}?"
     elif known:
         hint = f"it takes: {', '.join(known)}"
     else:

@@ -72,7 +72,14 @@ def _run_create(console: Console, *, user_id: int | None, **options: Any) -> int
     values = values_of(endpoint, options)
     owner = [] if user_id is None else [user_id]
     made = change(connection, lambda p: getattr(p, endpoint)(*owner, **values))
-    return 0 if made is None else report(connection, made, _line(made, "created"))
+    if made is None:
+        return int(ExitCode.DONE)
+    if made.import_status in {"scheduled", "started"}:
+        console.note(
+            "the service is still filling its repository; import_status of"
+            f" wikisync project show {made.path_with_namespace} tells how far it is"
+        )
+    return report(connection, made, _line(made, "created"))
 
 
 def _run_edit(console: Console, project: str, **options: Any) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import warnings
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from wikisync.cli.console import Console
 
 URL_VARIABLE = "WIKISYNC_URL"
+ADDRESS = "import_url"
+"""The one attribute that may hold a password."""
 
 T = TypeVar("T")
 
@@ -50,15 +52,28 @@ def _with_url_option(command: click.Command, args: list[str]) -> list[str]:
     }
     if any(word == "--url" or word.startswith("--url=") for word in args):
         return args
+    words = list(_words(args, valued))
+    if not words:
+        return args
+    first = args[words[0]]
+    needed = sum(
+        isinstance(one, click.Argument) and one.required for one in command.params
+    )
+    # a page's address may stand for its path, where the service is known already
+    is_path = "://" not in first or len(words) <= needed
+    if is_path and os.environ.get(URL_VARIABLE):
+        return args
+    return ["--url", first, *args[: words[0]], *args[words[0] + 1 :]]
+
+
+def _words(args: list[str], valued: set[str]) -> Iterator[int]:
+    """Where the words are that belong to no option, up to ``--``."""
     place = 0
     while place < len(args) and args[place] != "--":
         word = args[place]
         if not word.startswith("-") or word == "-":
-            if "://" not in word and os.environ.get(URL_VARIABLE):
-                return args
-            return ["--url", word, *args[:place], *args[place + 1 :]]
+            yield place
         place += 2 if word in valued else 1
-    return args
 
 
 def _require_url(
@@ -186,6 +201,8 @@ def show_request(connection: Connection, request: Request) -> None:
     import json
 
     body = json.loads(request.json) if request.json is not None else None
+    if isinstance(body, dict) and isinstance(body.get(ADDRESS), str):
+        body[ADDRESS] = _without_password(body[ADDRESS])
     if connection.as_json:
         shown = {
             "method": request.method,
@@ -203,6 +220,14 @@ def show_request(connection: Connection, request: Request) -> None:
     lines += [f"{name}={value}" for name, value in request.form_fields]
     connection.console.result("\n".join(lines))
     connection.console.note("nothing was sent (--dry-run)")
+
+
+def _without_password(address: str) -> str:
+    """An address for the screen: a password or a token in it shows as stars."""
+    before, at, after = address.partition("?")[0].rpartition("@")
+    scheme, separator, _user = before.partition("://")
+    shown = f"{scheme}{separator}***{at}{after}" if at else after
+    return f"{shown}?***" if "?" in address else shown
 
 
 def decorated(
