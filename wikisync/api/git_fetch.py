@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pygit2
@@ -88,9 +89,11 @@ def fetch(address: str, folder: Path, fetching: Fetching) -> None:
     pygit2.settings.server_connect_timeout = int(SILENCE_S * 1000)
     pygit2.settings.server_timeout = int(SILENCE_S * 1000)
     try:
-        repository = _opened(folder) or _made(folder)
-        remote = repository.remotes.create_anonymous(address)
-        remote.fetch([f"+HEAD:{REFERENCE}"], callbacks=fetching, depth=1)
+        if not _may_grow(folder):
+            _make_anew(folder)
+        with _opened(folder) as repository:
+            remote = repository.remotes.create_anonymous(address)
+            remote.fetch([f"+HEAD:{REFERENCE}"], callbacks=fetching, depth=1)
     except (pygit2.GitError, KeyError, ValueError) as exc:
         raise FetchStopped(" ".join(str(exc).split()) or "git failed") from exc
 
@@ -98,19 +101,21 @@ def fetch(address: str, folder: Path, fetching: Fetching) -> None:
 def held_commit(folder: Path) -> str | None:
     """The commit that is here with its files, or None."""
     try:
-        commit = _repository(folder).references[REFERENCE].peel(pygit2.Commit)
-        commit.peel(pygit2.Tree)
+        with _opened(folder) as repository:
+            commit = repository.references[REFERENCE].peel(pygit2.Commit)
+            commit.peel(pygit2.Tree)
+            return str(commit.id)
     except (pygit2.GitError, KeyError, ValueError):
         return None
-    return str(commit.id)
 
 
 def read_file(folder: Path, path: AttachmentPath) -> bytes | None:
     """A file of the commit that is here; None where it has no such file."""
     try:
-        entry = _repository(folder).references[REFERENCE].peel(pygit2.Tree)[path]
-        if isinstance(entry, pygit2.Blob) and entry.filemode in _FILES:
-            return bytes(entry.data) if entry.size <= FILE_BYTES_MAX else None
+        with _opened(folder) as repository:
+            entry = repository.references[REFERENCE].peel(pygit2.Tree)[path]
+            if isinstance(entry, pygit2.Blob) and entry.filemode in _FILES:
+                return bytes(entry.data) if entry.size <= FILE_BYTES_MAX else None
     except (KeyError, ValueError):
         pass
     except pygit2.GitError:
@@ -119,22 +124,21 @@ def read_file(folder: Path, path: AttachmentPath) -> bytes | None:
     return None
 
 
-def _made(folder: Path) -> pygit2.Repository:
-    """A new repository, in place of one that is damaged or has grown too old."""
+def _make_anew(folder: Path) -> None:
+    """An empty repository, in place of one that is damaged or has grown too old."""
     if folder.exists():
         shutil.rmtree(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    return pygit2.init_repository(str(folder), bare=True, initial_head="wiki")
+    pygit2.init_repository(str(folder), bare=True, initial_head="wiki").free()
 
 
-def _opened(folder: Path) -> pygit2.Repository | None:
-    """The repository, if it is there and sound and may grow by one more fetch."""
+def _may_grow(folder: Path) -> bool:
+    """Whether there is a sound repository that takes one more fetch."""
     packs = folder / "objects" / "pack"
     for left in _left_over(packs):
         left.unlink(missing_ok=True)
-    if len(list(packs.glob("*.pack"))) >= PACKS_MAX or held_commit(folder) is None:
-        return None
-    return _repository(folder)
+    is_small = len(list(packs.glob("*.pack"))) < PACKS_MAX
+    return is_small and held_commit(folder) is not None
 
 
 def _left_over(packs: Path) -> Iterator[Path]:
@@ -143,5 +147,11 @@ def _left_over(packs: Path) -> Iterator[Path]:
         yield from (one for one in packs.iterdir() if one.suffix not in _PACK_FILES)
 
 
-def _repository(folder: Path) -> pygit2.Repository:
-    return pygit2.Repository(str(folder), pygit2.enums.RepositoryOpenFlag.BARE)
+@contextmanager
+def _opened(folder: Path) -> Iterator[pygit2.Repository]:
+    repository = pygit2.Repository(str(folder), pygit2.enums.RepositoryOpenFlag.BARE)
+    try:
+        yield repository
+    finally:
+        # or the library keeps what was read, though the files are others by then
+        repository.free()

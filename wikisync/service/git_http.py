@@ -13,6 +13,7 @@ import binascii
 import logging
 from base64 import b64decode
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -110,9 +111,11 @@ async def upload_pack(call: Call) -> web.StreamResponse:
             # a client that hangs up is an error to git; what was sent stands
             if not response.prepared:
                 raise _failed() from None
-    if not response.prepared:
-        await response.prepare(call.request)
-    await response.write_eof()
+    # some clients hang up as soon as they have all objects
+    with suppress(ConnectionError):
+        if not response.prepared:
+            await response.prepare(call.request)
+        await response.write_eof()
     return response
 
 

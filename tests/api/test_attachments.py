@@ -1,0 +1,154 @@
+"""Where attachments come from: the file route first, git where that keeps them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.api.wire import Wire, http
+from tests.support.git import needs_git
+from tests.support.service import EmbeddedService, embedded_service
+from wikisync.api.attachments import AttachmentSource
+from wikisync.api.client import Client
+from wikisync.api.git import WikiRepository
+from wikisync.api.replica import WikiReplica
+from wikisync.api.wikis import Wiki
+from wikisync.errors import NotFound, Unavailable
+from wikisync.model import Attachment, AttachmentPath, WikiOwner, digest_of
+from wikisync.service.quirks import Quirk
+
+OWNER = WikiOwner("project", "docs/handbook")
+FOLDER = "uploads/" + "0123456789abcdef" * 2
+PICTURE = AttachmentPath(f"{FOLDER}/p.png")
+PNG = b"\x89PNG" + bytes(range(256)) * 1000
+
+
+@pytest.fixture
+async def service(tmp_path: Path) -> AsyncIterator[EmbeddedService]:
+    async with embedded_service(tmp_path) as running:
+        await running.add_project(OWNER.full_path, {"home": "hello"})
+        await running.put_file(OWNER, PICTURE, PNG)
+        yield running
+
+
+@pytest.fixture
+async def replica(
+    service: EmbeddedService, tmp_path: Path
+) -> AsyncIterator[WikiReplica]:
+    async with Client(service.url, service.token) as client:
+        repository = WikiRepository(client, OWNER, tmp_path / "cache")
+        wiki = Wiki(client, OWNER)
+        source = AttachmentSource(wiki, repository)
+        yield WikiReplica(wiki, attachments=source)
+
+
+async def content(source: WikiReplica | AttachmentSource, path: str = PICTURE) -> bytes:
+    read = (
+        source.read if isinstance(source, AttachmentSource) else source.read_attachment
+    )
+    return b"".join([chunk async for chunk in read(AttachmentPath(path))])
+
+
+async def test_file_route_is_asked_first(replica: WikiReplica, tmp_path: Path) -> None:
+    assert await content(replica) == PNG
+    assert not (tmp_path / "cache").exists()
+
+
+@needs_git
+async def test_file_that_is_kept_to_browsers_comes_by_git(
+    service: EmbeddedService, replica: WikiReplica
+) -> None:
+    service.quirks = {Quirk.FILES_NEED_SESSION}
+    assert await content(replica) == PNG
+    assert await replica.attachment(PICTURE) == Attachment(
+        PICTURE, digest_of(PNG), len(PNG)
+    )
+
+
+@needs_git
+async def test_file_route_that_keeps_files_is_not_asked_again(
+    service: EmbeddedService, replica: WikiReplica, caplog: pytest.LogCaptureFixture
+) -> None:
+    service.quirks = {Quirk.FILES_NEED_SESSION}
+    caplog.set_level("DEBUG", logger="wikisync.api.session")
+    await content(replica)
+    await content(replica)
+    assert caplog.text.count("/-/wikis/uploads/") == 1
+
+
+@needs_git
+async def test_file_that_neither_way_has_is_missing(
+    service: EmbeddedService, replica: WikiReplica
+) -> None:
+    service.quirks = {Quirk.FILES_NEED_SESSION}
+    with pytest.raises(NotFound, match=r"other\.png .*not in the wiki's git repos"):
+        await content(replica, f"{FOLDER}/other.png")
+
+
+async def test_where_neither_way_works_both_are_told(
+    service: EmbeddedService, replica: WikiReplica
+) -> None:
+    service.quirks = {Quirk.FILES_NEED_SESSION, Quirk.NO_GIT}
+    with pytest.raises(NotFound) as missing:
+        await content(replica)
+    message = missing.value.message
+    assert f"attachment {PICTURE} of {OWNER}" in message
+    assert "browsers only" in message
+    assert "git repository of the wiki" in message
+    assert missing.value.hint
+
+
+async def test_without_a_cache_git_is_not_tried(service: EmbeddedService) -> None:
+    service.quirks = {Quirk.FILES_NEED_SESSION}
+    async with Client(service.url, service.token) as client:
+        with pytest.raises(NotFound, match="does not hand out attachments to tokens"):
+            await content(WikiReplica(Wiki(client, OWNER)))
+
+
+# -- odd answers -------------------------------------------------------------------
+
+
+@pytest.fixture
+def odd(wired_wiki: Wiki) -> AttachmentSource:
+    return AttachmentSource(wired_wiki)
+
+
+@pytest.mark.parametrize(
+    "page", [b"<!DOCTYPE html><html>", b"\xef\xbb\xbf \r\n<HTML lang='en'>" + b"x" * 99]
+)
+async def test_web_page_is_never_taken_for_a_picture(
+    odd: AttachmentSource, wire: Wire, page: bytes
+) -> None:
+    """Whatever it says to be."""
+    wire.will(http(200, page, "image/png"))
+    with pytest.raises(NotFound, match="answers with a web page instead"):
+        await content(odd)
+
+
+async def test_text_that_shows_html_is_a_text(
+    odd: AttachmentSource, wire: Wire
+) -> None:
+    wire.will(http(200, b"<html> is a tag", "text/plain"))
+    assert await content(odd, f"{FOLDER}/notes.txt") == b"<html> is a tag"
+
+
+@pytest.mark.parametrize("body", [b"", b"\x89", b"x" * 64, b"x" * 65])
+async def test_file_of_any_length_comes_whole(
+    odd: AttachmentSource, wire: Wire, body: bytes
+) -> None:
+    wire.will(http(200, body, "image/png"))
+    assert await content(odd) == body
+
+
+async def test_service_that_is_gone_is_not_taken_for_one_that_keeps_files(
+    odd: AttachmentSource, wire: Wire
+) -> None:
+    wire.will(http(503))
+    wire.repeats = True
+    with pytest.raises(Unavailable):
+        await content(odd)
+    wire.answers.clear()
+    wire.will(http(200, b"\x89PNG", "image/png"))
+    assert await content(odd) == b"\x89PNG"

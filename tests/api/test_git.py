@@ -1,0 +1,346 @@
+"""The wiki's git repository over HTTP, against the embedded service."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from base64 import b64encode
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.api.faketime import FakeTime
+from tests.api.wire import Wire, http
+from tests.support.git import needs_git
+from tests.support.git_http import silent_server
+from tests.support.service import EmbeddedService, embedded_service
+from wikisync.api import git, git_fetch
+from wikisync.api.client import Client
+from wikisync.api.git import (
+    ADVERTISEMENT,
+    RECHECK_S,
+    REFUSED_S,
+    NoRepository,
+    WikiRepository,
+    wiki_head,
+)
+from wikisync.errors import FolderError, NotFound, Unavailable
+from wikisync.model import AttachmentPath, WikiOwner
+from wikisync.service.quirks import Quirk
+
+pytestmark = needs_git
+
+OWNER = WikiOwner("project", "docs/handbook")
+FOLDER = "uploads/" + "0123456789abcdef" * 2
+PICTURE = AttachmentPath(f"{FOLDER}/p.png")
+OTHER = AttachmentPath(f"{FOLDER}/other naïve.png")
+
+
+@pytest.fixture
+async def service(tmp_path: Path) -> AsyncIterator[EmbeddedService]:
+    async with embedded_service(tmp_path) as running:
+        await running.add_project(OWNER.full_path, {"home": "hello"})
+        await running.put_file(OWNER, PICTURE, b"\x89PNG one")
+        yield running
+
+
+@pytest.fixture
+async def client(service: EmbeddedService, time: FakeTime) -> AsyncIterator[Client]:
+    async with Client(service.url, service.token, clock=time.clock) as opened:
+        yield opened
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    return tmp_path / "not there yet" / "cache"
+
+
+@pytest.fixture
+def repository(client: Client, cache: Path) -> WikiRepository:
+    return WikiRepository(client, OWNER, cache)
+
+
+def packs(cache: Path) -> list[Path]:
+    return list(cache.glob("*/objects/pack/*.pack"))
+
+
+# -- HEAD --------------------------------------------------------------------------
+
+
+async def test_head_moves_with_every_edit(
+    service: EmbeddedService, client: Client
+) -> None:
+    first = await wiki_head(client, OWNER)
+    assert await wiki_head(client, OWNER) == first
+    await service.put_file(OWNER, "home.md", b"other")
+    second = await wiki_head(client, OWNER)
+    assert first
+    assert second
+    assert first != second
+
+
+async def test_wiki_without_a_page_has_no_head(
+    service: EmbeddedService, client: Client
+) -> None:
+    await service.add_project("docs/empty")
+    assert await wiki_head(client, WikiOwner("project", "docs/empty")) is None
+
+
+async def test_group_wiki_has_a_head(service: EmbeddedService, client: Client) -> None:
+    await service.add_group("team", {"home": "x"})
+    assert await wiki_head(client, WikiOwner("group", "team"))
+
+
+async def test_public_wiki_has_a_head_for_anybody(service: EmbeddedService) -> None:
+    await service.add_project(OWNER.full_path, visibility="public")
+    async with Client(service.url) as anybody:
+        assert await wiki_head(anybody, OWNER)
+
+
+@pytest.mark.parametrize("scopes", [("read_api",), ("read_user",)])
+async def test_head_is_not_known_to_a_token_without_git(
+    service: EmbeddedService, scopes: tuple[str, ...]
+) -> None:
+    token = await service.add_user("ann", scopes=scopes, is_admin=True)
+    async with Client(service.url, token) as client:
+        assert await wiki_head(client, OWNER) is None
+
+
+async def test_head_is_not_known_where_wikis_cannot_be_cloned(
+    service: EmbeddedService, client: Client
+) -> None:
+    service.quirks = {Quirk.NO_GIT}
+    assert await wiki_head(client, OWNER) is None
+
+
+async def test_web_page_is_no_head(wired: Client, wire: Wire) -> None:
+    wire.will(http(200, b"<html>0123 HEAD</html>", "text/html"))
+    assert await wiki_head(wired, OWNER) is None
+
+
+async def test_head_of_a_longer_kind_of_id_is_read_too(
+    wired: Client, wire: Wire
+) -> None:
+    line = b"00" + b"ab" * 33
+    body = b"001e# service=git-upload-pack\n0000" + line + b" HEAD\0caps\n0000"
+    wire.will(http(200, body, ADVERTISEMENT))
+    assert await wiki_head(wired, OWNER) == "ab" * 32
+
+
+async def test_service_that_is_gone_is_an_error_and_no_missing_head(
+    wired: Client, wire: Wire
+) -> None:
+    wire.will(http(503))
+    wire.repeats = True
+    with pytest.raises(Unavailable):
+        await wiki_head(wired, OWNER)
+
+
+async def test_token_goes_to_git_as_a_password_and_not_elsewhere(
+    wired: Client, wire: Wire
+) -> None:
+    elsewhere = "https://elsewhere.example.com/docs/handbook.wiki.git/info/refs"
+    wire.will(http(302, Location=elsewhere))
+    assert await wiki_head(wired, OWNER) is None
+    (request,) = wire.requests
+    target = "/docs/handbook.wiki.git/info/refs?service=git-upload-pack"
+    assert request.target == target
+    login = b64encode(b"oauth2:glpat-EXAMPLE").decode()
+    assert request.headers["authorization"] == f"Basic {login}"
+    assert "private-token" not in request.headers
+
+
+# -- files -------------------------------------------------------------------------
+
+
+async def test_file_is_fetched_once_and_read_from_disk_then(
+    service: EmbeddedService, repository: WikiRepository, cache: Path
+) -> None:
+    assert await repository.read(PICTURE) == b"\x89PNG one"
+    service.quirks = {Quirk.NO_GIT}
+    assert await repository.read(PICTURE) == b"\x89PNG one"
+    assert len(packs(cache)) == 1
+
+
+async def test_newest_commit_alone_is_fetched(
+    service: EmbeddedService, repository: WikiRepository, cache: Path
+) -> None:
+    await service.put_file(OWNER, "home.md", b"second")
+    await repository.read(PICTURE)
+    assert list(cache.glob("*/shallow"))
+
+
+async def test_file_that_is_new_on_the_wiki_is_fetched_too(
+    service: EmbeddedService, repository: WikiRepository, time: FakeTime
+) -> None:
+    await repository.read(PICTURE)
+    await service.put_file(OWNER, OTHER, b"\x89PNG two")
+    time.now += RECHECK_S
+    assert await repository.read(OTHER) == b"\x89PNG two"
+    assert await repository.read(PICTURE) == b"\x89PNG one"
+
+
+async def test_file_that_is_missing_is_not_asked_for_again_and_again(
+    service: EmbeddedService, repository: WikiRepository, time: FakeTime
+) -> None:
+    with pytest.raises(NotFound, match="it is not in the wiki's git repository"):
+        await repository.read(OTHER)
+    await service.put_file(OWNER, OTHER, b"\x89PNG two")
+    with pytest.raises(NotFound):
+        await repository.read(OTHER)
+    time.now += RECHECK_S
+    assert await repository.read(OTHER) == b"\x89PNG two"
+
+
+async def test_folder_is_no_file(repository: WikiRepository) -> None:
+    with pytest.raises(NotFound):
+        await repository.read(AttachmentPath(FOLDER))
+
+
+async def test_pointer_to_a_big_file_elsewhere_is_no_file(
+    service: EmbeddedService, repository: WikiRepository
+) -> None:
+    pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 9\n"
+    await service.put_file(OWNER, OTHER, pointer)
+    with pytest.raises(NotFound, match="Git LFS"):
+        await repository.read(OTHER)
+
+
+async def test_repository_of_another_run_is_used(
+    client: Client, cache: Path, service: EmbeddedService
+) -> None:
+    await WikiRepository(client, OWNER, cache).read(PICTURE)
+    service.quirks = {Quirk.NO_GIT}
+    assert await WikiRepository(client, OWNER, cache).read(PICTURE) == b"\x89PNG one"
+
+
+async def test_damaged_repository_is_fetched_anew(client: Client, cache: Path) -> None:
+    await WikiRepository(client, OWNER, cache).read(PICTURE)
+    (pack,) = packs(cache)
+    pack.chmod(0o600)
+    pack.write_bytes(b"PACK" + b"\0" * (pack.stat().st_size - 4))
+    again = WikiRepository(client, OWNER, cache)
+    assert await again.read(PICTURE) == b"\x89PNG one"
+
+
+async def test_what_a_cut_fetch_left_is_removed_by_the_next_one(
+    service: EmbeddedService, client: Client, cache: Path
+) -> None:
+    await WikiRepository(client, OWNER, cache).read(PICTURE)
+    left = packs(cache)[0].parent / "pack_ab12cd"
+    left.write_bytes(b"half a pack")
+    await service.put_file(OWNER, OTHER, b"\x89PNG two")
+    await WikiRepository(client, OWNER, cache).read(OTHER)
+    assert not left.exists()
+
+
+async def test_repository_that_grew_by_many_fetches_is_fetched_anew(
+    service: EmbeddedService,
+    client: Client,
+    cache: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(git_fetch, "PACKS_MAX", 1)
+    await WikiRepository(client, OWNER, cache).read(PICTURE)
+    await service.put_file(OWNER, OTHER, b"\x89PNG two")
+    await WikiRepository(client, OWNER, cache).read(OTHER)
+    assert len(packs(cache)) == 1
+
+
+async def test_repository_that_is_too_large_is_not_fetched_whole(
+    repository: WikiRepository,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(git_fetch, "REPOSITORY_BYTES_MAX", 10)
+    with pytest.raises(Unavailable, match="larger than 10 bytes"):
+        await repository.read(PICTURE)
+
+
+async def test_file_that_is_too_large_is_not_read(
+    repository: WikiRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(git_fetch, "FILE_BYTES_MAX", 3)
+    with pytest.raises(NotFound):
+        await repository.read(PICTURE)
+
+
+async def test_token_that_git_refuses_is_told_and_not_tried_again_at_once(
+    service: EmbeddedService, cache: Path, time: FakeTime
+) -> None:
+    token = await service.add_user("ann", scopes=("read_api",), is_admin=True)
+    async with Client(service.url, token, clock=time.clock) as client:
+        repository = WikiRepository(client, OWNER, cache)
+        with pytest.raises(NoRepository, match="the token may not read") as refused:
+            await repository.read(PICTURE)
+        assert "read_repository" in (refused.value.hint or "")
+        with pytest.raises(NoRepository) as again:
+            await repository.read(PICTURE)
+        assert again.value is refused.value
+        time.now += REFUSED_S
+        with pytest.raises(NoRepository) as later:
+            await repository.read(PICTURE)
+        assert later.value is not refused.value
+    assert not cache.exists()
+
+
+async def test_service_hears_no_error_when_a_fetch_is_done(
+    tmp_path: Path, cache: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The library hangs up as soon as it has all objects."""
+    async with embedded_service(tmp_path) as service:
+        await service.add_project(OWNER.full_path)
+        await service.put_file(OWNER, PICTURE, b"\x89PNG one")
+        async with Client(service.url, service.token) as client:
+            await WikiRepository(client, OWNER, cache).read(PICTURE)
+    assert not [one for one in caplog.records if one.levelno >= logging.WARNING]
+
+
+async def test_token_is_in_no_error_log_or_file(
+    service: EmbeddedService,
+    repository: WikiRepository,
+    cache: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    await repository.read(PICTURE)
+    with pytest.raises(NotFound) as missing:
+        await repository.read(OTHER)
+    assert service.token not in caplog.text + str(missing.value)
+    kept = b"".join(path.read_bytes() for path in cache.rglob("*") if path.is_file())
+    assert service.token.encode() not in kept
+
+
+async def test_server_that_falls_silent_in_a_fetch_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(git_fetch, "SILENCE_S", 0.2)
+    async with silent_server() as silent:
+        with pytest.raises(git_fetch.FetchStopped):
+            await asyncio.to_thread(
+                git_fetch.fetch,
+                f"{silent.url}/x.wiki.git",
+                tmp_path / "x.git",
+                git_fetch.Fetching(None),
+            )
+
+
+async def test_fetch_that_takes_too_long_is_ended_before_anything_else_goes_on(
+    repository: WikiRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(git, "FETCH_TIMEOUT_S", 0.01)
+    monkeypatch.setattr(git_fetch, "SILENCE_S", 0.3)
+    async with silent_server() as silent:
+        monkeypatch.setattr(repository, "_address", f"{silent.url}/x.wiki.git")
+        with pytest.raises(Unavailable, match="cannot fetch the git repository"):
+            await repository.read(PICTURE)
+        assert silent.asked.is_set()
+        await silent.hung_up.wait()
+
+
+async def test_cache_that_cannot_be_written_is_an_error_of_the_folder(
+    client: Client, tmp_path: Path
+) -> None:
+    (tmp_path / "cache").write_text("no folder")
+    with pytest.raises(FolderError, match="cannot be written"):
+        await WikiRepository(client, OWNER, tmp_path / "cache").read(PICTURE)
