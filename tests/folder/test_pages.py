@@ -6,9 +6,11 @@ import pytest
 
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder import pages as pages_module
-from wikisync.folder.pages import PageFolder, decode_page, title_of
+from wikisync.folder.pages import PageFolder
+from wikisync.folder.patterns import Patterns
 from wikisync.folder.probe import Folding
 from wikisync.folder.scan import scan_pages
+from wikisync.folder.text import decode_page, title_of
 from wikisync.model import Format, Page, Problem, Slug, digest_of
 
 MARKDOWN = Format.MARKDOWN
@@ -191,8 +193,8 @@ def test_file_that_goes_while_we_look_is_simply_not_there(
     (tmp_path / "a.md").write_text("x")
     scan = scan_pages
 
-    def scan_and_lose(root: Path) -> object:
-        scanned = scan(root)
+    def scan_and_lose(root: Path, patterns: Patterns) -> object:
+        scanned = scan(root, patterns)
         (tmp_path / "a.md").unlink()
         return scanned
 

@@ -53,7 +53,7 @@ def test_attachments_are_listed_apart(tmp_path: Path) -> None:
 
 
 def test_what_is_ignored_is_ignored_without_a_word(tmp_path: Path) -> None:
-    put(tmp_path, ".git/x.md", ".wikisync/tmp/y.md", "a.md~", "b.conflict.md", "c.png")
+    put(tmp_path, ".git/x.md", ".wikisync/tmp/y.md", "b.conflict.md", "c.png")
     put(tmp_path, "uploads/0a/.DS_Store", "wikisync.toml", "noext")
     assert scan_pages(tmp_path) == ScannedFolder(pages=())
 
@@ -105,7 +105,8 @@ def test_attachment_with_an_unsafe_name_is_told(tmp_path: Path) -> None:
 
 def test_pipe_is_no_page(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.md")
-    assert scan_pages(tmp_path) == ScannedFolder(pages=())
+    scanned = scan_pages(tmp_path)
+    assert scanned == ScannedFolder(pages=(), hidden=frozenset({"pipe.md"}))
 
 
 def test_folder_that_cannot_be_listed_makes_the_look_incomplete(

@@ -72,13 +72,30 @@ class PathBook:
         self._paths = dict(known)
         self._homes = {slug: _keep(path, self._top) for slug, path in known.items()}
 
-    def assign(self, slug: Slug, page_format: Format) -> PagePath:
-        """The page's path, which is taken from now on."""
+    def assign(
+        self, slug: Slug, page_format: Format, *, extension: str = ""
+    ) -> PagePath:
+        """The page's path, which is taken from now on.
+
+        Args:
+            slug: the page.
+            page_format: its format.
+            extension: one of the format's, where another than the first is wanted.
+        """
         path = None
         if slug in self._homes:
             home, known = self._homes[slug], self._paths[slug]
             path = _keep_name(known, home, slug, page_format)
-        return path or _place(slug, page_format, self._top)
+        if path is None:
+            path, home = _place(slug, page_format, self._top, extension)
+        self._paths[slug], self._homes[slug] = path, home
+        return path
+
+    def release(self, slug: Slug) -> None:
+        """Forget a page, whose name is free from now on."""
+        path, home = self._paths.pop(slug, None), self._homes.pop(slug, None)
+        if path is not None and home is not None:
+            home.names.pop(home.key(path.rpartition("/")[2]), None)
 
 
 def _key_of(*, folds_case: bool, folds_unicode: bool) -> Callable[[str], str]:
@@ -194,18 +211,21 @@ def _keep_name(
     return path
 
 
-def _place(slug: Slug, page_format: Format, top: _Folder) -> PagePath:
-    """A path for a page that has no file."""
-    path, is_handmade = _way(slug, page_format, top, joins=True)
-    if is_handmade and not _means(path, page_format, slug):
-        path, _ = _way(slug, page_format, top, joins=False)
-    return path
+def _place(
+    slug: Slug, page_format: Format, top: _Folder, extension: str
+) -> tuple[PagePath, _Folder]:
+    """A path for a page that has no file, and the folder it is in."""
+    path, home = _way(slug, page_format, top, extension, joins=True)
+    if (home.is_handmade or extension) and not _means(path, page_format, slug):
+        home.names.pop(home.key(path.rpartition("/")[2]))
+        path, home = _way(slug, page_format, top, "", joins=not home.is_handmade)
+    return path, home
 
 
 def _way(
-    slug: Slug, page_format: Format, top: _Folder, *, joins: bool
-) -> tuple[PagePath, bool]:
-    """A path, and whether a folder on it has a name that people gave it.
+    slug: Slug, page_format: Format, top: _Folder, extension: str, *, joins: bool
+) -> tuple[PagePath, _Folder]:
+    """A path and the folder it is in, whose name may be one that people gave it.
 
     With ``joins`` the page may go into a folder that stands for the same
     component under a name that is not ours.
@@ -230,8 +250,8 @@ def _way(
     for part in parts:
         name, folder = folder.enter(part)
         names.append(name)
-    names.append(folder.take(stem, EXTENSIONS[page_format][0]))
-    return PagePath("/".join(names)), folder.is_handmade
+    names.append(folder.take(stem, extension or EXTENSIONS[page_format][0]))
+    return PagePath("/".join(names)), folder
 
 
 def _means(path: str, page_format: Format, slug: Slug) -> bool:

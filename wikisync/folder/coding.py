@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from wikisync.folder.ignore import is_ignored_file
+from wikisync.folder.ignore import ATTENTION, is_ignored_file
 from wikisync.model import EXTENSIONS, Format, split_extension
 
 COMPONENT_BYTES_MAX = 200
@@ -37,7 +37,9 @@ _MUST_CODE = re.compile(
 _CODES = re.compile(r"(?:%[0-9A-F]{2})+")
 _HIGH_CODES = re.compile(r"(?:%[89A-F][0-9A-F])+")
 _DEVICE = re.compile(
-    r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³]) *\Z", re.IGNORECASE
+    r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³]) *\Z"
+    rf"|{ATTENTION}\Z",
+    re.IGNORECASE,
 )
 
 
@@ -208,7 +210,7 @@ def _split(tokens: list[str]) -> Iterator[str]:
 
 
 def _guard_start(part: list[str]) -> str:
-    """A name that is neither hidden, nor an office program's, nor a device."""
+    """A name that is neither hidden, nor an office program's, a device's or ours."""
     name = "".join(part)
     if name.startswith((".", "~$")) or _DEVICE.match(name.split(".", 1)[0]):
         _code_at(part, 0)

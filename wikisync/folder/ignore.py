@@ -2,7 +2,7 @@
 
 The rules hold for any depth and are those that every sync tool ends up with:
 hidden things, the by-products of editors and office programs, half-made
-downloads, what desktops leave behind, and our own conflict files.
+downloads, what desktops leave behind, and our own notes and conflict files.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ from wikisync.model import EXTENSIONS
 
 CONFLICT_MARK = ".conflict"
 """What a conflict file has between the page's name and its extension."""
+
+ATTENTION = "wikisync-attention"
+"""Name, in any case, of the page that tells a person what waits for them."""
 
 _PAGE_EXTENSIONS = "|".join(
     re.escape(extension) for known in EXTENSIONS.values() for extension in known
@@ -26,6 +29,7 @@ _FILE = re.compile(
     | ~\$.*               # owner file of an office program
     | .*\.(?:tmp|part)
     | thumbs\.db | desktop\.ini
+    | {ATTENTION}\.md
     | .*{re.escape(CONFLICT_MARK)}(?:{_PAGE_EXTENSIONS})
     """,
     re.VERBOSE | re.DOTALL | re.IGNORECASE | re.ASCII,

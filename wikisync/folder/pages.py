@@ -2,26 +2,40 @@
 
 Everything here blocks; ``replica`` calls it in threads, one at a time where it
 changes something.  Which file is which page is told by the names alone
-(``naming``); digests are remembered only while the process lives.
+(``naming``); digests are remembered only while the process lives.  A file that was
+saved a moment ago is waited for (``look``), since it may be half of what is coming.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder.clashes import PathBook
 from wikisync.folder.descent import Folders, opened_file, opened_root, read_all
-from wikisync.folder.naming import PATH_BYTES_MAX, parse_path
+from wikisync.folder.limbo import Limbo
+from wikisync.folder.naming import PATH_BYTES_MAX, parse_path, path_of
+from wikisync.folder.patterns import (
+    FILE_BYTES_MAX,
+    IGNORE_FILE,
+    NO_PATTERNS,
+    Patterns,
+    parse_patterns,
+)
 from wikisync.folder.probe import Folding, probe_folding
 from wikisync.folder.scan import PageFile, ScannedFolder, scan_pages
 from wikisync.folder.swap import FileWrite, FolderWriter
+from wikisync.folder.text import decode_page, encode_page, folded_digest, title_of
+from wikisync.folder.traces import busy_pages, pages_hidden, ways_to
+from wikisync.folder.trash import Trash
 from wikisync.model import (
     Digest,
+    Format,
     Page,
     PagePath,
     PageState,
@@ -29,6 +43,7 @@ from wikisync.model import (
     Slug,
     Snapshot,
     digest_of,
+    split_extension,
 )
 
 PAGE_BYTES_MAX = 64 * 1024 * 1024
@@ -38,28 +53,50 @@ SETTLED_NS = 2_500_000_000
 """A file must be this old when it is read for its time to tell a later write;
 some disks count in steps of two seconds."""
 
+SHRUNK_S = 2.0
+"""How long a file that is empty, or has lost half, must be left alone."""
+
 WrittenPage = Page | FolderError | PreconditionFailed
 """The page as the folder holds it now, or why it does not."""
 
 _Status = tuple[int, int, int, int]
 _UNSETTLED: _Status = (-1, -1, -1, -1)
+_Written = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """A digest and the file status under which it holds."""
+    """What a file holds and the file status under which it does."""
 
     status: _Status
     digest: Digest
+    folded: Digest | None
+    size: int
 
 
 class PageFolder:
     """The pages in one folder, by slug."""
 
-    def __init__(self, root: Path, *, temporary: Path | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        *,
+        temporary: Path | None = None,
+        limbo: Limbo | None = None,
+        trash: Trash | None = None,
+    ) -> None:
         self._root = root
         self._temporary = temporary
+        self._limbo = limbo
+        self._trash = trash
         self._seen: dict[str, _Seen] = {}
+        self._looked: dict[str, _Status] = {}
+        """Status of every page file at the last look."""
+        self._written: dict[str, _Written] = {}
+        """Inode, size and time of files that we wrote since."""
+        self._scanned: ScannedFolder | None = None
+        self._patterns = NO_PATTERNS
+        self._pattern_problems: tuple[Problem, ...] = ()
         self._paths: dict[Slug, PagePath] | None = None
         self._book: PathBook | None = None
         self._folding: Folding | None = None
@@ -70,35 +107,99 @@ class PageFolder:
         Raises:
             FolderError: the folder does not exist.
         """
+        return self._snapshot_of(self.rescan())
+
+    def look(self, *, now: float, quiet_s: float) -> Snapshot | float:
+        """A snapshot, or how many seconds to wait first, as a file was just saved.
+
+        A file counts as whole when it was left alone for ``quiet_s``, or for
+        ``SHRUNK_S`` where it is empty or has less than half of what it had.  What
+        has not changed since the last snapshot, or was written by us, is not
+        waited for.
+
+        Raises:
+            FolderError: the folder does not exist.
+        """
         scanned = self.rescan()
+        wait_s = max(
+            (self._wait_s(file, now, quiet_s) for file in scanned.pages), default=0.0
+        )
+        return wait_s if wait_s > 0 else self._snapshot_of(scanned)
+
+    def _wait_s(self, file: PageFile, now: float, quiet_s: float) -> float:
+        age_s = now - file.ctime_ns / 1e9
+        if age_s >= max(quiet_s, SHRUNK_S):
+            return 0.0
+        before = self._looked.get(file.path)
+        if before == _status_of(file):
+            return 0.0
+        if self._written.get(file.path) == (file.inode, file.size, file.mtime_ns):
+            return 0.0
+        has_shrunk = file.size == 0 or (before and file.size * 2 < before[0])
+        return (max(quiet_s, SHRUNK_S) if has_shrunk else quiet_s) - age_s
+
+    def _snapshot_of(self, scanned: ScannedFolder) -> Snapshot:
+        before = self._looked
         pages: dict[Slug, PageState] = {}
-        problems = list(scanned.problems)
+        problems = [*self._pattern_problems, *scanned.problems]
         unreadable = set(scanned.duplicates)
         seen: dict[str, _Seen] = {}
         with opened_root(self._root) as root, Folders(root) as folders:
             for file in scanned.pages:
-                found = self._digest(folders, file)
+                found = self._look_at(folders, file)
                 if isinstance(found, Problem):
                     problems.append(found)
                     unreadable.add(file.slug)
                 elif found is not None:
                     seen[file.path] = found
-                    state = PageState(file.slug, file.format, found.digest)
-                    pages[file.slug] = state
+                    pages[file.slug] = _state_of(file, found)
         self._seen = seen
+        self._looked = {file.path: _status_of(file) for file in scanned.pages}
+        self._written = {}
+        unreadable |= pages_hidden(scanned.hidden) | scanned.ignored
         return Snapshot(
             pages={slug: pages[slug] for slug in pages if slug not in unreadable},
             problems=tuple(problems),
             is_complete=scanned.is_complete,
             unreadable=frozenset(unreadable),
+            busy=busy_pages(scanned, pages, before),
         )
 
     def rescan(self) -> ScannedFolder:
         """List the folder anew and remember which file is which page."""
-        scanned = scan_pages(self._root)
+        self._patterns, self._pattern_problems = _read_patterns(self._root)
+        scanned = scan_pages(self._root, self._patterns)
         self._paths = {file.slug: file.path for file in scanned.pages}
+        self._scanned = scanned
         self._book = None
         return scanned
+
+    def untracked(self, pages: Iterable[tuple[Slug, Format]]) -> frozenset[Slug]:
+        """Those of the pages whose absence from the last look means nothing.
+
+        Their files would be ignored, or lie behind a link or in a folder that
+        could not be looked into.
+        """
+        if self._scanned is None:
+            self.rescan()
+        assert self._scanned is not None
+        if not self._patterns and not self._scanned.hidden:
+            return frozenset()
+        found = {slug for slug, page_format in pages if self._hides(slug, page_format)}
+        return frozenset(found)
+
+    def _hides(self, slug: Slug, page_format: Format) -> bool:
+        if slug in (self._paths or {}):
+            return False
+        plain = (f"{slug}{extension}" for extension in page_format.extensions)
+        return any(self._is_hidden(way) for way in (path_of(slug, page_format), *plain))
+
+    def _is_hidden(self, path: str) -> bool:
+        assert self._scanned is not None
+        if self._patterns.hides(path):
+            return True
+        hidden = self._scanned.hidden
+        return bool(hidden) and any(way in hidden for way in ways_to(path))
 
     def read(self, slug: Slug) -> Page | None:
         """A page that the last look found; None where its file is not there.
@@ -134,7 +235,7 @@ class PageFolder:
         """
         results: dict[int, WrittenPage] = {}
         writes: dict[int, FileWrite] = {}
-        with FolderWriter(self._root, temporary=self._temporary) as writer:
+        with self._writer() as writer:
             for index, (page, expected) in enumerate(pages):
                 try:
                     writes[index] = self._prepare(page, expected, writer)
@@ -147,21 +248,69 @@ class PageFolder:
                 results[index] = error or self._settle(page, expected, path, writer)
         return [results[index] for index in range(len(pages))]
 
-    def delete(self, slug: Slug, *, expected: Digest) -> None:
+    def delete(self, slug: Slug, *, expected: Digest, why: str = "") -> None:
         """Remove a page's file, and folders that are truly empty then.
 
         Raises:
             PreconditionFailed: it changed, or is gone already.
             FolderError: it cannot be removed.
         """
-        paths = self._known_paths()
-        path = paths.get(slug)
+        path = self._known_path(slug)
+        with self._writer() as writer:
+            writer.remove(path, expected=expected, why=why)
+        del self._known_paths()[slug]
+        self._book = None
+
+    def move(self, slug: Slug, target: Slug, *, expected: Digest) -> PagePath:
+        """Rename a page's file, which keeps its extension.
+
+        Returns:
+            Its path now.
+
+        Raises:
+            PreconditionFailed: it changed or is gone, or the name is taken.
+            FolderError: it cannot be renamed.
+        """
+        path = self._known_path(slug)
+        if target in self._known_paths():
+            raise PreconditionFailed(f"{target} exists already in {self._root}")
+        found = parse_path(path)
+        split = split_extension(path)
+        assert found, path
+        assert split, path
+        book = self._path_book()
+        book.release(slug)
+        new = book.assign(target, found[1], extension=path[len(split[0]) :])
+        self._check_path(target, found[1], new)
+        try:
+            with self._writer() as writer:
+                writer.move(path, new, expected=expected)
+        except (FolderError, PreconditionFailed):
+            self._book = None
+            raise
+        del self._known_paths()[slug]
+        self._known_paths()[target] = new
+        if path in self._looked:
+            self._written[new] = _written_of(self._looked.pop(path))
+        return new
+
+    def path(self, slug: Slug) -> PagePath | None:
+        """Where the last look saw a page's file."""
+        return self._known_paths().get(slug)
+
+    def _known_path(self, slug: Slug) -> PagePath:
+        path = self._known_paths().get(slug)
         if path is None:
             raise PreconditionFailed(f"{slug} is gone from {self._root}")
-        with FolderWriter(self._root, temporary=self._temporary) as writer:
-            writer.remove(path, expected=expected)
-        del paths[slug]
-        self._book = None
+        return path
+
+    def _writer(self) -> FolderWriter:
+        return FolderWriter(
+            self._root,
+            temporary=self._temporary,
+            limbo=self._limbo,
+            trash=self._trash,
+        )
 
     def _known_paths(self) -> dict[Slug, PagePath]:
         if self._paths is None:
@@ -169,8 +318,7 @@ class PageFolder:
         assert self._paths is not None
         return self._paths
 
-    def _path_for(self, page: Page) -> PagePath:
-        """The path under which a page is to be written."""
+    def _path_book(self) -> PathBook:
         if self._book is None:
             self._folding = self._folding or probe_folding(self._root)
             self._book = PathBook(
@@ -178,7 +326,7 @@ class PageFolder:
                 folds_case=self._folding.case,
                 folds_unicode=self._folding.unicode,
             )
-        return self._book.assign(page.slug, page.format)
+        return self._book
 
     def _prepare(
         self, page: Page, expected: Digest | None, writer: FolderWriter
@@ -186,17 +334,28 @@ class PageFolder:
         """What is to be written, with everything checked that needs no write."""
         content = encode_page(page)
         known = self._known_paths().get(page.slug)
-        path = self._path_for(page)
-        if len(path.encode()) > PATH_BYTES_MAX:
-            raise FolderError(
-                f"the path of the page {page.slug[:60]}... is too long for a disk",
-                path=path,
-                hint="give the page a shorter name in the wiki",
-            )
+        path = self._path_book().assign(page.slug, page.format)
+        self._check_path(page.slug, page.format, path)
         if known is None or known == path:
             return FileWrite(path, content, expected)
         writer.check(known, expected=expected)
         return FileWrite(path, content, None)
+
+    def _check_path(self, slug: Slug, page_format: Format, path: PagePath) -> None:
+        if len(path.encode()) > PATH_BYTES_MAX:
+            self._book = None
+            raise FolderError(
+                f"the path of the page {slug[:60]}... is too long for a disk",
+                path=path,
+                hint="give the page a shorter name in the wiki",
+            )
+        if self._patterns.hides(path) or self._hides(slug, page_format):
+            self._book = None
+            raise FolderError(
+                f"{path} is kept out of the sync by {IGNORE_FILE} or a link",
+                path=path,
+                hint=f"change {IGNORE_FILE}, or replace the link by a folder",
+            )
 
     def _settle(
         self, page: Page, expected: Digest | None, path: PagePath, writer: FolderWriter
@@ -205,16 +364,24 @@ class PageFolder:
         known = self._known_paths().get(page.slug)
         if known is not None and known != path and expected is not None:
             try:
-                writer.remove(known, expected=expected)
+                writer.remove(known, expected=expected, why="its format changed")
             except (FolderError, PreconditionFailed) as exc:
                 return exc
             self._book = None
         self._known_paths()[page.slug] = path
+        if self._limbo is not None:
+            self._remember_written(path)
         return Page(page.slug, page.format, page.content, title_of(page.slug))
 
-    def _digest(self, folders: Folders, file: PageFile) -> _Seen | Problem | None:
-        """A page file's digest; None where the file has just gone."""
-        status = (file.size, file.mtime_ns, file.ctime_ns, file.inode)
+    def _remember_written(self, path: PagePath) -> None:
+        """Know our own write again, which needs no wait."""
+        with suppress(OSError):
+            status = (self._root / path).lstat()
+            self._written[path] = (status.st_ino, status.st_size, status.st_mtime_ns)
+
+    def _look_at(self, folders: Folders, file: PageFile) -> _Seen | Problem | None:
+        """What a page file holds; None where the file has just gone."""
+        status = _status_of(file)
         known = self._seen.get(file.path)
         if known is not None and known.status == status:
             return known
@@ -229,60 +396,66 @@ class PageFolder:
         if isinstance(text, Problem):
             return text
         is_settled = started_ns - max(file.mtime_ns, file.ctime_ns) > SETTLED_NS
-        return _Seen(status if is_settled else _UNSETTLED, digest_of(content))
-
-
-def decode_page(content: bytes, path: str) -> str | Problem:
-    """A page file's text, line ends and all; a problem where it is none."""
-    if b"\x00" in content:
-        return Problem(
-            "page-not-text",
-            path,
-            "holds a NUL character, which no page can have",
-            "remove the character, or move the file into uploads",
-        )
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError as exc:
-        return Problem(
-            "page-not-text",
-            path,
-            f"is not UTF-8 at byte {exc.start}",
-            "save it as UTF-8",
+        return _Seen(
+            status if is_settled else _UNSETTLED,
+            digest_of(content),
+            folded_digest(text),
+            len(content),
         )
 
 
-def encode_page(page: Page) -> bytes:
-    """A page's text as its file's bytes, which ``decode_page`` will take.
+def _status_of(file: PageFile) -> _Status:
+    return (file.size, file.mtime_ns, file.ctime_ns, file.inode)
 
-    Raises:
-        FolderError: it holds something that no text file can.
-    """
-    if "\x00" in page.content:
-        what = "a NUL character"
-    else:
-        try:
-            return page.content.encode("utf-8")
-        except UnicodeEncodeError:
-            what = "half a character"
-    raise FolderError(
-        f"the page {page.slug} holds {what}, which no text file can",
-        path=page.slug,
-        hint="remove it in the wiki",
+
+def _written_of(status: _Status) -> _Written:
+    size, mtime_ns, _, inode = status
+    return (inode, size, mtime_ns)
+
+
+def _state_of(file: PageFile, seen: _Seen) -> PageState:
+    return PageState(
+        file.slug,
+        file.format,
+        seen.digest,
+        folded=seen.folded,
+        identity=f"{file.device:x}:{file.inode:x}",
+        size=seen.size,
     )
 
 
-def title_of(slug: Slug) -> str:
-    """The service's display title: the slug's leaf with hyphens as spaces."""
-    return slug.rpartition("/")[2].replace("-", " ")
+def _read_patterns(root_path: Path) -> tuple[Patterns, tuple[Problem, ...]]:
+    try:
+        with opened_root(root_path) as root, Folders(root) as folders:
+            if not _has_patterns(root):
+                return NO_PATTERNS, ()
+            content = _read_bytes(folders, IGNORE_FILE, FILE_BYTES_MAX)
+            return parse_patterns(content.decode("utf-8-sig"))
+    except FileNotFoundError:
+        return NO_PATTERNS, ()
+    except UnicodeDecodeError as exc:
+        raise FolderError(
+            f"{IGNORE_FILE} is not UTF-8 at byte {exc.start}",
+            path=IGNORE_FILE,
+            hint="save it as UTF-8",
+        ) from exc
 
 
-def _read_bytes(folders: Folders, path: str) -> bytes:
+def _has_patterns(root: int) -> bool:
+    try:
+        os.stat(IGNORE_FILE, dir_fd=root, follow_symlinks=False)
+    except OSError:
+        return False
+    return True
+
+
+def _read_bytes(folders: Folders, path: str, bytes_max: int | None = None) -> bytes:
+    bytes_max = PAGE_BYTES_MAX if bytes_max is None else bytes_max
     with opened_file(folders, path) as descriptor:
-        if os.fstat(descriptor).st_size > PAGE_BYTES_MAX:
+        if os.fstat(descriptor).st_size > bytes_max:
             raise FolderError(
-                f"{path} is larger than {PAGE_BYTES_MAX >> 20} MiB",
+                f"{path} is larger than {bytes_max >> 10} KiB",
                 path=path,
-                hint="move the file into uploads",
+                hint="make it shorter, or move the file into uploads",
             )
         return read_all(descriptor, path)

@@ -1,7 +1,8 @@
 """The folder's side of a wiki, seen as a replica.
 
-Fulfils ``sync.replica.Replica`` without importing it.  All work on the disk
-happens in threads, many files at a time: ``pages`` for pages, here attachments.
+Fulfils ``sync.replica.LocalReplica`` without importing it.  All work on the disk
+happens in threads, many files at a time: ``pages`` for pages, ``bundles`` for
+conflict files, ``limbo`` and ``trash`` for what leaves the folder, here attachments.
 """
 
 from __future__ import annotations
@@ -9,22 +10,38 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-from collections.abc import AsyncIterator, Sequence
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
+from urllib.parse import quote
 
-from wikisync.errors import FolderError, NotFound
+from wikisync.errors import FolderError, NotFound, PreconditionFailed
+from wikisync.folder.bundles import Bundles
 from wikisync.folder.descent import (
     Folders,
     folder_error,
     opened_file,
     opened_root,
 )
-from wikisync.folder.naming import attachment_path
+from wikisync.folder.limbo import Late, Limbo
+from wikisync.folder.naming import attachment_path, parse_path, path_of
 from wikisync.folder.pages import PageFolder, WrittenPage
+from wikisync.folder.private import private_place
 from wikisync.folder.scan import PageFile, ScannedFolder, scan_pages
 from wikisync.folder.swap import FolderWriter
+from wikisync.folder.text import decode_page
 from wikisync.folder.threads import finish_in_thread
-from wikisync.model import Attachment, AttachmentPath, Digest, Page, Slug, Snapshot
+from wikisync.folder.trash import Trash
+from wikisync.model import (
+    Attachment,
+    AttachmentPath,
+    Digest,
+    Format,
+    LateSave,
+    Page,
+    Slug,
+    Snapshot,
+)
 
 __all__ = [
     "FolderReplica",
@@ -34,23 +51,93 @@ __all__ = [
     "scan_pages",
 ]
 
+OWN_CHARS_MAX = 200
+"""A limbo's name is the end of the wiki's folder's, at most so long."""
+
 CHUNK_BYTES = 1024 * 1024
 """How much of an attachment goes through memory at once."""
+
+
+SETTLE_S = 0.3
+"""How long a file must have been left alone before it is looked at."""
+SETTLE_MAX_S = 2.0
+"""How long a look waits at most for files that change all the time."""
 
 
 class FolderReplica:
     """The pages and attachments of one wiki in a local folder.
 
+    For a folder that a person edits there is ``two_way``; the plain constructor is
+    for mirrors, which nobody else writes.
+
     Args:
         root: the wiki's folder.
         temporary: where files are made ready, on the same disk; see ``swap``.
+        limbo: where replaced files wait until they are surely unused.
+        trash: where removed pages go; both or none.
+        settle_s: how long a changed file must have been left alone before a
+            snapshot; 0 for not at all.
+        clock: seconds since 1970, as file times are.
+        sleep: how a snapshot waits.
     """
 
-    def __init__(self, root: Path, *, temporary: Path | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        *,
+        temporary: Path | None = None,
+        limbo: Limbo | None = None,
+        trash: Trash | None = None,
+        settle_s: float = 0.0,
+        clock: Callable[[], float] = time.time,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
         self._root = root
         self._temporary = temporary
-        self._pages = PageFolder(root, temporary=temporary)
+        self._limbo = limbo
+        self._trash = trash
+        self._settle_s = settle_s
+        self._clock = clock
+        self._sleep = sleep
+        self._pages = PageFolder(root, temporary=temporary, limbo=limbo, trash=trash)
+        self._bundles = Bundles(self._pages, root, temporary, limbo, trash)
         self._one_at_a_time = asyncio.Lock()
+
+    @classmethod
+    def two_way(
+        cls,
+        root: Path,
+        *,
+        private: Path | None = None,
+        settle_s: float = SETTLE_S,
+        clock: Callable[[], float] = time.time,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> FolderReplica:
+        """A folder that a person edits: no save is lost, what goes is kept.
+
+        Args:
+            root: the wiki's folder, which exists.
+            private: the workspace's ``.wikisync``; by default the one beside root.
+            settle_s: how long a changed file must have been left alone.
+            clock: seconds since 1970, as file times are.
+            sleep: how a snapshot waits.
+        """
+        workspace = private.parent if private else root.absolute().parent
+        absolute = root.absolute()
+        inside = absolute.is_relative_to(workspace.absolute())
+        way = absolute.relative_to(workspace.absolute()) if inside else absolute
+        own = quote(str(way), safe="")[-OWN_CHARS_MAX:]
+        limbo = private_place(root, "limbo", private=private) / own
+        trash = private_place(root, "trash", private=private)
+        return cls(
+            root,
+            temporary=private_place(root, "tmp", private=private),
+            limbo=Limbo(limbo, clock=clock),
+            trash=Trash(trash, wiki=str(way), clock=clock),
+            settle_s=settle_s,
+            clock=clock,
+            sleep=sleep,
+        )
 
     @property
     def name(self) -> str:
@@ -68,11 +155,32 @@ class FolderReplica:
     async def snapshot(self) -> Snapshot:
         """Look at every page file once; unchanged files are not read again.
 
+        With ``settle_s``, files that were just saved are waited for.
+
         Raises:
             FolderError: the folder does not exist: its disk may be away.
         """
+        give_up_at = self._clock() + SETTLE_MAX_S
+        while self._settle_s and (left_s := give_up_at - self._clock()) > 0:
+            async with self._one_at_a_time:
+                seen = await finish_in_thread(
+                    self._pages.look, now=self._clock(), quiet_s=self._settle_s
+                )
+            if isinstance(seen, Snapshot):
+                return seen
+            await self._sleep(min(seen, left_s))
         async with self._one_at_a_time:
             return await finish_in_thread(self._pages.snapshot)
+
+    async def untracked(self, pages: Iterable[tuple[Slug, Format]]) -> frozenset[Slug]:
+        """Those of the pages whose absence from the last snapshot means nothing.
+
+        Their files would be ignored by ``.wikisyncignore``, or lie behind a symbolic
+        link or in a folder that could not be looked into: such a page is neither
+        deleted on the wiki nor written here.
+        """
+        async with self._one_at_a_time:
+            return await finish_in_thread(self._pages.untracked, tuple(pages))
 
     async def read(self, slug: Slug) -> Page:
         """The page with its text as of now.
@@ -125,12 +233,132 @@ class FolderReplica:
     async def delete(self, slug: Slug, *, expected: Digest) -> None:
         """Remove the page's file, and folders that are truly empty then.
 
+        With a trash it is there before it goes; a full disk ends the removal.
+
         Raises:
             PreconditionFailed: it changed, or is gone already.
+            FolderError: it cannot be removed, or not be kept.
+        """
+        async with self._one_at_a_time:
+            await finish_in_thread(
+                self._pages.delete, slug, expected=expected, why="deleted on the wiki"
+            )
+
+    async def move(self, slug: Slug, target: Slug, *, expected: Digest) -> Page:
+        """Rename the page's file, which keeps its extension, and its conflict file.
+
+        Raises:
+            PreconditionFailed: it changed or is gone, or the name is taken.
+            FolderError: it cannot be renamed.
+        """
+        async with self._one_at_a_time:
+            return await finish_in_thread(self._move, slug, target, expected)
+
+    def _move(self, slug: Slug, target: Slug, expected: Digest) -> Page:
+        bundle = self._bundles.find(slug)
+        path = self._pages.move(slug, target, expected=expected)
+        if bundle is not None:
+            self._bundles.move(bundle, target)
+        page = self._pages.read(target)
+        if page is None:
+            raise PreconditionFailed(f"{path} is gone")
+        return page
+
+    # -- what leaves the folder ----------------------------------------------------
+
+    async def late_saves(self) -> Sequence[LateSave]:
+        """Saves that reached a file only after it had been replaced.
+
+        Each is given until it is acknowledged, also after a restart.
+
+        Raises:
+            FolderError: they cannot be read.
+        """
+        async with self._one_at_a_time:
+            return await finish_in_thread(self._late_saves)
+
+    def _late_saves(self) -> list[LateSave]:
+        if self._limbo is None:
+            return []
+        found: list[LateSave] = []
+        for late in self._limbo.late_saves():
+            page = parse_path(late.path)
+            text = decode_page(late.content, late.path)
+            if page is not None and isinstance(text, str):
+                found.append(LateSave(page[0], text, late.id))
+            else:
+                self._forget(late)
+        return found
+
+    async def acknowledge(self, late: LateSave) -> None:
+        """Forget a late save; its text goes to the trash.
+
+        Raises:
+            FolderError: it cannot be kept in the trash; it is given again.
+        """
+        async with self._one_at_a_time:
+            path = self._path_of(late.slug)
+            content = late.text.encode()
+            await finish_in_thread(self._forget, Late(path, content, late.id))
+
+    def _forget(self, late: Late) -> None:
+        if self._limbo is None:
+            return
+        if self._trash is not None:
+            path = late.path or "unknown"
+            self._trash.put(path, late.content, "saved while the page was replaced")
+        self._limbo.acknowledge(late.id)
+
+    async def keep(self, slug: Slug, text: str, why: str) -> None:
+        """Put a text into the trash that no file of its own holds.
+
+        Raises:
+            FolderError: it cannot be kept: the disk is full, for one.
+        """
+        assert self._trash is not None, "a mirror has no trash"
+        async with self._one_at_a_time:
+            content = text.encode("utf-8", "surrogatepass")
+            path = self._path_of(slug)
+            await finish_in_thread(self._trash.put, path, content, why)
+
+    def _path_of(self, slug: Slug) -> str:
+        return self._pages.path(slug) or path_of(slug, Format.MARKDOWN)
+
+    # -- conflict files ------------------------------------------------------------
+
+    async def conflict_text(self, slug: Slug) -> str | None:
+        """What the page's conflict file says now; None where there is none.
+
+        Raises:
+            FolderError: it cannot be read, or is not text.
+        """
+        async with self._one_at_a_time:
+            return await finish_in_thread(self._bundles.read, slug)
+
+    async def write_conflict(self, slug: Slug, page_format: Format, text: str) -> str:
+        """Write the page's conflict file beside it; an older one goes to the trash.
+
+        Returns:
+            Its path, as a person finds it.
+
+        Raises:
+            PreconditionFailed: it was saved in the same moment.
+            FolderError: it cannot be written.
+        """
+        async with self._one_at_a_time:
+            path = await finish_in_thread(self._bundles.write, slug, page_format, text)
+        return str(self._root / path)
+
+    async def remove_conflict(self, slug: Slug) -> None:
+        """Remove the page's conflict file, into the trash.
+
+        Raises:
             FolderError: it cannot be removed.
         """
         async with self._one_at_a_time:
-            await finish_in_thread(self._pages.delete, slug, expected=expected)
+            await finish_in_thread(self._bundles.remove, slug)
+
+    # -- attachments ---------------------------------------------------------------
 
     async def attachment(self, path: AttachmentPath) -> Attachment | None:
         """What is at an attachment's path; None where nothing.

@@ -2,21 +2,30 @@
 
 Only names and file status are read here, no content.  Symbolic links are never
 followed; what is ignored is ignored without a word, what looks like a page but
-cannot be one is a problem.
+cannot be one is a problem.  The lock files of editors are not pages, but tell
+which pages are open.
 """
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
-from dataclasses import dataclass
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from wikisync.errors import FolderError
+from wikisync.folder.busy import (
+    BACKUP_S,
+    WRITE_TEST,
+    backed_up_name,
+    locked_name,
+)
 from wikisync.folder.descent import folder_error, open_folder, opened_root
 from wikisync.folder.ignore import is_ignored_file, is_ignored_folder
 from wikisync.folder.naming import UPLOADS, attachment_path, parse_path
+from wikisync.folder.patterns import NO_PATTERNS, Patterns
 from wikisync.model import (
     AttachmentPath,
     Format,
@@ -40,6 +49,7 @@ class PageFile:
     mtime_ns: int
     ctime_ns: int
     inode: int
+    device: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +64,29 @@ class ScannedFolder:
     """Slugs that more than one file stands for; the first is in ``pages``."""
     is_complete: bool = True
     """False when a folder could not be looked into."""
+    locks: Mapping[str, str] = field(default_factory=dict)
+    """Path of a file to the lock file that says that it is open in an editor."""
+    backups: Mapping[str, str] = field(default_factory=dict)
+    """Path of a file to a backup of it that was made a moment ago."""
+    write_tests: frozenset[str] = frozenset()
+    """Folders in which vim is about to save, ``""`` for the top."""
+    hidden: frozenset[str] = frozenset()
+    """Paths at or below which pages may be that this look did not see."""
+    ignored: frozenset[Slug] = frozenset()
+    """Pages that have a file which the patterns ignore."""
 
 
-def scan_pages(root: Path) -> ScannedFolder:
+def scan_pages(root: Path, patterns: Patterns = NO_PATTERNS) -> ScannedFolder:
     """List a wiki's pages and attachments.
+
+    Args:
+        root: the wiki's folder.
+        patterns: what a person keeps out besides what is always ignored.
 
     Raises:
         FolderError: the folder does not exist or cannot be read.
     """
-    scan = _Scan()
+    scan = _Scan(patterns)
     with opened_root(root) as descriptor:
         scan.look_into(descriptor)
     return scan.result()
@@ -77,11 +101,17 @@ class _Entry:
 class _Scan:
     """One walk through a folder, in which things are collected."""
 
-    def __init__(self) -> None:
+    def __init__(self, patterns: Patterns) -> None:
+        self._patterns = patterns
         self._pages: list[PageFile] = []
         self._attachments: list[AttachmentPath] = []
         self._problems: list[Problem] = []
         self._is_complete = True
+        self._locks: dict[str, str] = {}
+        self._backups: dict[str, str] = {}
+        self._write_tests: set[str] = set()
+        self._hidden: set[str] = set()
+        self._ignored: set[Slug] = set()
 
     def look_into(self, root: int) -> None:
         """Walk through everything below an open folder."""
@@ -89,10 +119,12 @@ class _Scan:
         while waiting:
             folder = waiting.pop()
             for entry in self._entries(root, folder):
-                if stat.S_ISDIR(entry.status.st_mode):
-                    waiting.append(entry.path)
-                else:
+                if not stat.S_ISDIR(entry.status.st_mode):
                     self._see_file(entry)
+                elif not self._patterns.is_ignored(entry.path, is_folder=True):
+                    waiting.append(entry.path)
+                    if split_extension(entry.path) is not None:
+                        self._hidden.add(entry.path)
 
     def result(self) -> ScannedFolder:
         """Everything seen, in order."""
@@ -108,6 +140,11 @@ class _Scan:
             problems=tuple(self._problems),
             duplicates=frozenset(duplicates),
             is_complete=self._is_complete,
+            locks=self._locks,
+            backups=self._backups,
+            write_tests=frozenset(self._write_tests),
+            hidden=frozenset(self._hidden),
+            ignored=frozenset(self._ignored - first.keys()),
         )
 
     def _entries(self, root: int, folder: str) -> Iterator[_Entry]:
@@ -123,16 +160,29 @@ class _Scan:
             with os.scandir(descriptor) as entries:
                 for entry in entries:
                     path = f"{folder}/{entry.name}" if folder else entry.name
-                    if not _is_ignored(entry):
+                    if _is_ignored(entry):
+                        self._see_trace(folder, entry)
+                    else:
                         yield from self._looked_at(path, entry)
         except OSError as exc:
             self._miss(folder, folder_error("list", folder or ".", exc))
         finally:
             os.close(descriptor)
 
+    def _see_trace(self, folder: str, entry: os.DirEntry[str]) -> None:
+        """Something ignored, which may be what an editor left."""
+        way = f"{folder}/" if folder else ""
+        if entry.name == WRITE_TEST:
+            self._write_tests.add(folder)
+        elif (name := locked_name(entry.name)) is not None:
+            self._locks[way + name] = way + entry.name
+        elif (name := backed_up_name(entry.name)) is not None and _is_recent(entry):
+            self._backups[way + name] = way + entry.name
+
     def _looked_at(self, path: str, entry: os.DirEntry[str]) -> Iterator[_Entry]:
         if entry.is_symlink():
-            if _is_ours(path):
+            self._hidden.add(path)
+            if _is_ours(path) and not self._patterns.is_ignored(path):
                 self._problems.append(_link(path))
             return
         try:
@@ -143,6 +193,11 @@ class _Scan:
     def _see_file(self, entry: _Entry) -> None:
         path, status = entry.path, entry.status
         if not stat.S_ISREG(status.st_mode):
+            self._hidden.add(path)
+            return
+        if self._patterns.is_ignored(path):
+            if (found := parse_path(path)) is not None:
+                self._ignored.add(found[0])
             return
         if path.startswith(UPLOADS + "/"):
             self._see_attachment(path)
@@ -169,6 +224,7 @@ class _Scan:
 
     def _miss(self, folder: str, error: FolderError) -> None:
         self._is_complete = False
+        self._hidden.add(folder)
         self._problems.append(
             Problem(
                 "folder-unreadable",
@@ -188,6 +244,14 @@ def _is_ignored(entry: os.DirEntry[str]) -> bool:
     if entry.is_dir(follow_symlinks=False):
         return is_ignored_folder(entry.name)
     return is_ignored_file(entry.name)
+
+
+def _is_recent(entry: os.DirEntry[str]) -> bool:
+    try:
+        changed_at = entry.stat(follow_symlinks=False).st_ctime
+    except FileNotFoundError:
+        return False
+    return abs(time.time() - changed_at) < BACKUP_S
 
 
 def _is_ours(path: str) -> bool:
@@ -211,6 +275,7 @@ def _page_file(
         mtime_ns=status.st_mtime_ns,
         ctime_ns=status.st_ctime_ns,
         inode=status.st_ino,
+        device=status.st_dev,
     )
 
 

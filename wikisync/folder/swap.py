@@ -1,61 +1,43 @@
 """Writing files of a folder so that each is the old or the new one, never half.
 
 A file is written under another name on the same disk, brought to the disk, and
-only then given its name; the folder's entry is brought to the disk last.  Right
-before the swap the file that is there is compared with what the caller expects.
-``descent`` sees to it that nothing is written through a symbolic link.
-
-Temporary files lie in a folder of their own per writer, which is locked while
-the writer lives: what a crash left behind is recognised by its free lock and
-removed by the next writer.
+only then given its name; the folder's entry is brought to the disk last.  What
+has the name is compared with what the caller expects right before.  In a folder
+that a person edits a comparison is not enough: with a ``Limbo`` the two files swap
+names, and what came out is looked at.  ``descent`` sees to it that nothing is
+written through a symbolic link, ``private`` that no temporary file stays behind.
 """
 
 from __future__ import annotations
 
-import ctypes
-import errno
-import fcntl
 import os
 import secrets
-import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from enum import Enum
 from pathlib import Path
 
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder.descent import (
     WHOLE_DISK,
     Folders,
-    file_status,
     folder_error,
-    open_file,
     open_folder,
     opened_root,
-    read_all,
     split_path,
 )
-from wikisync.model import Digest, digest_of
+from wikisync.folder.disk import fsync_file, sync_disk, write_all
+from wikisync.folder.expected import ANYTHING, Expected, check_expected
+from wikisync.folder.limbo import NEW_FILE, Batch, Limbo
+from wikisync.folder.moving import Place, move_file, take_file
+from wikisync.folder.private import own_folder, private_place
+from wikisync.folder.rename import NO_HARD_LINKS
+from wikisync.folder.trash import Trash
+from wikisync.model import Digest
 
 SINGLE_FSYNC_MAX = 8
 """Up to so many files are brought to the disk one by one, more in one go."""
 
-_NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_OWN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FOLDER_TRIES_MAX = 100
-_NO_HARD_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK})
-
-
-class Anything(Enum):
-    """What is expected under a path when it does not matter."""
-
-    ANYTHING = "anything"
-
-
-ANYTHING = Anything.ANYTHING
-Expected = Digest | Anything | None
-"""Digest of the file that is to be replaced; None where there is to be none."""
 
 WriteResult = FolderError | PreconditionFailed | None
 """What was wrong with one file; None where it is written."""
@@ -91,18 +73,41 @@ def write_atomically(
         raise result
 
 
+@dataclass(frozen=True, slots=True)
+class _Staged:
+    """A file that is ready for its name."""
+
+    folder: int
+    """Descriptor of the folder it lies in."""
+    name: str
+    batch: Batch | None = None
+    """Where it is to swap names with the file that it replaces."""
+
+
 class FolderWriter:
-    """Writes and removes files below one folder: a context manager for one thread.
+    """Writes, moves and removes files below one folder: for one thread.
 
     Args:
         root: the folder, which exists.
         temporary: folder for files that are not yet whole, on the same disk; by
             default ``.wikisync/tmp`` beside the root in a workspace, else in it.
+        limbo: for a folder that a person edits: no save is lost then, whenever it
+            happens.  Without it what was expected is compared and replaced.
+        trash: where removed files go; without it they are gone.
     """
 
-    def __init__(self, root: Path, *, temporary: Path | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        *,
+        temporary: Path | None = None,
+        limbo: Limbo | None = None,
+        trash: Trash | None = None,
+    ) -> None:
         self._path = root
         self._place = temporary
+        self._limbo = limbo
+        self._trash = trash
         self._stack = ExitStack()
         self._root = -1
         self._temporary = -1
@@ -111,8 +116,8 @@ class FolderWriter:
     def __enter__(self) -> FolderWriter:
         with ExitStack() as stack:
             self._root = stack.enter_context(opened_root(self._path))
-            place = self._place or _temporary_place(self._path)
-            self._temporary = stack.enter_context(_own_folder(place))
+            place = self._place or private_place(self._path, "tmp")
+            self._temporary = stack.enter_context(own_folder(place))
             stack.callback(self._discard_all)
             self._stack = stack.pop_all()
         return self
@@ -134,39 +139,75 @@ class FolderWriter:
         """
         results: list[WriteResult] = [None] * len(writes)
         order = sorted(range(len(writes)), key=lambda index: writes[index].path)
-        staged = [self._stage(writes[index]) for index in order]
-        self._bring_to_disk(len(staged), lambda: self._fsync_files(staged))
-        with Folders(self._root) as folders:
-            for index, temporary in zip(order, staged, strict=True):
-                write = writes[index]
-                try:
-                    self._give_name(temporary, write.path, write.expected, folders)
-                except (FolderError, PreconditionFailed) as exc:
-                    _raise_if_whole_disk(exc)
-                    self._discard(temporary)
-                    results[index] = exc
-            self._bring_to_disk(len(folders.touched), folders.fsync)
+        with ExitStack() as stack:
+            batch = None
+            if self._limbo and any(_replaces(write) for write in writes):
+                batch = stack.enter_context(self._limbo.batch())
+            staged = [self._stage(writes[index], batch) for index in order]
+            self._bring_to_disk(len(staged), lambda: _fsync_files(staged))
+            if batch:
+                batch.seal()
+            with Folders(self._root) as folders:
+                for index, file in zip(order, staged, strict=True):
+                    try:
+                        self._give_name(file, writes[index], folders)
+                    except (FolderError, PreconditionFailed) as exc:
+                        _raise_if_whole_disk(exc)
+                        results[index] = exc
+                self._bring_to_disk(len(folders.touched), folders.fsync)
         return results
 
-    def remove(self, path: str, *, expected: Digest) -> None:
+    def remove(self, path: str, *, expected: Digest, why: str = "") -> None:
         """Remove a file, and the folders above that are truly empty then.
+
+        With a trash and a limbo there is a copy in the trash before the file goes,
+        and what went is looked at: it comes back if it is not what was expected.
 
         Raises:
             PreconditionFailed: it is gone or something else than expected.
-            FolderError: it cannot be removed.
+            FolderError: it cannot be removed, or not be kept; it is there then.
         """
         *parts, name = split_path(path)
         with Folders(self._root) as folders:
+            parent = _opened_parent(folders, parts, path)
+            check_expected(parent, name, path, expected)
             try:
-                parent = folders.open(parts, makes=False)
-            except FileNotFoundError as exc:
-                raise PreconditionFailed(f"{path} is gone") from exc
-            _check_expected(parent, name, path, expected)
-            try:
-                os.unlink(name, dir_fd=parent)
+                if self._trash and self._limbo:
+                    take_file(
+                        Place(parent, name, path),
+                        expected=expected,
+                        limbo=self._limbo,
+                        trash=self._trash,
+                        why=why,
+                    )
+                else:
+                    os.unlink(name, dir_fd=parent)
             except OSError as exc:
                 raise folder_error("remove", path, exc) from exc
             folders.fsync()
+        self._remove_empty(parts)
+
+    def move(self, path: str, target: str, *, expected: Digest) -> None:
+        """Give a file a name that nothing has, and look at what was moved.
+
+        Raises:
+            PreconditionFailed: it is gone or something else than expected, or
+                something has the new name.
+            FolderError: it cannot be moved.
+        """
+        *parts, name = split_path(path)
+        *target_parts, target_name = split_path(target)
+        with Folders(self._root) as old, Folders(self._root) as new:
+            source = Place(_opened_parent(old, parts, path), name, path)
+            goal = Place(new.open(target_parts, makes=True), target_name, target)
+            try:
+                move_file(source, goal, expected=expected, limbo=self._limbo)
+                new.fsync()
+                old.fsync()
+            except OSError as exc:
+                raise folder_error("rename", path, exc) from exc
+            finally:
+                self._remove_empty(target_parts)
         self._remove_empty(parts)
 
     def check(self, path: str, *, expected: Expected) -> None:
@@ -178,11 +219,8 @@ class FolderWriter:
         """
         *parts, name = split_path(path)
         with Folders(self._root) as folders:
-            try:
-                parent = folders.open(parts, makes=False)
-            except FileNotFoundError as exc:
-                raise PreconditionFailed(f"{path} is gone") from exc
-            _check_expected(parent, name, path, expected)
+            parent = _opened_parent(folders, parts, path)
+            check_expected(parent, name, path, expected)
 
     def open_stream(self, path: str, *, expected: Expected = ANYTHING) -> Stream:
         """A file that grows piece by piece and gets its name at the end.
@@ -194,47 +232,70 @@ class FolderWriter:
 
         def give_name() -> None:
             with Folders(self._root) as folders:
-                self._give_name(temporary, path, expected, folders)
+                staged = _Staged(self._temporary, temporary)
+                self._give_name(staged, FileWrite(path, b"", expected), folders)
                 folders.fsync()
 
         return Stream(descriptor, path, give_name)
 
-    def _stage(self, write: FileWrite) -> str:
-        """Write a temporary file and tell its name."""
-        name, descriptor = self._new_temporary(write.path)
+    def _stage(self, write: FileWrite, batch: Batch | None) -> _Staged:
+        """Make a file ready under a name that nobody else knows."""
+        if batch is None or not isinstance(write.expected, str):
+            name, descriptor = self._new_temporary(write.path)
+            staged = _Staged(self._temporary, name)
+        else:
+            name = batch.expect(
+                write.path, expected=Digest(write.expected), content=write.content
+            )
+            try:
+                descriptor = batch.new_file(name)
+            except OSError as exc:
+                raise folder_error("write", write.path, exc) from exc
+            staged = _Staged(batch.folder, name, batch)
         try:
-            _write_all(descriptor, write.content, write.path)
+            write_all(descriptor, write.content, write.path)
         finally:
             os.close(descriptor)
-        return name
+        return staged
 
     def _new_temporary(self, path: str) -> tuple[str, int]:
         name = f"{len(self._staged)}-{secrets.token_hex(4)}"
         try:
-            descriptor = os.open(name, _NEW_FILE, 0o666, dir_fd=self._temporary)
+            descriptor = os.open(name, NEW_FILE, 0o666, dir_fd=self._temporary)
         except OSError as exc:
             raise folder_error("write", path, exc) from exc
         self._staged.add(name)
         return name, descriptor
 
-    def _give_name(
-        self, temporary: str, path: str, expected: Expected, folders: Folders
-    ) -> None:
+    def _give_name(self, staged: _Staged, write: FileWrite, folders: Folders) -> None:
+        path, expected = write.path, write.expected
         *parts, name = split_path(path)
-        parent = folders.open(parts, makes=True)
-        status = _check_expected(parent, name, path, expected)
         try:
+            parent = folders.open(parts, makes=True)
+            status = check_expected(parent, name, path, expected)
             if status is not None:
                 mode = status.st_mode & 0o777
-                os.chmod(temporary, mode, dir_fd=self._temporary)
-            if expected is None:
-                self._link(temporary, parent, name)
+                os.chmod(staged.name, mode, dir_fd=staged.folder)
+            if staged.batch is not None:
+                staged.batch.swap(staged.name, parent, name)
+            elif expected is None:
+                self._link(staged.name, parent, name)
             else:
-                self._rename(temporary, parent, name)
+                self._rename(staged.name, parent, name)
         except FileExistsError as exc:
+            self._discard_staged(staged)
             raise PreconditionFailed(f"{path} exists already") from exc
         except OSError as exc:
+            self._discard_staged(staged)
             raise folder_error("write", path, exc) from exc
+        except (FolderError, PreconditionFailed):
+            self._discard_staged(staged)
+            raise
+
+    def _discard_staged(self, staged: _Staged) -> None:
+        """What has no name of its own; a batch looks after its files itself."""
+        if staged.batch is None:
+            self._discard(staged.name)
 
     def _link(self, temporary: str, parent: int, name: str) -> None:
         """Give a name that is free, and see that it is in the same moment."""
@@ -247,7 +308,7 @@ class FolderWriter:
                 follow_symlinks=False,
             )
         except OSError as exc:
-            if exc.errno not in _NO_HARD_LINKS:
+            if exc.errno not in NO_HARD_LINKS:
                 raise
             self._rename(temporary, parent, name)
         else:
@@ -260,18 +321,10 @@ class FolderWriter:
     def _bring_to_disk(self, count: int, one_by_one: Callable[[], None]) -> None:
         """Wait until what was written is on the disk."""
         try:
-            if count <= SINGLE_FSYNC_MAX or not _sync_disk(self._root):
+            if count <= SINGLE_FSYNC_MAX or not sync_disk(self._root):
                 one_by_one()
         except OSError as exc:
             raise folder_error("write to", str(self._path), exc) from exc
-
-    def _fsync_files(self, names: Iterable[str]) -> None:
-        for name in names:
-            descriptor = os.open(name, os.O_RDONLY, dir_fd=self._temporary)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
 
     def _remove_empty(self, parts: list[str]) -> None:
         for length in range(len(parts), 0, -1):
@@ -319,7 +372,7 @@ class Stream:
         Raises:
             FolderError: the disk is full.
         """
-        _write_all(self._descriptor, chunk, self._path)
+        write_all(self._descriptor, chunk, self._path)
 
     def finish(self) -> None:
         """Bring the file to the disk and give it its name.
@@ -335,133 +388,23 @@ class Stream:
         self._give_name()
 
 
-def _write_all(descriptor: int, content: bytes, path: str) -> None:
-    """Write all bytes, however few the disk takes at once.
-
-    Raises:
-        FolderError: the disk is full or the like.
-    """
-    rest = memoryview(content)
-    while rest:
-        try:
-            rest = rest[os.write(descriptor, rest) :]
-        except OSError as exc:
-            raise folder_error("write", path, exc) from exc
+def _fsync_files(staged: Iterable[_Staged]) -> None:
+    for file in staged:
+        fsync_file(file.folder, file.name)
 
 
-def _check_expected(
-    parent: int, name: str, path: str, expected: Expected
-) -> os.stat_result | None:
-    """See whether what is there is what the caller decided upon."""
-    status = file_status(parent, name, path)
-    if expected is ANYTHING:
-        return status
-    if expected is None:
-        if status is not None:
-            raise PreconditionFailed(f"{path} exists already")
-        return None
+def _replaces(write: FileWrite) -> bool:
+    return isinstance(write.expected, str)
+
+
+def _opened_parent(folders: Folders, parts: list[str], path: str) -> int:
     try:
-        descriptor = open_file(parent, name, path)
+        return folders.open(parts, makes=False)
     except FileNotFoundError as exc:
         raise PreconditionFailed(f"{path} is gone") from exc
-    try:
-        found = digest_of(read_all(descriptor, path))
-    finally:
-        os.close(descriptor)
-    if found != expected:
-        raise PreconditionFailed(f"{path} was changed in the meantime")
-    return status
 
 
 def _raise_if_whole_disk(error: FolderError | PreconditionFailed) -> None:
     cause = error.__cause__
     if isinstance(cause, OSError) and cause.errno in WHOLE_DISK:
         raise error
-
-
-def _sync_disk(descriptor: int) -> bool:
-    """Bring a whole file system to the disk, where the system can do that.
-
-    For thousands of files it is one journal commit instead of one each.
-    """
-    if sys.platform != "linux":
-        return False
-    syncfs = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
-    if syncfs is None:
-        return False
-    if syncfs(descriptor) != 0:
-        code = ctypes.get_errno()
-        raise OSError(code, os.strerror(code))
-    return True
-
-
-# Temporary folders --------------------------------------------------------------
-
-
-def _temporary_place(root: Path) -> Path:
-    """Where temporary files go: the workspace's own folder, if on the same disk."""
-    workspace = root.absolute().parent / ".wikisync"
-    try:
-        if workspace.stat().st_dev == root.stat().st_dev:
-            return workspace / "tmp"
-    except OSError:
-        pass
-    return root / ".wikisync" / "tmp"
-
-
-@contextmanager
-def _own_folder(place: Path) -> Iterator[int]:
-    """A locked folder for one writer below ``place``, removed at the end."""
-    made = [folder for folder in (place, place.parent) if not folder.exists()]
-    try:
-        path, descriptor = _make_own_folder(place)
-    except OSError as exc:
-        raise folder_error("make temporary files in", str(place), exc) from exc
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
-        with suppress(OSError):
-            for folder in (path, *made):
-                folder.rmdir()
-
-
-def _make_own_folder(place: Path) -> tuple[Path, int]:
-    """Make it again where another writer, just going, took it away."""
-    for _ in range(_FOLDER_TRIES_MAX):
-        with suppress(FileNotFoundError):
-            place.mkdir(parents=True, exist_ok=True)
-            _remove_leftovers(place)
-            path = place / secrets.token_hex(8)
-            path.mkdir()
-            descriptor = _locked(path)
-            if descriptor is not None:
-                return path, descriptor
-    raise OSError(errno.EBUSY, "other programs keep removing it")
-
-
-def _locked(path: Path) -> int | None:
-    """The folder, locked; None where somebody has it or took it away."""
-    descriptor = os.open(path, _OWN_FOLDER)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.fstat(descriptor).st_ino == path.stat().st_ino:
-            return descriptor
-    except OSError:
-        pass
-    os.close(descriptor)
-    return None
-
-
-def _remove_leftovers(place: Path) -> None:
-    """Remove what writers left behind that did not live to clean up."""
-    for path in place.iterdir():
-        with suppress(OSError):
-            descriptor = _locked(path)
-            if descriptor is not None:
-                try:
-                    for file in path.iterdir():
-                        file.unlink()
-                    path.rmdir()
-                finally:
-                    os.close(descriptor)

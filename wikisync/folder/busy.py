@@ -1,0 +1,39 @@
+"""What editors leave beside a file while they have it open or save it.  Pure."""
+
+from __future__ import annotations
+
+import re
+
+BACKUP_S = 60.0
+"""A backup that is older tells nothing: it is what some editors always leave."""
+
+WRITE_TEST = "4913"
+"""The file with which vim sees whether it may write in a folder."""
+
+_LOCKS = (
+    re.compile(r"\.\#(?P<name>.+)", re.DOTALL),  # emacs
+    re.compile(r"\.~lock\.(?P<name>.+)\#", re.DOTALL),  # LibreOffice
+    re.compile(r"~\$(?P<name>.+)", re.DOTALL),  # office programs
+    re.compile(r"\.(?P<name>.+)\.sw[a-z]", re.DOTALL),  # vim
+)
+_BACKUPS = (
+    re.compile(r"(?P<name>[^\#].*)~", re.DOTALL),
+    re.compile(r"\#(?P<name>.+)\#", re.DOTALL),  # emacs's auto-save
+)
+
+
+def locked_name(name: str) -> str | None:
+    """The file in the same folder that this lock file says is open in an editor."""
+    return _first(_LOCKS, name)
+
+
+def backed_up_name(name: str) -> str | None:
+    """The file in the same folder that this is a backup of."""
+    return _first(_BACKUPS, name)
+
+
+def _first(patterns: tuple[re.Pattern[str], ...], name: str) -> str | None:
+    for pattern in patterns:
+        if found := pattern.fullmatch(name):
+            return found["name"]
+    return None

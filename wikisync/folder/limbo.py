@@ -1,0 +1,466 @@
+"""Swap and look: files that came out of a folder, kept until they are known.
+
+Comparing a file and then replacing it loses what a program saves in between.
+Here the new file takes the other's name in one step, and then what came out is
+looked at.  Is it not what was expected, it goes back in; what cannot go back
+stays here.  A program may also still hold the file open that came out, and write
+to it: every file stays here until it was left alone for ``LATE_S``.
+
+What a file in limbo is, its content tells, also after a crash: the text that was
+expected, or our own, is no loss; any other is a *late save*, which a person made
+and which stands in no page.  So before any name is touched a record of both
+digests is on the disk.  The files of one batch are ``<batch>-<number>``, its
+record is ``<batch>.json``; without a record no name was touched.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from wikisync.errors import FolderError, PreconditionFailed
+from wikisync.folder.descent import folder_error, open_file, read_all
+from wikisync.folder.rename import (
+    NO_HARD_LINKS,
+    NotSupported,
+    put_back,
+    swap_names,
+)
+from wikisync.model import Digest, digest_of
+
+LATE_S = 2.0
+"""So long a file must have been left alone before it is believed to stay so."""
+SWAPS_MAX = 16
+"""So often in a row a text goes back in while a program keeps saving."""
+ORPHAN_S = 60.0
+"""Files without a record that are older than this belong to no living writer."""
+RECORD_BYTES_MAX = 64 * 1024 * 1024
+"""A record larger than this is not ours."""
+
+NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_ASIDE = ".aside"
+
+
+@dataclass(frozen=True, slots=True)
+class Late:
+    """A text that a program saved into a file after it had lost its name."""
+
+    path: str
+    """Of the page's file, relative to the wiki's folder."""
+    content: bytes
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """What is known of a file before it comes here."""
+
+    path: str
+    expected: Digest
+    """Of the text that is to come out."""
+    ours: Digest | None
+    """Of the text that is to go in; None where none is."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Looked:
+    """A file as it was seen: two that are equal are the same, untouched."""
+
+    inode: int
+    digest: Digest | None
+    """None for what is no readable file."""
+
+
+class Limbo:
+    """The files that came out of one wiki's folder a moment ago.
+
+    Args:
+        place: a folder of ours on the same disk as the wiki's folder; made at
+            need, in a folder that exists.
+        clock: seconds since 1970, as file times are.
+    """
+
+    def __init__(self, place: Path, *, clock: Callable[[], float] = time.time) -> None:
+        self._place = place
+        self._clock = clock
+        self.can_swap: bool | None = None
+        """Whether the disk can swap names; None until it was tried."""
+
+    @contextmanager
+    def batch(self) -> Iterator[Batch]:
+        """Files that leave their folder together.
+
+        Raises:
+            FolderError: the place cannot be made or opened.
+        """
+        try:
+            self._place.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(self._place, _FOLDER_FLAGS)
+        except OSError as exc:
+            raise folder_error("keep files in", str(self._place), exc) from exc
+        try:
+            if self.can_swap is None:
+                self.can_swap = _can_swap(descriptor, str(self._place))
+            batch = Batch(descriptor, str(self._place), can_swap=self.can_swap)
+            try:
+                yield batch
+            finally:
+                batch.clear()
+        finally:
+            os.close(descriptor)
+
+    def late_saves(self) -> list[Late]:
+        """Texts that are neither what was expected to come out nor ours.
+
+        Files that turned out to be no loss are removed on the way.
+
+        Raises:
+            FolderError: the place cannot be read.
+        """
+        try:
+            descriptor = os.open(self._place, _FOLDER_FLAGS)
+        except FileNotFoundError:
+            return []
+        except OSError as exc:
+            raise folder_error("look into", str(self._place), exc) from exc
+        try:
+            return self._late_saves(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def acknowledge(self, late_id: str) -> None:
+        """Forget a late save, unless a program wrote to its file once more."""
+        name, _, digest = late_id.partition(":")
+        with suppress(FileNotFoundError):
+            descriptor = os.open(self._place, _FOLDER_FLAGS)
+            try:
+                if _look(descriptor, name).digest == digest:
+                    _remove(descriptor, name)
+            finally:
+                os.close(descriptor)
+
+    def _late_saves(self, folder: int) -> list[Late]:
+        names = sorted(os.listdir(folder))
+        batches = {name.removesuffix(".json") for name in names if _is_record(name)}
+        found: list[Late] = []
+        for batch in sorted(batches):
+            files = [name for name in names if _batch_of(name) == batch]
+            kept = _read_record(folder, f"{batch}.json")
+            left = len(files)
+            for name in files:
+                late = self._judge(folder, name, kept.get(name.removesuffix(_ASIDE)))
+                if isinstance(late, Late):
+                    found.append(late)
+                left -= late is None
+            if not left:
+                _remove(folder, f"{batch}.json")
+        for name in names:
+            if not _is_record(name) and _batch_of(name) not in batches:
+                self._remove_orphan(folder, name)
+        return found
+
+    def _judge(self, folder: int, name: str, kept: _Kept | None) -> Late | bool | None:
+        """A late save; True for a file that must wait; None where it is gone."""
+        try:
+            status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+        if not self._is_left_alone(status.st_ctime):
+            return True
+        content = _content(folder, name)
+        if content is None:
+            return True
+        digest = digest_of(content)
+        is_known = kept is not None and digest in {kept.expected, kept.ours}
+        # an aside with two names is still the page's own file
+        is_page = name.endswith(_ASIDE) and status.st_nlink > 1
+        if not content or is_known or is_page:
+            _remove(folder, name)
+            return None
+        return Late(kept.path if kept else "", content, f"{name}:{digest}")
+
+    def _is_left_alone(self, changed_at: float) -> bool:
+        """Also where the clock was set back since."""
+        return abs(self._clock() - changed_at) >= LATE_S
+
+    def _remove_orphan(self, folder: int, name: str) -> None:
+        with suppress(FileNotFoundError):
+            status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            if abs(self._clock() - status.st_ctime) >= ORPHAN_S:
+                _remove(folder, name)
+
+
+class Batch:
+    """Files that leave their folder together; made by ``Limbo.batch``."""
+
+    def __init__(self, folder: int, place: str, *, can_swap: bool) -> None:
+        self.folder = folder
+        """Descriptor of the limbo."""
+        self._place = place
+        self._can_swap = can_swap
+        self._id = secrets.token_hex(8)
+        self._kept: dict[str, _Kept] = {}
+        self._unused: set[str] = set()
+        self._is_sealed = False
+
+    def expect(
+        self, path: str, *, expected: Digest, content: bytes | None = None
+    ) -> str:
+        """Announce a file that is to come out, and the content to take its name.
+
+        Returns:
+            The name here under which ``new_file`` makes the new content ready, and
+            under which the old one will lie.
+        """
+        assert not self._is_sealed
+        name = f"{self._id}-{len(self._kept)}"
+        ours = None if content is None else digest_of(content)
+        self._kept[name] = _Kept(path, expected, ours)
+        return name
+
+    def new_file(self, name: str) -> int:
+        """An empty file for the new content, open for writing.
+
+        Raises:
+            OSError: the disk is full or the like.
+        """
+        descriptor = os.open(name, NEW_FILE, 0o666, dir_fd=self.folder)
+        self._unused.add(name)
+        return descriptor
+
+    def seal(self) -> None:
+        """Bring the record to the disk; only then may names be touched.
+
+        Raises:
+            FolderError: the disk is full or the like; no name was touched.
+        """
+        record = {
+            name: [kept.path, kept.expected, kept.ours]
+            for name, kept in self._kept.items()
+        }
+        try:
+            self._write_record(json.dumps(record).encode("ascii"))
+        except OSError as exc:
+            raise folder_error("keep files in", self._place, exc) from exc
+        self._is_sealed = True
+
+    def _write_record(self, content: bytes) -> None:
+        temporary = f"{self._id}-record"
+        self._unused.add(temporary)
+        descriptor = os.open(temporary, NEW_FILE, 0o600, dir_fd=self.folder)
+        try:
+            rest = memoryview(content)
+            while rest:
+                rest = rest[os.write(descriptor, rest) :]
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        os.rename(
+            temporary,
+            f"{self._id}.json",
+            src_dir_fd=self.folder,
+            dst_dir_fd=self.folder,
+        )
+        self._unused.discard(temporary)
+        os.fsync(self.folder)
+
+    def swap(self, entry: str, folder: int, name: str) -> None:
+        """Put the new content under a file's name, and look at what came out.
+
+        Raises:
+            PreconditionFailed: another text came out, or none; it is back in, or a
+                late save where programs kept saving.
+            OSError: the file could not be replaced; nothing has changed.
+        """
+        assert self._is_sealed
+        kept = self._kept[entry]
+        if not self._can_swap:
+            self._replace(entry, folder, name)
+            return
+        ours = _look(self.folder, entry)
+        try:
+            swap_names(self.folder, entry, folder, name)
+        except FileNotFoundError as exc:
+            raise PreconditionFailed(f"{kept.path} is gone") from exc
+        self._unused.discard(entry)
+        came_out = _look(self.folder, entry)
+        if came_out.digest == kept.expected:
+            return
+        self._give_back(entry, folder, name, put=ours, held=came_out)
+        raise PreconditionFailed(f"{kept.path} was changed in the meantime")
+
+    def _give_back(
+        self, entry: str, folder: int, name: str, *, put: _Looked, held: _Looked
+    ) -> None:
+        """Swap until what comes out is what was put in last, untouched.
+
+        Before each step the name has ``put`` or something newer, and ``held`` lies
+        here.  If what comes out is not ``put``, a program saved over it: it is the
+        newest text, and the next step puts it back.
+        """
+        for _ in range(SWAPS_MAX):
+            try:
+                swap_names(self.folder, entry, folder, name)
+            except FileNotFoundError:
+                # removed meanwhile; a save nobody has read yet comes first
+                with suppress(FileExistsError):
+                    put_back(self.folder, entry, folder, name)
+                    return
+                continue
+            came_out = _look(self.folder, entry)
+            if came_out == put:
+                return
+            put, held = held, came_out
+
+    def _replace(self, entry: str, folder: int, name: str) -> None:
+        """The same as well as a disk can that does not swap.
+
+        The old file is linked aside first, so that a save into it is found; a file
+        that takes its name in the last moment is replaced unseen.
+        """
+        kept = self._kept[entry]
+        aside = entry + _ASIDE
+        try:
+            os.link(
+                name,
+                aside,
+                src_dir_fd=folder,
+                dst_dir_fd=self.folder,
+                follow_symlinks=False,
+            )
+        except FileNotFoundError as exc:
+            raise PreconditionFailed(f"{kept.path} is gone") from exc
+        except OSError as exc:
+            if exc.errno not in NO_HARD_LINKS:
+                raise
+            aside = ""
+        looked = _look(self.folder, aside) if aside else _look(folder, name)
+        if looked.digest != kept.expected or looked != _look(folder, name):
+            if aside:
+                _remove(self.folder, aside)
+            raise PreconditionFailed(f"{kept.path} was changed in the meantime")
+        os.replace(entry, name, src_dir_fd=self.folder, dst_dir_fd=folder)
+        self._unused.discard(entry)
+        if aside:
+            os.rename(aside, entry, src_dir_fd=self.folder, dst_dir_fd=self.folder)
+
+    def take(self, entry: str, folder: int, name: str) -> None:
+        """Take a file out of its folder, and look at what it was.
+
+        Raises:
+            PreconditionFailed: another text came out, or none; it is back in, or a
+                late save where its name was taken meanwhile.
+            OSError: it could not be taken; nothing has changed.
+        """
+        assert self._is_sealed
+        kept = self._kept[entry]
+        try:
+            os.rename(name, entry, src_dir_fd=folder, dst_dir_fd=self.folder)
+        except FileNotFoundError as exc:
+            raise PreconditionFailed(f"{kept.path} is gone") from exc
+        if _look(self.folder, entry).digest == kept.expected:
+            return
+        with suppress(FileExistsError):
+            put_back(self.folder, entry, folder, name)
+        raise PreconditionFailed(f"{kept.path} was changed in the meantime")
+
+    def clear(self) -> None:
+        """Remove what was made ready and not used, and a record of nothing."""
+        for name in tuple(self._unused):
+            with suppress(OSError):
+                _remove(self.folder, name)
+        if self._is_sealed and not self._has_files():
+            with suppress(OSError):
+                _remove(self.folder, f"{self._id}.json")
+
+    def _has_files(self) -> bool:
+        return any(
+            _look_status(self.folder, name + suffix) is not None
+            for name in self._kept
+            for suffix in ("", _ASIDE)
+        )
+
+
+def _can_swap(folder: int, place: str) -> bool:
+    """Try it with two files of our own.
+
+    Raises:
+        FolderError: the place cannot be written.
+    """
+    names = [f"probe-{secrets.token_hex(8)}" for _ in range(2)]
+    try:
+        for name in names:
+            os.close(os.open(name, NEW_FILE, 0o600, dir_fd=folder))
+        swap_names(folder, names[0], folder, names[1])
+    except NotSupported:
+        return False
+    except OSError as exc:
+        raise folder_error("keep files in", place, exc) from exc
+    finally:
+        for name in names:
+            with suppress(OSError):
+                _remove(folder, name)
+    return True
+
+
+def _is_record(name: str) -> bool:
+    return name.endswith(".json")
+
+
+def _batch_of(name: str) -> str:
+    return name.partition("-")[0]
+
+
+def _read_record(folder: int, name: str) -> dict[str, _Kept]:
+    """The record of a batch; empty where it is not ours."""
+    content = _content(folder, name) or b""
+    if len(content) > RECORD_BYTES_MAX:
+        return {}
+    try:
+        record = json.loads(content)
+        return {
+            entry: _Kept(str(path), Digest(str(expected)), ours and Digest(str(ours)))
+            for entry, (path, expected, ours) in record.items()
+        }
+    except (ValueError, AttributeError, TypeError):
+        return {}
+
+
+def _content(folder: int, name: str) -> bytes | None:
+    """A file's bytes; None for what is no readable file."""
+    try:
+        descriptor = open_file(folder, name, name)
+        try:
+            return read_all(descriptor, name)
+        finally:
+            os.close(descriptor)
+    except (FileNotFoundError, FolderError):
+        return None
+
+
+def _look_status(folder: int, name: str) -> os.stat_result | None:
+    try:
+        return os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+
+
+def _look(folder: int, name: str) -> _Looked:
+    status = _look_status(folder, name)
+    content = _content(folder, name)
+    return _Looked(
+        status.st_ino if status else 0,
+        None if content is None else digest_of(content),
+    )
+
+
+def _remove(folder: int, name: str) -> None:
+    with suppress(FileNotFoundError):
+        os.unlink(name, dir_fd=folder)

@@ -1,0 +1,140 @@
+"""Giving a file of a folder another name, and taking one out, with a look after.
+
+Both compare first, so that hardly ever anything must be undone, and look at what
+was moved afterwards, since a program may save between comparison and rename.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+
+from wikisync.errors import FolderError, PreconditionFailed
+from wikisync.folder.descent import file_status
+from wikisync.folder.expected import check_expected
+from wikisync.folder.limbo import Limbo
+from wikisync.folder.rename import NotSupported, put_back, rename_to_free
+from wikisync.folder.trash import Trash
+from wikisync.model import Digest
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A name in an open folder."""
+
+    folder: int
+    """Descriptor."""
+    name: str
+    path: str
+    """For messages and records."""
+
+
+def move_file(
+    source: Place, target: Place, *, expected: Digest, limbo: Limbo | None
+) -> None:
+    """Give a file a name that nothing has.
+
+    Raises:
+        PreconditionFailed: it is gone or something else than expected, or
+            something has the new name.
+        FolderError: one of the two is no regular file.
+        OSError: it cannot be moved.
+    """
+    check_expected(source.folder, source.name, source.path, expected)
+    try:
+        if _is_one_file(source, target):
+            _rename(source, target)
+        else:
+            _rename_to_free(source, target, expected, limbo)
+    except FileNotFoundError as exc:
+        raise PreconditionFailed(f"{source.path} is gone") from exc
+    except FileExistsError as exc:
+        raise PreconditionFailed(f"{target.path} exists already") from exc
+    try:
+        check_expected(target.folder, target.name, source.path, expected)
+    except (PreconditionFailed, FolderError):
+        _move_back(source, target, expected, limbo)
+        raise
+
+
+def take_file(
+    source: Place, *, expected: Digest, limbo: Limbo, trash: Trash, why: str
+) -> None:
+    """Remove a file by way of the limbo, with a copy in the trash before.
+
+    Raises:
+        PreconditionFailed: it is gone or something else than expected.
+        FolderError: there is no room for the copy; nothing was removed.
+        OSError: it cannot be removed.
+    """
+    with limbo.batch() as batch:
+        entry = batch.expect(source.path, expected=expected)
+        batch.seal()
+        kept = trash.keep(source.folder, source.name, source.path, why)
+        try:
+            batch.take(entry, source.folder, source.name)
+        except (PreconditionFailed, OSError):
+            trash.drop(kept)
+            raise
+
+
+def _is_one_file(source: Place, target: Place) -> bool:
+    """Whether a disk takes both names for one, as when only case changes."""
+    old = file_status(source.folder, source.name, source.path)
+    new = file_status(target.folder, target.name, target.path)
+    if old is None or new is None or old.st_nlink > 1:
+        return False
+    return (old.st_dev, old.st_ino) == (new.st_dev, new.st_ino)
+
+
+def _rename(source: Place, target: Place) -> None:
+    os.rename(
+        source.name, target.name, src_dir_fd=source.folder, dst_dir_fd=target.folder
+    )
+
+
+def _rename_to_free(
+    source: Place, target: Place, expected: Digest, limbo: Limbo | None
+) -> None:
+    """The rename alone; where the disk cannot refuse, the file is linked first."""
+    with suppress(NotSupported):
+        rename_to_free(source.folder, source.name, target.folder, target.name)
+        return
+    os.link(
+        source.name,
+        target.name,
+        src_dir_fd=source.folder,
+        dst_dir_fd=target.folder,
+        follow_symlinks=False,
+    )
+    if limbo is None:
+        os.unlink(source.name, dir_fd=source.folder)
+        return
+    with limbo.batch() as batch:
+        entry = batch.expect(source.path, expected=expected)
+        batch.seal()
+        try:
+            batch.take(entry, source.folder, source.name)
+        except PreconditionFailed:
+            os.unlink(target.name, dir_fd=target.folder)
+            raise
+
+
+def _move_back(
+    source: Place, target: Place, expected: Digest, limbo: Limbo | None
+) -> None:
+    """Move a file back that turned out to be another text.
+
+    Where its old name was taken meanwhile, by a newer save, the older one goes to
+    the limbo and is a late save.
+    """
+    with suppress(FileExistsError):
+        put_back(target.folder, target.name, source.folder, source.name)
+        return
+    if limbo is None:
+        return
+    with limbo.batch() as batch, suppress(FileNotFoundError):
+        entry = batch.expect(source.path, expected=expected)
+        batch.seal()
+        _rename(target, Place(batch.folder, entry, source.path))

@@ -1,0 +1,183 @@
+r"""``.wikisyncignore``: which pages and files a person keeps out of the sync.  Pure.
+
+The file lies at the top of a wiki's folder and says what ``.gitignore`` would:
+
+- a line is a pattern; blank lines and lines that start with ``#`` are not;
+- ``*`` and ``?`` stand for any characters and any character but ``/``, ``[a-z]``
+  and ``[!a-z]`` for one of a set, ``\`` before a character takes its meaning away;
+- ``**/`` in front stands for any folders, ``/**`` at the end for all within, and
+  ``/**/`` between for any number of folders;
+- a pattern with ``/`` at its start or inside counts from the top, any other at
+  every depth; with ``/`` at its end it means folders only;
+- ``!`` in front takes what an earlier line ignored back in; of several lines the
+  last one counts; nothing in an ignored folder can be taken back.
+
+A page that becomes ignored is not deleted anywhere: it is out of the sync.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from wikisync.model import Problem
+
+IGNORE_FILE = ".wikisyncignore"
+FILE_BYTES_MAX = 64 * 1024
+"""A longer file is not read."""
+PATTERNS_MAX = 500
+PATTERN_CHARS_MAX = 300
+ANY_FOLDERS_MAX = 3
+"""How often ``**`` may stand in one pattern; each multiplies the work."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    regex: re.Pattern[str]
+    is_negated: bool
+    is_for_folders: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Patterns:
+    """What a pattern file says."""
+
+    rules: tuple[_Rule, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.rules)
+
+    def is_ignored(self, path: str, *, is_folder: bool = False) -> bool:
+        """Whether the last pattern that fits this path itself ignores it."""
+        for rule in reversed(self.rules):
+            if rule.is_for_folders and not is_folder:
+                continue
+            if rule.regex.fullmatch(path):
+                return not rule.is_negated
+        return False
+
+    def hides(self, path: str) -> bool:
+        """Whether a file is ignored, by itself or with a folder it is in."""
+        if not self.rules:
+            return False
+        parts = path.split("/")
+        folders = ("/".join(parts[:count]) for count in range(1, len(parts)))
+        return any(
+            self.is_ignored(folder, is_folder=True) for folder in folders
+        ) or self.is_ignored(path)
+
+
+NO_PATTERNS = Patterns()
+
+
+def parse_patterns(text: str) -> tuple[Patterns, tuple[Problem, ...]]:
+    """Read a pattern file; a line that is no pattern is a problem."""
+    rules: list[_Rule] = []
+    problems: list[Problem] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        pattern = _without_end(line)
+        if not pattern or pattern.startswith("#"):
+            continue
+        wrong = _what_is_wrong(pattern, len(rules))
+        if wrong:
+            subject = f"{IGNORE_FILE}, line {number}"
+            problems.append(
+                Problem("ignore-pattern", subject, wrong, "change or remove the line")
+            )
+        else:
+            rules.append(_rule(pattern))
+    return Patterns(tuple(rules)), tuple(problems)
+
+
+def _without_end(line: str) -> str:
+    """The line without spaces at its end, but for one behind a backslash."""
+    stripped = line.rstrip(" \t")
+    if stripped.endswith("\\") and len(stripped) < len(line):
+        return stripped + " "
+    return stripped
+
+
+def _what_is_wrong(pattern: str, count: int) -> str:
+    if len(pattern) > PATTERN_CHARS_MAX:
+        return f"is longer than {PATTERN_CHARS_MAX} characters"
+    if pattern.count("**") > ANY_FOLDERS_MAX:
+        return f"has ** more than {ANY_FOLDERS_MAX} times"
+    if count >= PATTERNS_MAX:
+        return f"is one pattern more than {PATTERNS_MAX}"
+    if not pattern.strip("!/"):
+        return "names nothing"
+    return ""
+
+
+def _rule(pattern: str) -> _Rule:
+    is_negated = pattern.startswith("!")
+    pattern = pattern.removeprefix("!")
+    is_for_folders = pattern.endswith("/")
+    pattern = pattern.removesuffix("/")
+    is_anchored = "/" in pattern
+    parts = [part for part in pattern.split("/") if part]
+    if not is_anchored:
+        parts.insert(0, "**")
+    return _Rule(re.compile(_regex(parts), re.DOTALL), is_negated, is_for_folders)
+
+
+def _regex(parts: list[str]) -> str:
+    found: list[str] = []
+    for index, part in enumerate(parts):
+        is_last = index == len(parts) - 1
+        if part == "**":
+            found.append(".+" if is_last else "(?:[^/]+/)*")
+        else:
+            found.append(_name_regex(part) + ("" if is_last else "/"))
+    return "".join(found)
+
+
+def _name_regex(part: str) -> str:
+    """One name, in linear time: every ``*`` but the last takes the first fit."""
+    runs: list[str] = [""]
+    for char in _chars(part):
+        if char != "*":
+            runs[-1] += char
+        elif runs[-1] or len(runs) == 1:
+            runs.append("")
+    first, *between = runs
+    if not between:
+        return first
+    *middle, last = between
+    shortest = "".join(f"(?>[^/]*?{run})" for run in middle)
+    return f"{first}{shortest}[^/]*{last}"
+
+
+def _chars(part: str) -> Iterator[str]:
+    """``*`` or the regular expression for one character, in order."""
+    index = 0
+    while index < len(part):
+        char = part[index]
+        end = _end_of_set(part, index) if char == "[" else 0
+        if char == "\\" and index + 1 < len(part):
+            index += 1
+            yield re.escape(part[index])
+        elif end:
+            yield _set(part[index + 1 : end])
+            index = end
+        else:
+            yield "*" if char == "*" else "[^/]" if char == "?" else re.escape(char)
+        index += 1
+
+
+def _end_of_set(part: str, start: int) -> int:
+    """Where the set ends that begins here; 0 where it never does."""
+    first = start + 1 + (part[start + 1 : start + 2] in {"!", "^"})
+    return max(part.find("]", first + 1), 0)
+
+
+def _set(inner: str) -> str:
+    is_negated = inner[0] in "!^"
+    chars = inner[1:] if is_negated else inner
+    escaped = re.sub(r"([\\\[\]^&~|])", r"\\\1", chars)
+    try:
+        re.compile(f"[{escaped}]")
+    except re.error:  # a range that runs backwards fits nothing
+        return "(?!)"
+    return f"(?!/)[{'^' if is_negated else ''}{escaped}]"

@@ -1,0 +1,107 @@
+"""Our own places beside a wiki's folder: where they lie, and one writer's own.
+
+Everything of ours is in ``.wikisync``: in the workspace where that is on the same
+disk as the wiki's folder, since files move between them by rename; else in the
+wiki's folder, where scans pass it by.
+
+Temporary files lie in a folder of their own per writer, which is locked while
+the writer lives: what a crash left behind is recognised by its free lock and
+removed by the next writer.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from wikisync.folder.descent import folder_error
+
+PRIVATE_FOLDER = ".wikisync"
+"""Name of the folder that holds everything of ours."""
+
+_OWN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FOLDER_TRIES_MAX = 100
+
+
+def private_place(root: Path, name: str, *, private: Path | None = None) -> Path:
+    """Where files of one kind go: ``name`` in a folder of ours on the root's disk.
+
+    Args:
+        root: a wiki's folder.
+        name: the kind, ``tmp`` for one.
+        private: the workspace's own folder; by default the one beside the root.
+    """
+    workspace = private or root.absolute().parent / PRIVATE_FOLDER
+    try:
+        if workspace.stat().st_dev == root.stat().st_dev:
+            return workspace / name
+    except OSError:
+        pass
+    return root / PRIVATE_FOLDER / name
+
+
+@contextmanager
+def own_folder(place: Path) -> Iterator[int]:
+    """A locked folder for one writer below ``place``, removed at the end.
+
+    Raises:
+        FolderError: it cannot be made.
+    """
+    made = [folder for folder in (place, place.parent) if not folder.exists()]
+    try:
+        path, descriptor = _make_own_folder(place)
+    except OSError as exc:
+        raise folder_error("make temporary files in", str(place), exc) from exc
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+        with suppress(OSError):
+            for folder in (path, *made):
+                folder.rmdir()
+
+
+def _make_own_folder(place: Path) -> tuple[Path, int]:
+    """Make it again where another writer, just going, took it away."""
+    for _ in range(_FOLDER_TRIES_MAX):
+        with suppress(FileNotFoundError):
+            place.mkdir(parents=True, exist_ok=True)
+            _remove_leftovers(place)
+            path = place / secrets.token_hex(8)
+            path.mkdir()
+            descriptor = _locked(path)
+            if descriptor is not None:
+                return path, descriptor
+    raise OSError(errno.EBUSY, "other programs keep removing it")
+
+
+def _locked(path: Path) -> int | None:
+    """The folder, locked; None where somebody has it or took it away."""
+    descriptor = os.open(path, _OWN_FOLDER)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.fstat(descriptor).st_ino == path.stat().st_ino:
+            return descriptor
+    except OSError:
+        pass
+    os.close(descriptor)
+    return None
+
+
+def _remove_leftovers(place: Path) -> None:
+    """Remove what writers left behind that did not live to clean up."""
+    for path in place.iterdir():
+        with suppress(OSError):
+            descriptor = _locked(path)
+            if descriptor is not None:
+                try:
+                    for file in path.iterdir():
+                        file.unlink()
+                    path.rmdir()
+                finally:
+                    os.close(descriptor)

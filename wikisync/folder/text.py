@@ -1,0 +1,57 @@
+"""A page file's bytes and a page's text: what one has that the other may.  Pure."""
+
+from __future__ import annotations
+
+from wikisync.errors import FolderError
+from wikisync.model import Digest, Page, Problem, Slug, digest_of, fold_text
+
+
+def decode_page(content: bytes, path: str) -> str | Problem:
+    """A page file's text, line ends and all; a problem where it is none."""
+    if b"\x00" in content:
+        return Problem(
+            "page-not-text",
+            path,
+            "holds a NUL character, which no page can have",
+            "remove the character, or move the file into uploads",
+        )
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as exc:
+        return Problem(
+            "page-not-text",
+            path,
+            f"is not UTF-8 at byte {exc.start}",
+            "save it as UTF-8",
+        )
+
+
+def encode_page(page: Page) -> bytes:
+    """A page's text as its file's bytes, which ``decode_page`` will take.
+
+    Raises:
+        FolderError: it holds something that no text file can.
+    """
+    if "\x00" in page.content:
+        what = "a NUL character"
+    else:
+        try:
+            return page.content.encode("utf-8")
+        except UnicodeEncodeError:
+            what = "half a character"
+    raise FolderError(
+        f"the page {page.slug} holds {what}, which no text file can",
+        path=page.slug,
+        hint="remove it in the wiki",
+    )
+
+
+def title_of(slug: Slug) -> str:
+    """The service's display title: the slug's leaf with hyphens as spaces."""
+    return slug.rpartition("/")[2].replace("-", " ")
+
+
+def folded_digest(text: str) -> Digest | None:
+    """Digest of the text's folded form; None where it is folded already."""
+    folded = fold_text(text)
+    return None if folded == text else digest_of(folded)

@@ -1,0 +1,379 @@
+"""The trash: every text that wikisync removed, with why and when.
+
+``.wikisync/trash/<date>/<time>-<number>/`` holds the file under its own name and
+``why.json``, which says what it was.  Dates and times are UTC.  A file gets here as
+a second name of the same file where the disk has hard links, else as a copy,
+always *before* it leaves its folder: a full disk ends the removal, not the text.
+Old entries go first, after ``KEPT_DAYS`` or when there are more than ``KEPT_BYTES``.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import secrets
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from wikisync.errors import FolderError, NotFound, PreconditionFailed
+from wikisync.folder.descent import (
+    folder_error,
+    open_file,
+    open_folder,
+    opened_root,
+    read_all,
+    split_path,
+)
+from wikisync.folder.disk import fsync_file, write_all
+from wikisync.folder.naming import parse_path
+from wikisync.folder.rename import NO_HARD_LINKS
+from wikisync.model import Slug
+
+KEPT_DAYS = 30
+"""How long an entry stays."""
+KEPT_BYTES = 500 * 1000 * 1000
+"""How much text stays; what is oldest goes first."""
+PURGE_EVERY_S = 3600.0
+"""How often old entries are looked for."""
+RECORD_BYTES_MAX = 64 * 1024
+"""A record larger than this is not ours."""
+WHY_CHARS_MAX = 500
+"""A longer reason is cut."""
+
+RECORD = "why.json"
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_DAY_S = 86_400.0
+_COPY = "page"
+_OTHER_DISK = frozenset({errno.EXDEV})
+
+
+@dataclass(frozen=True, slots=True)
+class Trashed:
+    """One text in the trash."""
+
+    id: str
+    """``2026-11-21/143012-0a1b2c3d``: its folder in the trash."""
+    wiki: str
+    """The wiki's folder in the workspace."""
+    path: str
+    """Where its file was in the wiki's folder."""
+    why: str
+    at: float
+    """When it was removed, in seconds since 1970."""
+    size: int
+    """In bytes."""
+    file: str
+    """Its name in its folder in the trash."""
+
+    @property
+    def slug(self) -> Slug | None:
+        """The page that it was; None where it was none."""
+        found = parse_path(self.path)
+        return found[0] if found else None
+
+
+class Trash:
+    """The trash of one wiki in a workspace; blocks, for one thread at a time.
+
+    Args:
+        place: the trash's folder, on the same disk as the wiki's folder; made at
+            need in a folder that exists.  All wikis of a workspace share it.
+        wiki: the wiki's folder in the workspace.
+        clock: seconds since 1970.
+    """
+
+    def __init__(
+        self,
+        place: Path,
+        *,
+        wiki: str = "",
+        clock: Callable[[], float] = time.time,
+        kept_days: float = KEPT_DAYS,
+        kept_bytes: int = KEPT_BYTES,
+    ) -> None:
+        self._place = place
+        self._wiki = wiki
+        self._clock = clock
+        self._kept_days = kept_days
+        self._kept_bytes = kept_bytes
+        self._size = 0
+        self._purged_at: float | None = None
+
+    def keep(self, folder: int, name: str, path: str, why: str) -> Trashed:
+        """Keep a file that is about to be removed.
+
+        Args:
+            folder: descriptor of the folder that the file is in.
+            name: its name there.
+            path: where that is in the wiki's folder.
+            why: for a person, in a few words.
+
+        Raises:
+            PreconditionFailed: it is gone.
+            FolderError: it cannot be kept: the disk is full, for one.
+        """
+
+        def fill(entry: int, file: str) -> int:
+            try:
+                return _link_or_copy(folder, name, entry, file, path)
+            except FileNotFoundError as exc:
+                raise PreconditionFailed(f"{path} is gone") from exc
+
+        return self._add(path, why, fill)
+
+    def put(self, path: str, content: bytes, why: str) -> Trashed:
+        """Keep a text that has no file of its own.
+
+        Raises:
+            FolderError: it cannot be kept: the disk is full, for one.
+        """
+
+        def fill(entry: int, file: str) -> int:
+            _write_new(entry, file, content, path)
+            return len(content)
+
+        return self._add(path, why, fill)
+
+    def list(
+        self, *, path: str | None = None, slug: Slug | None = None
+    ) -> tuple[Trashed, ...]:
+        """What is kept of this wiki, the newest first.
+
+        Args:
+            path: only what was at this path.
+            slug: only what was this page, whatever its format.
+
+        Raises:
+            FolderError: the trash cannot be read.
+        """
+        found = [
+            entry
+            for entry in self._entries()
+            if entry.wiki == self._wiki
+            and path in {None, entry.path}
+            and slug in {None, entry.slug}
+        ]
+        return tuple(sorted(found, key=lambda entry: (entry.at, entry.id))[::-1])
+
+    def read(self, entry: Trashed) -> bytes:
+        """The text of an entry.
+
+        Raises:
+            NotFound: it is not there any more.
+            FolderError: it cannot be read.
+        """
+        try:
+            with self._opened(entry.id) as folder:
+                descriptor = open_file(folder, entry.file, entry.path)
+                try:
+                    return read_all(descriptor, entry.path)
+                finally:
+                    os.close(descriptor)
+        except FileNotFoundError as exc:
+            raise NotFound(f"{entry.path} is not in the trash any more") from exc
+
+    def drop(self, entry: Trashed) -> None:
+        """Remove an entry for good.
+
+        Raises:
+            FolderError: it cannot be removed.
+        """
+        self._remove(entry.id, entry.file)
+        self._size -= entry.size
+
+    def purge(self) -> int:
+        """Remove what is too old or too much, the oldest first.
+
+        Returns:
+            How many entries went.
+
+        Raises:
+            FolderError: the trash cannot be read.
+        """
+        entries = sorted(self._entries(), key=lambda entry: (entry.at, entry.id))
+        oldest = self._clock() - self._kept_days * _DAY_S
+        self._purged_at = self._clock()
+        self._size = sum(entry.size for entry in entries)
+        gone = 0
+        for entry in entries:
+            if entry.at >= oldest and self._size <= self._kept_bytes:
+                break
+            self.drop(entry)
+            gone += 1
+        return gone
+
+    def _add(self, path: str, why: str, fill: Callable[[int, str], int]) -> Trashed:
+        now = self._clock()
+        moment = datetime.fromtimestamp(now, UTC)
+        entry_id = f"{moment:%Y-%m-%d}/{moment:%H%M%S}-{secrets.token_hex(4)}"
+        name = split_path(path)[-1]
+        file = _COPY if name == RECORD else name
+        try:
+            with self._opened(entry_id, makes=True) as folder:
+                size = fill(folder, file)
+                entry = Trashed(entry_id, self._wiki, path, _cut(why), now, size, file)
+                _write_new(folder, RECORD, _record_of(entry), path)
+                for way in (file, RECORD):
+                    fsync_file(folder, way)
+                os.fsync(folder)
+            with self._opened(entry_id.partition("/")[0]) as day:
+                os.fsync(day)
+        except OSError as exc:
+            self._undo(entry_id, file)
+            raise folder_error("keep a copy of", path, exc) from exc
+        except (FolderError, PreconditionFailed):
+            self._undo(entry_id, file)
+            raise
+        self._size += size
+        self._purge_now_and_then(now)
+        return entry
+
+    def _undo(self, entry_id: str, file: str) -> None:
+        with suppress(FolderError):
+            self._remove(entry_id, file)
+
+    def _purge_now_and_then(self, now: float) -> None:
+        is_due = self._purged_at is None or now - self._purged_at >= PURGE_EVERY_S
+        if is_due or self._size > self._kept_bytes:
+            with suppress(FolderError):
+                self.purge()
+
+    @contextmanager
+    def _opened(self, way: str, *, makes: bool = False) -> Iterator[int]:
+        """A folder in the trash, no link followed on the way.
+
+        Raises:
+            FileNotFoundError: it is not there and not to be made.
+            FolderError: it cannot be opened or made.
+        """
+        parts = [self._place.name, *(way.split("/") if way else [])]
+        with opened_root(self._place.parent) as root:
+            made: set[tuple[str, ...]] | None = set() if makes else None
+            descriptor = open_folder(root, parts, made=made)
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+    def _entries(self) -> Iterator[Trashed]:
+        """Every entry of every wiki."""
+        for day in self._names(""):
+            for name in self._names(day):
+                entry = self._entry(f"{day}/{name}")
+                if entry is not None:
+                    yield entry
+
+    def _names(self, way: str) -> Sequence[str]:
+        try:
+            with self._opened(way) as folder, os.scandir(folder) as entries:
+                return sorted(entry.name for entry in entries)
+        except FileNotFoundError:
+            return []
+        except FolderError:
+            if not way:
+                raise
+            return []  # a stray file or link among the days is not ours
+        except OSError as exc:
+            raise folder_error("look into", str(self._place), exc) from exc
+
+    def _entry(self, entry_id: str) -> Trashed | None:
+        try:
+            with self._opened(entry_id) as folder:
+                descriptor = open_file(folder, RECORD, entry_id)
+                try:
+                    content = os.read(descriptor, RECORD_BYTES_MAX)
+                finally:
+                    os.close(descriptor)
+        except (OSError, FolderError):
+            return None
+        return _read_record(entry_id, content)
+
+    def _remove(self, entry_id: str, file: str) -> None:
+        day, _, name = entry_id.partition("/")
+        try:
+            with self._opened(entry_id) as folder:
+                for way in (RECORD, file):
+                    with suppress(FileNotFoundError):
+                        os.unlink(way, dir_fd=folder)
+            with self._opened(day) as folder:
+                os.rmdir(name, dir_fd=folder)
+            with self._opened("") as folder, suppress(OSError):
+                os.rmdir(day, dir_fd=folder)
+        except FileNotFoundError:
+            return
+        except OSError as exc:
+            raise folder_error("remove from the trash", entry_id, exc) from exc
+
+
+def _link_or_copy(folder: int, name: str, entry: int, file: str, path: str) -> int:
+    """Keep a file by a second name, else by its bytes; tells its size.
+
+    Raises:
+        FileNotFoundError: it is gone.
+        OSError: neither can be done.
+        FolderError: it is no regular file.
+    """
+    descriptor = open_file(folder, name, path)
+    try:
+        try:
+            os.link(
+                name, file, src_dir_fd=folder, dst_dir_fd=entry, follow_symlinks=False
+            )
+        except OSError as exc:
+            if exc.errno not in NO_HARD_LINKS | _OTHER_DISK:
+                raise
+            content = read_all(descriptor, path)
+            _write_new(entry, file, content, path)
+            return len(content)
+        return os.fstat(descriptor).st_size
+    finally:
+        os.close(descriptor)
+
+
+def _write_new(folder: int, name: str, content: bytes, path: str) -> None:
+    descriptor = os.open(name, _NEW_FILE, 0o600, dir_fd=folder)
+    try:
+        write_all(descriptor, content, path)
+    finally:
+        os.close(descriptor)
+
+
+def _cut(why: str) -> str:
+    return why if len(why) <= WHY_CHARS_MAX else f"{why[:WHY_CHARS_MAX]}..."
+
+
+def _record_of(entry: Trashed) -> bytes:
+    record = {
+        "wiki": entry.wiki,
+        "path": entry.path,
+        "why": entry.why,
+        "at": entry.at,
+        "when": datetime.fromtimestamp(entry.at, UTC).isoformat(timespec="seconds"),
+        "size": entry.size,
+        "file": entry.file,
+    }
+    return json.dumps(record, indent=1).encode("ascii")
+
+
+def _read_record(entry_id: str, content: bytes) -> Trashed | None:
+    try:
+        record = json.loads(content)
+        file = str(record["file"])
+        if "/" in file or file in {"", ".", ".."}:
+            return None
+        return Trashed(
+            id=entry_id,
+            wiki=str(record["wiki"]),
+            path=str(record["path"]),
+            why=str(record["why"]),
+            at=float(record["at"]),
+            size=int(record["size"]),
+            file=file,
+        )
+    except (ValueError, KeyError, TypeError):
+        return None
