@@ -16,6 +16,7 @@ import pytest
 from tests.service.conftest import Answer, Api
 from tests.support.git_http import git_server, silent_server
 from tests.support.service import EmbeddedService, embedded_service
+from wikisync.model import WikiOwner
 from wikisync.service.project_templates import BUILT_IN
 from wikisync.service.settings import Imports, Settings
 
@@ -123,6 +124,30 @@ async def test_import_over_http_with_a_password_brings_a_repository(
     assert (done["import_status"], done["import_error"]) == ("finished", None)
     assert (done["import_url"], done["default_branch"]) == (address, "main")
     assert languages.json == {"Python": 100.0}
+
+
+@pytest.mark.parametrize(("is_own", "status"), [(True, "finished"), (False, "failed")])
+async def test_token_in_an_address_is_its_password(
+    service: EmbeddedService, api: Api, is_own: bool, status: str
+) -> None:
+    """The service imports from itself: a private wiki, by git over HTTP."""
+    owner = WikiOwner("project", "docs/book")
+    await service.add_project("docs/book", {"home": "# Home"})
+    stranger = await service.add_user("eve")
+    token = service.token if is_own else stranger
+    allow_imports(service)
+    place = service.url.removeprefix("http://")
+    address = f"http://oauth2:{token}@{place}/{owner.full_path}.wiki.git"
+
+    made = await create(api, name="a", import_url=address)
+    await service.wait_for_imports()
+
+    done = await shown(api, made.json["id"])
+    tree = await service.running.service.code(made.json["id"]).tree()
+    assert tree is not None
+    assert done["import_status"] == status
+    assert [file.path for file in tree.files] == ["home.md"] * is_own
+    assert token not in str(done)
 
 
 async def test_password_of_an_import_is_forgotten_when_it_is_over(
