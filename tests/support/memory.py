@@ -20,6 +20,7 @@ from wikisync.model import (
     Slug,
     Snapshot,
     digest_of,
+    fold_text,
 )
 
 Before = Callable[[str], Awaitable[None]]
@@ -46,6 +47,9 @@ class MemoryReplica:
         self.log: list[str] = []
         """Every operation that changed something, or read: ``write home``."""
         self.before: Before = nothing_before
+        self.identities: dict[Slug, str] = {}
+        """What a page stays known by through renames, where this replica tells."""
+        self.last_window_s = 0.0
         for slug, text in (pages or {}).items():
             self.put(slug, text)
 
@@ -56,7 +60,8 @@ class MemoryReplica:
     @property
     def changes(self) -> list[str]:
         """The part of the log that wrote or removed something."""
-        return [entry for entry in self.log if entry.split()[0] in {"write", "delete"}]
+        written = {"write", "move", "delete"}
+        return [entry for entry in self.log if entry.split()[0] in written]
 
     def put(self, slug: str, text: str, page_format: Format = Format.MARKDOWN) -> None:
         """A person saves a page."""
@@ -74,7 +79,7 @@ class MemoryReplica:
         await self._enter("snapshot", "")
         seen = {s: p for s, p in self.pages.items() if s not in self.unreadable}
         return Snapshot(
-            pages={s: PageState(s, p.format, p.digest) for s, p in seen.items()},
+            pages={slug: self._state(page) for slug, page in seen.items()},
             problems=self.problems,
             is_complete=self.is_complete,
             unreadable=self.unreadable,
@@ -105,6 +110,16 @@ class MemoryReplica:
                 results.append(error)
         return results
 
+    async def move(self, slug: Slug, target: Slug, *, expected: Digest) -> Page:
+        await self._enter("move", f"{slug} {target}")
+        self._require(slug, expected)
+        self._require(target, None)
+        page = self.pages.pop(slug)
+        self.pages[target] = Page(target, page.format, page.content)
+        if slug in self.identities:
+            self.identities[target] = self.identities.pop(slug)
+        return self.pages[target]
+
     async def delete(self, slug: Slug, *, expected: Digest) -> None:
         await self._enter("delete", slug)
         self._require(slug, expected)
@@ -132,6 +147,17 @@ class MemoryReplica:
         content = b"".join([chunk async for chunk in chunks])
         self.files[path] = content
         return Attachment(path, digest_of(content), len(content))
+
+    def _state(self, page: Page) -> PageState:
+        folded = fold_text(page.content)
+        return PageState(
+            page.slug,
+            page.format,
+            page.digest,
+            folded=None if folded == page.content else digest_of(folded),
+            identity=self.identities.get(page.slug, ""),
+            size=len(page.content.encode("utf-8", "surrogatepass")),
+        )
 
     async def _enter(self, operation: str, subject: str) -> None:
         entry = f"{operation} {subject}"
