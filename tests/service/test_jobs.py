@@ -17,6 +17,7 @@ from tests.service.conftest import Answer, Api
 from tests.support.git_http import git_server, silent_server
 from tests.support.service import EmbeddedService, embedded_service
 from wikisync.model import WikiOwner
+from wikisync.service import jobs
 from wikisync.service.project_templates import BUILT_IN
 from wikisync.service.settings import Imports, Settings
 
@@ -294,6 +295,27 @@ async def test_built_in_template_begins_a_project_with_a_commit(
     assert done["readme_url"].endswith("/root/my-start/-/blob/main/README.md")
     assert readme.decode().startswith("# My Start\n")
     assert f"`{name}`" in readme.decode()
+
+
+async def test_project_removed_while_it_is_filled_leaves_nothing(
+    service: EmbeddedService, api: Api, caplog: pytest.LogCaptureFixture
+) -> None:
+    gate = asyncio.Event()
+    service.set_faults(import_gate=gate)
+    service.set_deletion(is_delayed=False)
+    await source_folder(service)
+    made = (await create(api, name="a", template_name="hugo")).json
+    fork = (await api.post(f"{PROJECTS}/docs%2Fsource/fork")).json
+
+    await api.delete(f"{PROJECTS}/{made['id']}")
+    await api.delete(f"{PROJECTS}/{fork['id']}")
+    await jobs.purge(service.running.service)
+    gate.set()
+    await service.wait_for_imports()
+
+    folders = [service.running.service.code_folder(one["id"]) for one in (made, fork)]
+    assert [folder.exists() for folder in folders] == [False, False]
+    assert "Traceback" not in caplog.text
 
 
 async def test_template_nobody_knows_is_refused_and_leaves_no_project(

@@ -93,6 +93,10 @@ async def run_import(service: Service, project_id: int) -> None:
     await service.faults_allow_imports()
     try:
         await _fill(service, project)
+        if not await records.ask(read_projects, [project_id], None):
+            # it was removed meanwhile, and nothing of it may stay
+            await _remove_files(service, project_id)
+            return
         await refresh_code(service, project_id)
     except FetchFailed as error:
         log.warning("cannot import project %s: %s", project.full_path, error)
@@ -208,8 +212,12 @@ async def purge(service: Service) -> None:
         await service.records.ask(
             project_tables.set_columns, project_id, {"is_going": 1}
         )
-        for folder in service.folders_of(project_id):
-            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+        await _remove_files(service, project_id)
         await service.records.ask(project_tables.remove_project, project_id)
-        service.forget(project_id)
         log.info("project %d was removed", project_id)
+
+
+async def _remove_files(service: Service, project_id: int) -> None:
+    for folder in service.folders_of(project_id):
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+    service.forget(project_id)
