@@ -9,7 +9,14 @@ from tests.site.sites import wiki_source
 from tests.support.archive import unpack
 from wikisync.model import Slug, digest_of
 from wikisync.site.cache import open_cache
-from wikisync.site.sources import SETTLED_NS, ScannedWiki, read_file, scan_wiki
+from wikisync.site.sources import (
+    READ_WHOLE_BYTES_MAX,
+    SETTLED_NS,
+    ScannedWiki,
+    read_file,
+    scan_wiki,
+    settle,
+)
 
 WRITTEN_NS = 1_700_000_000_000_000_000
 
@@ -49,6 +56,55 @@ def test_file_written_just_before_the_look_is_read_again(tmp_path: Path) -> None
     scanned(folder, after_ns=SETTLED_NS)
     (folder / "a.md").write_text("two\n")
     assert scanned(folder).pages[Slug("a")].digest == digest_of("two\n")
+
+
+def settled(folder: Path, *, after_ns: int) -> None:
+    with open_cache(folder.parent / "cache") as cache:
+        settle(wiki_source(folder), cache, now_ns=lambda: WRITTEN_NS + after_ns)
+
+
+def test_file_that_settled_during_the_build_is_not_read_again(tmp_path: Path) -> None:
+    """Else the second build would read everything that the first one just wrote."""
+    folder = unpack("-- a.md --\none\n-- b.md --\ntwo\n", tmp_path / "w")
+    scanned(folder, after_ns=SETTLED_NS)
+    settled(folder, after_ns=SETTLED_NS + 1)
+    (folder / "a.md").write_text("two\n")
+    assert scanned(folder).pages[Slug("a")].digest == digest_of("one\n")
+
+
+def test_file_still_too_new_at_the_end_is_read_again(tmp_path: Path) -> None:
+    folder = unpack("-- a.md --\none\n", tmp_path / "w")
+    scanned(folder, after_ns=1)
+    settled(folder, after_ns=SETTLED_NS)
+    (folder / "a.md").write_text("two\n")
+    assert scanned(folder).pages[Slug("a")].digest == digest_of("two\n")
+
+
+def test_file_changed_in_place_during_the_build_is_seen(tmp_path: Path) -> None:
+    """Within two seconds a disk may give both texts one time."""
+    folder = unpack("-- a.md --\none\n", tmp_path / "w")
+    scanned(folder, after_ns=1)
+    (folder / "a.md").write_text("two\n")
+    os.utime(folder / "a.md", ns=(WRITTEN_NS, WRITTEN_NS))
+    settled(folder, after_ns=10 * SETTLED_NS)
+    assert scanned(folder).pages[Slug("a")].digest == digest_of("two\n")
+
+
+def test_file_gone_during_the_build_is_no_page_of_the_next(tmp_path: Path) -> None:
+    folder = unpack("-- a.md --\none\n-- b.md --\ntwo\n", tmp_path / "w")
+    scanned(folder, after_ns=1)
+    (folder / "a.md").unlink()
+    settled(folder, after_ns=10 * SETTLED_NS)
+    assert list(scanned(folder).pages) == ["b"]
+
+
+def test_large_attachment_has_the_same_digest(tmp_path: Path) -> None:
+    name = "uploads/0123456789abcdef0123456789abcdef/f.bin"
+    folder = unpack(f"-- {name} --\n\n", tmp_path / "w")
+    content = b"x" * (READ_WHOLE_BYTES_MAX + 1)
+    (folder / name).write_bytes(content)
+    (state,) = scanned(folder).attachments.values()
+    assert state.digest == digest_of(content)
 
 
 def test_fingerprint_follows_text_format_attachments_and_owner(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ from wikisync.site.cache import Cache, open_cache
 from wikisync.site.fingerprint import program_fingerprint
 from wikisync.site.model import BrokenLink, BuildReport, SiteOptions, WikiSource
 from wikisync.site.output import Changes, FileState, Output, is_untouched, open_output
-from wikisync.site.sources import ScannedWiki, scan_wiki
+from wikisync.site.sources import ScannedWiki, scan_wiki, settle
 from wikisync.site.theme import Theme, load_theme
 
 if TYPE_CHECKING:
@@ -103,6 +103,8 @@ def build_site(
         done = build.note(inputs, changes)
         store.note(name, msgspec.msgpack.encode(done))
         build.sweep()
+        for source in sources:
+            settle(source, store)
     return BuildReport(
         pages=done.pages,
         written=changes.written,

@@ -28,6 +28,8 @@ SETTLED_NS = 2_000_000_000
 """A file must be this old for its time to tell a later write; FAT counts in
 steps of two seconds."""
 UNSETTLED = -1
+READ_WHOLE_BYTES_MAX = 1024 * 1024
+"""Up to here a file is hashed at once; in pieces costs a large buffer each time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ def scan_wiki(
         FolderError: The folder itself cannot be read.
     """
     scanned = scan_pages(source.folder)
-    note = b"folder:" + os.fsencode(source.folder.absolute())
+    note = _note_of(source)
     remembered = _decoded(cache.state(note))
     digests = _Digests(source, remembered, now_ns())
     problems = [*source.problems, *scanned.problems]
@@ -99,6 +101,28 @@ def scan_wiki(
     if digests.states != remembered:
         cache.note(note, msgspec.msgpack.encode(digests.states))
     return ScannedWiki(source, pages, attachments, tuple(problems))
+
+
+def settle(
+    source: WikiSource, cache: Cache, *, now_ns: Callable[[], int] = time.time_ns
+) -> None:
+    """Look again at files that were too new for their time to be remembered.
+
+    At the end of a build most are old enough, and the next one need not read them.
+    """
+    note = _note_of(source)
+    remembered = _decoded(cache.state(note))
+    digests = _Digests(source, {}, now_ns())
+    for path, state in remembered.items():
+        if state.mtime_ns == UNSETTLED:
+            digests.look(path)
+    if digests.states:
+        cache.note(note, msgspec.msgpack.encode(remembered | digests.states))
+
+
+def _note_of(source: WikiSource) -> bytes:
+    """The cache's key for what is remembered of a folder."""
+    return b"folder:" + os.fsencode(source.folder.absolute())
 
 
 class _Digests:
@@ -128,9 +152,13 @@ class _Digests:
             return known
         try:
             with open(f"{self._root}/{path}", "rb") as file:  # noqa: PTH123 - speed
-                digest = Digest(hashlib.file_digest(file, "sha256").hexdigest())
+                if size > READ_WHOLE_BYTES_MAX:
+                    found = hashlib.file_digest(file, "sha256")
+                else:
+                    found = hashlib.sha256(file.read())
         except OSError:
             return None
+        digest = Digest(found.hexdigest())
         is_settled = self._now_ns - mtime_ns > SETTLED_NS
         state = FileState(size, mtime_ns if is_settled else UNSETTLED, digest)
         self.states[path] = state
