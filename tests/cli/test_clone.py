@@ -247,7 +247,7 @@ async def test_file_in_place_of_the_folder_is_refused(
 async def test_workspace_in_use_is_refused(
     handbook: EmbeddedService, run: Run, workspace: Path
 ) -> None:
-    from wikisync.cli.pulling import locked
+    from wikisync.folder.workspace import locked
 
     words = ("clone", handbook.url, "--project", "docs/handbook", workspace)
     await run(*words)

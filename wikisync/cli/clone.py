@@ -103,7 +103,8 @@ async def clone(
             still without pages is removed again.
     """
     from wikisync.cli.context import find_wikis
-    from wikisync.cli.pulling import Place, locked, pull_all
+    from wikisync.cli.pulling import Place, pull_all
+    from wikisync.folder.workspace import locked
     from wikisync.sync.reconcile import Policy
 
     existing = existing_workspace(folder)
@@ -180,7 +181,7 @@ def existing_workspace(folder: Path) -> Config | None:
 
 
 def _holds_only_lock(private: Path) -> bool:
-    from wikisync.cli.pulling import LOCK_FILE
+    from wikisync.folder.workspace import LOCK_FILE
 
     if not private.exists():
         return True

@@ -356,7 +356,8 @@ def held_cache(cache: Path) -> Iterator[None]:
     Raises:
         FolderError: it is another folder with files in it, in use, or not writable.
     """
-    from wikisync.cli.pulling import LOCK_FILE, STATE_FILE, locked
+    from wikisync.cli.pulling import STATE_FILE
+    from wikisync.folder.workspace import LOCK_FILE, locked
 
     _refuse_foreign(cache, {LOCK_FILE})
     with locked(cache, f"the cache {cache}"):

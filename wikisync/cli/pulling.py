@@ -7,9 +7,8 @@ end, so that the others are complete.
 
 from __future__ import annotations
 
-import fcntl
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -20,7 +19,6 @@ from wikisync.cli.console import Console
 from wikisync.cli.context import FoundWiki, skipped
 from wikisync.errors import (
     ExitCode,
-    FolderError,
     Halted,
     NotFound,
     PermissionDenied,
@@ -33,7 +31,6 @@ from wikisync.sync.reconcile import Policy
 from wikisync.sync.state import State, WikiState
 
 STATE_FILE = "state.db"
-LOCK_FILE = "lock"
 TEMPORARY_FOLDER = "tmp"
 
 
@@ -244,33 +241,3 @@ def problem_as_json(problem: Problem) -> dict[str, str]:
         "message": problem.message,
         "hint": problem.hint,
     }
-
-
-@contextmanager
-def locked(private: Path, what: str) -> Iterator[None]:
-    """Hold a folder of ours against another wikisync; makes it if need be.
-
-    The kernel frees the lock with the process, so no stale lock can remain.
-
-    Raises:
-        FolderError: another process holds it, or it cannot be made.
-    """
-    try:
-        private.mkdir(parents=True, exist_ok=True)
-        lock = (private / LOCK_FILE).open("w")
-    except OSError as exc:
-        raise FolderError(
-            f"cannot write to {private}: {exc.strerror}",
-            path=str(private),
-            hint="make it writable, or choose another folder",
-        ) from exc
-    with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as exc:
-            raise FolderError(
-                f"another wikisync works on {what}",
-                path=str(private),
-                hint="wait until it is done, or stop it",
-            ) from exc
-        yield

@@ -1,0 +1,404 @@
+"""Guards of a workspace: one process, its own folder, and nothing nested.
+
+The lock is the kernel's and ends with the process that holds it, so there is no
+stale lock; who holds it is written inside.  The marker ``.wikisync/folder-id``
+tells a workspace from another and from an empty place where a disk should be.  A
+workspace that was copied, moved or came from another machine is adopted anew: its
+first cycle deletes nothing.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import secrets
+import socket
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from enum import Enum
+from pathlib import Path
+
+from wikisync.errors import FolderError, Halted
+from wikisync.folder.descent import folder_error
+from wikisync.folder.private import PRIVATE_FOLDER
+from wikisync.folder.swap import write_atomically
+
+LOCK_FILE = "lock"
+FOLDER_ID_FILE = "folder-id"
+"""The marker: a random number that a workspace keeps for ever."""
+CONFIG_FILE = "wikisync.toml"
+HOLDER_BYTES_MAX = 4096
+MARKER_CHARS_MAX = 200
+MOUNTS = Path("/proc/self/mountinfo")
+MACHINE_IDS = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
+
+_LOCK_FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+_NETWORK = frozenset(
+    {
+        "9p",
+        "afs",
+        "ceph",
+        "cifs",
+        "coda",
+        "drvfs",
+        "fuse.glusterfs",
+        "fuse.rclone",
+        "fuse.s3fs",
+        "fuse.sshfs",
+        "fuse.vmhgfs-fuse",
+        "glusterfs",
+        "lustre",
+        "ncpfs",
+        "nfs",
+        "nfs4",
+        "smb3",
+        "smbfs",
+        "vboxsf",
+        "virtiofs",
+    }
+)
+"""File systems on which locks or renames do not hold for everyone who writes."""
+
+
+# -- one process -------------------------------------------------------------------
+
+
+@contextmanager
+def locked(private: Path, what: str) -> Iterator[None]:
+    """Hold a folder of ours against another wikisync; makes it if need be.
+
+    Raises:
+        FolderError: another process holds it, which is named, or it cannot be made.
+    """
+    try:
+        private.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(private / LOCK_FILE, _LOCK_FLAGS, 0o644)
+    except OSError as exc:
+        raise FolderError(
+            f"cannot write to {private}: {exc.strerror}",
+            path=str(private),
+            hint="make it writable, or choose another folder",
+        ) from exc
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as exc:
+            raise FolderError(
+                f"another wikisync works on {what}{_holder(descriptor)}",
+                path=str(private),
+                hint="wait until it is done, or stop it",
+            ) from exc
+        except OSError as exc:
+            raise folder_error("lock", str(private), exc) from exc
+        _sign(descriptor)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def held_folder(root: Path) -> Iterator[None]:
+    """Hold a wiki's folder against another workspace that has it, too.
+
+    Raises:
+        FolderError: another process holds it, or it does not exist.
+    """
+    try:
+        descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as exc:
+        raise folder_error("open", str(root), exc) from exc
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as exc:
+            raise FolderError(
+                f"another wikisync works on {root}",
+                path=str(root),
+                hint="give each workspace its own folders",
+            ) from exc
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _sign(descriptor: int) -> None:
+    """Say in the lock who holds it; only for messages, so it may fail."""
+    holder = {"pid": os.getpid(), "host": socket.gethostname(), "since": time.time()}
+    with suppress(OSError):
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, json.dumps(holder).encode(), 0)
+
+
+def _holder(descriptor: int) -> str:
+    try:
+        holder = json.loads(os.pread(descriptor, HOLDER_BYTES_MAX, 0))
+        since = datetime.fromtimestamp(float(holder["since"]), UTC).astimezone()
+        pid, host = int(holder["pid"]), str(holder["host"])
+    except (OSError, ValueError, KeyError, TypeError, OverflowError):
+        return ""
+    return f": process {pid} on {host}, since {since:%Y-%m-%d %H:%M:%S}"
+
+
+# -- the marker --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Which workspace this is, and where; kept in its state as one text."""
+
+    marker: str
+    """What ``folder-id`` says."""
+    place: str
+    """Device and inode of the workspace's own folder."""
+    machine: str
+    """Of the machine, made unrecognisable."""
+
+    def __str__(self) -> str:
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def parse(cls, text: str) -> Identity | None:
+        """What ``str`` made; None for anything else."""
+        try:
+            found = json.loads(text)
+            return cls(*(str(found[key]) for key in ("marker", "place", "machine")))
+        except (ValueError, KeyError, TypeError):
+            return None
+
+
+class Standing(Enum):
+    """How a workspace stands to its state."""
+
+    NEW = "new"
+    """The state knows nothing yet."""
+    SAME = "same"
+    COPIED = "copied"
+    """It was copied or moved, or the state is another's: no deletes this cycle."""
+
+
+def adopt(private: Path) -> Identity:
+    """The workspace's identity, with a marker made where there is none.
+
+    Nothing is copied and nothing removed.
+
+    Raises:
+        FolderError: the marker cannot be written.
+    """
+    marker = _marker(private)
+    if marker is None:
+        marker = secrets.token_hex(16)
+        content = f"{marker}\n".encode()
+        write_atomically(private, FOLDER_ID_FILE, content, temporary=private)
+    return _identity(private, marker)
+
+
+def standing_of(private: Path, recorded: Identity | None) -> Standing:
+    """See whether this is the workspace that the state knows.
+
+    Args:
+        private: the workspace's ``.wikisync``.
+        recorded: what ``adopt`` gave when the state was last used; None for a state
+            that has seen no sync.
+
+    Raises:
+        Halted: the state knows a workspace, and here is no marker of one.
+    """
+    marker = _marker(private)
+    if recorded is None:
+        return Standing.NEW
+    if marker is None:
+        raise Halted(
+            f"{private.parent} does not look like the workspace that was synced:"
+            f" {private / FOLDER_ID_FILE} is missing; nothing was changed",
+            hint="if its disk is away, mount it; to take the folder as it is,"
+            " run wikisync adopt, which deletes nothing",
+        )
+    now = _identity(private, marker)
+    return Standing.SAME if now == recorded else Standing.COPIED
+
+
+def refuse_emptied(root: Path, *, known_pages: int) -> None:
+    """Stop where a folder that had pages is empty now.
+
+    Raises:
+        Halted: it is; a disk may be away.
+        FolderError: it does not exist or cannot be read.
+    """
+    if not known_pages:
+        return
+    try:
+        with os.scandir(root) as entries:
+            is_empty = not any(entry.name != PRIVATE_FOLDER for entry in entries)
+    except FileNotFoundError as exc:
+        raise FolderError(
+            f"the folder {root} does not exist",
+            path=str(root),
+            hint="check that its disk is there; nothing was deleted on the wiki",
+        ) from exc
+    except OSError as exc:
+        raise folder_error("look into", str(root), exc) from exc
+    if is_empty:
+        raise Halted(
+            f"{root} is empty, and had {known_pages} pages; nothing was changed",
+            hint="if its disk is away, mount it; to fetch the pages again,"
+            " run wikisync adopt, which deletes nothing",
+        )
+
+
+def _marker(private: Path) -> str | None:
+    """What the marker says; None where there is none.
+
+    Raises:
+        FolderError: there is one that cannot be read, or says nothing.
+    """
+    path = private / FOLDER_ID_FILE
+    try:
+        with path.open(encoding="ascii") as file:
+            marker = file.read(MARKER_CHARS_MAX).strip()
+    except FileNotFoundError:
+        return None
+    except UnicodeDecodeError:
+        marker = ""
+    except OSError as exc:
+        raise folder_error("read", str(path), exc) from exc
+    if not marker:
+        return None
+    return marker
+
+
+def _identity(private: Path, marker: str) -> Identity:
+    try:
+        status = private.stat()
+    except OSError as exc:
+        raise folder_error("look at", str(private), exc) from exc
+    return Identity(marker, f"{status.st_dev:x}:{status.st_ino:x}", _machine())
+
+
+def _machine() -> str:
+    """A number of this machine; the system's own is secret, so it is hashed."""
+    name = socket.gethostname()
+    for path in MACHINE_IDS:
+        with suppress(OSError, UnicodeDecodeError):
+            name = path.read_text("ascii").strip() or name
+            break
+    return hashlib.sha256(f"wikisync {name}".encode()).hexdigest()[:32]
+
+
+# -- its own folders ---------------------------------------------------------------
+
+
+def refuse_overlaps(workspace: Path, folders: Sequence[Path]) -> None:
+    """See that no wiki's folder lies in another, nor this workspace in one.
+
+    Links are followed, so the same place under two names is found.
+
+    Args:
+        workspace: the folder with ``wikisync.toml``.
+        folders: the wikis' folders, which need not exist yet.
+
+    Raises:
+        FolderError: two overlap; both are named.
+    """
+    places = {folder: folder.resolve() for folder in folders}
+    _refuse_twins(places)
+    own = workspace.resolve()
+    for folder, place in places.items():
+        if own.is_relative_to(place):
+            raise _overlap(folder, "holds the workspace itself", workspace)
+        if place.is_relative_to(own / PRIVATE_FOLDER):
+            raise _overlap(folder, "lies in what is wikisync's own", workspace)
+        if place != own and _is_workspace(place):
+            raise _overlap(folder, "is another workspace", workspace)
+    outer = next((above for above in own.parents if _is_workspace(above)), None)
+    if outer is not None:
+        raise _overlap(workspace, f"lies in the workspace {outer}", workspace)
+
+
+def _refuse_twins(places: Mapping[Path, Path]) -> None:
+    ordered = sorted(places.items(), key=lambda item: item[1].parts)
+    for index, (folder, place) in enumerate(ordered):
+        for other, inner in ordered[index + 1 :]:
+            if inner == place or _is_same(place, inner):
+                raise _overlap(other, f"is the same folder as {folder}", other)
+            if inner.is_relative_to(place) or _is_inside(place, inner):
+                raise _overlap(other, f"lies in {folder}, another wiki's", other)
+
+
+def _is_same(place: Path, other: Path) -> bool:
+    """Also under two names that the disk takes for one."""
+    try:
+        return place.samefile(other)
+    except OSError:
+        return False
+
+
+def _is_inside(place: Path, inner: Path) -> bool:
+    return any(_is_same(place, above) for above in inner.parents)
+
+
+def _is_workspace(folder: Path) -> bool:
+    return (folder / CONFIG_FILE).exists() and (folder / PRIVATE_FOLDER).is_dir()
+
+
+def _overlap(folder: Path, what: str, path: Path) -> FolderError:
+    return FolderError(
+        f"{folder} {what}",
+        path=str(path),
+        hint="give each wiki a folder of its own, side by side",
+    )
+
+
+# -- the disk ----------------------------------------------------------------------
+
+
+def refuse_network_disk(folder: Path, *, is_allowed: bool = False) -> None:
+    """See that a folder is on a disk of this machine, as far as Linux tells.
+
+    Raises:
+        FolderError: it is on a network's, where another machine may write unseen.
+    """
+    if is_allowed:
+        return
+    try:
+        mounts = MOUNTS.read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return
+    kind = file_system_of(str(folder.resolve()), mounts)
+    if kind in _NETWORK:
+        raise FolderError(
+            f"{folder} is on a network file system ({kind}), where locks and"
+            " renames do not hold for other machines",
+            path=str(folder),
+            hint="use a local folder, or say --network-disk if only this machine"
+            " writes there",
+        )
+
+
+def file_system_of(path: str, mounts: str) -> str:
+    """The kind of file system that a path is on, by the kernel's list of mounts.
+
+    Of two mounts on one point the later one counts.  Empty where none fits.
+    """
+    best, kind = "", ""
+    for line in mounts.splitlines():
+        left, separator, right = line.partition(" - ")
+        fields = left.split(" ")
+        if not separator or len(fields) < 5:
+            continue
+        point = _unescaped(fields[4])
+        is_above = path == point or path.startswith(point.rstrip("/") + "/")
+        if is_above and len(point) >= len(best):
+            best, kind = point, right.split(" ")[0]
+    return kind
+
+
+def _unescaped(point: str) -> str:
+    """The kernel writes space, tab, newline and backslash as octal numbers."""
+    for octal, char in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n")):
+        point = point.replace(octal, char)
+    return point.replace("\\134", "\\")
