@@ -464,7 +464,7 @@ def _summary(exported: Exported) -> str:
 
 
 def _show_broken_links(console: Console, exported: Exported) -> None:
-    from wikisync.markup.resolve import place_of
+    from wikisync.markup.record import place_of
 
     links = Counter(
         f"broken link: {link.wiki}: {place_of(link.slug, link.line)}:"

@@ -20,8 +20,8 @@ from wikisync.errors import ExitCode, FolderError, RenderError, WikisyncError
 from wikisync.folder.naming import attachment_path, parse_path
 from wikisync.markup.bounded import bounded_parser
 from wikisync.markup.links import LinkIndex, normal_path
-from wikisync.markup.record import LinkResult, MarkupOptions, TocEntry
-from wikisync.markup.resolve import REASONS, finish_page, place_of
+from wikisync.markup.record import LinkResult, MarkupOptions, TocEntry, place_of
+from wikisync.markup.resolve import REASONS, finish_page
 from wikisync.model import (
     AttachmentPath,
     Format,

@@ -61,6 +61,11 @@ def chosen_markup(
         UsageError: an option is not ``NAME=VALUE``.
         ConfigError: a key is unknown, or its value is wrong.
     """
+    if section is None and not given:
+        # the same as below, without loading the configuration for it
+        from wikisync.markup.record import MarkupOptions
+
+        return MarkupOptions()
     from wikisync.config import MarkupSection, parse_markup
 
     values = dataclasses.asdict(section or MarkupSection())

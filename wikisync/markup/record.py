@@ -142,3 +142,8 @@ class RenderedPage(msgspec.Struct, frozen=True, kw_only=True):
     meta: Mapping[str, object] = {}
     features: frozenset[str] = frozenset()
     problems: tuple[Problem, ...] = ()
+
+
+def place_of(slug: str, line: int) -> str:
+    """How messages name a line of a page: ``slug:line``, or the slug alone."""
+    return f"{slug}:{line}" if line else slug

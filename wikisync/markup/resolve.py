@@ -10,7 +10,13 @@ import re
 from urllib.parse import quote
 
 from wikisync.markup.links import LinkIndex, Target, Urls
-from wikisync.markup.record import LinkRef, LinkResult, ParsedPage, RenderedPage
+from wikisync.markup.record import (
+    LinkRef,
+    LinkResult,
+    ParsedPage,
+    RenderedPage,
+    place_of,
+)
 from wikisync.markup.references import parse_written, reference_url
 from wikisync.markup.tokens import escape
 from wikisync.markup.urls import MEDIA_SCHEMES, is_safe_url
@@ -68,11 +74,6 @@ def finish_page(parsed: ParsedPage, links: LinkIndex, urls: Urls) -> RenderedPag
         features=parsed.features | writer.features,
         problems=parsed.problems + broken,
     )
-
-
-def place_of(slug: str, line: int) -> str:
-    """How messages name a line of a page: ``slug:line``, or the slug alone."""
-    return f"{slug}:{line}" if line else slug
 
 
 class LinkWriter:
