@@ -1,0 +1,366 @@
+"""What stands around every write: the read before it, and the look at its answer."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.api.faketime import FakeTime
+from tests.api.wire import Wire, json_answer
+from tests.support.service import EmbeddedService, embedded_service
+from wikisync.api.client import Client
+from wikisync.api.replica import WikiReplica
+from wikisync.api.request import Request
+from wikisync.api.wikis import Wiki
+from wikisync.errors import (
+    PermissionDenied,
+    PreconditionFailed,
+    ProtocolViolation,
+    Rejected,
+)
+from wikisync.model import Format, Page, Slug, WikiOwner, digest_of
+from wikisync.service.quirks import Quirk
+
+OWNER = WikiOwner("project", "docs/handbook")
+HOME, DIR_A = Slug("home"), Slug("dir/a")
+
+
+@pytest.fixture
+async def service(tmp_path: Path) -> AsyncIterator[EmbeddedService]:
+    async with embedded_service(tmp_path) as running:
+        pages = {"home": "hello", "dir/a": "A", "dir/a/below": "B"}
+        await running.add_project(OWNER.full_path, pages)
+        yield running
+
+
+@pytest.fixture
+def written() -> list[Request]:
+    """Requests that changed something."""
+    return []
+
+
+@pytest.fixture
+async def replica(
+    service: EmbeddedService, written: list[Request]
+) -> AsyncIterator[WikiReplica]:
+    async with Client(
+        service.url, service.token, before_write=written.append
+    ) as client:
+        yield WikiReplica(Wiki(client, OWNER))
+
+
+def page(slug: str, text: str, markup: Format = Format.MARKDOWN) -> Page:
+    return Page(Slug(slug), markup, text)
+
+
+async def slugs(replica: WikiReplica) -> set[Slug]:
+    return set((await replica.snapshot()).pages)
+
+
+def sent(request: Request) -> dict[str, str]:
+    return msgspec.json.decode(request.json or b"", type=dict[str, str])
+
+
+# -- texts -------------------------------------------------------------------------
+
+
+async def test_edit_names_full_path_format_and_text(
+    replica: WikiReplica, written: list[Request]
+) -> None:
+    await replica.write(page("dir/a", "new"), expected=digest_of("A"))
+    (request,) = written
+    expected = {"title": "dir/a", "format": "markdown", "content": "new"}
+    assert sent(request) == expected
+
+
+@pytest.mark.parametrize("quirk", [Quirk.CONTENT_ONLY_MOVES, Quirk.LEAF_TITLE_MOVES])
+@pytest.mark.parametrize("slug", ["home", "dir/a"])
+async def test_edit_stays_in_its_folder_on_every_service(
+    service: EmbeddedService, replica: WikiReplica, quirk: Quirk, slug: str
+) -> None:
+    service.quirks = {quirk}
+    held = await replica.read(Slug(slug))
+    answer = await replica.write(page(slug, "new"), expected=held.digest)
+    assert answer.slug == slug
+    assert await slugs(replica) == {"home", "dir/a", "dir/a/below"}
+
+
+async def test_page_that_is_so_already_is_not_written(
+    replica: WikiReplica, written: list[Request]
+) -> None:
+    """It would be an empty commit, and mail to everybody who watches the wiki."""
+    answer = await replica.write(page("home", "hello"), expected=digest_of("hello"))
+    assert answer.content == "hello"
+    assert not written
+
+
+async def test_other_format_with_the_same_text_is_written(
+    replica: WikiReplica,
+) -> None:
+    answer = await replica.write(
+        page("home", "hello", Format.ORG), expected=digest_of("hello")
+    )
+    assert answer.format is Format.ORG
+
+
+async def test_answer_tells_what_the_service_holds_not_what_was_sent(
+    service: EmbeddedService, replica: WikiReplica
+) -> None:
+    service.quirks = {Quirk.NORMALISES_LINE_ENDS}
+    answer = await replica.write(page("home", "a\r\nb"), expected=digest_of("hello"))
+    assert answer.content == "a\nb"
+    answer = await replica.write(page("new", "c\r\n"), expected=None)
+    assert answer.content == "c\n"
+
+
+async def test_page_of_exactly_a_mebibyte_may_be_written(
+    replica: WikiReplica,
+) -> None:
+    """Read back it would count as cut, but here we know what it is."""
+    text = "x" * 1024 * 1024
+    answer = await replica.write(page("home", text), expected=digest_of("hello"))
+    assert answer.content == text
+
+
+async def test_page_in_a_format_that_the_service_only_shows_is_left_alone(
+    service: EmbeddedService, replica: WikiReplica, written: list[Request]
+) -> None:
+    """Or the service would make it markdown, under another file name."""
+    await service.put_file(OWNER, "old.textile", b"h1. old")
+    expected = digest_of("h1. old")
+    with pytest.raises(Rejected, match=r"page old .* format textile"):
+        await replica.write(page("old", "new"), expected=expected)
+    with pytest.raises(Rejected, match="textile"):
+        await replica.move(Slug("old"), Slug("new"), expected=expected)
+    with pytest.raises(Rejected, match="takes no textile pages"):
+        await replica.write(page("t", "new", Format.TEXTILE), expected=None)
+    assert not written
+
+
+async def test_window_is_the_time_from_the_read_to_the_answer(
+    service: EmbeddedService, time: FakeTime
+) -> None:
+    def send_slowly(_request: Request) -> None:
+        time.now += 2.5
+
+    async with Client(
+        service.url, service.token, clock=time.clock, before_write=send_slowly
+    ) as client:
+        replica = WikiReplica(Wiki(client, OWNER))
+        await replica.write(page("home", "new"), expected=digest_of("hello"))
+        assert replica.last_window_s == 2.5
+        with pytest.raises(PreconditionFailed):
+            await replica.write(page("home", "newer"), expected=digest_of("x"))
+        assert replica.last_window_s == 0.0
+        await replica.move(HOME, Slug("start"), expected=digest_of("new"))
+        assert replica.last_window_s == 2.5
+        await replica.write(page("home", "new"), expected=None)
+        assert replica.last_window_s == 2.5
+        await replica.delete(HOME, expected=digest_of("new"))
+        assert replica.last_window_s == 2.5
+
+
+# -- names -------------------------------------------------------------------------
+
+
+async def test_rename_into_the_root_says_that_it_means_the_root(
+    replica: WikiReplica, written: list[Request]
+) -> None:
+    """A title without a slash keeps the folder."""
+    moved = await replica.move(DIR_A, Slug("a"), expected=digest_of("A"))
+    assert sent(written[0])["title"] == "/a"
+    assert moved.slug == "a"
+    assert await slugs(replica) == {"home", "a", "a/below"}
+
+
+async def test_page_is_named_anew_within_its_folder(
+    replica: WikiReplica, written: list[Request]
+) -> None:
+    moved = await replica.move(DIR_A, Slug("dir/b"), expected=digest_of("A"))
+    assert moved.slug == "dir/b"
+    assert [request.method for request in written] == ["PUT"]
+
+
+async def test_page_moves_alone_where_a_rename_takes_none_along(
+    service: EmbeddedService, replica: WikiReplica
+) -> None:
+    service.quirks = {Quirk.KEEPS_BELOW}
+    await replica.move(DIR_A, Slug("x/a"), expected=digest_of("A"))
+    assert await slugs(replica) == {"home", "x/a", "dir/a/below"}
+
+
+async def test_name_may_change_in_case_alone(
+    replica: WikiReplica, written: list[Request]
+) -> None:
+    """The service takes the page for its own namesake and refuses at once."""
+    moved = await replica.move(HOME, Slug("Home"), expected=digest_of("hello"))
+    assert moved == Page(Slug("Home"), Format.MARKDOWN, "hello", "Home")
+    assert await slugs(replica) == {"Home", "dir/a", "dir/a/below"}
+    assert len(written) == 2
+
+
+async def test_name_changes_in_case_at_once_where_case_counts(
+    service: EmbeddedService, replica: WikiReplica, written: list[Request]
+) -> None:
+    service.quirks = {Quirk.EXACT_CASE}
+    moved = await replica.move(HOME, Slug("Home"), expected=digest_of("hello"))
+    assert moved.slug == "Home"
+    assert len(written) == 1
+
+
+@pytest.mark.parametrize("quirks", [set(), {Quirk.NULL_RENAME}])
+async def test_name_of_another_page_is_taken(
+    service: EmbeddedService, replica: WikiReplica, quirks: set[Quirk]
+) -> None:
+    service.quirks = quirks
+    with pytest.raises(PreconditionFailed, match="there is a page home"):
+        await replica.move(DIR_A, HOME, expected=digest_of("A"))
+    assert (await replica.read(HOME)).content == "hello"
+
+
+@pytest.mark.parametrize("name", ["HOME", "Dir/A"])
+async def test_name_that_is_the_same_to_the_service_is_refused_for_good(
+    replica: WikiReplica, name: str
+) -> None:
+    """No look will ever show that page, so deciding anew is no use."""
+    with pytest.raises(Rejected, match=f"no page {name} "):
+        await replica.write(page(name, "x"), expected=None)
+
+
+async def test_page_of_another_case_is_created_where_case_counts(
+    service: EmbeddedService, replica: WikiReplica
+) -> None:
+    service.quirks = {Quirk.EXACT_CASE}
+    assert (await replica.write(page("HOME", "x"), expected=None)).slug == "HOME"
+
+
+async def test_service_that_names_a_new_page_otherwise_is_believed(
+    replica: WikiReplica,
+) -> None:
+    created = await replica.write(page("My  Page", "x"), expected=None)
+    assert created.slug == "My-Page"
+
+
+async def test_name_that_the_service_does_not_take_is_refused_with_its_words(
+    service: EmbeddedService, replica: WikiReplica
+) -> None:
+    service.quirks = {Quirk.RESERVED_TITLES}
+    with pytest.raises(Rejected, match="reserved name"):
+        await replica.write(page("templates", "x"), expected=None)
+    with pytest.raises(Rejected, match="reserved name"):
+        await replica.move(HOME, Slug("new"), expected=digest_of("hello"))
+
+
+async def test_removal_that_the_role_does_not_allow_is_told(
+    service: EmbeddedService,
+) -> None:
+    token = await service.add_user("dev")
+    await service.add_member(OWNER.full_path, "dev", 30)
+    async with Client(service.url, token) as client:
+        replica = WikiReplica(Wiki(client, OWNER))
+        with pytest.raises(PermissionDenied):
+            await replica.delete(HOME, expected=digest_of("hello"))
+
+
+# -- answers that the embedded service never gives ---------------------------------
+
+
+@pytest.fixture
+def odd(wired_wiki: Wiki) -> WikiReplica:
+    return WikiReplica(wired_wiki)
+
+
+NOBODY = json_answer({"message": "404 Wiki Page Not Found"}, 404)
+NULL = json_answer(None)
+DUPLICATE = json_answer({"message": {"base": ["Duplicate page: in a.md"]}}, 400)
+
+
+def answer(slug: str, text: str, status: int = 200, **more: object) -> bytes:
+    record = {"slug": slug, "format": "markdown", "title": slug, "content": text}
+    return json_answer({**record, **more}, status)
+
+
+async def test_edit_without_an_answer_in_the_answer_may_have_been_done(
+    odd: WikiReplica, wire: Wire
+) -> None:
+    wire.will(answer("a", "old"), NULL)
+    with pytest.raises(ProtocolViolation, match="did not answer with the page"):
+        await odd.write(page("a", "new"), expected=digest_of("old"))
+    assert len(wire.requests) == 2
+
+
+async def test_edit_answered_without_a_text_may_have_been_done(
+    odd: WikiReplica, wire: Wire
+) -> None:
+    wire.will(answer("a", "old"), json_answer({"slug": "a", "format": "markdown"}))
+    with pytest.raises(ProtocolViolation, match="without its text"):
+        await odd.write(page("a", "new"), expected=digest_of("old"))
+
+
+async def test_create_without_an_answer_in_the_answer_may_have_been_done(
+    odd: WikiReplica, wire: Wire
+) -> None:
+    """A page of that name may be the very one that was created."""
+    wire.will(NOBODY, json_answer(None, 201), answer("a", "whose"))
+    with pytest.raises(ProtocolViolation):
+        await odd.write(page("a", "new"), expected=None)
+
+
+async def test_page_that_somebody_creates_at_the_same_moment_is_found(
+    odd: WikiReplica, wire: Wire
+) -> None:
+    wire.will(NOBODY, DUPLICATE, answer("a", "theirs"))
+    with pytest.raises(PreconditionFailed, match="there is a page a"):
+        await odd.write(page("a", "new"), expected=None)
+
+
+async def test_refusal_that_is_not_about_the_name_stays_one(
+    odd: WikiReplica, wire: Wire
+) -> None:
+    wire.will(NOBODY, json_answer({"message": {"content": ["is too long"]}}, 400))
+    wire.will(NOBODY)
+    with pytest.raises(Rejected, match="content is too long"):
+        await odd.write(page("a", "new"), expected=None)
+
+
+@pytest.mark.parametrize("refusal", [NULL, DUPLICATE])
+async def test_name_that_somebody_takes_at_the_same_moment_is_taken(
+    odd: WikiReplica, wire: Wire, refusal: bytes
+) -> None:
+    wire.will(NOBODY, answer("a", "old"), refusal, answer("b", "theirs"))
+    with pytest.raises(PreconditionFailed, match="there is a page b"):
+        await odd.move(Slug("a"), Slug("b"), expected=digest_of("old"))
+
+
+async def test_rename_without_an_answer_in_the_answer_may_have_been_done(
+    odd: WikiReplica, wire: Wire
+) -> None:
+    wire.will(NOBODY, answer("a", "old"), NULL, NOBODY)
+    with pytest.raises(ProtocolViolation):
+        await odd.move(Slug("a"), Slug("b"), expected=digest_of("old"))
+
+
+async def test_page_that_goes_while_it_is_sent_changed(
+    odd: WikiReplica, wire: Wire
+) -> None:
+    wire.will(answer("a", "old"), NOBODY)
+    with pytest.raises(PreconditionFailed, match="page a"):
+        await odd.write(page("a", "new"), expected=digest_of("old"))
+
+
+async def test_page_that_an_edit_moved_is_given_as_it_is_now(
+    odd: WikiReplica, wire: Wire
+) -> None:
+    wire.will(answer("dir/a", "old"), answer("a", "new"))
+    written = await odd.write(page("dir/a", "new"), expected=digest_of("old"))
+    assert written.slug == "a"
+
+
+async def test_answer_that_was_cut_is_no_text(odd: WikiReplica, wire: Wire) -> None:
+    text = "x" * (1024 * 1024 + 5)
+    wire.will(answer("a", "old"), answer("a", text[: 1024 * 1024]))
+    with pytest.raises(ProtocolViolation, match="exactly 1 MiB"):
+        await odd.write(page("a", text), expected=digest_of("old"))
