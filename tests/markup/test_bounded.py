@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from wikisync.errors import RenderError
 from wikisync.markup.bounded import BoundedParser, bounded_parser
 from wikisync.markup.page import MarkupOptions, parse_page, safe_html, to_html
+from wikisync.markup.record import AsciidocEngine, MarkdownEngine
 from wikisync.model import Format, Page, Slug
 
 PAGE = Page(Slug("a/b"), Format.MARKDOWN, "# T\n\n[x](y) $a$\n\n```py\nx = 1\n```\n")
@@ -73,6 +75,46 @@ def test_page_over_its_deadline_is_shown_as_source() -> None:
     assert parsed.is_source
     assert "longer than 0 seconds" in parsed.problems[0].message
     parser.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_DATA")
+@pytest.mark.parametrize("engine", ["comrak", "markdown-it"])
+def test_page_that_eats_memory_is_shown_as_source_and_the_next_one_is_not(
+    engine: MarkdownEngine,
+) -> None:
+    parser = BoundedParser(seconds_max=60.0, memory_bytes_max=100 << 20)
+    page = Page(Slug("greedy"), Format.MARKDOWN, "[[a]] *b* " * 100_000)
+    parsed = parser.parse(page, MarkupOptions(engine=engine))
+    assert parsed.is_source
+    assert "too much memory" in parsed.problems[0].message
+    assert parser.parse(PAGE) == parse_page(PAGE)
+    parser.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_DATA")
+def test_worker_that_has_held_much_memory_is_followed_by_another() -> None:
+    parser = BoundedParser(seconds_max=60.0, memory_bytes_max=160 << 20)
+    parser.parse(PAGE)
+    assert parser._process is not None
+    first = parser._process.pid
+    parser.parse(PAGE)
+    assert parser._process.pid == first
+    assert not parser.parse(
+        Page(Slug("a"), Format.MARKDOWN, "`a` " * 120_000)
+    ).is_source
+    parser.parse(PAGE)
+    assert parser._process.pid != first
+    parser.close()
+
+
+@pytest.mark.parametrize("engine", ["quickjs", "mini-racer"])
+def test_engines_of_asciidoc_live_within_the_limit(engine: AsciidocEngine) -> None:
+    parser = BoundedParser()
+    page = Page(Slug("a"), Format.ASCIIDOC, "= T\n\n_x_\n")
+    parsed = parser.parse(page, MarkupOptions(asciidoc_engine=engine))
+    parser.close()
+    assert not parsed.is_source
+    assert "<em>x</em>" in "".join(parsed.parts)
 
 
 def test_worker_that_dies_costs_one_page() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -20,6 +21,7 @@ import msgspec
 from wikisync.errors import RenderError
 from wikisync.markup.context import Include, include_nothing
 from wikisync.markup.frames import (
+    OUT_OF_MEMORY,
     Answer,
     Done,
     Included,
@@ -36,6 +38,10 @@ from wikisync.markup.source import clean_source
 from wikisync.model import Format, Page
 
 PAGE_SECONDS_MAX = 10.0
+MEMORY_BYTES_MAX = 1 << 30
+"""Of one worker; the worst page of 1 MiB that is known takes two thirds of it."""
+LAST_WORD_SECONDS_MAX = 1.0
+"""For a worker that has closed its output, to end with a code that tells why."""
 START_SECONDS_MAX = 30.0
 """For loading the program, on a machine that is busy with other things; an
 AsciiDoc page may wait as long again, since its engine is a process too."""
@@ -44,8 +50,14 @@ AsciiDoc page may wait as long again, since its engine is a process too."""
 class BoundedParser:
     """Parses pages in a worker process; safe to use from many threads."""
 
-    def __init__(self, *, seconds_max: float = PAGE_SECONDS_MAX) -> None:
+    def __init__(
+        self,
+        *,
+        seconds_max: float = PAGE_SECONDS_MAX,
+        memory_bytes_max: int = MEMORY_BYTES_MAX,
+    ) -> None:
         self._seconds_max = seconds_max
+        self._memory_bytes_max = memory_bytes_max
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
         self._answers = msgspec.msgpack.Decoder(Answer)
@@ -97,16 +109,23 @@ class BoundedParser:
             deadline = Deadline(process, self._seconds_max + extra)
             try:
                 with deadline:
-                    return self._exchange(process, job, include)
+                    answer = self._exchange(process, job, include)
             except (OSError, EOFError, msgspec.DecodeError):
-                self._end()
+                code = self._end(LAST_WORD_SECONDS_MAX)
             except BaseException:
                 # an answer may be half read: the next page needs a new worker
                 self._end()
                 raise
+            else:
+                if isinstance(answer, Done) and answer.is_spent:
+                    self._end()
+                return answer
         if deadline.is_over:
             seconds = f"{self._seconds_max:g} seconds"
             return Refused(f"it takes longer than {seconds} to parse")
+        if code in {OUT_OF_MEMORY, -signal.SIGABRT}:
+            # libraries that are not Python's end the process that has no memory
+            return Refused("it needs too much memory to parse")
         return Refused("its parser ended without a word")
 
     def close(self) -> None:
@@ -134,9 +153,10 @@ class BoundedParser:
         return self._process
 
     def _start(self) -> subprocess.Popen[bytes]:
+        limit = str(self._memory_bytes_max)
         try:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "wikisync.markup.worker"],
+            process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+                [sys.executable, "-m", "wikisync.markup.worker", limit],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -151,10 +171,10 @@ class BoundedParser:
             raise RenderError("the process for pages does not start") from exc
         return process
 
-    def _end(self) -> None:
+    def _end(self, seconds: float = 0.0) -> int | None:
+        """End the worker, which gets a moment to end by itself; its exit code."""
         process, self._process = self._process, None
-        if process is not None:
-            end_process(process)
+        return None if process is None else end_process(process, seconds)
 
 
 class Deadline:
@@ -184,13 +204,16 @@ def streams(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
     return process.stdout, process.stdin
 
 
-def end_process(process: subprocess.Popen[bytes]) -> None:
-    """Kill a worker and forget it."""
+def end_process(process: subprocess.Popen[bytes], seconds: float = 0.0) -> int:
+    """Kill a worker unless it ends by itself, forget it, and give its exit code."""
+    if seconds:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(seconds)
     process.kill()
     for stream in streams(process):
         with contextlib.suppress(OSError):
             stream.close()
-    process.wait()
+    return process.wait()
 
 
 _parsers: dict[int, BoundedParser] = {}

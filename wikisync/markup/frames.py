@@ -12,6 +12,8 @@ from wikisync.model import Page
 
 Stage = Literal["parse", "safe", "final"]
 LENGTH = struct.Struct(">I")
+OUT_OF_MEMORY = 71
+"""Exit code of a worker that cannot even say so."""
 FRAME_BYTES_MAX = 256 << 20
 """More than any page within its limits can become."""
 
@@ -41,6 +43,8 @@ class Done(msgspec.Struct, frozen=True, array_like=True, tag="done"):
     """The parsed page: from the worker, last."""
 
     parsed: ParsedPage
+    is_spent: bool = False
+    """The worker has taken so much memory that another one should follow it."""
 
 
 class Shown(msgspec.Struct, frozen=True, array_like=True, tag="shown"):

@@ -131,6 +131,8 @@ def parse_page(
             draft.problems.extend(problems_of(page, options.asciidoc_engine))
     except RenderError as error:
         return shown_as_source(page, source, error.message)
+    except MemoryError:
+        return shown_as_source(page, source, "it needs too much memory to parse")
     except Exception as error:  # noqa: BLE001 - a parser's bug must not end a build
         return shown_as_source(page, source, f"its parser failed: {error!r:.200}")
     return record_of(draft, front, source)

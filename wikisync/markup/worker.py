@@ -1,7 +1,14 @@
-"""The process that parses pages for ``bounded``; it ends when its input does."""
+"""The process that parses pages for ``bounded``; it ends when its input does.
+
+    python -m wikisync.markup.worker [BYTES]
+
+BYTES limits its memory, and that of the engines that it starts in processes of
+their own.  Where even the answer finds no memory, the exit code tells.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -12,6 +19,7 @@ import msgspec
 from wikisync.errors import RenderError
 from wikisync.markup.context import Include
 from wikisync.markup.frames import (
+    OUT_OF_MEMORY,
     Done,
     Included,
     Job,
@@ -25,7 +33,9 @@ from wikisync.markup.frames import (
 from wikisync.markup.page import parse_page, safe_html, to_html
 
 
-def serve(source: IO[bytes], target: IO[bytes]) -> None:
+def serve(
+    source: IO[bytes], target: IO[bytes], memory_bytes_max: int | None = None
+) -> None:
     """Parse pages one after the other until the input ends."""
 
     def include(name: str) -> str | None:
@@ -39,7 +49,12 @@ def serve(source: IO[bytes], target: IO[bytes]) -> None:
             job = jobs.decode(read_frame(source))
         except EOFError:
             return
-        write_frame(target, answer_to(job, include))
+        answer = answer_to(job, include)
+        if isinstance(answer, Done):
+            answer = msgspec.structs.replace(
+                answer, is_spent=is_spent(memory_bytes_max)
+            )
+        write_frame(target, answer)
 
 
 def answer_to(job: Job, include: Include) -> Done | Shown | Refused:
@@ -55,13 +70,50 @@ def answer_to(job: Job, include: Include) -> Done | Shown | Refused:
         return Refused(f"its parser failed: {error!r:.200}")
 
 
+def limit_memory(memory_bytes_max: int) -> None:
+    """Let the system refuse what goes beyond; where it knows no such limit, nothing.
+
+    What counts is memory that is written to, not addresses: engines reserve
+    those by the gigabyte.
+    """
+    try:
+        import resource
+    except ImportError:
+        return
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    limit = memory_bytes_max
+    if hard != resource.RLIM_INFINITY:
+        limit = min(limit, hard)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
+
+
+def is_spent(memory_bytes_max: int | None) -> bool:
+    """Whether this process has once held half of what it may."""
+    if memory_bytes_max is None:
+        return False
+    try:
+        import resource
+    except ImportError:
+        return False
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    unit = 1 if sys.platform == "darwin" else 1024
+    return peak * unit > memory_bytes_max // 2
+
+
 def main() -> None:
     """Speak on the standard streams; whatever a library prints goes nowhere."""
+    memory_bytes_max = int(sys.argv[1]) if sys.argv[1:] else None
+    if memory_bytes_max is not None:
+        limit_memory(memory_bytes_max)
     # an interrupt at the keyboard is for the renderer, which then ends us
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as target:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        serve(sys.stdin.buffer, target)
+        try:
+            serve(sys.stdin.buffer, target, memory_bytes_max)
+        except MemoryError:
+            os._exit(OUT_OF_MEMORY)
 
 
 if __name__ == "__main__":
