@@ -10,7 +10,7 @@ LOCKED := pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
 	--no-emit-options --build-deps-for editable --build-deps-for wheel --extra math
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench prove-plan conformance parity bench-markup wheel lock clean
+.PHONY: help demo test lint bench prove-plan prove-sim prove-crash conformance parity bench-markup wheel lock clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -32,6 +32,12 @@ bench: .venv/dev ## Print the tables behind the README's figures
 
 prove-plan: .venv/dev ## Prove the planner: every world of two pages, 100,000 schedules
 	@$(BIN)/python -m tests.sync.prove_plan
+
+prove-sim: .venv/dev ## Prove the sync: 10,000 schedules of persons, faults and crashes
+	@$(BIN)/python -m tests.sync.prove_sim
+
+prove-crash: .venv/dev ## Prove the sync: the process ended at every single step
+	@$(BIN)/python -m tests.sync.prove_crash
 
 conformance: .venv/dev ## Hold every format to its corpus
 	@$(BIN)/python tools/conformance.py

@@ -54,9 +54,9 @@ DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
 """What no other page will survive either."""
 
 
-Prepare = Callable[[Page], Awaitable[Page]]
-"""Takes a page from the wiki before it replaces one here, and gives it in the form
-that the folder wants; what it replaces can be kept then."""
+Prepare = Callable[[Page, Digest], Awaitable[Page]]
+"""Takes a page from the wiki before it replaces the text of a digest here, and gives
+it in the form that the folder wants; what it replaces can be kept then."""
 
 
 @dataclass(slots=True)
@@ -66,6 +66,8 @@ class Outcome:
     written: int = 0
     removed: int = 0
     problems: list[Problem] = field(default_factory=list)
+    slugs: list[Slug] = field(default_factory=list)
+    """Pages that were written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,13 +206,17 @@ class Apply:
                 self._fail_write(page.slug, result)
         self._state.record(agreed)
         self.outcome.written += len(agreed)
+        self.outcome.slugs += [one.page.slug for one in agreed]
         self._progress.advance(len(agreed))
 
     async def _written(self, batch: list[_Fetched]) -> Sequence[Page | WikisyncError]:
         pages = [(fetched.page, fetched.expected) for fetched in batch]
         if self._prepare is not None:
             pages = [
-                (page if expected is None else await self._prepare(page), expected)
+                (
+                    page if expected is None else await self._prepare(page, expected),
+                    expected,
+                )
                 for page, expected in pages
             ]
         return await self._local.write_pages(pages)

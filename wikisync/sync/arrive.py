@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable
 
 from wikisync.errors import FolderError, NotFound, PreconditionFailed
-from wikisync.model import Page, Snapshot
+from wikisync.model import Digest, Page, Slug, Snapshot
 from wikisync.progress import Progress
 from wikisync.sync.apply import Apply, is_disk_error
 from wikisync.sync.echo import with_front_matter, with_line_ends_of
@@ -48,6 +48,8 @@ class Arrivals:
         self._there = there
         self._tally = tally
         self._clock = clock
+        self._keeping: dict[Slug, int] = {}
+        """Numbers of texts that are kept because they are about to be replaced."""
         self._apply = Apply(
             remote,
             local,
@@ -68,6 +70,10 @@ class Arrivals:
         lost = self._tally.lost_names
         allowed = plan.turned(lambda a: None if a.slug in lost else a)
         await self._apply.write_pages(allowed)
+        written = self._apply.outcome.slugs
+        self._state.confirm_replaced(
+            [self._keeping[slug] for slug in written if slug in self._keeping]
+        )
         await self._apply.record_equal_pages(allowed)
         self._tally.pulled += self._apply.outcome.written
         self._take_problems()
@@ -132,7 +138,7 @@ class Arrivals:
         if text != merged.local.content or action.format is not merged.local.format:
             with self._state.together():
                 number = self._state.begin(intent)
-                self._state.remember_replaced(
+                kept = self._state.remember_replaced(
                     action.slug,
                     merged.local.content,
                     text,
@@ -145,25 +151,30 @@ class Arrivals:
                 self._state.settle(number)
                 raise
         else:
-            number = 0
+            number = kept = 0
         with self._state.together():
             rebase(self._state, intent)
             if number:
                 self._state.settle(number)
+                self._state.confirm_replaced([kept])
             self._note(action)
         self._tally.merged += 1
 
-    async def _prepare(self, page: Page) -> Page:
+    async def _prepare(self, page: Page, expected: Digest) -> Page:
         """Keep what is about to be replaced; give the new text the file's form."""
         try:
             mine = await self._local.read(page.slug)
         except (NotFound, FolderError):
             return page  # the write says what is wrong
+        if mine.digest != expected:
+            return page  # nor will the write replace it, and it is not to be kept
         content = page.content
         if self._state.capabilities().strips_front_matter:
             content = with_front_matter(content, mine.content)
         content = with_line_ends_of(content, mine.content)
-        self._state.remember_replaced(page.slug, mine.content, content, self._clock())
+        self._keeping[page.slug] = self._state.remember_replaced(
+            page.slug, mine.content, content, self._clock()
+        )
         return Page(page.slug, page.format, content, page.title)
 
     def _note(self, action: Merge | MoveLocal | Rebind | DeleteLocal) -> None:

@@ -223,7 +223,7 @@ class _Exchange:
         The page and the base go back to before we replaced it, and the cycle decides
         about both edits as if it saw them for the first time.
         """
-        replaced = self._known.replaced(late.slug)
+        replaced = [one for one in self._known.replaced(late.slug) if one.is_written]
         if not replaced or late.text == page.content:
             return
         text = late.text
@@ -235,10 +235,13 @@ class _Exchange:
                 await self._local.keep(late.slug, text, "saved while it was replaced")
                 return
             text = again.text
-        self._known.remember_replaced(late.slug, page.content, text, self._clock())
+        kept = self._known.remember_replaced(
+            late.slug, page.content, text, self._clock()
+        )
         # the base first: until the page follows, both sides hold the same text
         self._go_back(page, replaced[0].replaced)
         await self._local.write(replace_text(page, text), expected=page.digest)
+        self._known.confirm_replaced([kept])
 
     def _go_back(self, page: Page, text: str) -> None:
         """Take an earlier text as the last one agreed on."""

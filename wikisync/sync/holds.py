@@ -101,9 +101,12 @@ class Holds:
                 return
             text = again.text
         if page.content != text:
-            self._state.remember_replaced(slug, page.content, text, self._clock())
+            kept = self._state.remember_replaced(
+                slug, page.content, text, self._clock()
+            )
             target = Page(slug, page.format, text)
             await self._local.write(target, expected=page.digest)
+            self._state.confirm_replaced([kept])
         remote = digest_of(record.remote)
         base = self._state.base().get(slug)
         agreed = BasePage(

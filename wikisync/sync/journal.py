@@ -6,6 +6,8 @@ happened".  Nothing here asks a clock: the newest time given is now.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from wikisync.model import Digest, Format, Slug
 from wikisync.sync.database import WikiRows
 from wikisync.sync.ledger import (
@@ -85,13 +87,13 @@ class Journal(WikiRows):
     def replaced(self, slug: Slug) -> tuple[Replaced, ...]:
         """Texts of this page that writes of ours replaced, newest first."""
         rows = self._rows(
-            "SELECT replaced, written, at, is_stale FROM replaced"
+            "SELECT replaced, written, at, is_stale, is_written FROM replaced"
             " WHERE wiki = ? AND slug = ? ORDER BY id DESC",
             slug,
         )
         return tuple(
-            Replaced(unpack(before), unpack(after), at, bool(is_stale))
-            for before, after, at, is_stale in rows
+            Replaced(unpack(before), unpack(after), at, bool(is_stale), bool(is_done))
+            for before, after, at, is_stale, is_done in rows
         )
 
     def remember_replaced(
@@ -102,10 +104,14 @@ class Journal(WikiRows):
         at: float,
         *,
         is_stale: bool = False,
-    ) -> None:
-        """Keep a text of the folder and what took its place."""
+    ) -> int:
+        """Keep a text of the folder before another takes its place.
+
+        Returns:
+            The number that ``confirm_replaced`` wants once it has done so.
+        """
         with self._database.transaction() as connection:
-            connection.execute(
+            cursor = connection.execute(
                 "INSERT INTO replaced (wiki, slug, replaced, written, at, is_stale)"
                 " VALUES (?, ?, ?, ?, ?, ?)",
                 (self._number, slug, pack(replaced), pack(written), at, is_stale),
@@ -115,6 +121,19 @@ class Journal(WikiRows):
                 " SELECT id FROM replaced WHERE wiki = ? AND slug = ?"
                 " ORDER BY id DESC LIMIT ?)",
                 (self._number, slug, self._number, slug, REPLACED_MAX),
+            )
+        assert cursor.lastrowid is not None
+        return cursor.lastrowid
+
+    def confirm_replaced(self, numbers: Iterable[int]) -> None:
+        """Note that these texts were really replaced by what was to be written."""
+        rows = [(self._number, number) for number in numbers]
+        if not rows:
+            return
+        with self._database.transaction() as connection:
+            connection.executemany(
+                "UPDATE replaced SET is_written = 1 WHERE wiki = ? AND id = ?",
+                rows,
             )
 
     # -- the loop breaker's count ----------------------------------------------------

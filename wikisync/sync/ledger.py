@@ -112,6 +112,8 @@ class Replaced:
     at: float
     is_stale: bool = False
     """Whether it was a save from an editor that showed an older text."""
+    is_written: bool = True
+    """Whether the new text is known to have taken its place."""
 
 
 @dataclass(frozen=True, slots=True)

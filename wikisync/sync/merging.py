@@ -99,27 +99,39 @@ class Merging:
         """The merge of one page; None for a plain push."""
         slug = action.slug
         record = names.record.get(slug, slug)
-        replaced = self._state.replaced(record) if not isinstance(action, Hold) else ()
+        replaced = self._replaced(record) if not isinstance(action, Hold) else []
         if isinstance(action, Push) and not replaced:
             return None
         mine = await self._local.read(names.here.get(slug, slug))
         _require(mine, action)
         stale = stale_ancestor(mine.content, replaced)
         base = self._state.text(record) or ""
-        if isinstance(action, Push):
-            if stale is None:
-                return None
-            theirs = Page(slug, action.format, base)
-        else:
-            theirs = await self._remote_page(names.there.get(slug, slug), action)
+        if isinstance(action, Push) and stale is None:
+            return None
+        theirs = (
+            Page(slug, action.format, base)
+            if isinstance(action, Push)
+            else await self._remote_page(names.there.get(slug, slug), action)
+        )
+        text = mine.content
+        side_by_side = Merge3(tuple(_differences(text, theirs.content)))
         if isinstance(action, Hold):
-            result = Merge3(tuple(_differences(mine.content, theirs.content)))
-            return Merged(slug, mine, theirs, result)
-        ancestor = stale.replaced if stale else base
-        result = await self._merge(ancestor, mine, theirs, action.format)
+            return Merged(slug, mine, theirs, side_by_side)
+        if stale is not None:
+            repaired = await self._merge(
+                stale.replaced, text, replaced[0].written, action.format
+            )
+            if repaired.text is None:
+                return Merged(slug, mine, theirs, side_by_side, stale)
+            text = repaired.text
+        result = await self._merge(base, text, theirs.content, action.format)
         if isinstance(action, Push) and result.text == mine.content:
             return None
         return Merged(slug, mine, theirs, result, stale)
+
+    def _replaced(self, record: Slug) -> list[Replaced]:
+        """What really was replaced, and not only about to be when a crash came."""
+        return [one for one in self._state.replaced(record) if one.is_written]
 
     async def _remote_page(self, slug: Slug, action: Merge | Hold) -> Page:
         page = self._there.texts.get(slug) or await self._remote.read(slug)
@@ -132,18 +144,18 @@ class Merging:
         return Page(page.slug, page.format, content, page.title)
 
     async def _merge(
-        self, base: str, mine: Page, theirs: Page, page_format: Format
+        self, base: str, mine: str, theirs: str, page_format: Format
     ) -> Merge3:
         def work() -> Merge3:
             return merge(
                 base,
-                mine.content,
-                theirs.content,
+                mine,
+                theirs,
                 page_format=page_format,
                 keeps_both=self._keeps_both,
             )
 
-        if max(len(base), len(mine.content), len(theirs.content)) < THREAD_CHARS_MIN:
+        if max(len(base), len(mine), len(theirs)) < THREAD_CHARS_MIN:
             return work()
         return await asyncio.to_thread(work)
 

@@ -74,7 +74,8 @@ CREATE TABLE replaced (
     replaced BLOB NOT NULL,
     written BLOB NOT NULL,
     at REAL NOT NULL,
-    is_stale INTEGER NOT NULL
+    is_stale INTEGER NOT NULL,
+    is_written INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX replaced_of_page ON replaced (wiki, slug, id);
 CREATE TABLE own_write (

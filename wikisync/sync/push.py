@@ -191,7 +191,9 @@ class Pushes:
             answer.slug,
             sent.format,
             sent.digest,
-            answer.digest,
+            # an answer with another text shows somebody's edit: the next look
+            # finds it on the wiki, and it is pulled
+            sent.digest if echo is Echo.OTHER else answer.digest,
             local_identity=here.identity if here else "",
             remote_identity=there.identity if there else "",
             size=len(sent.content.encode("utf-8", "surrogatepass")),

@@ -1,0 +1,105 @@
+"""``make prove-sim``: ten thousand schedules of the real engine, and what was lost.
+
+    python -m tests.sync.prove_sim [--schedules 10000] [--first-seed 0]
+
+One seed is one schedule; the seeds of bad ones are printed, and
+``--trace SEED`` prints a schedule step by step.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+
+from tests.sync.schedules import Verdict, run_schedule
+from tests.sync.simulated import Weather
+
+WEATHERS: Mapping[str, Weather] = {
+    "extreme contention": Weather(crash=0.01),
+    "light traffic": Weather(person=0.025, crash=0.01),
+    "old editor windows": Weather(crash=0.01, stale=0.3),
+}
+COLUMNS = (
+    "edits",
+    "faults",
+    "crashes",
+    "conflicts",
+    "lost",
+    "unexplained",
+    "only in trash",
+    "in the window",
+    "different",
+    "late writes",
+    "most rounds",
+)
+
+
+def counts_of(verdict: Verdict) -> Counter[str]:
+    """One schedule as numbers that can be added up."""
+    return Counter(
+        {
+            "edits": verdict.edits,
+            "faults": verdict.faults,
+            "crashes": verdict.crashes,
+            "conflicts": verdict.conflicts,
+            "lost": len(verdict.lost),
+            "unexplained": len(verdict.unexplained),
+            "only in trash": len(verdict.in_trash),
+            "in the window": len(verdict.in_history),
+            "different": len(verdict.different),
+            "late writes": verdict.late_writes,
+        }
+    )
+
+
+def tally(verdicts: Iterable[Verdict]) -> tuple[Counter[str], list[int]]:
+    """The sum of many schedules, and the seeds of the bad ones."""
+    total: Counter[str] = Counter()
+    bad: list[int] = []
+    rounds = 0
+    for verdict in verdicts:
+        total += counts_of(verdict)
+        rounds = max(rounds, verdict.rounds)
+        if verdict.is_bad:
+            bad.append(verdict.seed)
+    total["most rounds"] = rounds
+    return total, bad
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--schedules", type=int, default=10_000)
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--trace", type=int)
+    options = parser.parse_args()
+    if options.trace is not None:
+        verdict = run_schedule(options.trace, WEATHERS["extreme contention"])
+        print("\n".join(verdict.trace))
+        return int(verdict.is_bad)
+    seeds = range(options.first_seed, options.first_seed + options.schedules)
+    failed = False
+    print("| weather | schedules | " + " | ".join(COLUMNS) + " | s |")
+    print("|---" * (len(COLUMNS) + 3) + "|")
+    for name, weather in WEATHERS.items():
+        started = time.perf_counter()
+        with ProcessPoolExecutor() as pool:
+            total, bad = tally(
+                pool.map(partial(run_schedule, weather=weather), seeds, chunksize=50)
+            )
+        cells = [f"{total[column]:,}" for column in COLUMNS]
+        took_s = time.perf_counter() - started
+        print(f"| {name} | {len(seeds):,} | {' | '.join(cells)} | {took_s:.0f} |")
+        if bad and weather.stale <= Weather().stale:
+            failed = True
+        if bad:
+            print(f"  seeds to look at: {bad[:20]}", file=sys.stderr)
+    return int(failed)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

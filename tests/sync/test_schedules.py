@@ -1,0 +1,73 @@
+"""The engine under persons, faults and crashes: the short form of the proofs.
+
+``make prove-sim`` and ``make prove-crash`` are the long ones.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.sync.prove_crash import QUIET, crashed_everywhere, crashed_twice
+from tests.sync.prove_sim import WEATHERS
+from tests.sync.schedules import Verdict, run_schedule
+from tests.sync.simulated import Weather
+
+SEEDS = range(60)
+CRASH_SEEDS = range(3)
+PAIRS = range(40)
+
+
+def assert_nothing_lost(verdict: Verdict) -> None:
+    told = "\n".join(verdict.trace[-60:])
+    assert not verdict.lost, told
+    assert not verdict.unexplained, told
+    assert not verdict.in_trash, told
+    assert not verdict.different, told
+    assert not verdict.late_writes, told
+
+
+@pytest.mark.parametrize("name", ["extreme contention", "light traffic"])
+def test_no_edit_is_lost_whatever_happens_between_two_steps(name: str) -> None:
+    for seed in SEEDS:
+        assert_nothing_lost(run_schedule(seed, WEATHERS[name]))
+
+
+def test_a_save_from_an_old_window_never_makes_a_text_disappear() -> None:
+    """The guard may mistake one; what it mistakes is in the trash or the history."""
+    for seed in SEEDS:
+        verdict = run_schedule(seed, WEATHERS["old editor windows"])
+        assert not verdict.lost
+        assert not verdict.different
+        assert not verdict.late_writes
+
+
+@pytest.mark.parametrize("seed", CRASH_SEEDS)
+def test_a_crash_at_any_step_loses_nothing(seed: int) -> None:
+    for verdict in crashed_everywhere(seed):
+        assert verdict.crashes == 1
+        assert_nothing_lost(verdict)
+
+
+def test_two_crashes_lose_nothing() -> None:
+    for seed in PAIRS:
+        assert_nothing_lost(crashed_twice(seed))
+
+
+def test_one_seed_is_one_schedule() -> None:
+    """Step for step, so that a bad seed can be looked at."""
+    weather = Weather(crash=0.02, stale=0.2)
+    assert run_schedule(7, weather).trace == run_schedule(7, weather).trace
+
+
+def test_persons_faults_and_crashes_really_happen() -> None:
+    """A proof in calm weather would prove nothing."""
+    verdicts = [run_schedule(seed, WEATHERS["extreme contention"]) for seed in SEEDS]
+    assert sum(verdict.edits for verdict in verdicts) > 1_000
+    assert sum(verdict.faults for verdict in verdicts) > 30
+    assert sum(verdict.crashes for verdict in verdicts) > 30
+    assert sum(verdict.conflicts for verdict in verdicts) > 10
+
+
+def test_a_quiet_schedule_comes_to_rest_in_four_rounds() -> None:
+    verdicts = [run_schedule(seed, QUIET) for seed in SEEDS]
+    assert max(verdict.rounds for verdict in verdicts) <= 4
