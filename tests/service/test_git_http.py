@@ -220,6 +220,19 @@ async def test_push_of_nothing_is_no_activity(api: Api, copy: Path) -> None:
     assert await last_activity(api) == active
 
 
+async def test_push_to_another_branch_changes_no_page_and_is_no_activity(
+    handbook: EmbeddedService, api: Api, copy: Path
+) -> None:
+    active = await last_activity(api)
+    (copy / "home.md").write_text("draft")
+
+    ran = await commit_and_push(copy, "origin", "HEAD:draft")
+
+    assert ran.code == 0
+    assert (await handbook.files(PROJECT))["home.md"] == b"x\n"
+    assert await last_activity(api) == active
+
+
 async def test_id_of_a_page_follows_a_rename_by_git(
     handbook: EmbeddedService, api: Api, copy: Path
 ) -> None:

@@ -237,7 +237,10 @@ async def test_no_secret_no_header(
 
 
 async def test_group_wikis_and_attachments_are_not_told(
-    handbook: EmbeddedService, api: Api, receiver: Receiver
+    handbook: EmbeddedService,
+    api: Api,
+    receiver: Receiver,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     await handbook.add_group("docs", {"home": "group"})
     await api.put(f"{GROUP_WIKIS}/home", json={"content": "2"})
@@ -248,7 +251,7 @@ async def test_group_wikis_and_attachments_are_not_told(
 
     assert uploaded.status == 201
     assert (await handbook.files(GROUP))["home.md"] == b"2"
-    assert receiver.told == []
+    assert (receiver.told, caplog.text) == ([], "")
 
 
 @needs_git

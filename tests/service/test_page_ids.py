@@ -68,6 +68,13 @@ def test_rename_takes_along_what_is_below_and_moved() -> None:
     assert moved == {"a": "b", "a/x": "b/x", "a/x/y": "b/x/y"}
 
 
+def test_rename_takes_nothing_along_that_only_begins_alike() -> None:
+    before = tree({"a.md": "1", "ab.md": "2"})
+    after = tree({"c.md": "1", "cb.md": "2"})
+
+    assert moves_of_rename(before, after, "a", "c") == {"a": "c"}
+
+
 def test_rename_takes_nothing_along_that_stayed() -> None:
     before = tree({"a.md": "1", "a/x.md": "2"})
     after = tree({"b.md": "1", "a/x.md": "2"})
@@ -107,6 +114,16 @@ def test_rename_onto_the_place_of_a_deleted_page_keeps_the_id(tables: Tables) ->
     old = page_ids(tables, "project", 1, ["a", "b"])
 
     update_page_ids(tables, "project", 1, {"a": "b"}, {"b"})
+
+    assert page_ids(tables, "project", 1, []) == {"b": old["a"]}
+
+
+def test_rename_onto_a_place_that_was_left_unnoticed_keeps_the_id(
+    tables: Tables,
+) -> None:
+    old = page_ids(tables, "project", 1, ["a", "b"])
+
+    update_page_ids(tables, "project", 1, {"a": "b"}, ())
 
     assert page_ids(tables, "project", 1, []) == {"b": old["a"]}
 

@@ -289,7 +289,7 @@ async def meet_quirks(
         if Quirk.NULL_RENAME in on and refusal.body == _COLLISION_BODY:
             raise null_answer() from None
         raise
-    if _is_api(request) and _is_write(request) and response.status < 400:
+    if _is_api(request) and _is_write(request):
         return _lose(on, turns, request, response)
     if Quirk.ANOTHER_PROJECT in on and isinstance(response, web.Response):
         _rename_project(request, response)
