@@ -13,6 +13,7 @@ import pytest
 from tests.support.git_http import git_server, silent_server
 from wikisync.service.editing import Change
 from wikisync.service.import_worker import (
+    GRACE_S,
     FetchFailed,
     FetchJob,
     fetch_repository,
@@ -115,6 +116,7 @@ async def test_repository_that_is_too_large_is_not_taken(
 
 
 async def test_server_that_says_nothing_is_left_at_the_deadline(tmp_path: Path) -> None:
+    begin = asyncio.get_running_loop().time()
     async with silent_server() as silent:
         address = silent.url.replace("//", "//u:secret@") + "/x.git"
         text = await failure(job(address, tmp_path / "copy", deadline_s=0.5))
@@ -122,6 +124,8 @@ async def test_server_that_says_nothing_is_left_at_the_deadline(tmp_path: Path) 
     assert text == (
         f"The repository at {silent.url}/x.git did not arrive within 0.5 seconds."
     )
+    # it was ended, and did not end itself later
+    assert asyncio.get_running_loop().time() - begin < GRACE_S
 
 
 async def test_process_ends_when_nobody_waits_for_it_any_more(tmp_path: Path) -> None:

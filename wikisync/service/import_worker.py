@@ -130,8 +130,7 @@ def _reason(
         copy_repository(address, Path(job.folder), callbacks=callbacks)
     except GitRefused as error:
         # the query of an address may hold a token
-        text = str(error).replace(address, shown(job.address))
-        text = text.replace(job.folder, "the copy")
+        text = str(error).replace(job.folder, "the copy")
         query = address.partition("?")[2]
         text = text.replace(query, "...") if query else text
         return " ".join(text.split())[:REASON_CHARS_MAX].rstrip(".") or "git failed"
