@@ -26,6 +26,7 @@ COMMANDS: dict[str, str] = {
     "demo": "Show the whole way on an embedded service and the user guide.",
     "export": "Turn one wiki, or many, into a static website.",
     "page": "List, read and change the pages of one wiki.",
+    "preview": "Show a folder as a site on this machine, and follow every save.",
     "project": "List, show and change projects.",
     "render": "Print a page's HTML without a theme.",
     "serve": "Run the service itself, embedded, on this machine.",

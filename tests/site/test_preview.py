@@ -1,0 +1,616 @@
+"""A preview asked as a browser asks it: real files, a real server on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import socket
+import sys
+import threading
+from pathlib import Path
+
+import aiohttp
+import pytest
+from yarl import URL
+
+from tests.support.archive import unpack
+from tests.support.preview import Desk, StatesOfTest
+from wikisync.errors import ConfigError, SiteError
+from wikisync.site import preview as preview_module
+from wikisync.site import preview_windows
+from wikisync.site.preview import PreviewOptions, running_preview
+from wikisync.site.preview_site import PreviewInputs
+from wikisync.site.preview_states import PageStatus
+
+HASH = "0123456789abcdef0123456789abcdef"
+WIKI = f"""\
+-- home.md --
+# Welcome
+
+See [the guide](guide#part) and ![a map](uploads/{HASH}/map.svg).
+-- guide.md --
+## Part
+
+Words of the guide.
+-- uploads/{HASH}/map.svg --
+<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>
+"""
+MY_PAGE = "{% extends '!theme/page.html' %}\n{% block content %}"
+FOREIGN = "https://evil.example.com"
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    desk = Desk(tmp_path)
+    desk.add(WIKI)
+    return desk
+
+
+# Pages ------------------------------------------------------------------------------
+
+
+async def test_pages_lists_and_search_are_there(desk: Desk) -> None:
+    async with desk.previewing() as reader:
+        assert "Words of the guide" in (await reader.get("guide.html"))[1]
+        assert "All pages" in (await reader.get("-/all.html"))[1]
+        index = await reader.get("-/search.html")
+        assert index[0] == 200
+        home = (await reader.get(""))[1]
+        style = re.search(r'href="(-/assets/theme\.[^"]+)"', home)
+        assert style is not None
+        answer = await reader.ask("GET", style[1])
+        assert answer.headers["Content-Type"] == "text/css; charset=utf-8"
+        assert "immutable" in answer.headers["Cache-Control"]
+
+
+async def test_pages_are_those_of_a_build(desk: Desk) -> None:
+    """But for the policy, which moves into a header, and the script of the preview."""
+    from wikisync.site.build import build_site
+
+    build_site(desk.sources, desk.root / "site", desk.options, cache=desk.root / "c")
+    built = (desk.root / "site" / "guide.html").read_text()
+    async with desk.previewing() as reader:
+        shown = (await reader.get("guide.html"))[1]
+    shown = re.sub(r'<script src="/-/preview/[^>]*></script>', "", shown)
+    assert re.sub(r"<meta http-equiv=[^>]*>", "", built) == shown
+
+
+async def test_an_address_that_leads_nowhere_says_so_with_links_from_the_top(
+    desk: Desk,
+) -> None:
+    async with desk.previewing() as reader:
+        status, text = await reader.get("no/where.html")
+    assert status == 404
+    assert 'href="/-/assets/' in text
+
+
+async def test_folders_are_not_listed(desk: Desk) -> None:
+    async with desk.previewing() as reader:
+        for path in ("uploads/", f"uploads/{HASH}", "-/", "%2e%2e/%2e%2e/etc/passwd"):
+            url = URL(reader.preview.url + path, encoded=True)
+            async with reader.session.get(url) as answer:
+                assert answer.status == 404
+
+
+async def test_an_attachment_is_served_from_the_folder_and_runs_nothing(
+    desk: Desk,
+) -> None:
+    async with desk.previewing() as reader:
+        answer = await reader.ask("GET", f"uploads/{HASH}/map.svg")
+        assert answer.headers["Content-Type"] == "image/svg+xml"
+        assert answer.headers["Content-Security-Policy"].startswith("sandbox;")
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+
+
+async def test_several_wikis_are_one_site(desk: Desk) -> None:
+    desk.add(
+        "-- home.md --\nSee https://gitlab.example.com/docs/handbook/-/wikis/guide",
+        "docs/other",
+    )
+    async with desk.previewing() as reader:
+        text = (await reader.get("docs/other/-/wikis/index.html"))[1]
+    assert 'href="../../../handbook/-/wikis/guide.html"' in text
+
+
+# Following saves --------------------------------------------------------------------
+
+
+async def test_a_save_is_told_to_the_window_that_shows_the_page(desk: Desk) -> None:
+    async with desk.previewing() as reader, reader.window("guide.html") as window:
+        key = (await window.hear())["key"]
+        (desk.root / "handbook" / "guide.md").write_text("## Part\n\nOther words.\n")
+        news = await window.hear_other_key(key)
+        text = (await reader.get("guide.html"))[1]
+    assert "Other words" in text
+    assert f'data-key="{news["key"]}"' in text
+
+
+async def test_a_save_is_not_told_to_windows_that_show_another_page(desk: Desk) -> None:
+    async with (
+        desk.previewing() as reader,
+        reader.window("guide.html") as guide,
+        reader.window("index.html") as home,
+    ):
+        key, quiet = (await guide.hear())["key"], await home.hear()
+        (desk.root / "handbook" / "guide.md").write_text("## Part\n\nOther words.\n")
+        await guide.hear_other_key(key)
+        (desk.root / "handbook" / "home.md").write_text("# Welcome\n\nNew.\n")
+        # the first it hears is of its own page
+        assert (await home.hear())["key"] != quiet["key"]
+        assert "New." in (await reader.get(""))[1]
+
+
+async def test_a_new_page_ends_the_wish_for_it(desk: Desk) -> None:
+    home = desk.root / "handbook" / "home.md"
+    home.write_text("[later](later)")
+    async with desk.previewing() as reader, reader.window() as window:
+        key = (await window.hear())["key"]
+        assert 'href="later.html"' not in (await reader.get(""))[1]
+        (home.parent / "later.md").write_text("Here.")
+        await window.hear_other_key(key)
+        assert 'href="later.html"' in (await reader.get(""))[1]
+
+
+async def test_a_page_that_is_removed_is_gone(desk: Desk) -> None:
+    async with desk.previewing() as reader, reader.window("guide.html") as window:
+        await window.hear()
+        (desk.root / "handbook" / "guide.md").unlink()
+        await window.hear_until("key", "missing")
+        assert (await reader.get("guide.html"))[0] == 404
+
+
+async def test_another_picture_is_another_page(desk: Desk) -> None:
+    """The HTML is the same, but what the reader sees is not."""
+    async with desk.previewing() as reader, reader.window() as window:
+        key = (await window.hear())["key"]
+        picture = desk.root / "handbook" / "uploads" / HASH / "map.svg"
+        picture.write_text("<svg/>")
+        await window.hear_other_key(key)
+
+
+async def test_a_title_reaches_the_tree_of_other_pages(desk: Desk) -> None:
+    async with desk.previewing() as reader, reader.window() as window:
+        key = (await window.hear())["key"]
+        guide = desk.root / "handbook" / "guide.md"
+        guide.write_text("---\ntitle: Quite another title\n---\n## Part\n")
+        await window.hear_other_key(key)
+        assert "Quite another title" in (await reader.get(""))[1]
+
+
+async def test_a_window_that_was_away_is_told_at_once(desk: Desk) -> None:
+    async with desk.previewing() as reader:
+        async with reader.window("guide.html") as window:
+            key = (await window.hear())["key"]
+            (desk.root / "handbook" / "guide.md").write_text("Other words.\n")
+            await window.hear_other_key(key)
+        async with reader.window("guide.html") as again:
+            assert (await again.hear())["key"] != key
+
+
+async def test_another_configuration_is_taken_over_with_its_folders(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preview_module, "SETTINGS_LOOK_S", 0.05)
+    settings = desk.root / "wikisync.toml"
+    settings.write_text("one")
+    options = PreviewOptions(settings=settings)
+    async with desk.previewing(options) as reader, reader.window() as window:
+        key = (await window.hear())["key"]
+        other = desk.add("-- home.md --\nThe other wiki.", "docs/other")
+        settings.write_text("two")
+        key = (await window.hear_other_key(key))["key"]
+        async with reader.window("docs/other/-/wikis/index.html") as second:
+            key = (await second.hear())["key"]
+            (other / "home.md").write_text("Its folder is watched.")
+            await second.hear_other_key(key)
+
+
+async def test_the_same_cache_serves_two_previews_at_once(desk: Desk) -> None:
+    async with desk.previewing() as one, desk.previewing() as two:
+        assert (await one.get(""))[0] == (await two.get(""))[0] == 200
+
+
+# What goes wrong --------------------------------------------------------------------
+
+
+async def test_an_error_of_the_theme_is_told_with_file_and_line_and_goes(
+    desk: Desk,
+) -> None:
+    theme = unpack("-- templates/404.html --\nnothing\n", desk.root / "theme")
+    desk.set(templates=theme)
+    template = theme / "templates" / "page.html"
+    async with desk.previewing() as reader, reader.window() as window:
+        key = (await window.hear())["key"]
+        template.write_text(f"{MY_PAGE}\n{{{{ nonsense }}}}{{% endblock %}}")
+        news = await window.hear_until("is_failing", value=True)
+        assert news["problems"][0]["where"] == f"{template}:3"
+        assert "nonsense" in news["problems"][0]["message"]
+        status, text = await reader.get("")
+        assert status == 500
+        assert "nonsense" in text
+        assert f'data-key="{news["key"]}"' in text
+        template.unlink()
+        assert (await window.hear_until("is_failing", value=False))["key"] == key
+
+
+async def test_a_theme_that_cannot_be_read_leaves_the_last_good_site(
+    desk: Desk,
+) -> None:
+    theme = unpack("-- templates/404.html --\nnothing\n", desk.root / "theme")
+    desk.set(templates=theme)
+    async with desk.previewing() as reader, reader.window() as window:
+        key = (await window.hear())["key"]
+        (theme / "i18n").mkdir()
+        (theme / "i18n" / "en.toml").write_text("this is no TOML")
+        news = await window.hear_until("is_failing", value=True)
+        assert "en.toml" in str(news["problems"])
+        assert (await reader.get(""))[0] == 200
+        (desk.root / "handbook" / "home.md").write_text("# Changed meanwhile")
+        (theme / "i18n" / "en.toml").unlink()
+        news = await window.hear_until("is_failing", value=False)
+        assert news["key"] != key
+        assert "Changed meanwhile" in (await reader.get(""))[1]
+
+
+async def test_a_configuration_that_is_wrong_from_the_start_is_shown(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preview_module, "SETTINGS_LOOK_S", 0.05)
+    settings = desk.root / "wikisync.toml"
+
+    right = desk.inputs
+
+    def load() -> PreviewInputs:
+        if not settings.exists():
+            raise ConfigError("wikisync.toml is wrong", problems=("site.titel: no",))
+        return right()
+
+    monkeypatch.setattr(desk, "inputs", load)
+    options = PreviewOptions(settings=settings)
+    async with desk.previewing(options) as reader, reader.window() as window:
+        news = await window.hear_until("is_failing", value=True)
+        assert "site.titel" in news["problems"][0]["message"]
+        status, text = await reader.get("")
+        assert status == 500
+        assert "wikisync.toml is wrong" in text
+        settings.write_text("right")
+        await window.hear_until("is_failing", value=False)
+        assert (await reader.get(""))[0] == 200
+
+
+async def test_a_page_that_is_no_utf8_is_told_with_its_line(desk: Desk) -> None:
+    guide = desk.root / "handbook" / "guide.md"
+    async with desk.previewing() as reader, reader.window("guide.html") as window:
+        await window.hear()
+        guide.write_bytes(b"one\ntwo \xff\n")
+        news = await window.hear_until("file", "handbook/guide.md")
+        assert [problem["where"] for problem in news["problems"]] == [
+            "handbook/guide.md:2"
+        ]
+        assert not news["is_failing"]
+        guide.write_text("one\n")
+        assert (await window.hear())["problems"] == []
+
+
+async def test_front_matter_that_is_wrong_is_told_with_its_line(desk: Desk) -> None:
+    guide = desk.root / "handbook" / "guide.md"
+    guide.write_text("---\ntitle: Guide\nno key here\n---\ntext\n")
+    async with desk.previewing() as reader, reader.window("guide.html") as window:
+        problems = (await window.hear())["problems"]
+    assert problems[0]["where"] == "handbook/guide.md:3"
+
+
+async def test_a_folder_that_vanishes_is_told_and_the_site_stays(desk: Desk) -> None:
+    folder = desk.root / "handbook"
+    async with desk.previewing() as reader, reader.window() as window:
+        await window.hear()
+        folder.rename(desk.root / "away")
+        await window.hear_until("is_failing", value=True)
+        assert (await reader.get("guide.html"))[0] == 200
+        (desk.root / "away").rename(folder)
+        await window.hear_until("is_failing", value=False)
+
+
+# Conflicts and states ---------------------------------------------------------------
+
+
+async def test_a_page_in_conflict_is_marked_everywhere(desk: Desk) -> None:
+    conflict = desk.root / "handbook" / "guide.conflict.md"
+    async with (
+        desk.previewing() as reader,
+        reader.window("guide.html") as guide,
+        reader.window() as home,
+    ):
+        await guide.hear()
+        conflict.write_text("both texts")
+        assert (await guide.hear_until("is_conflict", value=True))["file"]
+        marks = (await home.hear_until("marks", {"guide.html": "conflict"}))["marks"]
+        assert marks
+        conflict.unlink()
+        await home.hear_until("marks", {})
+
+
+async def test_states_of_pages_are_shown_as_they_change(desk: Desk) -> None:
+    states = StatesOfTest()
+    async with (
+        desk.previewing(states=states) as reader,
+        reader.window("guide.html") as window,
+    ):
+        assert (await window.hear())["state"] == ""
+        states.set("guide", PageStatus("waiting"))
+        news = await window.hear_until("state", "waiting")
+        assert news["marks"] == {"guide.html": "waiting"}
+        states.set("guide", PageStatus("held", "the service refuses it"))
+        news = await window.hear_until("state", "held")
+        assert news["note"] == "the service refuses it"
+        states.set("guide", PageStatus("pushed"))
+        assert (await window.hear_until("state", "pushed"))["marks"] == {}
+
+
+# The editor -------------------------------------------------------------------------
+
+
+def editor_into(file: Path) -> tuple[str, ...]:
+    """An editor that writes down what it was asked to open."""
+    script = "import sys, pathlib; pathlib.Path(sys.argv[1]).write_text(sys.argv[2])"
+    return (sys.executable, "-c", script, str(file))
+
+
+async def token_of(text: str) -> str:
+    found = re.search(r'data-token="([^"]+)"', text)
+    assert found is not None
+    return found[1]
+
+
+async def wait_for_file(file: Path) -> str:
+    def wait() -> str:
+        deadline = threading.Event()
+        for _ in range(1000):
+            if file.exists() and file.read_text():
+                return file.read_text()
+            deadline.wait(0.01)
+        raise AssertionError(f"no editor wrote {file}")
+
+    return await asyncio.to_thread(wait)
+
+
+async def test_edit_opens_the_file_of_the_page(desk: Desk) -> None:
+    opened = desk.root / "opened"
+    async with desk.previewing(PreviewOptions(editor=editor_into(opened))) as reader:
+        token = await token_of((await reader.get(""))[1])
+        headers = {"Origin": reader.origin, "X-Wikisync-Token": token}
+        wish = {"at": "guide.html"}
+        answer = await reader.ask("POST", "-/preview/edit", json=wish, headers=headers)
+        assert answer.status == 204
+        assert await wait_for_file(opened) == str(desk.root / "handbook" / "guide.md")
+
+
+async def test_edit_opens_both_texts_of_a_conflict(desk: Desk) -> None:
+    opened = desk.root / "opened"
+    conflict = desk.root / "handbook" / "guide.conflict.md"
+    conflict.write_text("both")
+    async with desk.previewing(PreviewOptions(editor=editor_into(opened))) as reader:
+        token = await token_of((await reader.get(""))[1])
+        headers = {"Origin": reader.origin, "X-Wikisync-Token": token}
+        wish = {"at": "guide.html", "is_conflict": True}
+        answer = await reader.ask("POST", "-/preview/edit", json=wish, headers=headers)
+        assert answer.status == 204
+        assert await wait_for_file(opened) == str(conflict)
+
+
+@pytest.mark.parametrize(
+    ("changes", "status"),
+    [
+        ({"Origin": FOREIGN}, 403),
+        ({"Origin": None}, 403),
+        ({"X-Wikisync-Token": None}, 403),
+        ({"X-Wikisync-Token": "guessed"}, 403),
+        ({"Content-Type": "text/plain"}, 403),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Sec-Fetch-Site": "same-site"}, 403),
+        ({"Host": "rebound.example.com"}, 403),
+    ],
+)
+async def test_nobody_else_opens_an_editor(
+    desk: Desk, changes: dict[str, str | None], status: int
+) -> None:
+    opened = desk.root / "opened"
+    async with desk.previewing(PreviewOptions(editor=editor_into(opened))) as reader:
+        token = await token_of((await reader.get(""))[1])
+        good = {
+            "Origin": reader.origin,
+            "X-Wikisync-Token": token,
+            "Content-Type": "application/json",
+        }
+        headers = {name: value for name, value in {**good, **changes}.items() if value}
+        body = b'{"at": "guide.html"}'
+        answer = await reader.ask("POST", "-/preview/edit", data=body, headers=headers)
+        assert answer.status == status
+        answer = await reader.ask("GET", "-/preview/edit", headers=headers)
+        assert answer.status != 204
+    assert not opened.exists()
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b"rubbish", 400),
+        (b'{"at": "guide.html", "command": "rm"}', 400),
+        (b'{"at": "../../etc/passwd"}', 404),
+        (b'{"at": "guide.html", "is_conflict": true}', 404),
+        (b"x" * 20_000, 413),
+    ],
+)
+async def test_a_wish_that_names_no_page_opens_nothing(
+    desk: Desk, body: bytes, status: int
+) -> None:
+    async with desk.previewing() as reader:
+        token = await token_of((await reader.get(""))[1])
+        headers = {
+            "Origin": reader.origin,
+            "X-Wikisync-Token": token,
+            "Content-Type": "application/json",
+        }
+        answer = await reader.ask("POST", "-/preview/edit", data=body, headers=headers)
+        assert answer.status == status
+
+
+# Who may ask ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Host": "rebound.example.com"},
+        {"Host": "127.0.0.1"},
+        {"Host": "127.0.0.1:1"},
+        {"Origin": FOREIGN},
+        {"Origin": "null"},
+        {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"},
+        {"Sec-Fetch-Site": "same-site", "Sec-Fetch-Mode": "cors"},
+        {
+            "Sec-Fetch-Site": "cross-site",
+            "Sec-Fetch-Mode": "navigate",
+            "Sec-Fetch-Dest": "iframe",
+        },
+    ],
+)
+async def test_other_sites_get_nothing(desk: Desk, headers: dict[str, str]) -> None:
+    async with desk.previewing() as reader:
+        for path in (
+            "",
+            "-/search.html",
+            f"uploads/{HASH}/map.svg",
+            "-/preview/events",
+        ):
+            status, text = await reader.get(path, headers)
+            assert status == 403
+            assert "guide" not in text
+
+
+async def test_a_link_on_another_page_leads_here(desk: Desk) -> None:
+    headers = {
+        "Sec-Fetch-Site": "cross-site",
+        "Sec-Fetch-Mode": "navigate",
+        "Sec-Fetch-Dest": "document",
+    }
+    async with desk.previewing() as reader:
+        assert (await reader.get("guide.html", headers))[0] == 200
+
+
+async def test_localhost_is_this_machine_too(desk: Desk) -> None:
+    async with desk.previewing() as reader:
+        port = reader.preview.url.rstrip("/").rpartition(":")[2]
+        assert (await reader.get("", {"Host": f"localhost:{port}"}))[0] == 200
+
+
+async def test_pages_are_sealed_against_others(desk: Desk) -> None:
+    async with desk.previewing() as reader:
+        answer = await reader.ask("GET", "guide.html")
+    policy = answer.headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert "connect-src 'self'" in policy
+    assert answer.headers["Cross-Origin-Resource-Policy"] == "same-origin"
+    assert answer.headers["X-Frame-Options"] == "DENY"
+    assert not [name for name in answer.headers if name.startswith("Access-Control")]
+
+
+async def test_a_window_of_another_site_is_not_told_anything(desk: Desk) -> None:
+    async with desk.previewing() as reader:
+        url = f"{reader.preview.url}-/preview/events"
+        for headers in ({"Origin": FOREIGN}, {}):
+            with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+                await reader.session.ws_connect(url, headers=headers)
+            assert refused.value.status == 403
+
+
+async def test_windows_have_a_limit(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preview_windows, "WINDOWS_MAX", 1)
+    async with desk.previewing() as reader:
+        async with reader.window() as window:
+            await window.hear()
+            with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+                async with reader.window():
+                    pass
+            assert refused.value.status == 503
+            await window.socket.close()
+        async with reader.window() as another:
+            assert await another.hear()
+
+
+async def test_a_window_that_talks_too_much_is_closed(desk: Desk) -> None:
+    async with desk.previewing() as reader, reader.window() as window:
+        await window.hear()
+        await window.socket.send_str("x" * 10_000)
+        message = await window.socket.receive()
+        assert message.type in {aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSED}
+
+
+# Its life ---------------------------------------------------------------------------
+
+
+async def test_a_port_that_is_taken_is_told_with_the_next_step(desk: Desk) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        options = PreviewOptions(port=taken.getsockname()[1])
+        with pytest.raises(SiteError, match="is taken") as error:
+            async with desk.previewing(options):
+                pass
+        assert "--port" in str(error.value.hint)
+
+
+async def test_the_next_port_is_taken_where_none_was_asked_for(desk: Desk) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        options = PreviewOptions(port=port, is_port_wanted=False)
+        async with desk.previewing(options) as reader:
+            assert int(reader.origin.rpartition(":")[2]) > port
+
+
+async def test_only_this_machine_is_listened_to(desk: Desk) -> None:
+    with pytest.raises(SiteError, match="this machine alone"):
+        async with desk.previewing(PreviewOptions(host="0.0.0.0")):
+            pass
+
+
+async def test_windows_hear_that_the_preview_ends_and_nothing_is_left(
+    desk: Desk,
+) -> None:
+    async with aiohttp.ClientSession() as session:
+        async with desk.previewing() as reader:
+            connected = await session.ws_connect(
+                f"{reader.preview.url}-/preview/events?at=index.html",
+                headers={"Origin": reader.origin},
+            )
+            await connected.receive_json()
+        assert (await connected.receive()).type == aiohttp.WSMsgType.CLOSE
+        await connected.close()
+    names = {thread.name.partition("_")[0] for thread in threading.enumerate()}
+    assert not names & {"wikisync-preview", "wikisync-watch"}
+
+
+async def test_an_error_of_the_program_around_it_comes_out_as_it_is(
+    desk: Desk,
+) -> None:
+    with pytest.raises(ConfigError, match="not ours"):
+        async with desk.previewing():
+            raise ConfigError("not ours")
+
+
+async def test_it_ends_while_it_still_reads_pages(desk: Desk) -> None:
+    folder = desk.root / "handbook"
+    for number in range(300):
+        (folder / f"page-{number}.md").write_text(f"# Page {number}\n")
+    async with (
+        running_preview(desk.inputs, desk.root / "cache") as preview,
+        aiohttp.ClientSession() as session,
+        session.get(preview.url) as answer,
+    ):
+        assert answer.status == 503
+        assert "One moment" in await answer.text()

@@ -1,0 +1,146 @@
+"""A preview of a wiki folder that tests write to and ask."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from tests.site.sites import wiki_source
+from tests.support.archive import unpack
+from wikisync.model import Problem, Slug, WikiOwner
+from wikisync.site.model import SiteOptions, WikiSource
+from wikisync.site.preview import Preview, PreviewOptions, running_preview
+from wikisync.site.preview_site import PreviewInputs
+from wikisync.site.preview_states import PageStatus
+
+WAIT_S = 30
+
+
+@dataclass
+class Desk:
+    """An author's folder with one wiki, and what its preview is told."""
+
+    root: Path
+    sources: list[WikiSource] = field(default_factory=list)
+    options: SiteOptions = field(default_factory=lambda: SiteOptions("Docs"))
+    notices: list[Problem] = field(default_factory=list)
+
+    def add(self, archive: str, path: str = "docs/handbook") -> Path:
+        """A wiki from a text archive; its folder."""
+        folder = unpack(archive, self.root / path.rpartition("/")[2])
+        self.sources.append(wiki_source(folder, path))
+        return folder
+
+    def set(self, **changes: Any) -> None:
+        """Change options of the site."""
+        self.options = replace(self.options, **changes)
+
+    def inputs(self) -> PreviewInputs:
+        """What the configuration says now."""
+        return PreviewInputs(tuple(self.sources), self.options)
+
+    @asynccontextmanager
+    async def previewing(
+        self, options: PreviewOptions | None = None, **how: Any
+    ) -> AsyncIterator[Reader]:
+        """A reader of a preview that is ready."""
+        cache = self.root / "cache"
+        async with (
+            running_preview(
+                self.inputs,
+                cache,
+                options or PreviewOptions(),
+                notice=self.notices.append,
+                **how,
+            ) as preview,
+            aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(WAIT_S)) as session,
+        ):
+            await preview.ready()
+            yield Reader(preview, session)
+
+
+@dataclass
+class Reader:
+    """A browser as plain requests."""
+
+    preview: Preview
+    session: aiohttp.ClientSession
+
+    @property
+    def origin(self) -> str:
+        return self.preview.url.rstrip("/")
+
+    async def get(
+        self, path: str, headers: Mapping[str, str] | None = None
+    ) -> tuple[int, str]:
+        """Status and text of an answer."""
+        answer = await self.ask("GET", path, headers=headers)
+        return answer.status, await answer.text()
+
+    async def ask(self, method: str, path: str, **how: Any) -> aiohttp.ClientResponse:
+        """A request as it is; the answer's headers and status."""
+        answer = await self.session.request(method, self.preview.url + path, **how)
+        await answer.read()
+        return answer
+
+    @asynccontextmanager
+    async def window(self, at: str = "index.html") -> AsyncIterator[Window]:
+        """A window that shows a page and listens."""
+        url = f"{self.preview.url}-/preview/events"
+        headers = {"Origin": self.origin}
+        connecting = self.session.ws_connect(url, params={"at": at}, headers=headers)
+        async with connecting as socket:
+            yield Window(socket)
+
+
+@dataclass
+class Window:
+    """What one window hears."""
+
+    socket: aiohttp.ClientWebSocketResponse
+
+    async def hear(self) -> dict[str, Any]:
+        """The next news."""
+        news: dict[str, Any] = await self.socket.receive_json(timeout=WAIT_S)
+        return news
+
+    async def hear_until(self, name: str, value: object) -> dict[str, Any]:
+        """The first news in which something is so."""
+        async with asyncio.timeout(WAIT_S):
+            while (news := await self.hear())[name] != value:
+                pass
+        return news
+
+    async def hear_other_key(self, key: str) -> dict[str, Any]:
+        """The first news that tells of a page that looks different."""
+        async with asyncio.timeout(WAIT_S):
+            while (news := await self.hear())["key"] in {key, ""}:
+                pass
+        return news
+
+
+class StatesOfTest:
+    """States of pages as a daemon would tell them, set by the test."""
+
+    def __init__(self) -> None:
+        self._known: dict[Slug, PageStatus] = {}
+        self._changed = asyncio.Event()
+
+    def set(self, slug: str, status: PageStatus) -> None:
+        self._known = {**self._known, Slug(slug): status}
+        self._changed.set()
+
+    def current(self, owner: WikiOwner) -> Mapping[Slug, PageStatus]:
+        return self._known if owner.full_path == "docs/handbook" else {}
+
+    async def changes(self) -> AsyncIterator[None]:
+        while True:
+            await self._changed.wait()
+            self._changed.clear()
+            yield

@@ -1,0 +1,158 @@
+"""What a folder shows as a site: a workspace, one wiki of it, or any folder of pages.
+
+No service is asked: what only it could tell (titles, visibility) is taken from the
+configuration, or from the names of folders.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wikisync.errors import UsageError
+
+if TYPE_CHECKING:
+    from wikisync.config import Config, WikiSection
+    from wikisync.site.model import SiteOptions, WikiSource
+
+FOLDERS_ABOVE_MAX = 64
+"""A workspace is looked for in no more folders above."""
+PRIVATE_FOLDER = ".wikisync"
+_NOT_IN_PATHS = re.compile(r"[^A-Za-z0-9_.-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class ShownFolder:
+    """A folder as a command names it."""
+
+    folder: Path
+    workspace: Path | None
+    """The workspace that it is, or lies in."""
+
+    @property
+    def settings(self) -> Path | None:
+        """The workspace's configuration."""
+        from wikisync.config import FILE_NAME
+
+        return self.workspace / FILE_NAME if self.workspace else None
+
+    def config(self) -> Config | None:
+        """The workspace's configuration, read anew.
+
+        Raises:
+            ConfigError: it is wrong, or gone.
+        """
+        from wikisync.config import load_config
+
+        return load_config(self.settings) if self.settings else None
+
+    def site(self) -> tuple[tuple[WikiSource, ...], SiteOptions]:
+        """Its wikis and how their site is made, as the configuration says now.
+
+        Raises:
+            ConfigError: the configuration is wrong, or names no wiki.
+        """
+        config = self.config()
+        if config is None or self.workspace is None:
+            return _plain_site(self.folder)
+        return _workspace_site(self.folder, self.workspace, config)
+
+
+def find_shown(folder: Path) -> ShownFolder:
+    """What a folder on the command line is.
+
+    Raises:
+        UsageError: there is no such folder.
+    """
+    from wikisync.config import FILE_NAME
+
+    if not folder.is_dir():
+        raise UsageError(
+            f"there is no folder {folder}",
+            hint="name a workspace, or a folder with pages in it",
+        )
+    start = folder.resolve()
+    for place in (start, *list(start.parents)[:FOLDERS_ABOVE_MAX]):
+        if (place / FILE_NAME).is_file():
+            return ShownFolder(start, place)
+    return ShownFolder(start, None)
+
+
+def cache_folder(shown: ShownFolder, name: str, environment: Mapping[str, str]) -> Path:
+    """Where a command keeps what costs only time to lose."""
+    from wikisync.cli.export import default_cache
+
+    if shown.workspace is not None:
+        return shown.workspace / PRIVATE_FOLDER / "cache" / name
+    return default_cache(name, shown.folder, environment)
+
+
+def _workspace_site(
+    folder: Path, workspace: Path, config: Config
+) -> tuple[tuple[WikiSource, ...], SiteOptions]:
+    from wikisync.cli.rendering import markup_options
+    from wikisync.errors import ConfigError
+    from wikisync.site.model import SiteOptions
+
+    wikis = tuple(
+        wiki
+        for wiki in config.wikis
+        if folder == workspace or _is_in(folder, workspace / wiki.folder)
+    )
+    if not wikis and folder != workspace:
+        # a folder of the workspace that is none of its wikis, looked at by itself
+        return _plain_site(folder)
+    if not wikis:
+        raise ConfigError(
+            f"the workspace {workspace} names no wiki",
+            hint='add a table [[wiki]] with project = "docs/handbook" to wikisync.toml',
+        )
+    sources = tuple(_source(workspace, wiki, config) for wiki in wikis)
+    site = config.site
+    return sources, SiteOptions(
+        title=site.title or (sources[0].title if len(sources) == 1 else workspace.name),
+        url=site.url or None,
+        lang=site.language,
+        description=site.description,
+        theme=_theme(workspace, site.theme),
+        theme_options=site.options,
+        templates=workspace / site.templates if site.templates else None,
+        mermaid=workspace / site.mermaid if site.mermaid else None,
+        markup=markup_options(config.markup),
+    )
+
+
+def _source(workspace: Path, wiki: WikiSection, config: Config) -> WikiSource:
+    from wikisync.site.model import WikiSource
+
+    kind = "groups/" if wiki.kind == "group" else ""
+    return WikiSource(
+        owner=wiki.owner,
+        title=wiki.path.rpartition("/")[2],
+        folder=workspace / wiki.folder,
+        web_url=f"{config.service.url}/{kind}{wiki.path}" if config.service.url else "",
+    )
+
+
+def _plain_site(folder: Path) -> tuple[tuple[WikiSource, ...], SiteOptions]:
+    from wikisync.model import WikiOwner
+    from wikisync.site.model import SiteOptions, WikiSource
+
+    title = folder.name or "pages"
+    # paths of the service are narrower than names of folders
+    path = _NOT_IN_PATHS.sub("-", title).strip("-") or "pages"
+    source = WikiSource(WikiOwner("project", f"local/{path}"), title, folder)
+    return (source,), SiteOptions(title=title)
+
+
+def _theme(workspace: Path, theme: str) -> str:
+    """A theme's name, or the path of its folder, seen from the workspace."""
+    return os.fspath(workspace / theme) if "/" in theme else theme
+
+
+def _is_in(folder: Path, wiki: Path) -> bool:
+    return folder.is_relative_to(wiki.resolve())

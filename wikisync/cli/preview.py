@@ -1,0 +1,178 @@
+"""``wikisync preview``: a folder as a site on this machine that follows every save."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import shutil
+import signal
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from wikisync.cli.folders import ShownFolder, cache_folder, find_shown
+from wikisync.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from wikisync.cli.console import Console
+    from wikisync.site.preview import Preview, PreviewOptions
+    from wikisync.site.preview_site import PreviewInputs
+
+TERMINAL_EDITORS = frozenset(
+    [
+        *("ed", "ex", "helix", "hx", "joe", "kak", "mcedit", "micro", "nano"),
+        *("nvi", "nvim", "pico", "vi", "view", "vim"),
+    ]
+)
+"""Editors that want the terminal, which the preview has."""
+
+
+@click.command(
+    name="preview",
+    epilog="Example: wikisync preview my-wikis --open",
+)
+@click.argument(
+    "folder", type=click.Path(path_type=Path), default=Path(), metavar="[FOLDER]"
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65_535),
+    help="Port, and no other; 0 takes any free one. [default: 8000 or the next]",
+)
+@click.option("--open", "is_opened", is_flag=True, help="Open it in the browser.")
+@click.option(
+    "--editor",
+    metavar="COMMAND",
+    help="Command that opens a page's file; else VISUAL, EDITOR, or the desktop's.",
+)
+@click.pass_obj
+def command(
+    console: Console,
+    folder: Path,
+    port: int | None,
+    editor: str | None,
+    *,
+    is_opened: bool,
+) -> int:
+    """Show FOLDER as a site on this machine and follow every save.
+
+    FOLDER is a workspace, one wiki of it, or any folder with pages in it; the
+    current one by default.  No service is asked.  Ctrl-C ends it.
+    """
+    shown = find_shown(folder)
+    config = shown.config()
+    from wikisync.config import PreviewSection
+    from wikisync.site.preview import PreviewOptions
+
+    section = config.preview if config else PreviewSection()
+    options = PreviewOptions(
+        host=section.host,
+        port=section.port if port is None else port,
+        is_port_wanted=port is not None,
+        editor=editor_command(editor, os.environ),
+        settings=shown.settings,
+    )
+    cache = cache_folder(shown, "preview", os.environ)
+    return asyncio.run(preview(console, shown, cache, options, is_opened=is_opened))
+
+
+async def preview(
+    console: Console,
+    shown: ShownFolder,
+    cache: Path,
+    options: PreviewOptions,
+    *,
+    is_opened: bool,
+) -> int:
+    """Run the preview until the first SIGINT or SIGTERM; a second one kills."""
+    from wikisync.site.preview import running_preview
+
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    signals = (signal.SIGINT, signal.SIGTERM)
+
+    def stop() -> None:
+        for number in signals:
+            loop.remove_signal_handler(number)
+        stopped.set()
+
+    for number in signals:
+        loop.add_signal_handler(number, stop)
+    async with running_preview(
+        lambda: preview_inputs(shown),
+        cache,
+        options,
+        notice=lambda problem: console.problems([problem]),
+    ) as running:
+        console.result(running.url)
+        console.note("stop it with Ctrl-C")
+        if is_opened:
+            await asyncio.to_thread(open_browser, running.url)
+        async with asyncio.TaskGroup() as group:
+            told = group.create_task(tell_failure(console, running))
+            await stopped.wait()
+            told.cancel()
+        console.note("stopping")
+    return int(ExitCode.DONE)
+
+
+async def tell_failure(console: Console, running: Preview) -> None:
+    """Say in the terminal as well why there is nothing to see."""
+    await running.ready()
+    if running.failure is not None:
+        console.error(running.failure)
+
+
+def preview_inputs(shown: ShownFolder) -> PreviewInputs:
+    """What a folder shows, as the configuration says now.
+
+    Raises:
+        ConfigError: the configuration is wrong.
+    """
+    from wikisync.site.preview_site import PreviewInputs
+
+    return PreviewInputs(*shown.site())
+
+
+def open_browser(url: str) -> None:
+    """Open the page in the person's browser; the URL was printed anyway."""
+    import webbrowser
+
+    with suppress(webbrowser.Error, OSError):
+        webbrowser.open(url)
+
+
+def editor_command(
+    given: str | None, environment: Mapping[str, str]
+) -> tuple[str, ...]:
+    """The command that opens a page's file.
+
+    An editor that needs the terminal is passed over, since the preview has it; the
+    desktop's own way to open a file is the last.
+
+    Raises:
+        UsageError: ``--editor`` is no command.
+    """
+    if given is not None:
+        try:
+            words = shlex.split(given)
+        except ValueError:
+            words = []
+        if not words or shutil.which(words[0]) is None:
+            raise UsageError(
+                f"--editor {given} is no command on this machine",
+                hint='write it like --editor "code --reuse-window"',
+            )
+        return tuple(words)
+    for name in ("VISUAL", "EDITOR"):
+        with suppress(ValueError):
+            words = shlex.split(environment.get(name, ""))
+            if words and Path(words[0]).name not in TERMINAL_EDITORS:
+                return tuple(words)
+    opener = "open" if sys.platform == "darwin" else "xdg-open"
+    return (opener,) if shutil.which(opener) else ()

@@ -1,0 +1,492 @@
+"""A folder of wikis as a site on this machine, which follows every save.
+
+    async with running_preview(load, cache) as preview:
+        print(preview.url)
+
+One thread owns the site (``preview_site``); the loop owns everything else.  A window
+says which page it shows and is told what there is to say of it, always the whole of
+it and only when it differs from what it was told last: a lost connection loses
+nothing, and there is no queue that could grow.
+
+Nothing here is global: a program may run it beside other work, or twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import fcntl
+import hashlib
+import os
+import secrets
+import sqlite3
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from html import escape
+from importlib import resources
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+import msgspec
+from aiohttp import web
+
+from wikisync.errors import SiteError, WikisyncError
+from wikisync.folder.ignore import CONFLICT_MARK
+from wikisync.folder.watch import (
+    is_watched,
+    log_notice,
+    watch_folders,
+)
+from wikisync.model import Problem, Slug
+from wikisync.site.cache import Cache, open_cache
+from wikisync.site.output import content_type
+from wikisync.site.preview_editor import Editor
+from wikisync.site.preview_guard import (
+    ATTACHMENT_POLICY,
+    HEADERS,
+    SAFE_METHODS,
+    Guard,
+    is_loopback,
+)
+from wikisync.site.preview_site import LiveSite, Load, Look, Rendered
+from wikisync.site.preview_states import NoStates, PageStates
+from wikisync.site.preview_windows import News, Reading, Windows
+
+OWN = "/-/preview/"
+CLIENT_FILE = "preview_client.js"
+BODY_BYTES_MAX = 16 * 1024
+SHUTDOWN_S = 0.5
+"""How long answers under way may take when the preview ends."""
+PORTS_TRIED_MAX = 20
+"""Ports tried after the usual one where nobody asked for a certain one."""
+MARKS_MAX = 500
+"""Pages marked in the navigation of one window."""
+READING_NEWS_S = 0.25
+"""Between two lines about reading that still goes on."""
+SETTINGS_LOOK_S = 1.0
+"""Between two looks at the file of the configuration."""
+FOR_EVER = "max-age=31536000, immutable"
+"""Of files whose name holds the hash of what is in them."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Notice = Callable[[Problem], None]
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewOptions:
+    """How a preview runs."""
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    """0: any free one."""
+    is_port_wanted: bool = True
+    """Nothing but that port will do; else the next free one is taken."""
+    editor: tuple[str, ...] = ()
+    """Command that opens a file, without the file."""
+    settings: Path | None = None
+    """File whose change means that everything is read again."""
+
+
+class Edit(msgspec.Struct, forbid_unknown_fields=True):
+    """A window's wish to open the file of a page."""
+
+    at: str
+    is_conflict: bool = False
+
+
+@contextlib.asynccontextmanager
+async def running_preview(
+    load: Load,
+    cache: Path,
+    options: PreviewOptions = PreviewOptions(),
+    *,
+    states: PageStates | None = None,
+    notice: Notice = log_notice,
+) -> AsyncIterator[Preview]:
+    """Run a preview until the block ends; it answers when the block begins.
+
+    Args:
+        load: What is to be shown; called in a thread, and again when it may differ.
+        cache: Folder of its own for what the next run can use again; where another
+            preview holds it, nothing is kept.
+        options: Where it listens, and more.
+        states: How far pages are on their way to the service.
+        notice: Told what a person should know, such as that folders are polled.
+
+    Raises:
+        SiteError: the address is not of this machine alone, or the port is taken.
+    """
+    if not is_loopback(options.host):
+        raise SiteError(
+            f"a preview is for this machine alone, not for {options.host}",
+            hint="leave the host out, or publish the site with wikisync build",
+        )
+    preview = Preview(load, options, states or NoStates(), notice)
+    async with preview.listening(), preview.at_work(cache):
+        yield preview
+
+
+class Preview:
+    """A preview that runs."""
+
+    def __init__(
+        self, load: Load, options: PreviewOptions, states: PageStates, notice: Notice
+    ) -> None:
+        self._options = options
+        self._states = states
+        self._notice = notice
+        self._run = secrets.token_hex(8)
+        self._guard = Guard(options.host, options.port, secrets.token_urlsafe(32))
+        self._editor = Editor(options.editor)
+        self._thread = ThreadPoolExecutor(1, "wikisync-preview")
+        self._reading = Reading()
+        self._site = LiveSite(load, self._reading)
+        self._windows = Windows()
+        self._ready = asyncio.Event()
+        self._settings_stamp = _stamp(options.settings)
+        client = resources.files("wikisync.site").joinpath(CLIENT_FILE).read_bytes()
+        self._client = client
+        self._client_url = f"{OWN}client-{hashlib.sha256(client).hexdigest()[:12]}.js"
+
+    @property
+    def url(self) -> str:
+        """Where it answers."""
+        return f"{self._guard.origin}/"
+
+    @property
+    def failure(self) -> WikisyncError | None:
+        """Why the files do not make a site just now."""
+        return self._site.failure
+
+    async def ready(self) -> None:
+        """Wait for the first look at the files to end, well or badly."""
+        await self._ready.wait()
+
+    # Its life -----------------------------------------------------------------------
+
+    @contextlib.asynccontextmanager
+    async def listening(self) -> AsyncIterator[None]:
+        """Answer on the port; the address is known from then on."""
+        app = web.Application(
+            middlewares=[self._guarded], client_max_size=BODY_BYTES_MAX
+        )
+        app.router.add_get(f"{OWN}events", self._events)
+        app.router.add_post(f"{OWN}edit", self._edit)
+        app.router.add_get(self._client_url, self._client_script)
+        app.router.add_get("/{path:.*}", self._answer)
+        runner = web.AppRunner(
+            app, access_log=None, handle_signals=False, shutdown_timeout=SHUTDOWN_S
+        )
+        await runner.setup()
+        try:
+            host, port = await _listen(runner, self._options)
+            self._guard = Guard(host, port, self._guard.token)
+            yield
+        finally:
+            await self._windows.leave()
+            await runner.cleanup()
+            self._editor.leave()
+
+    @contextlib.asynccontextmanager
+    async def at_work(self, cache: Path) -> AsyncIterator[None]:
+        """Keep the site in step with the files."""
+        kept = contextlib.ExitStack()
+        failure: BaseException | None = None
+        try:
+            store = await self._in_thread(kept.enter_context, _held_cache(cache))
+            self._site.use(store)
+            async with asyncio.TaskGroup() as group:
+                tasks = [
+                    group.create_task(self._follow_files()),
+                    group.create_task(self._follow_states()),
+                    group.create_task(self._follow_reading()),
+                ]
+                try:
+                    yield
+                except BaseException as error:  # noqa: BLE001 - raised below, unwrapped
+                    failure = error
+                for task in tasks:
+                    task.cancel()
+            if failure is not None:
+                raise failure
+        finally:
+            self._reading.stop()
+            self._thread.submit(kept.close)
+            await asyncio.to_thread(self._thread.shutdown)
+
+    async def _follow_files(self) -> None:
+        """Take over every change, and watch other folders where there are others."""
+        await self._in_thread(self._site.read_inputs)
+        while True:
+            roots = self._site.roots()
+            async with asyncio.TaskGroup() as group:
+                watching = group.create_task(self._watch(roots))
+                while self._site.roots() == roots:
+                    await self._follow_settings()
+                watching.cancel()
+
+    async def _watch(self, roots: tuple[Path, ...]) -> None:
+        hints = watch_folders(roots, is_wanted=_is_shown, notice=self._notice)
+        async with contextlib.aclosing(hints):
+            async for hint in hints:
+                await self._refresh(None if hint.is_everything else hint.paths)
+
+    async def _follow_settings(self) -> None:
+        """Look at the configuration from time to time; it lies beside the folders."""
+        await asyncio.sleep(SETTINGS_LOOK_S)
+        stamp = _stamp(self._options.settings)
+        if stamp != self._settings_stamp:
+            self._settings_stamp = stamp
+            await self._refresh(None)
+
+    async def _refresh(self, paths: frozenset[str] | None) -> None:
+        await self._in_thread(self._site.refresh, paths)
+        self._ready.set()
+        self._windows.wake()
+
+    async def _follow_states(self) -> None:
+        async for _ in self._states.changes():
+            self._windows.wake()
+
+    async def _follow_reading(self) -> None:
+        while not self._ready.is_set():
+            await asyncio.sleep(READING_NEWS_S)
+            self._windows.wake()
+
+    async def _in_thread(
+        self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Work in the one thread that the site belongs to."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, lambda: work(*args, **kwargs))
+
+    # Requests -----------------------------------------------------------------------
+
+    @web.middleware
+    async def _guarded(
+        self,
+        request: web.Request,
+        handler: Callable[[web.Request], Awaitable[web.StreamResponse]],
+    ) -> web.StreamResponse:
+        """Refuse what is not ours, and seal what is answered."""
+        reason = self._guard.refusal(request)
+        if reason is None and request.method not in SAFE_METHODS:
+            reason = self._guard.refusal_of_change(request)
+        try:
+            answer = await handler(request) if reason is None else _said(403, reason)
+        except web.HTTPException as exc:
+            answer = _said(exc.status, exc.reason)
+        except (OSError, sqlite3.Error) as exc:
+            answer = _said(500, f"the preview cannot answer: {exc}")
+        if not answer.prepared:
+            for name, value in HEADERS.items():
+                answer.headers.setdefault(name, value)
+        return answer
+
+    async def _client_script(self, _request: web.Request) -> web.Response:
+        return web.Response(
+            body=self._client,
+            content_type="text/javascript",
+            charset="utf-8",
+            headers={"Cache-Control": FOR_EVER},
+        )
+
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
+        path = request.match_info["path"]
+        if not path or path.endswith("/"):
+            path += "index.html"
+        if not self._ready.is_set():
+            return self._own_page(path, "One moment", self._reading.line(), 503)
+        try:
+            found = await self._in_thread(self._site.answer, path, self._guard.origin)
+        except WikisyncError as exc:
+            key = (await self._in_thread(self._site.look, path)).key
+            title = "This page cannot be shown"
+            return self._own_page(path, title, exc.message, 500, key)
+        if isinstance(found, Path):
+            return _attachment(found)
+        return self._rendered(path, found)
+
+    def _rendered(self, path: str, found: Rendered) -> web.Response:
+        if found.type == "text/html":
+            status = 200 if found.is_found else 404
+            return self._page(path, found.key, found.content.decode(), status)
+        is_asset = path.startswith("-/assets/")
+        return web.Response(
+            body=found.content,
+            content_type=found.type,
+            charset="utf-8" if found.type.startswith("text/") else None,
+            headers={"Cache-Control": FOR_EVER} if is_asset else None,
+        )
+
+    def _page(self, path: str, key: str, text: str, status: int) -> web.Response:
+        """A page with our script in it, and its policy in the header."""
+        text, policy = self._guard.page_policy(text)
+        script = (
+            f'<script src="{self._client_url}" data-at="{escape(path)}"'
+            f' data-key="{key}" data-run="{self._run}"'
+            f' data-token="{self._guard.token}"></script>'
+        )
+        head, end, tail = text.rpartition("</body>")
+        return web.Response(
+            text=head + script + end + tail if end else text + script,
+            status=status,
+            content_type="text/html",
+            headers={"Content-Security-Policy": policy},
+        )
+
+    def _own_page(
+        self, path: str, title: str, line: str, status: int, key: str = ""
+    ) -> web.Response:
+        """A page where the site has none to show."""
+        text = (
+            '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+            '<meta name="viewport" content="width=device-width">'
+            f"<title>{escape(title)}</title></head><body><main>"
+            f"<h1>{escape(title)}</h1><p>{escape(line)}</p></main></body></html>"
+        )
+        return self._page(path, key, text, status)
+
+    async def _edit(self, request: web.Request) -> web.Response:
+        try:
+            wish = msgspec.json.decode(await request.read(), type=Edit)
+        except msgspec.DecodeError:
+            return _said(400, "that names no page")
+        file = await self._in_thread(
+            self._site.file_of, wish.at, is_conflict=wish.is_conflict
+        )
+        if file is None:
+            return _said(404, "there is no file behind this page")
+        try:
+            # a process is made in a few milliseconds
+            self._editor.open(file)
+        except SiteError as exc:
+            return _said(500, exc.message, exc.hint or "")
+        return web.Response(status=204)
+
+    # Windows ------------------------------------------------------------------------
+
+    async def _events(self, request: web.Request) -> web.StreamResponse:
+        if "Origin" not in request.headers:
+            return _said(403, "a window says where it comes from")
+        if self._windows.is_full:
+            return _said(503, "too many windows listen already")
+        path = request.query.get("at", "")
+        return await self._windows.serve(request, lambda: self._news(path))
+
+    async def _news(self, path: str) -> News:
+        is_ready = self._ready.is_set()
+        look = await self._in_thread(self._site.look, path) if is_ready else Look("")
+        status = None
+        if look.place is not None:
+            owner = self._site.owners[look.place.wiki]
+            status = self._states.current(owner).get(Slug(look.place.name))
+        return News(
+            run=self._run,
+            key=look.key,
+            is_failing=look.is_failing,
+            problems=tuple(map(_shown, look.problems)),
+            file=look.file,
+            is_conflict=bool(look.conflict),
+            state=status.state if status else "",
+            note=status.note if status else "",
+            marks=self._marks(),
+            wait="" if is_ready else self._reading.line(),
+        )
+
+    def _marks(self) -> dict[str, str]:
+        """Pages in conflict, held or waiting, by output path."""
+        marks: dict[str, str] = {}
+        for path in self._site.conflicts():
+            marks[path] = "conflict"
+        for number, owner in enumerate(self._site.owners):
+            for slug, status in self._states.current(owner).items():
+                at = self._site.output_path(number, slug)
+                if at and status.state != "pushed" and len(marks) < MARKS_MAX:
+                    marks.setdefault(at, status.state)
+        return marks
+
+
+def _stamp(file: Path | None) -> tuple[int, int, int] | None:
+    """What changes when a file is written; None where it is not there."""
+    try:
+        status = os.stat(file) if file is not None else None  # noqa: PTH116 - or None
+    except OSError:
+        return None
+    return (status.st_mtime_ns, status.st_size, status.st_ino) if status else None
+
+
+def _is_shown(path: str) -> bool:
+    """Whether a path of a wiki or a theme matters to a preview."""
+    folder, slash, name = path.rpartition("/")
+    return is_watched(folder + slash + name.replace(CONFLICT_MARK, "", 1))
+
+
+@contextlib.contextmanager
+def _held_cache(folder: Path) -> Iterator[Cache]:
+    """The cache in a folder, or one for this run where another preview has it."""
+    with contextlib.ExitStack() as stack:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            stack.callback(os.close, descriptor)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            place = tempfile.TemporaryDirectory(prefix="wikisync-preview-")
+            folder = Path(stack.enter_context(place))
+        yield stack.enter_context(open_cache(folder))
+
+
+async def _listen(runner: web.AppRunner, options: PreviewOptions) -> tuple[str, int]:
+    """Take the port, or the next free one where that is allowed."""
+    host = "127.0.0.1" if options.host == "localhost" else options.host
+    last = 0 if options.is_port_wanted or not options.port else PORTS_TRIED_MAX
+    for port in range(options.port, min(options.port + last, 65_535) + 1):
+        site = web.TCPSite(runner, host, port)
+        try:
+            await site.start()
+        except OSError as exc:
+            if exc.errno == errno.EADDRINUSE and port < options.port + last:
+                continue
+            raise _not_listening(host, port, exc) from exc
+        return host, int(runner.addresses[-1][1])
+    raise AssertionError("the last port is taken or refused")
+
+
+def _not_listening(host: str, port: int, exc: OSError) -> SiteError:
+    if exc.errno == errno.EADDRINUSE:
+        return SiteError(
+            f"port {port} is taken: something else listens there",
+            hint="name another with --port, or --port 0 for any free one",
+        )
+    return SiteError(
+        f"cannot listen on {host} port {port}: {exc.strerror or exc}",
+        hint="name another port with --port",
+    )
+
+
+def _attachment(file: Path) -> web.FileResponse:
+    """A file of a wiki, in which no script runs."""
+    kind = content_type(file.name)
+    headers = {"Content-Type": kind, "Content-Security-Policy": ATTACHMENT_POLICY}
+    if kind == "application/pdf":
+        # the browser's own viewer does not work in a sandbox
+        headers["Content-Security-Policy"] = "frame-ancestors 'none'"
+    return web.FileResponse(file, headers=headers)
+
+
+def _said(status: int, message: str, hint: str = "") -> web.Response:
+    text = msgspec.json.encode({"where": "", "message": message, "hint": hint})
+    return web.Response(body=text, status=status, content_type="application/json")
+
+
+def _shown(problem: Problem) -> dict[str, str]:
+    return {
+        "where": problem.subject,
+        "message": problem.message,
+        "hint": problem.hint,
+    }

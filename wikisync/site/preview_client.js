@@ -1,0 +1,193 @@
+// The browser's half of `wikisync preview`: it holds a page beside what the server
+// says of it.  Another key means that the page looks different: it is loaded again,
+// where the reader was.  All else (errors, states, conflicts) is shown in a panel.
+(() => {
+	const own = document.currentScript.dataset;
+	const KEPT = "wikisync-preview-place";
+	const RETRY_MS = [200, 500, 1000, 2000, 5000];
+	const WORDS = { pushed: "on the service", waiting: "on its way to the service", held: "held back", conflict: "in conflict" };
+	let tries = 0;
+	let dismissed = "";
+
+	const make = (name, props = {}, ...inside) => {
+		const element = Object.assign(document.createElement(name), props);
+		element.append(...inside);
+		return element;
+	};
+
+	// Where the reader is ----------------------------------------------------------
+
+	const scrolled = () => [...document.querySelectorAll("nav, nav *, aside, aside *")];
+
+	function keepPlace() {
+		if (own.key === "missing") return;
+		const anchor = [...document.querySelectorAll("main [id]")].findLast((one) => one.getBoundingClientRect().top < 5);
+		const place = {
+			at: location.pathname,
+			y: scrollY,
+			id: anchor?.id,
+			below: anchor && anchor.getBoundingClientRect().top,
+			inside: scrolled().map((one, index) => [index, one.scrollTop]).filter(([, top]) => top > 0),
+			open: [...document.querySelectorAll("main details")].map((one) => one.open),
+		};
+		try {
+			sessionStorage.setItem(KEPT, JSON.stringify(place));
+		} catch {
+			// Storage is switched off: the browser keeps the place as well as it can.
+		}
+	}
+
+	function takePlace() {
+		if (own.key === "missing") return;
+		let place;
+		try {
+			place = JSON.parse(sessionStorage.getItem(KEPT));
+			sessionStorage.removeItem(KEPT);
+		} catch {
+			return;
+		}
+		if (!place || place.at !== location.pathname) return;
+		const blocks = [...document.querySelectorAll("main details")];
+		if (blocks.length === place.open.length) blocks.forEach((one, index) => (one.open = place.open[index]));
+		const elements = scrolled();
+		for (const [index, top] of place.inside) if (elements[index]) elements[index].scrollTop = top;
+		const anchor = place.id && place.id !== "siteContent" && document.getElementById(place.id);
+		const y = anchor ? scrollY + anchor.getBoundingClientRect().top - place.below : place.y;
+		scrollTo({ left: 0, top: y, behavior: "instant" });
+	}
+
+	function reload() {
+		history.scrollRestoration = "manual";
+		keepPlace();
+		location.reload();
+	}
+
+	// The panel, out of reach of the theme's style ------------------------------------
+
+	const style = new CSSStyleSheet();
+	style.replaceSync(`
+		:host { all: initial; font: 14px/1.45 system-ui, sans-serif; color-scheme: light dark; }
+		.bar, .panel { position: fixed; z-index: 2147483647; box-sizing: border-box; background: #fff; color: #1b1b1f; border: 1px solid #73737d; box-shadow: 0 2px 12px #0004; }
+		.bar { right: 12px; bottom: 12px; display: flex; gap: 10px; align-items: center; padding: 5px 12px; border-radius: 18px; }
+		.panel { left: 12px; right: 12px; bottom: 60px; max-width: 900px; margin: auto; max-height: 60vh; overflow: auto; border-left: 6px solid #c1121f; border-radius: 6px; padding: 12px 16px; }
+		.panel.calm { border-left-color: #8a5a00; }
+		h2 { font-size: 15px; margin: 0 0 6px; }
+		dl, dd, p { margin: 0; }
+		dt { font-family: ui-monospace, monospace; font-weight: 600; margin-top: 8px; overflow-wrap: anywhere; }
+		dd { white-space: pre-wrap; overflow-wrap: anywhere; }
+		.hint { color: #55555e; }
+		button { font: inherit; color: inherit; background: #eeeef2; border: 1px solid #73737d; border-radius: 5px; padding: 2px 10px; cursor: pointer; }
+		.close { float: right; }
+		.dot { width: 10px; height: 10px; border-radius: 50%; background: #73737d; }
+		.dot.pushed { background: #1a7f37; } .dot.waiting { background: #8a5a00; } .dot.held, .dot.conflict { background: #c1121f; }
+		[hidden] { display: none !important; }
+		@media (prefers-color-scheme: dark) {
+			.bar, .panel { background: #1d1d22; color: #ececf1; }
+			button { background: #33333b; } .hint { color: #b5b5c0; }
+		}
+		@media print { :host { display: none; } }
+	`);
+	const host = make("wikisync-preview");
+	const root = host.attachShadow({ mode: "open" });
+	root.adoptedStyleSheets = [style];
+	const dot = make("span", { className: "dot" });
+	const word = make("span");
+	const edit = make("button", { type: "button", textContent: "Edit", hidden: true });
+	const both = make("button", { type: "button", textContent: "Edit both texts", hidden: true });
+	const bar = make("div", { className: "bar", role: "status" }, dot, word, both, edit);
+	const list = make("dl");
+	const title = make("h2");
+	const close = make("button", { type: "button", className: "close", textContent: "Close" });
+	const panel = make("section", { className: "panel", role: "alert", hidden: true }, close, title, list);
+	root.append(panel, bar);
+
+	edit.onclick = () => openEditor(false);
+	both.onclick = () => openEditor(true);
+	close.onclick = () => {
+		dismissed = panel.dataset.shown;
+		panel.hidden = true;
+	};
+	addEventListener("keydown", (event) => {
+		if (event.key === "Escape" && !panel.hidden) close.click();
+	});
+
+	function showProblems(heading, problems, isCalm) {
+		const shown = JSON.stringify([heading, problems]);
+		title.textContent = heading;
+		panel.classList.toggle("calm", isCalm);
+		panel.dataset.shown = shown;
+		list.replaceChildren(...problems.flatMap(({ where, message, hint }) => [
+			make("dt", { textContent: where, hidden: !where }),
+			make("dd", { textContent: message }),
+			make("dd", { className: "hint", textContent: hint, hidden: !hint }),
+		]));
+		panel.hidden = !problems.length || shown === dismissed;
+		if (!problems.length) dismissed = "";
+	}
+
+	function showState(news) {
+		const state = news.is_conflict ? "conflict" : news.state;
+		dot.className = `dot ${state || ""}`;
+		word.textContent = [state ? WORDS[state] : "live", news.note].filter(Boolean).join(": ");
+		edit.hidden = !news.file;
+		edit.title = news.file || "";
+		both.hidden = !news.is_conflict;
+	}
+
+	function markLinks(marks) {
+		for (const link of document.querySelectorAll("nav a[href]")) {
+			const state = marks[decodeURIComponent(link.pathname).slice(1)];
+			const mark = link.querySelector("wikisync-mark");
+			if (mark?.dataset.state === state) continue;
+			mark?.remove();
+			if (!state) continue;
+			const sign = make("wikisync-mark", { title: WORDS[state], textContent: state === "waiting" ? " ○" : " ●" });
+			sign.setAttribute("role", "img");
+			sign.setAttribute("aria-label", WORDS[state]);
+			sign.dataset.state = state;
+			link.append(sign);
+		}
+	}
+
+	async function openEditor(isConflict) {
+		const answer = await fetch("/-/preview/edit", {
+			method: "POST",
+			headers: { "Content-Type": "application/json", "X-Wikisync-Token": own.token },
+			body: JSON.stringify({ at: own.at, is_conflict: isConflict }),
+		}).catch(() => null);
+		if (answer?.ok) return;
+		const said = await answer?.json().catch(() => null);
+		showProblems("The editor did not open", [said || { where: "", message: "the preview does not answer", hint: "" }], true);
+	}
+
+	// What the server says -------------------------------------------------------------
+
+	function hear(news) {
+		tries = 0;
+		const isOther = news.run !== own.run || (news.key && news.key !== own.key);
+		if (isOther && !news.is_failing) return reload();
+		showState(news);
+		markLinks(news.marks);
+		const heading = news.is_failing ? "The site cannot be brought up to date" : "This page has a problem";
+		showProblems(heading, news.problems, !news.is_failing);
+		if (news.wait) word.textContent = news.wait;
+	}
+
+	function connect() {
+		const socket = new WebSocket(`ws://${location.host}/-/preview/events?at=${encodeURIComponent(own.at)}`);
+		socket.onmessage = (event) => hear(JSON.parse(event.data));
+		socket.onclose = () => {
+			word.textContent = "the preview has ended";
+			dot.className = "dot";
+			setTimeout(connect, RETRY_MS[Math.min(tries++, RETRY_MS.length - 1)]);
+		};
+	}
+
+	const begin = () => {
+		document.body.append(host);
+		takePlace();
+		connect();
+	};
+	if (document.body && document.readyState !== "loading") begin();
+	else addEventListener("DOMContentLoaded", begin);
+})();

@@ -1,0 +1,125 @@
+"""Who may ask a preview: this machine's browser, for the preview's own pages.
+
+A page of any other site can make the browser ask a server on this machine.  It must
+learn nothing and change nothing, so a request is refused when
+
+- its ``Host`` is not an address of ours: a name that was bound anew to loopback;
+- its ``Origin`` is another one, on any method;
+- the browser says that another site made it, unless a person followed a link.
+
+What passes is answered with headers that let no other page embed or read it.
+"""
+
+from __future__ import annotations
+
+import hmac
+import html
+import ipaddress
+import re
+from dataclasses import dataclass
+
+from aiohttp import web
+
+TOKEN_HEADER = "X-Wikisync-Token"  # noqa: S105 - a header's name
+NAVIGATION = frozenset({"navigate"})
+OWN_SITE = frozenset({"same-origin", "none"})
+"""What browsers say of requests of our own pages, and of a typed address."""
+SAFE_METHODS = frozenset({"GET", "HEAD"})
+
+_META_POLICY = re.compile(
+    r"""<meta\s+http-equiv=["']?Content-Security-Policy["']?\s+content="([^"]*)"\s*/?>""",
+    re.IGNORECASE,
+)
+ATTACHMENT_POLICY = (
+    "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:;"
+    " media-src 'self'; frame-ancestors 'none'"
+)
+"""An attachment is somebody's file: opened by itself, no script of it runs."""
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-cache",
+}
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach the address; other names may change."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """The rules for one preview on one port."""
+
+    host: str
+    """As it is listened on."""
+    port: int
+    token: str
+    """Of this run; only our own pages hold it."""
+
+    @property
+    def origin(self) -> str:
+        """The address that is told to people."""
+        return f"http://{_bracketed(self.host)}:{self.port}"
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Every ``Host`` that means this preview."""
+        hosts = {_bracketed(self.host), "localhost"}
+        names = {f"{host}:{self.port}" for host in hosts}
+        # a browser leaves the port of http out
+        return frozenset(names | (hosts if self.port == 80 else set()))
+
+    def refusal(self, request: web.Request) -> str | None:
+        """Why a request is refused; None for one that may be answered."""
+        headers = request.headers
+        if len(headers.getall("Host", [])) != 1 or request.host not in self.names:
+            return "this preview answers only at its own address"
+        origins = {f"http://{name}" for name in self.names}
+        if headers.get("Origin", self.origin) not in origins:
+            return "another site asked"
+        site = headers.get("Sec-Fetch-Site", "none")
+        if site not in OWN_SITE:
+            # a link on another page may lead here; nothing else may
+            is_link = (
+                request.method == "GET"
+                and headers.get("Sec-Fetch-Mode") in NAVIGATION
+                and headers.get("Sec-Fetch-Dest") == "document"
+            )
+            return None if is_link else "another site asked"
+        return None
+
+    def refusal_of_change(self, request: web.Request) -> str | None:
+        """Why a request that would do something is refused."""
+        if "Origin" not in request.headers:
+            return "a request that changes something must say where it comes from"
+        if request.content_type != "application/json":
+            return "a request that changes something is JSON"
+        given = request.headers.get(TOKEN_HEADER, "")
+        if not hmac.compare_digest(given.encode(), self.token.encode()):
+            return "the page is of an earlier run; load it again"
+        return None
+
+    def page_policy(self, page: str) -> tuple[str, str]:
+        """A page without its own content policy, and that policy with ours in it.
+
+        The theme's policy forbids connections, which live reload needs; a page may
+        only be made stricter by a second one, so its own moves into the header.
+        """
+        match = _META_POLICY.search(page)
+        rules = [html.unescape(match[1]).rstrip("; ")] if match else []
+        if match:
+            page = page[: match.start()] + page[match.end() :]
+            rules.append(f"connect-src 'self' {self.origin.replace('http', 'ws', 1)}")
+        rules.append("frame-ancestors 'none'")
+        return page, "; ".join(rules)
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

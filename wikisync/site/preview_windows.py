@@ -1,0 +1,151 @@
+"""The windows that look at a preview, and what each was told last."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Awaitable, Callable, Mapping
+
+import msgspec
+from aiohttp import WSCloseCode, web
+
+WINDOWS_MAX = 64
+"""Windows that listen at once; more are told to come back later."""
+MESSAGE_BYTES_MAX = 1024
+"""Of a window's message; it has nothing to say."""
+HEARTBEAT_S = 20.0
+LEAVE_S = 1.0
+"""How long a window may take to hear that the preview ends."""
+
+
+class News(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that there is to say of one page."""
+
+    run: str
+    """Of the preview; a page of an earlier run is loaded again."""
+    key: str
+    """Hash of what the page is made from."""
+    is_failing: bool
+    """The files do not make a page now; what is shown is the last good one."""
+    problems: tuple[Mapping[str, str], ...]
+    """Each with where, message and hint."""
+    file: str
+    """The page's file, or empty."""
+    is_conflict: bool
+    state: str
+    """How far the page is on its way to the service; empty when unknown."""
+    note: str
+    marks: Mapping[str, str]
+    """Output path to state of pages that a person should look at."""
+    wait: str
+    """How far the first look at the files is; empty when it is done."""
+
+
+class Windows:
+    """All windows of one preview."""
+
+    def __init__(self) -> None:
+        self._windows: set[_Window] = set()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether one more is one too many."""
+        return len(self._windows) >= WINDOWS_MAX
+
+    def wake(self) -> None:
+        """There may be news for any of them."""
+        for window in self._windows:
+            window.woken.set()
+
+    async def serve(
+        self, request: web.Request, news: Callable[[], Awaitable[News]]
+    ) -> web.WebSocketResponse:
+        """Tell a window its news until it goes away."""
+        socket = web.WebSocketResponse(
+            heartbeat=HEARTBEAT_S, max_msg_size=MESSAGE_BYTES_MAX, compress=False
+        )
+        window = _Window(socket)
+        # before anything is awaited, or many could come at once
+        self._windows.add(window)
+        try:
+            await socket.prepare(request)
+            await window.tell(news)
+        finally:
+            self._windows.discard(window)
+        return socket
+
+    async def leave(self) -> None:
+        """Tell all of them that the preview ends."""
+        for window in tuple(self._windows):
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LEAVE_S):
+                    await window.socket.close(code=WSCloseCode.GOING_AWAY)
+
+
+class _Window:
+    """One window of a browser."""
+
+    def __init__(self, socket: web.WebSocketResponse) -> None:
+        self.socket = socket
+        self.woken = asyncio.Event()
+
+    async def tell(self, news: Callable[[], Awaitable[News]]) -> None:
+        """Say what is new whenever something is, until the window closes."""
+        async with asyncio.TaskGroup() as tasks:
+            telling = tasks.create_task(self._tell(news))
+            # reading is also what answers the browser's pings
+            async for _ in self.socket:
+                pass
+            telling.cancel()
+
+    async def _tell(self, news: Callable[[], Awaitable[News]]) -> None:
+        last = b""
+        while not self.socket.closed:
+            self.woken.clear()
+            text = msgspec.json.encode(await news())
+            if text != last:
+                try:
+                    await self.socket.send_str(text.decode())
+                except ConnectionError:
+                    return
+            last = text
+            await self.woken.wait()
+
+
+class Stopped(Exception):
+    """The preview ends while it reads pages."""
+
+
+class Reading:
+    """How far reading is; written by the thread of the site, read by the loop."""
+
+    def __init__(self) -> None:
+        self._stopped = threading.Event()
+        self._label = ""
+        self._total = 0
+        self._done = 0
+
+    def start(self, label: str, total: int | None) -> None:
+        """A step begins."""
+        self._label, self._total, self._done = label, total or 0, 0
+
+    def advance(self, steps: int = 1) -> None:
+        """Some pages are read.
+
+        Raises:
+            Stopped: nobody waits for the rest.
+        """
+        self._done += steps
+        if self._stopped.is_set():
+            raise Stopped
+
+    def stop(self) -> None:
+        """End with the page in hand."""
+        self._stopped.set()
+
+    def line(self) -> str:
+        """How far it is, for a person."""
+        if not self._total:
+            return "reading the folder"
+        return f"{self._label}: {self._done:,} of {self._total:,}"
