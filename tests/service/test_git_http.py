@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from base64 import b64encode
 from collections.abc import AsyncIterator
@@ -9,6 +10,7 @@ from pathlib import Path
 from random import Random
 
 import aiohttp
+import pygit2
 import pytest
 
 from tests.service.conftest import PROJECT, WIKIS, Api
@@ -70,6 +72,24 @@ async def test_clone_may_be_shallow_or_partial(
 
     log_lines = (await run_git("log", "--format=%s", folder=folder)).out.split()
     assert log_lines == ["push"]
+
+
+@pytest.mark.parametrize("depth", [0, 1])
+async def test_library_that_wikisync_fetches_with_is_served_too(
+    handbook: EmbeddedService, tmp_path: Path, depth: int
+) -> None:
+    class Callbacks(pygit2.RemoteCallbacks):
+        def credentials(self, *_: object) -> pygit2.UserPass:
+            return pygit2.UserPass("oauth2", handbook.token)
+
+    def fetch() -> bytes:
+        repository = pygit2.init_repository(tmp_path / "copy", bare=True)
+        remote = repository.remotes.create_anonymous(handbook.url + WIKI_GIT)
+        wanted = ["+refs/heads/*:refs/heads/*"]
+        remote.fetch(wanted, callbacks=Callbacks(), depth=depth)
+        return bytes(repository.revparse_single("main:home.md").peel(pygit2.Blob).data)
+
+    assert await asyncio.to_thread(fetch) == b"x\n"
 
 
 async def test_fetch_brings_what_came_since(

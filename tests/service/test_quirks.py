@@ -393,6 +393,19 @@ async def test_every_third_request_is_one_too_many(
     assert rest == [200, 200, 429, 200, 200, 429]
 
 
+async def test_request_too_many_can_be_told_when_to_come_again(
+    handbook: EmbeddedService, api: Api
+) -> None:
+    handbook.quirks = {Quirk.RATE_LIMITED_TELLING}
+
+    first = await api.get(WIKIS)
+
+    assert (first.status, first.headers["Retry-After"]) == (429, "1")
+    assert first.headers["RateLimit-Remaining"] == "0"
+    assert first.headers["RateLimit-ResetTime"].endswith(" GMT")
+    assert await statuses(api, 3) == [200, 200, 429]
+
+
 async def test_turns_start_anew_when_quirks_change(
     handbook: EmbeddedService, api: Api
 ) -> None:

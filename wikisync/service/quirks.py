@@ -14,6 +14,8 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from enum import StrEnum
 
 import msgspec
@@ -38,6 +40,7 @@ CUT_TEXT_BYTES = 1024 * 1024
 OTHER_PROJECT_ID = 1_000_000
 """Added to the ids of projects under ``another-project``."""
 MAINTENANCE_S = 60
+RETRY_AFTER_S = 1
 RESERVED_TITLES = ("pages", "templates", "new", "git_access", "-")
 FOREIGN_PAGE: Mapping[str, object] = {
     "format": "wikitext",
@@ -108,6 +111,8 @@ class Quirk(StrEnum):
     # faults
     RATE_LIMITED = "rate-limited"
     """Every third request is answered 429 without ``Retry-After`` (Q16)."""
+    RATE_LIMITED_TELLING = "rate-limited-telling"
+    """Every third request is answered 429, and when to come again."""
     MAINTENANCE = "maintenance"
     """Writes are answered 503."""
     FAILS_BEFORE_WRITE = "fails-before-write"
@@ -337,6 +342,8 @@ def _answer_instead(
         return None
     if Quirk.RATE_LIMITED in on and turns.is_next(Quirk.RATE_LIMITED):
         return web.Response(status=429, text="Retry later\n")
+    if Quirk.RATE_LIMITED_TELLING in on and turns.is_next(Quirk.RATE_LIMITED_TELLING):
+        return web.Response(status=429, text="Retry later\n", headers=_rate_limit())
     if not _is_write(request):
         if Quirk.FAILS_READS in on and turns.is_next(Quirk.FAILS_READS):
             return _bad_gateway()
@@ -352,6 +359,19 @@ def _answer_instead(
     if Quirk.EMPTY_LIST in on and request.method == "POST":
         return _server_error()
     return None
+
+
+def _rate_limit() -> dict[str, str]:
+    reset = datetime.now(UTC) + timedelta(seconds=RETRY_AFTER_S)
+    return {
+        "RateLimit-Limit": "60",
+        "RateLimit-Name": "throttle_authenticated_api",
+        "RateLimit-Observed": "61",
+        "RateLimit-Remaining": "0",
+        "RateLimit-Reset": str(int(reset.timestamp())),
+        "RateLimit-ResetTime": format_datetime(reset, usegmt=True),
+        "Retry-After": str(RETRY_AFTER_S),
+    }
 
 
 def _lose(
