@@ -21,6 +21,7 @@ from wikisync.api.git import (
     ADVERTISEMENT,
     RECHECK_S,
     REFUSED_S,
+    RETRY_S,
     NoRepository,
     WikiRepository,
     wiki_head,
@@ -336,6 +337,20 @@ async def test_fetch_that_takes_too_long_is_ended_before_anything_else_goes_on(
             await repository.read(PICTURE)
         assert silent.asked.is_set()
         await silent.hung_up.wait()
+
+
+async def test_fetch_that_failed_stands_for_every_file_and_is_tried_again_later(
+    repository: WikiRepository, time: FakeTime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as small:
+        small.setattr(git_fetch, "REPOSITORY_BYTES_MAX", 10)
+        with pytest.raises(Unavailable) as first:
+            await repository.read(PICTURE)
+    with pytest.raises(Unavailable) as second:
+        await repository.read(OTHER)
+    assert second.value is first.value
+    time.now += RETRY_S
+    assert await repository.read(PICTURE) == b"\x89PNG one"
 
 
 async def test_cache_that_cannot_be_written_is_an_error_of_the_folder(

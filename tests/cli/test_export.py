@@ -18,6 +18,7 @@ from yarl import URL
 
 from tests.api.wire import Wire, http, json_answer, listening_wire
 from tests.cli.conftest import Run
+from tests.support.git import needs_git
 from tests.support.service import EmbeddedService
 from wikisync.cli.export import default_cache, parse_theme_options
 from wikisync.errors import UsageError
@@ -393,17 +394,27 @@ async def test_sign_in_page_is_not_taken_for_a_picture(run: Run, site: Path) -> 
 async def test_picture_behind_a_sign_in_is_a_placeholder_and_told(
     handbook: EmbeddedService, run: Run, site: Path
 ) -> None:
-    handbook.quirks = {Quirk.FILES_NEED_SESSION}
+    handbook.quirks = {Quirk.FILES_NEED_SESSION, Quirk.NO_GIT}
     ran = await run("export", handbook.url, *NAMED, "-o", site, "--json")
     assert ran.code == 3
     assert "attachment-missing" in ran.problem_codes
     assert not (site / PICTURE).exists()
 
 
-async def test_picture_that_can_be_had_later_is_fetched_then(
+@needs_git
+async def test_picture_behind_a_sign_in_comes_by_git(
     handbook: EmbeddedService, run: Run, site: Path
 ) -> None:
     handbook.quirks = {Quirk.FILES_NEED_SESSION}
+    ran = await run("export", handbook.url, *NAMED, "-o", site)
+    assert ran.code == 0
+    assert (site / PICTURE).exists()
+
+
+async def test_picture_that_can_be_had_later_is_fetched_then(
+    handbook: EmbeddedService, run: Run, site: Path
+) -> None:
+    handbook.quirks = {Quirk.FILES_NEED_SESSION, Quirk.NO_GIT}
     await run("export", handbook.url, *NAMED, "-o", site)
     handbook.quirks = ()
     ran = await run("export", handbook.url, *NAMED, "-o", site)

@@ -42,8 +42,10 @@ SCOPE_HINT = (
     " the wiki in a browser"
 )
 
+RETRY_S = 60.0
+"""A fetch that failed is tried again after this time ..."""
 REFUSED_S = 600.0
-"""A repository that cannot be had is asked for again after this time."""
+"""... and one that was refused after this time."""
 
 _HEAD = re.compile(rb"[0-9a-f]{4}(?P<id>[0-9a-f]{40}(?:[0-9a-f]{24})?) HEAD[\0\n]")
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
@@ -88,7 +90,8 @@ class WikiRepository:
         self._folder = cache / f"{name}.git"
         self._turn = asyncio.Lock()
         self._checked_at: float | None = None
-        self._refused: NoRepository | None = None
+        self._failure: NoRepository | Unavailable | None = None
+        """Why the last try failed: it stands for every file until the next one."""
 
     async def read(self, path: AttachmentPath) -> bytes:
         """A file's content.
@@ -124,9 +127,11 @@ class WikiRepository:
 
     async def _renew(self) -> None:
         """Fetch the newest commit if it is not here yet."""
-        if self._refused is not None and not self._is_due(REFUSED_S):
-            raise self._refused
-        if self._folder.exists() and not self._is_due(RECHECK_S):
+        if self._failure is not None:
+            is_refused = isinstance(self._failure, NoRepository)
+            if not self._is_due(REFUSED_S if is_refused else RETRY_S):
+                raise self._failure
+        elif self._folder.exists() and not self._is_due(RECHECK_S):
             return
         self._checked_at = self._client.now()
         try:
@@ -134,10 +139,10 @@ class WikiRepository:
             held = await asyncio.to_thread(_held_commit, self._folder)
             if head is not None and head != held:
                 await self._fetch()
-        except NoRepository as error:
-            self._refused = error
+        except (NoRepository, Unavailable) as error:
+            self._failure = error
             raise
-        self._refused = None
+        self._failure = None
 
     def _is_due(self, pause_s: float) -> bool:
         return self._checked_at is None or (

@@ -12,7 +12,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from wikisync.api.attachments import AttachmentSource
 from wikisync.api.client import Client
+from wikisync.api.git import WikiRepository
 from wikisync.api.replica import WikiReplica
 from wikisync.api.wikis import Wiki
 from wikisync.cli.console import Console
@@ -32,6 +34,7 @@ from wikisync.sync.state import State, WikiState
 
 STATE_FILE = "state.db"
 TEMPORARY_FOLDER = "tmp"
+CACHE_FOLDER = "cache"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +115,7 @@ async def _pull(
 ) -> None:
     folder = place.folder_of(wiki)
     local = FolderReplica(folder, temporary=place.private / TEMPORARY_FOLDER)
-    remote = _remote(client, wiki, state, has_folder=folder.is_dir())
+    remote = _remote(client, wiki, state, place, has_folder=folder.is_dir())
     if place.policy is Policy.MIRROR or not state.wiki(wiki.owner).base():
         # a folder that is gone later on may be a disk that is away
         await local.create()
@@ -152,14 +155,19 @@ def _drop_unmentioned(folder: Path, known: WikiState) -> None:
 
 
 def _remote(
-    client: Client, wiki: FoundWiki, state: State, *, has_folder: bool
+    client: Client, wiki: FoundWiki, state: State, place: Place, *, has_folder: bool
 ) -> WikiReplica:
     """The wiki, told what was seen last time as far as the folder still has it."""
     remote_wiki = Wiki(client, wiki.owner, wiki.id)
+    repository = WikiRepository(client, wiki.owner, place.private / CACHE_FOLDER)
     known = state.wiki(wiki.owner)
-    if not known.remote_tag or not has_folder:
-        return WikiReplica(remote_wiki)
-    return WikiReplica(remote_wiki, tag=known.remote_tag, pages=known.remote_pages())
+    is_known = bool(known.remote_tag) and has_folder
+    return WikiReplica(
+        remote_wiki,
+        tag=known.remote_tag if is_known else "",
+        pages=known.remote_pages() if is_known else None,
+        attachments=AttachmentSource(remote_wiki, repository),
+    )
 
 
 def _set_aside(state: State) -> Problem | None:
