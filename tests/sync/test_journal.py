@@ -81,9 +81,20 @@ def test_replaced_texts_come_newest_first(known: WikiState) -> None:
     known.remember_replaced(HOME, "two", "three \ud83d", NOW + 1, is_stale=True)
     known.remember_replaced(OTHER, "x", "y", NOW)
     assert known.replaced(HOME) == (
-        Replaced("two", "three \ud83d", NOW + 1, is_stale=True),
-        Replaced("one", "two", NOW),
+        Replaced("two", "three \ud83d", NOW + 1, is_stale=True, is_written=False),
+        Replaced("one", "two", NOW, is_written=False),
     )
+
+
+def test_text_counts_as_replaced_once_that_is_confirmed(
+    known: WikiState, another: WikiState
+) -> None:
+    number = known.remember_replaced(HOME, "one", "two", NOW)
+    another.confirm_replaced([number])
+    assert not known.replaced(HOME)[0].is_written
+    known.confirm_replaced([])
+    known.confirm_replaced([number])
+    assert known.replaced(HOME)[0].is_written
 
 
 def test_the_oldest_replaced_text_goes_first(
