@@ -122,7 +122,10 @@ async def race(style: str, seconds: float, folder: Path | None = None) -> Outcom
         (Path(name) / ".wikisync").mkdir()
         path, log = root / "home.md", Path(name) / "log"
         path.write_text(f"save {0:08d}\n")
-        replica = FolderReplica.two_way(root, settle_s=0.0)
+        ahead_s = 0.0
+        replica = FolderReplica.two_way(
+            root, settle_s=0.0, clock=lambda: time.time() + ahead_s
+        )
         context = multiprocessing.get_context("spawn")
         stop = context.Event()
         editor = context.Process(
@@ -135,7 +138,7 @@ async def race(style: str, seconds: float, folder: Path | None = None) -> Outcom
         finally:
             stop.set()
             editor.join()
-        await asyncio.sleep(LATE_S + 0.2)
+        ahead_s = LATE_S + 0.1
         for late in await replica.late_saves():
             outcome.late += 1
             known.add(late.text)

@@ -290,8 +290,7 @@ class PageFolder:
             raise
         del self._known_paths()[slug]
         self._known_paths()[target] = new
-        if path in self._looked:
-            self._written[new] = _written_of(self._looked.pop(path))
+        self._remember_moved(path, new)
         return new
 
     def path(self, slug: Slug) -> PagePath | None:
@@ -372,6 +371,13 @@ class PageFolder:
         if self._limbo is not None:
             self._remember_written(path)
         return Page(page.slug, page.format, page.content, title_of(page.slug))
+
+    def _remember_moved(self, path: PagePath, new: PagePath) -> None:
+        written, looked = self._written.pop(path, None), self._looked.pop(path, None)
+        if written is None and looked is not None:
+            written = _written_of(looked)
+        if written is not None:
+            self._written[new] = written
 
     def _remember_written(self, path: PagePath) -> None:
         """Know our own write again, which needs no wait."""

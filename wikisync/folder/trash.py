@@ -139,7 +139,7 @@ class Trash:
 
         return self._add(path, why, fill)
 
-    def list(
+    def entries(
         self, *, path: str | None = None, slug: Slug | None = None
     ) -> tuple[Trashed, ...]:
         """What is kept of this wiki, the newest first.
@@ -153,7 +153,7 @@ class Trash:
         """
         found = [
             entry
-            for entry in self._entries()
+            for entry in self._all()
             if entry.wiki == self._wiki
             and path in {None, entry.path}
             and slug in {None, entry.slug}
@@ -195,7 +195,7 @@ class Trash:
         Raises:
             FolderError: the trash cannot be read.
         """
-        entries = sorted(self._entries(), key=lambda entry: (entry.at, entry.id))
+        entries = sorted(self._all(), key=lambda entry: (entry.at, entry.id))
         oldest = self._clock() - self._kept_days * _DAY_S
         self._purged_at = self._clock()
         self._size = sum(entry.size for entry in entries)
@@ -260,7 +260,7 @@ class Trash:
         finally:
             os.close(descriptor)
 
-    def _entries(self) -> Iterator[Trashed]:
+    def _all(self) -> Iterator[Trashed]:
         """Every entry of every wiki."""
         for day in self._names(""):
             for name in self._names(day):

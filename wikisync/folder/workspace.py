@@ -16,7 +16,7 @@ import os
 import secrets
 import socket
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -304,10 +304,10 @@ def refuse_overlaps(workspace: Path, folders: Sequence[Path]) -> None:
     Raises:
         FolderError: two overlap; both are named.
     """
-    places = {folder: folder.resolve() for folder in folders}
+    places = [(folder, folder.resolve()) for folder in folders]
     _refuse_twins(places)
     own = workspace.resolve()
-    for folder, place in places.items():
+    for folder, place in places:
         if own.is_relative_to(place):
             raise _overlap(folder, "holds the workspace itself", workspace)
         if place.is_relative_to(own / PRIVATE_FOLDER):
@@ -319,8 +319,8 @@ def refuse_overlaps(workspace: Path, folders: Sequence[Path]) -> None:
         raise _overlap(workspace, f"lies in the workspace {outer}", workspace)
 
 
-def _refuse_twins(places: Mapping[Path, Path]) -> None:
-    ordered = sorted(places.items(), key=lambda item: item[1].parts)
+def _refuse_twins(places: Sequence[tuple[Path, Path]]) -> None:
+    ordered = sorted(places, key=lambda item: item[1].parts)
     for index, (folder, place) in enumerate(ordered):
         for other, inner in ordered[index + 1 :]:
             if inner == place or _is_same(place, inner):

@@ -1,0 +1,484 @@
+"""Every test plays a program that saves at the worst moment."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from wikisync.errors import FolderError, PreconditionFailed
+from wikisync.folder import limbo as limbo_module
+from wikisync.folder.limbo import LATE_S, ORPHAN_S, Limbo
+from wikisync.folder.rename import NotSupported, swap_names
+from wikisync.folder.swap import FileWrite, FolderWriter
+from wikisync.folder.trash import Trash
+from wikisync.model import digest_of
+
+OLD, NEW, SAVED = b"old\n", b"new\n", b"saved\n"
+
+
+class Room:
+    """A wiki's folder with one page, its limbo, and a clock to turn."""
+
+    def __init__(self, place: Path) -> None:
+        self.private = place / ".wikisync"
+        self.root = place / "wiki"
+        self.page = self.root / "home.md"
+        self.private.mkdir()
+        self.root.mkdir()
+        self.page.write_bytes(OLD)
+        self.passed_s = 0.0
+        self.limbo = self.opened()
+
+    def opened(self) -> Limbo:
+        """The limbo as a new process sees it."""
+        return Limbo(self.private / "limbo", clock=lambda: time.time() + self.passed_s)
+
+    def replace(self) -> None:
+        with FolderWriter(self.root, limbo=self.limbo) as writer:
+            (error,) = writer.write_many(
+                [FileWrite("home.md", NEW, expected=digest_of(OLD))]
+            )
+        if error is not None:
+            raise error
+
+    def wait(self, seconds: float = LATE_S + 0.1) -> None:
+        self.passed_s += seconds
+
+    def late(self) -> list[bytes]:
+        return [late.content for late in self.opened().late_saves()]
+
+    def files(self) -> list[str]:
+        place = self.private / "limbo"
+        return sorted(path.name for path in place.iterdir()) if place.exists() else []
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Room:
+    return Room(tmp_path)
+
+
+def at_swap(
+    monkeypatch: pytest.MonkeyPatch, *saves: Callable[[], object], after: bool = False
+) -> None:
+    """Do one thing before, or after, each swap of names; the last ones plainly."""
+    waiting = list(saves)
+
+    def swap(source_folder: int, source: str, target_folder: int, name: str) -> None:
+        save = waiting.pop(0) if waiting else None
+        if save and not after:
+            save()
+        swap_names(source_folder, source, target_folder, name)
+        if save and after:
+            save()
+
+    monkeypatch.setattr(limbo_module, "swap_names", swap)
+
+
+def save_by_rename(page: Path, content: bytes) -> None:
+    fresh = page.with_name(".fresh")
+    fresh.write_bytes(content)
+    fresh.replace(page)
+
+
+def test_page_is_replaced_and_the_old_text_is_no_late_save(room: Room) -> None:
+    room.replace()
+    assert room.page.read_bytes() == NEW
+    assert room.late() == []
+    room.wait()
+    assert room.late() == []
+    assert room.files() == []
+
+
+@pytest.mark.parametrize("way", ["place", "rename"])
+def test_text_saved_right_before_the_swap_goes_back_in(
+    room: Room, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    room.limbo.can_swap = True
+    ways = {
+        "place": lambda: room.page.write_bytes(SAVED),
+        "rename": lambda: save_by_rename(room.page, SAVED),
+    }
+    at_swap(monkeypatch, ways[way])
+    with pytest.raises(PreconditionFailed, match=r"home\.md was changed"):
+        room.replace()
+    assert room.page.read_bytes() == SAVED
+    room.wait()
+    assert room.late() == []
+    assert room.files() == []
+
+
+@pytest.mark.parametrize("way", ["place", "rename"])
+def test_text_saved_over_ours_while_another_goes_back_stays_in_the_page(
+    room: Room, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    """The newest save is in the page, the one before it is a late save."""
+    room.limbo.can_swap = True
+    newest = {
+        "place": lambda: room.page.write_bytes(b"newest\n"),
+        "rename": lambda: save_by_rename(room.page, b"newest\n"),
+    }
+    at_swap(monkeypatch, lambda: save_by_rename(room.page, SAVED), newest[way])
+    with pytest.raises(PreconditionFailed):
+        room.replace()
+    assert room.page.read_bytes() == b"newest\n"
+    room.wait()
+    assert room.late() == [SAVED]
+
+
+def test_program_that_never_stops_saving_loses_nothing(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room.limbo.can_swap = True
+    numbers = iter(range(1000))
+
+    def save() -> None:
+        save_by_rename(room.page, b"save %d\n" % next(numbers))
+
+    at_swap(monkeypatch, *[save] * 1000)
+    with pytest.raises(PreconditionFailed):
+        room.replace()
+    last = next(numbers) - 1
+    room.wait()
+    found = {room.page.read_bytes(), *room.late()}
+    assert b"save %d\n" % last in found
+
+
+def test_page_removed_while_a_save_goes_back_is_there_again(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room.limbo.can_swap = True
+    at_swap(monkeypatch, lambda: room.page.write_bytes(SAVED), room.page.unlink)
+    with pytest.raises(PreconditionFailed):
+        room.replace()
+    assert room.page.read_bytes() == SAVED
+
+
+def test_page_removed_right_before_the_swap_is_not_made_again(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room.limbo.can_swap = True
+    at_swap(monkeypatch, room.page.unlink)
+    with pytest.raises(PreconditionFailed, match=r"home\.md is gone"):
+        room.replace()
+    assert list(room.root.iterdir()) == []
+    assert room.files() == []
+
+
+def test_link_put_in_the_pages_place_goes_back_in(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room.limbo.can_swap = True
+    outside = room.private.parent / "outside"
+    outside.write_bytes(OLD)
+
+    def link() -> None:
+        room.page.unlink()
+        room.page.symlink_to(outside)
+
+    at_swap(monkeypatch, link)
+    with pytest.raises(PreconditionFailed):
+        room.replace()
+    assert room.page.is_symlink()
+    assert outside.read_bytes() == OLD
+
+
+def test_folder_put_in_the_pages_place_goes_back_in(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room.limbo.can_swap = True
+
+    def folder() -> None:
+        room.page.unlink()
+        room.page.mkdir()
+        (room.page / "inner").write_bytes(SAVED)
+
+    at_swap(monkeypatch, folder)
+    with pytest.raises(PreconditionFailed):
+        room.replace()
+    assert (room.page / "inner").read_bytes() == SAVED
+
+
+def test_save_into_the_file_that_was_open_is_a_late_save(room: Room) -> None:
+    with room.page.open("r+b") as editor:
+        room.replace()
+        editor.write(SAVED)
+    assert room.page.read_bytes() == NEW
+    assert room.late() == []
+    room.wait()
+    (late,) = room.opened().late_saves()
+    assert (late.path, late.content) == ("home.md", SAVED)
+
+
+def test_late_save_is_given_until_it_is_acknowledged(room: Room) -> None:
+    with room.page.open("r+b") as editor:
+        room.replace()
+        editor.write(SAVED)
+    room.wait()
+    assert room.late() == room.late() == [SAVED]
+    (late,) = room.opened().late_saves()
+    room.opened().acknowledge(late.id)
+    assert room.late() == []
+    assert room.files() == []
+
+
+def test_late_save_that_is_saved_over_once_more_is_given_again(room: Room) -> None:
+    with room.page.open("r+b", buffering=0) as editor:
+        room.replace()
+        editor.write(SAVED)
+        room.wait()
+        (late,) = room.opened().late_saves()
+        os.pwrite(editor.fileno(), b"again\n", 0)
+        room.opened().acknowledge(late.id)
+    room.wait()
+    assert room.late() == [b"again\n"]
+
+
+def test_file_that_a_program_emptied_holds_nothing_to_lose(room: Room) -> None:
+    with room.page.open("r+b") as editor:
+        room.replace()
+        editor.truncate()
+    room.wait()
+    assert room.late() == []
+    assert room.files() == []
+
+
+def test_clock_that_was_set_back_keeps_nothing_for_ever(room: Room) -> None:
+    room.replace()
+    room.wait(-3600)
+    assert room.late() == []
+    assert room.files() == []
+
+
+def test_removed_page_is_looked_at_again_too(room: Room) -> None:
+    trash = Trash(room.private / "trash")
+    with room.page.open("r+b") as editor:
+        with FolderWriter(room.root, limbo=room.limbo, trash=trash) as writer:
+            writer.remove("home.md", expected=digest_of(OLD))
+        editor.write(SAVED)
+    room.wait()
+    assert room.late() == [SAVED]
+
+
+def test_text_saved_right_before_a_removal_comes_back(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trash = Trash(room.private / "trash")
+    keep = Trash.keep
+
+    def keep_and_save(*args: object) -> object:
+        kept = keep(*args)  # type: ignore[arg-type]
+        save_by_rename(room.page, SAVED)
+        return kept
+
+    monkeypatch.setattr(Trash, "keep", keep_and_save)
+    writing = FolderWriter(room.root, limbo=room.limbo, trash=trash)
+    with writing as writer, pytest.raises(PreconditionFailed):
+        writer.remove("home.md", expected=digest_of(OLD))
+    assert room.page.read_bytes() == SAVED
+    assert trash.entries() == ()
+    assert room.files() == []
+
+
+# -- crashes -------------------------------------------------------------------------
+
+
+class Crash(BaseException):
+    """The process ends here."""
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_crash_at_the_swap_leaves_one_text_and_no_late_save(
+    room: Room, monkeypatch: pytest.MonkeyPatch, *, after: bool
+) -> None:
+    room.limbo.can_swap = True
+
+    def crash() -> None:
+        monkeypatch.setattr(limbo_module.Batch, "clear", lambda _: None)
+        raise Crash
+
+    at_swap(monkeypatch, crash, after=after)
+    with pytest.raises(Crash):
+        room.replace()
+    assert room.page.read_bytes() == (NEW if after else OLD)
+    room.wait()
+    assert room.late() == []
+    assert room.files() == []
+
+
+def test_save_that_came_out_right_before_a_crash_is_a_late_save(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room.limbo.can_swap = True
+
+    def swap_and_crash(*args: int | str) -> None:
+        room.page.write_bytes(SAVED)
+        swap_names(*args)  # type: ignore[arg-type]
+        monkeypatch.setattr(limbo_module.Batch, "clear", lambda _: None)
+        raise Crash
+
+    monkeypatch.setattr(limbo_module, "swap_names", swap_and_crash)
+    with pytest.raises(Crash):
+        room.replace()
+    room.wait()
+    assert room.late() == [SAVED]
+
+
+def test_half_written_file_of_a_crash_is_no_late_save(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a record no name was touched, so nothing of a person's is here."""
+
+    def crash(_: object) -> None:
+        monkeypatch.setattr(limbo_module.Batch, "clear", lambda _: None)
+        raise Crash
+
+    monkeypatch.setattr(limbo_module.Batch, "seal", crash)
+    with pytest.raises(Crash):
+        room.replace()
+    assert len(room.files()) == 1
+    room.wait()
+    assert room.late() == []
+    assert len(room.files()) == 1
+    room.wait(ORPHAN_S)
+    assert room.late() == []
+    assert room.files() == []
+
+
+def test_record_is_on_the_disk_before_any_name_is_touched(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room.limbo.can_swap = True
+    seen: list[object] = []
+
+    def look() -> None:
+        (record,) = (room.private / "limbo").glob("*.json")
+        seen.append(list(json.loads(record.read_text()).values()))
+
+    at_swap(monkeypatch, look)
+    room.replace()
+    assert seen == [[["home.md", digest_of(OLD), digest_of(NEW)]]]
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{", '{"x": 1}', '{"x": [1]}'])
+def test_record_that_is_damaged_loses_no_text(room: Room, content: str) -> None:
+    with room.page.open("r+b") as editor:
+        room.replace()
+        editor.write(SAVED)
+    (record,) = (room.private / "limbo").glob("*.json")
+    record.write_text(content)
+    room.wait()
+    assert room.late() == [SAVED]
+
+
+def test_full_disk_while_the_record_is_written_changes_nothing(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_args: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(limbo_module.Batch, "_write_record", full)
+    with pytest.raises(FolderError, match="the disk is full"):
+        room.replace()
+    assert room.page.read_bytes() == OLD
+    assert room.files() == []
+
+
+# -- disks that cannot swap ------------------------------------------------------------
+
+
+def no_swap(*_args: object) -> None:
+    raise NotSupported(errno.EINVAL, "Invalid argument")
+
+
+def no_links(*_args: object, **_kwargs: object) -> None:
+    raise OSError(errno.EPERM, "Operation not permitted")
+
+
+@pytest.fixture(params=["links", "no links"])
+def plain_disk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(limbo_module, "swap_names", no_swap)
+    if request.param == "no links":
+        monkeypatch.setattr(os, "link", no_links)
+    return str(request.param)
+
+
+def test_page_is_replaced_on_a_disk_that_cannot_swap(
+    room: Room, plain_disk: str
+) -> None:
+    room.replace()
+    assert plain_disk
+    assert room.limbo.can_swap is False
+    assert room.page.read_bytes() == NEW
+    room.wait()
+    assert room.late() == []
+    assert room.files() == []
+
+
+def test_edited_page_stays_on_a_disk_that_cannot_swap(
+    room: Room, plain_disk: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    swap = limbo_module.Batch.swap
+
+    def save_and_swap(batch: limbo_module.Batch, *args: int | str) -> None:
+        room.page.write_bytes(SAVED)
+        swap(batch, *args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(limbo_module.Batch, "swap", save_and_swap)
+    with pytest.raises(PreconditionFailed):
+        room.replace()
+    assert plain_disk
+    assert room.page.read_bytes() == SAVED
+    assert room.files() == []
+
+
+def test_late_save_is_found_on_a_disk_that_cannot_swap(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limbo_module, "swap_names", no_swap)
+    with room.page.open("r+b") as editor:
+        room.replace()
+        editor.write(SAVED)
+    room.wait()
+    assert room.late() == [SAVED]
+
+
+def test_crash_before_the_replacement_leaves_the_page_to_its_person(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file aside is the page's own then; an edit of it is no late save."""
+    monkeypatch.setattr(limbo_module, "swap_names", no_swap)
+
+    def crash(*_args: object, **_kwargs: object) -> None:
+        monkeypatch.setattr(limbo_module.Batch, "clear", lambda _: None)
+        raise Crash
+
+    monkeypatch.setattr(os, "replace", crash)
+    with pytest.raises(Crash):
+        room.replace()
+    room.page.write_bytes(SAVED)
+    room.wait()
+    assert room.late() == []
+    assert room.page.read_bytes() == SAVED
+    assert room.files() == []
+
+
+def test_swapping_is_tried_once_for_a_folder(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+
+    def swap(source_folder: int, source: str, target_folder: int, name: str) -> None:
+        calls.append(name)
+        swap_names(source_folder, source, target_folder, name)
+
+    monkeypatch.setattr(limbo_module, "swap_names", swap)
+    room.replace()
+    room.page.write_bytes(OLD)
+    room.replace()
+    assert calls[1:] == ["home.md", "home.md"]

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from wikisync.folder.rename import NotSupported, put_back, rename_to_free, swap_names
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[int]:
+    descriptor = os.open(tmp_path, os.O_RDONLY)
+    yield descriptor
+    os.close(descriptor)
+
+
+def texts(folder: Path) -> dict[str, str]:
+    return {path.name: path.read_text() for path in folder.iterdir()}
+
+
+def test_two_files_swap_their_names(folder: int, tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("A")
+    (tmp_path / "b").write_text("B")
+    inode = (tmp_path / "a").stat().st_ino
+    swap_names(folder, "a", folder, "b")
+    assert texts(tmp_path) == {"a": "B", "b": "A"}
+    assert (tmp_path / "b").stat().st_ino == inode
+
+
+def test_file_that_is_gone_is_not_swapped(folder: int, tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("A")
+    with pytest.raises(FileNotFoundError):
+        swap_names(folder, "a", folder, "b")
+    assert texts(tmp_path) == {"a": "A"}
+
+
+def test_name_that_is_taken_is_not_taken_again(folder: int, tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("A")
+    (tmp_path / "b").write_text("B")
+    for rename in (rename_to_free, put_back):
+        with pytest.raises(FileExistsError):
+            rename(folder, "a", folder, "b")
+    assert texts(tmp_path) == {"a": "A", "b": "B"}
+
+
+def test_free_name_is_taken(folder: int, tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("A")
+    rename_to_free(folder, "a", folder, "b")
+    assert texts(tmp_path) == {"b": "A"}
+
+
+def test_system_without_the_calls_says_so(
+    folder: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "platform", "plan9")
+    with pytest.raises(NotSupported):
+        swap_names(folder, "a", folder, "b")
+
+
+def test_file_is_put_back_where_the_calls_are_missing(
+    folder: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "platform", "plan9")
+    (tmp_path / "a").write_text("A")
+    put_back(folder, "a", folder, "b")
+    assert texts(tmp_path) == {"b": "A"}
+    (tmp_path / "a").write_text("later")
+    with pytest.raises(FileExistsError):
+        put_back(folder, "a", folder, "b")
+    assert texts(tmp_path) == {"a": "later", "b": "A"}
+
+
+def test_file_is_put_back_where_hard_links_are_missing_too(
+    folder: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_args: object, **_kwargs: object) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(sys, "platform", "plan9")
+    monkeypatch.setattr(os, "link", refuse)
+    (tmp_path / "a").write_text("A")
+    put_back(folder, "a", folder, "b")
+    assert texts(tmp_path) == {"b": "A"}
+    (tmp_path / "a").write_text("later")
+    with pytest.raises(FileExistsError):
+        put_back(folder, "a", folder, "b")

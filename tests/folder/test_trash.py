@@ -1,0 +1,230 @@
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from wikisync.errors import FolderError, NotFound, PreconditionFailed
+from wikisync.folder.limbo import Limbo
+from wikisync.folder.swap import FolderWriter
+from wikisync.folder.trash import KEPT_DAYS, PURGE_EVERY_S, Trash
+from wikisync.model import Slug, digest_of
+
+DAY_S = 86_400.0
+NOON = 1_795_262_400.0
+"""2026-11-21 12:00:00 UTC."""
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = NOON
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def trash(tmp_path: Path, clock: Clock) -> Trash:
+    return Trash(tmp_path / "trash", wiki="handbook", clock=clock)
+
+
+def keep(trash: Trash, file: Path, path: str = "") -> None:
+    folder = os.open(file.parent, os.O_RDONLY)
+    try:
+        trash.keep(folder, file.name, path or file.name, "why")
+    finally:
+        os.close(folder)
+
+
+def files_below(folder: Path) -> list[str]:
+    found = (path for path in folder.rglob("*") if path.is_file())
+    return sorted(path.name for path in found)
+
+
+def test_text_is_kept_with_why_and_when(trash: Trash) -> None:
+    kept = trash.put("dir/home.md", b"text", "deleted on the wiki")
+    assert trash.entries() == (kept,)
+    assert (kept.path, kept.why, kept.at) == (
+        "dir/home.md",
+        "deleted on the wiki",
+        NOON,
+    )
+    assert (kept.slug, kept.size, kept.wiki) == ("dir/home", 4, "handbook")
+    assert trash.read(kept) == b"text"
+
+
+def test_person_finds_the_file_under_its_date_and_name(
+    trash: Trash, tmp_path: Path
+) -> None:
+    kept = trash.put("dir/home.md", b"text", "why")
+    assert kept.id.startswith("2026-11-21/120000-")
+    assert (tmp_path / "trash" / kept.id / "home.md").read_bytes() == b"text"
+    assert (
+        '"when": "2026-11-21T12:00:00+00:00"'
+        in (tmp_path / "trash" / kept.id / "why.json").read_text()
+    )
+
+
+def test_file_is_kept_before_it_goes(trash: Trash, tmp_path: Path) -> None:
+    (tmp_path / "home.md").write_bytes(b"text")
+    keep(trash, tmp_path / "home.md")
+    assert (tmp_path / "home.md").read_bytes() == b"text"
+    assert trash.read(trash.entries()[0]) == b"text"
+
+
+def test_file_is_copied_where_there_are_no_hard_links(
+    trash: Trash, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_args: object, **_kwargs: object) -> None:
+        raise OSError(errno.EXDEV, "Invalid cross-device link")
+
+    monkeypatch.setattr(os, "link", refuse)
+    (tmp_path / "home.md").write_bytes(b"text")
+    keep(trash, tmp_path / "home.md")
+    (tmp_path / "home.md").write_bytes(b"other")
+    assert trash.read(trash.entries()[0]) == b"text"
+
+
+def test_entries_are_listed_by_path_and_page_the_newest_first(
+    trash: Trash, clock: Clock
+) -> None:
+    for number, path in enumerate(("a.md", "b.md", "a.org", "a.md")):
+        clock.now = NOON + number * DAY_S
+        trash.put(path, str(number).encode(), "why")
+    assert [trash.read(e) for e in trash.entries()] == [b"3", b"2", b"1", b"0"]
+    assert [trash.read(e) for e in trash.entries(path="a.md")] == [b"3", b"0"]
+    assert [trash.read(e) for e in trash.entries(slug=Slug("a"))] == [b"3", b"2", b"0"]
+
+
+def test_wikis_of_a_workspace_do_not_see_each_others_pages(
+    trash: Trash, tmp_path: Path
+) -> None:
+    other = Trash(tmp_path / "trash", wiki="other")
+    trash.put("a.md", b"x", "why")
+    assert other.entries() == ()
+
+
+@pytest.mark.parametrize("path", ["why.json", "a/why.json"])
+def test_file_by_the_name_of_the_record_is_kept_too(trash: Trash, path: str) -> None:
+    kept = trash.put(path, b"mine", "why")
+    assert trash.read(kept) == b"mine"
+
+
+def test_old_entries_go_by_themselves(trash: Trash, clock: Clock) -> None:
+    trash.put("old.md", b"x", "why")
+    clock.now += KEPT_DAYS * DAY_S + 1
+    trash.put("new.md", b"x", "why")
+    assert [entry.path for entry in trash.entries()] == ["new.md"]
+
+
+def test_entries_stay_until_they_are_old(trash: Trash, clock: Clock) -> None:
+    trash.put("old.md", b"x", "why")
+    clock.now += KEPT_DAYS * DAY_S - PURGE_EVERY_S
+    trash.put("new.md", b"x", "why")
+    assert len(trash.entries()) == 2
+
+
+def test_oldest_go_first_when_there_is_too_much(tmp_path: Path, clock: Clock) -> None:
+    trash = Trash(tmp_path / "trash", clock=clock, kept_bytes=10)
+    for name in ("a.md", "b.md", "c.md"):
+        trash.put(name, b"1234", "why")
+        clock.now += 1
+    assert [entry.path for entry in trash.entries()] == ["c.md", "b.md"]
+    assert files_below(tmp_path / "trash").count("why.json") == 2
+
+
+def test_full_disk_is_a_clear_error_and_leaves_nothing(
+    trash: Trash, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_args: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(FolderError, match=r"a\.md: the disk is full"):
+        trash.put("a.md", b"text", "why")
+    monkeypatch.undo()
+    assert files_below(tmp_path) == []
+    assert trash.entries() == ()
+
+
+def test_full_disk_removes_no_page(
+    trash: Trash, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Full for the trash alone: the record of the limbo just found its place."""
+
+    def full(*_args: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    root = tmp_path / "wiki"
+    root.mkdir()
+    (root / "home.md").write_bytes(b"text")
+    monkeypatch.setattr("wikisync.folder.trash._write_new", full)
+    writing = FolderWriter(root, limbo=Limbo(tmp_path / "limbo"), trash=trash)
+    with writing as writer, pytest.raises(FolderError, match="disk is full") as caught:
+        writer.remove("home.md", expected=digest_of(b"text"))
+    assert isinstance(caught.value.__cause__, OSError)
+    assert (root / "home.md").read_bytes() == b"text"
+    assert files_below(tmp_path / "trash") == []
+
+
+def test_file_that_is_gone_is_not_kept(trash: Trash, tmp_path: Path) -> None:
+    with pytest.raises(PreconditionFailed, match=r"home\.md is gone"):
+        keep(trash, tmp_path / "home.md")
+    assert trash.entries() == ()
+
+
+def test_link_is_not_followed(trash: Trash, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_bytes(b"secret")
+    (tmp_path / "home.md").symlink_to(tmp_path / "secret")
+    with pytest.raises(FolderError, match="is a symbolic link"):
+        keep(trash, tmp_path / "home.md")
+    assert trash.entries() == ()
+
+
+def test_nothing_is_put_through_a_link(trash: Trash, tmp_path: Path) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "trash").symlink_to(tmp_path / "outside")
+    with pytest.raises(FolderError, match="is a symbolic link"):
+        trash.put("a.md", b"text", "why")
+    assert list((tmp_path / "outside").iterdir()) == []
+
+
+@pytest.mark.parametrize("record", ["", "{}", "[]", '{"file": "../../x", "path": "a"}'])
+def test_damaged_record_hides_its_entry_alone(
+    trash: Trash, tmp_path: Path, record: str
+) -> None:
+    kept = trash.put("a.md", b"x", "why")
+    trash.put("b.md", b"y", "why")
+    (tmp_path / "trash" / kept.id / "why.json").write_text(record)
+    assert [entry.path for entry in trash.entries()] == ["b.md"]
+
+
+def test_stray_files_in_the_trash_are_left_alone(trash: Trash, tmp_path: Path) -> None:
+    trash.put("a.md", b"x", "why")
+    (tmp_path / "trash" / "notes.txt").write_text("mine")
+    assert len(trash.entries()) == 1
+    trash.purge()
+    assert (tmp_path / "trash" / "notes.txt").read_text() == "mine"
+
+
+def test_entry_that_is_gone_is_not_found(trash: Trash) -> None:
+    kept = trash.put("a.md", b"x", "why")
+    trash.drop(kept)
+    with pytest.raises(NotFound, match=r"a\.md is not in the trash"):
+        trash.read(kept)
+
+
+def test_empty_trash_has_no_entries(trash: Trash) -> None:
+    assert trash.entries() == ()
+    assert trash.purge() == 0
+
+
+def test_long_reason_is_cut(trash: Trash) -> None:
+    assert len(trash.put("a.md", b"x", "w" * 5000).why) < 1000

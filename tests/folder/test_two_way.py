@@ -1,0 +1,505 @@
+"""The folder as a person edits it: the replica with limbo, trash and settling."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.folder.prove_swap import STYLES, race
+from wikisync.errors import FolderError, PreconditionFailed
+from wikisync.folder import replica as replica_module
+from wikisync.folder.limbo import LATE_S
+from wikisync.folder.replica import FolderReplica
+from wikisync.folder.trash import Trash
+from wikisync.model import Format, Page, Slug, digest_of
+from wikisync.sync.replica import LocalReplica
+
+HOME = Slug("home")
+OLD = digest_of("old")
+
+
+class Desk:
+    """A workspace with one wiki, and a clock that tests turn."""
+
+    def __init__(self, place: Path, *, settle_s: float = 0.0) -> None:
+        self.root = place / "handbook"
+        self.private = place / ".wikisync"
+        self.root.mkdir()
+        self.private.mkdir()
+        self.passed_s = 0.0
+        self.waits: list[float] = []
+        self.settle_s = settle_s
+        self.replica = self.opened()
+
+    def opened(self) -> FolderReplica:
+        """The folder as a new process sees it."""
+        return FolderReplica.two_way(
+            self.root, settle_s=self.settle_s, clock=self.now, sleep=self.sleep
+        )
+
+    def now(self) -> float:
+        return time.time() + self.passed_s
+
+    async def sleep(self, seconds: float) -> None:
+        self.waits.append(seconds)
+        self.passed_s += seconds
+
+    def put(self, path: str, text: str = "old") -> Path:
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(text.encode())
+        return file
+
+    @property
+    def files(self) -> dict[str, str]:
+        found = (path for path in self.root.rglob("*") if path.is_file())
+        return {str(p.relative_to(self.root)): p.read_text() for p in found}
+
+    def trashed(self) -> list[tuple[str, str]]:
+        trash = Trash(self.private / "trash", wiki="handbook")
+        return [(entry.path, entry.why) for entry in trash.entries()]
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def page(slug: str, text: str) -> Page:
+    return Page(Slug(slug), Format.MARKDOWN, text)
+
+
+@pytest.mark.parametrize("style", STYLES)
+async def test_no_save_of_a_busy_editor_is_lost(style: str) -> None:
+    """The short form of ``tests.folder.prove_swap``, without a disk in the way."""
+    memory = Path("/dev/shm")
+    outcome = await race(style, 0.4, memory if memory.is_dir() else None)
+    assert outcome.saves > 0
+    assert outcome.lost == []
+
+
+# -- what a look tells ---------------------------------------------------------------
+
+
+async def test_folder_is_a_local_replica(desk: Desk) -> None:
+    replica: LocalReplica = desk.replica
+    assert not (await replica.snapshot()).pages
+
+
+async def test_look_tells_identity_size_and_folded_text(desk: Desk) -> None:
+    status = desk.put("home.md", "é\r\n").stat()
+    desk.put("plain.md", "x\n")
+    pages = (await desk.replica.snapshot()).pages
+    assert pages[HOME].identity == f"{status.st_dev:x}:{status.st_ino:x}"
+    assert (pages[HOME].size, pages[HOME].folded) == (4, digest_of("é\n"))
+    assert pages[Slug("plain")].folded is None
+
+
+async def test_identity_stays_through_a_rename(desk: Desk) -> None:
+    desk.put("home.md")
+    before = (await desk.replica.snapshot()).pages[HOME].identity
+    await desk.replica.move(HOME, Slug("new"), expected=OLD)
+    assert (await desk.replica.snapshot()).pages[Slug("new")].identity == before
+
+
+@pytest.mark.parametrize(
+    "lock", [".#home.md", ".home.md.swp", "~$home.md", ".~lock.home.md#"]
+)
+async def test_page_open_in_an_editor_is_busy(desk: Desk, lock: str) -> None:
+    desk.put("dir/home.md")
+    desk.put(f"dir/{lock}")
+    seen = await desk.replica.snapshot()
+    assert seen.busy == {"dir/home": f"dir/{lock}"}
+    assert set(seen.pages) == {"dir/home"}
+
+
+async def test_lock_that_is_a_link_without_a_target_counts(desk: Desk) -> None:
+    """Emacs makes such links."""
+    desk.put("home.md")
+    (desk.root / ".#home.md").symlink_to("ann@host.1:2")
+    seen = await desk.replica.snapshot()
+    assert seen.busy == {"home": ".#home.md"}
+    assert seen.problems == ()
+
+
+async def test_missing_page_with_a_fresh_backup_is_busy(desk: Desk) -> None:
+    """Vim renames the file to its backup, and then writes it anew."""
+    desk.put("home.md~")
+    desk.put("there.md~")
+    desk.put("there.md")
+    assert (await desk.replica.snapshot()).busy == {"home": "home.md~"}
+
+
+async def test_backup_of_long_ago_says_nothing(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.put("home.md~")
+    monkeypatch.setattr("wikisync.folder.scan.BACKUP_S", -1.0)
+    assert (await desk.replica.snapshot()).busy == {}
+
+
+async def test_page_that_goes_while_vim_tries_the_folder_is_busy(desk: Desk) -> None:
+    file = desk.put("dir/home.md")
+    desk.put("other/home.md")
+    await desk.replica.snapshot()
+    desk.put("dir/4913")
+    assert (await desk.replica.snapshot()).busy == {}
+    file.unlink()
+    assert (await desk.replica.snapshot()).busy == {"dir/home": "dir/4913"}
+
+
+# -- settling ------------------------------------------------------------------------
+
+
+async def test_look_waits_for_a_file_that_was_just_saved(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, settle_s=0.3)
+    desk.put("home.md")
+    assert set((await desk.replica.snapshot()).pages) == {"home"}
+    assert len(desk.waits) == 1
+    assert 0 < desk.waits[0] <= 0.3
+    await desk.replica.snapshot()
+    assert len(desk.waits) == 1
+
+
+async def test_look_waits_longer_for_an_empty_file(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, settle_s=0.3)
+    desk.put("home.md", "")
+    await desk.replica.snapshot()
+    assert 1.5 < sum(desk.waits) <= 2.0
+
+
+async def test_look_waits_longer_for_a_file_that_lost_half(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, settle_s=0.3)
+    file = desk.put("home.md", "x" * 100)
+    await desk.replica.snapshot()
+    desk.waits.clear()
+    desk.passed_s = 0.0
+    file.write_text("x" * 49)
+    await desk.replica.snapshot()
+    assert 1.5 < sum(desk.waits) <= 2.0
+
+
+async def test_look_waits_no_longer_for_a_file_that_changes_all_the_time(
+    tmp_path: Path,
+) -> None:
+    desk = Desk(tmp_path, settle_s=0.3)
+    file = desk.put("home.md", "0")
+
+    async def save_and_sleep(seconds: float) -> None:
+        desk.waits.append(seconds)
+        text = file.read_text() + "x"
+        file.write_text(text)
+        desk.passed_s += seconds
+
+    desk.replica = FolderReplica.two_way(
+        desk.root, settle_s=10.0, clock=desk.now, sleep=save_and_sleep
+    )
+    assert (await desk.replica.snapshot()).pages[HOME]
+    assert 1.9 < sum(desk.waits) < 2.1
+
+
+async def test_our_own_writes_are_not_waited_for(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, settle_s=0.3)
+    await desk.replica.write(page("home", "old"), expected=None)
+    await desk.replica.write(page("home", "new"), expected=OLD)
+    await desk.replica.write(page("b", "old"), expected=None)
+    await desk.replica.move(Slug("b"), Slug("c"), expected=OLD)
+    seen = await desk.replica.snapshot()
+    assert set(seen.pages) == {"home", "c"}
+    assert desk.waits == []
+
+
+async def test_other_coroutines_go_on_while_a_look_waits(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, settle_s=0.3)
+    desk.put("home.md")
+    asleep, wake = asyncio.Event(), asyncio.Event()
+
+    async def sleep(seconds: float) -> None:
+        asleep.set()
+        await wake.wait()
+        await desk.sleep(seconds)
+
+    replica = FolderReplica.two_way(
+        desk.root, settle_s=0.3, clock=desk.now, sleep=sleep
+    )
+    async with asyncio.TaskGroup() as group:
+        looking = group.create_task(replica.snapshot())
+        await asleep.wait()
+        await replica.write(page("b", "x"), expected=None)
+        wake.set()
+    assert set(looking.result().pages) == {"home", "b"}
+
+
+# -- renames -------------------------------------------------------------------------
+
+
+async def test_page_keeps_its_own_extension(desk: Desk) -> None:
+    desk.put("Old Page.markdown")
+    await desk.replica.move(Slug("Old Page"), Slug("dir/new"), expected=OLD)
+    assert desk.files == {"dir/new.markdown": "old"}
+    assert (await desk.replica.read(Slug("dir/new"))).content == "old"
+
+
+async def test_conflict_file_moves_along(desk: Desk) -> None:
+    desk.put("home.md")
+    await desk.replica.write_conflict(HOME, Format.MARKDOWN, "both")
+    await desk.replica.move(HOME, Slug("dir/new"), expected=OLD)
+    assert desk.files == {"dir/new.md": "old", "dir/new.conflict.md": "both"}
+    assert await desk.replica.conflict_text(Slug("dir/new")) == "both"
+
+
+async def test_name_is_free_after_its_page_moved(desk: Desk) -> None:
+    desk.put("a.md", "A")
+    desk.put("b.md", "B")
+    await desk.replica.snapshot()
+    await desk.replica.move(Slug("a"), Slug("x"), expected=digest_of("A"))
+    await desk.replica.move(Slug("b"), Slug("a"), expected=digest_of("B"))
+    await desk.replica.move(Slug("x"), Slug("b"), expected=digest_of("A"))
+    assert desk.files == {"a.md": "B", "b.md": "A"}
+
+
+async def test_page_written_twice_keeps_its_name(desk: Desk) -> None:
+    await desk.replica.write(page("home", "old"), expected=None)
+    await desk.replica.write(page("home", "new"), expected=OLD)
+    assert desk.files == {"home.md": "new"}
+
+
+async def test_page_may_not_move_where_patterns_hide_it(desk: Desk) -> None:
+    desk.put(".wikisyncignore", "drafts/\n")
+    desk.put("home.md")
+    await desk.replica.snapshot()
+    with pytest.raises(FolderError, match="kept out of the sync"):
+        await desk.replica.move(HOME, Slug("drafts/a"), expected=OLD)
+    assert desk.files["home.md"] == "old"
+
+
+# -- what leaves the folder ----------------------------------------------------------
+
+
+async def test_deleted_page_is_in_the_trash(desk: Desk) -> None:
+    desk.put("dir/home.md")
+    await desk.replica.delete(Slug("dir/home"), expected=OLD)
+    assert desk.files == {}
+    assert not (desk.root / "dir").exists()
+    assert desk.trashed() == [("dir/home.md", "deleted on the wiki")]
+
+
+async def test_page_in_another_format_leaves_its_old_file_in_the_trash(
+    desk: Desk,
+) -> None:
+    desk.put("home.md")
+    new = Page(HOME, Format.ORG, "* new")
+    await desk.replica.write(new, expected=OLD)
+    assert desk.files == {"home.org": "* new"}
+    assert desk.trashed() == [("home.md", "its format changed")]
+
+
+async def test_late_save_is_told_after_a_restart_and_kept_when_done(
+    desk: Desk,
+) -> None:
+    file = desk.put("dir/home.md")
+    with file.open("r+b") as editor:
+        await desk.replica.write(page("dir/home", "new"), expected=OLD)
+        editor.write(b"saved")
+    desk.passed_s += LATE_S + 0.1
+    replica = desk.opened()
+    (late,) = await replica.late_saves()
+    assert (late.slug, late.text) == ("dir/home", "saved")
+    await replica.acknowledge(late)
+    assert await replica.late_saves() == []
+    assert desk.trashed() == [("dir/home.md", "saved while the page was replaced")]
+
+
+async def test_late_save_that_is_no_text_goes_to_the_trash(desk: Desk) -> None:
+    file = desk.put("home.md")
+    with file.open("r+b") as editor:
+        await desk.replica.write(page("home", "new"), expected=OLD)
+        editor.write(b"\xff\xfe\x00")
+    desk.passed_s += LATE_S + 0.1
+    assert await desk.replica.late_saves() == []
+    assert desk.trashed() == [("home.md", "saved while the page was replaced")]
+    assert await desk.replica.late_saves() == []
+    assert list((desk.private / "limbo" / "handbook").iterdir()) == []
+
+
+async def test_text_is_kept_where_its_page_was(desk: Desk) -> None:
+    desk.put("home.org")
+    await desk.replica.keep(HOME, "theirs", "replaced")
+    await desk.replica.keep(Slug("a:b"), "theirs", "replaced")
+    assert sorted(desk.trashed()) == [
+        ("a%3Ab.md", "replaced"),
+        ("home.org", "replaced"),
+    ]
+
+
+async def test_mirror_keeps_nothing_back(tmp_path: Path) -> None:
+    mirror = FolderReplica(tmp_path)
+    await mirror.write(page("home", "old"), expected=None)
+    await mirror.write(page("home", "new"), expected=OLD)
+    assert await mirror.late_saves() == []
+    assert [path.name for path in tmp_path.iterdir()] == ["home.md"]
+
+
+# -- conflict files ------------------------------------------------------------------
+
+
+async def test_conflict_file_lies_beside_its_page_and_is_no_page(desk: Desk) -> None:
+    desk.put("dir/Home.markdown")
+    path = await desk.replica.write_conflict(Slug("dir/Home"), Format.MARKDOWN, "both")
+    assert path == str(desk.root / "dir/Home.conflict.markdown")
+    assert set((await desk.replica.snapshot()).pages) == {"dir/Home"}
+    assert await desk.replica.conflict_text(Slug("dir/Home")) == "both"
+
+
+async def test_conflict_of_a_page_without_a_file_has_its_format(desk: Desk) -> None:
+    path = await desk.replica.write_conflict(HOME, Format.ORG, "both")
+    assert path == str(desk.root / "home.conflict.org")
+    assert await desk.replica.conflict_text(HOME) == "both"
+    await desk.replica.remove_conflict(HOME)
+    assert desk.files == {}
+
+
+async def test_no_conflict_file_is_none(desk: Desk) -> None:
+    assert await desk.replica.conflict_text(HOME) is None
+    await desk.replica.remove_conflict(HOME)
+
+
+async def test_older_conflict_text_is_in_the_trash(desk: Desk) -> None:
+    desk.put("home.md")
+    for text in ("one", "one", "two"):
+        await desk.replica.write_conflict(HOME, Format.MARKDOWN, text)
+    await desk.replica.remove_conflict(HOME)
+    assert desk.files == {"home.md": "old"}
+    assert desk.trashed() == [
+        ("home.conflict.md", "the conflict is over"),
+        ("home.conflict.md", "the conflict changed"),
+    ]
+
+
+async def test_conflict_file_that_is_a_link_is_not_followed(
+    desk: Desk, tmp_path: Path
+) -> None:
+    (tmp_path / "outside").write_text("theirs")
+    (desk.root / "home.conflict.md").symlink_to(tmp_path / "outside")
+    with pytest.raises(FolderError, match="is a symbolic link"):
+        await desk.replica.write_conflict(HOME, Format.MARKDOWN, "both")
+    with pytest.raises(FolderError, match="is a symbolic link"):
+        await desk.replica.conflict_text(HOME)
+    assert (tmp_path / "outside").read_text() == "theirs"
+
+
+async def test_conflict_file_that_is_not_text_is_an_error(desk: Desk) -> None:
+    (desk.root / "home.conflict.md").write_bytes(b"\xff")
+    with pytest.raises(FolderError, match="is not UTF-8"):
+        await desk.replica.conflict_text(HOME)
+
+
+# -- what is kept out ----------------------------------------------------------------
+
+
+async def test_page_that_becomes_ignored_is_untracked_and_not_gone(desk: Desk) -> None:
+    desk.put("home.md")
+    desk.put("drafts/a.md")
+    await desk.replica.snapshot()
+    desk.put(".wikisyncignore", "home.md\ndrafts/\n")
+    seen = await desk.replica.snapshot()
+    assert seen.pages == {}
+    assert HOME in seen.unreadable
+    assert seen.problems == ()
+    known = [(Slug(s), Format.MARKDOWN) for s in ("home", "drafts/a", "b", "drafts/b")]
+    assert await desk.replica.untracked(known) == {"home", "drafts/a", "drafts/b"}
+
+
+async def test_ignored_page_is_not_written(desk: Desk) -> None:
+    desk.put(".wikisyncignore", "drafts/\n")
+    await desk.replica.snapshot()
+    with pytest.raises(FolderError, match="kept out of the sync"):
+        await desk.replica.write(page("drafts/a", "x"), expected=None)
+    await desk.replica.write(page("a", "x"), expected=None)
+    assert set(desk.files) == {".wikisyncignore", "a.md"}
+
+
+async def test_ignore_file_that_cannot_be_read_stops_the_look(desk: Desk) -> None:
+    """Or drafts would be uploaded."""
+    (desk.root / ".wikisyncignore").write_bytes(b"\xff")
+    with pytest.raises(FolderError, match="is not UTF-8"):
+        await desk.replica.snapshot()
+    (desk.root / ".wikisyncignore").write_bytes(b"x" * 100_000)
+    with pytest.raises(FolderError, match="is larger than"):
+        await desk.replica.snapshot()
+
+
+async def test_pattern_that_is_none_is_told(desk: Desk) -> None:
+    desk.put(".wikisyncignore", "!\n")
+    (problem,) = (await desk.replica.snapshot()).problems
+    assert problem.subject == ".wikisyncignore, line 1"
+
+
+async def test_page_behind_a_link_is_not_gone(desk: Desk, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "a.md").write_text("theirs")
+    (desk.root / "dir").symlink_to(outside)
+    (desk.root / "home.md").symlink_to(outside / "a.md")
+    seen = await desk.replica.snapshot()
+    assert seen.pages == {}
+    assert HOME in seen.unreadable
+    assert [p.code for p in seen.problems] == ["link-ignored"] * 2
+    known = [(Slug("dir/a"), Format.MARKDOWN), (Slug("b"), Format.MARKDOWN)]
+    assert await desk.replica.untracked(known) == {"dir/a"}
+
+
+async def test_page_whose_place_a_folder_has_is_not_gone(desk: Desk) -> None:
+    desk.put("home.md/inner.md")
+    seen = await desk.replica.snapshot()
+    assert set(seen.pages) == {"home.md/inner"}
+    assert HOME in seen.unreadable
+
+
+async def test_page_in_a_folder_that_cannot_be_listed_is_not_gone(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.put("closed/a.md")
+    closed = (desk.root / "closed").stat().st_ino
+    scandir = os.scandir
+
+    def refuse(descriptor: int) -> object:
+        if os.fstat(descriptor).st_ino == closed:
+            raise PermissionError(13, "Permission denied")
+        return scandir(descriptor)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    assert not (await desk.replica.snapshot()).is_complete
+    known = [(Slug("closed/a"), Format.MARKDOWN)]
+    assert await desk.replica.untracked(known) == {"closed/a"}
+
+
+async def test_attention_page_of_ours_is_no_page_and_no_page_takes_its_name(
+    desk: Desk,
+) -> None:
+    desk.put("WIKISYNC-ATTENTION.md")
+    assert (await desk.replica.snapshot()).pages == {}
+    await desk.replica.write(page("WIKISYNC-ATTENTION", "theirs"), expected=None)
+    assert set((await desk.replica.snapshot()).pages) == {"WIKISYNC-ATTENTION"}
+    assert desk.files["WIKISYNC-ATTENTION.md"] == "old"
+
+
+async def test_folder_on_another_disk_keeps_what_is_ours_in_itself(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def inside(root: Path, name: str, **_: object) -> Path:
+        return root / ".wikisync" / name
+
+    desk.put("home.md")
+    monkeypatch.setattr(replica_module, "private_place", inside)
+    replica = desk.opened()
+    await replica.write(page("home", "new"), expected=OLD)
+    await replica.delete(HOME, expected=digest_of("new"))
+    assert (desk.root / ".wikisync" / "trash").is_dir()
+    assert (await replica.snapshot()).pages == {}
+    with pytest.raises(PreconditionFailed):
+        await replica.delete(HOME, expected=digest_of("new"))

@@ -1,0 +1,286 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from wikisync.errors import FolderError, Halted
+from wikisync.folder import workspace as workspace_module
+from wikisync.folder.workspace import (
+    FOLDER_ID_FILE,
+    LOCK_FILE,
+    Identity,
+    Standing,
+    adopt,
+    file_system_of,
+    held_folder,
+    locked,
+    refuse_emptied,
+    refuse_network_disk,
+    refuse_overlaps,
+    standing_of,
+)
+
+HOLD = (
+    "import sys; from pathlib import Path\n"
+    "from wikisync.folder.workspace import locked\n"
+    "with locked(Path(sys.argv[1]), 'it'):\n"
+    "    print('held', flush=True); sys.stdin.read()\n"
+)
+
+
+@pytest.fixture
+def private(tmp_path: Path) -> Path:
+    (tmp_path / "ws" / ".wikisync").mkdir(parents=True)
+    return tmp_path / "ws" / ".wikisync"
+
+
+def holding(private: Path) -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(private)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    return process
+
+
+# -- one process -----------------------------------------------------------------------
+
+
+def test_second_process_is_told_who_holds_the_workspace(private: Path) -> None:
+    with (
+        holding(private) as process,
+        pytest.raises(FolderError, match="another wikisync works on the ws") as caught,
+        locked(private, "the ws"),
+    ):
+        pass
+    assert f"process {process.pid} on " in caught.value.message
+    assert ", since 2" in caught.value.message
+
+
+def test_lock_of_a_killed_process_is_free(private: Path) -> None:
+    with holding(private) as process:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        with locked(private, "the ws"):
+            assert f'"pid": {os.getpid()}' in (private / LOCK_FILE).read_text()
+
+
+def test_lock_makes_its_folder(tmp_path: Path) -> None:
+    with locked(tmp_path / "a" / ".wikisync", "it"):
+        assert (tmp_path / "a" / ".wikisync" / LOCK_FILE).exists()
+
+
+@pytest.mark.parametrize("content", ["", "x", "{}", '{"pid": 1, "since": 1e400}'])
+def test_lock_that_says_nothing_is_refused_without_a_name(
+    private: Path, content: str
+) -> None:
+    with locked(private, "it"):
+        (private / LOCK_FILE).write_text(content)
+        with pytest.raises(FolderError) as caught, locked(private, "it"):
+            pass
+    assert caught.value.message == "another wikisync works on it"
+
+
+def test_lock_is_not_written_through_a_link(private: Path, tmp_path: Path) -> None:
+    (tmp_path / "outside").write_text("theirs")
+    (private / LOCK_FILE).symlink_to(tmp_path / "outside")
+    with pytest.raises(FolderError, match="cannot write to"), locked(private, "it"):
+        pass
+    assert (tmp_path / "outside").read_text() == "theirs"
+
+
+def test_folder_of_two_workspaces_is_held_once(tmp_path: Path) -> None:
+    with (
+        held_folder(tmp_path),
+        pytest.raises(FolderError, match="another wikisync works on"),
+        held_folder(tmp_path),
+    ):
+        pass
+    with held_folder(tmp_path):
+        pass
+
+
+# -- the marker ------------------------------------------------------------------------
+
+
+def test_workspace_stays_the_same(private: Path) -> None:
+    identity = adopt(private)
+    assert adopt(private) == identity
+    assert standing_of(private, identity) is Standing.SAME
+    assert Identity.parse(str(identity)) == identity
+
+
+def test_state_without_a_sync_says_nothing(private: Path) -> None:
+    assert standing_of(private, None) is Standing.NEW
+
+
+def test_missing_marker_stops_and_offers_to_adopt(private: Path) -> None:
+    identity = adopt(private)
+    (private / FOLDER_ID_FILE).unlink()
+    with pytest.raises(Halted, match="folder-id is missing") as caught:
+        standing_of(private, identity)
+    assert "wikisync adopt" in (caught.value.hint or "")
+    assert not (private / FOLDER_ID_FILE).exists()
+
+
+def test_copied_workspace_is_known_by_its_place(private: Path, tmp_path: Path) -> None:
+    identity = adopt(private)
+    copy = tmp_path / "copy" / ".wikisync"
+    copy.mkdir(parents=True)
+    (copy / FOLDER_ID_FILE).write_text((private / FOLDER_ID_FILE).read_text())
+    assert standing_of(copy, identity) is Standing.COPIED
+
+
+def test_workspace_of_another_machine_is_known(
+    private: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    identity = adopt(private)
+    (tmp_path / "machine-id").write_text("0123456789abcdef\n")
+    monkeypatch.setattr(workspace_module, "MACHINE_IDS", (tmp_path / "machine-id",))
+    assert standing_of(private, identity) is Standing.COPIED
+    assert "0123456789abcdef" not in str(adopt(private))
+
+
+def test_other_marker_is_another_workspace(private: Path) -> None:
+    identity = adopt(private)
+    (private / FOLDER_ID_FILE).write_text("f" * 32)
+    assert standing_of(private, identity) is Standing.COPIED
+
+
+@pytest.mark.parametrize("content", [b"", b"\n", b"\xff\xfe"])
+def test_marker_that_says_nothing_is_a_missing_one(
+    private: Path, content: bytes
+) -> None:
+    identity = adopt(private)
+    (private / FOLDER_ID_FILE).write_bytes(content)
+    with pytest.raises(Halted, match="folder-id is missing"):
+        standing_of(private, identity)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '"x"'])
+def test_identity_that_is_none_is_none(text: str) -> None:
+    assert Identity.parse(text) is None
+
+
+def test_folder_that_had_pages_and_is_empty_stops(tmp_path: Path) -> None:
+    (tmp_path / ".wikisync").mkdir()
+    with pytest.raises(Halted, match="is empty, and had 3 pages") as caught:
+        refuse_emptied(tmp_path, known_pages=3)
+    assert "wikisync adopt" in (caught.value.hint or "")
+    refuse_emptied(tmp_path, known_pages=0)
+    (tmp_path / "home.md").write_text("x")
+    refuse_emptied(tmp_path, known_pages=3)
+
+
+def test_folder_that_had_pages_and_is_gone_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(FolderError, match="does not exist"):
+        refuse_emptied(tmp_path / "gone", known_pages=3)
+
+
+# -- its own folders -------------------------------------------------------------------
+
+
+def workspace_at(folder: Path) -> Path:
+    (folder / ".wikisync").mkdir(parents=True)
+    (folder / "wikisync.toml").write_text("")
+    return folder
+
+
+def test_folders_side_by_side_are_fine(tmp_path: Path) -> None:
+    ws = workspace_at(tmp_path / "ws")
+    refuse_overlaps(ws, [ws / "a", ws / "ab", ws / "b/c", tmp_path / "elsewhere"])
+
+
+@pytest.mark.parametrize(
+    ("folders", "words"),
+    [
+        (["a", "a/b"], "lies in .*a, another wiki's"),
+        (["a/b", "a"], "lies in .*a, another wiki's"),
+        (["a", "./a"], "is the same folder as"),
+        (["."], "holds the workspace itself"),
+        ([".."], "holds the workspace itself"),
+        ([".wikisync/x"], "lies in what is wikisync's own"),
+    ],
+)
+def test_folders_that_overlap_are_refused(
+    tmp_path: Path, folders: list[str], words: str
+) -> None:
+    ws = workspace_at(tmp_path / "ws")
+    with pytest.raises(FolderError, match=words):
+        refuse_overlaps(ws, [ws / folder for folder in folders])
+
+
+def test_same_folder_by_way_of_a_link_is_refused(tmp_path: Path) -> None:
+    ws = workspace_at(tmp_path / "ws")
+    (ws / "a").mkdir()
+    (ws / "b").symlink_to(ws / "a")
+    with pytest.raises(FolderError, match="is the same folder as"):
+        refuse_overlaps(ws, [ws / "a", ws / "b"])
+
+
+def test_workspace_in_a_workspace_is_refused(tmp_path: Path) -> None:
+    outer = workspace_at(tmp_path / "outer")
+    inner = workspace_at(outer / "wiki/inner")
+    with pytest.raises(FolderError, match="lies in the workspace"):
+        refuse_overlaps(inner, [inner / "a"])
+
+
+def test_wikis_folder_that_is_a_workspace_is_refused(tmp_path: Path) -> None:
+    ws = workspace_at(tmp_path / "ws")
+    other = workspace_at(tmp_path / "other")
+    with pytest.raises(FolderError, match="is another workspace"):
+        refuse_overlaps(ws, [other])
+
+
+# -- the disk --------------------------------------------------------------------------
+
+MOUNTS = """\
+22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
+30 22 0:26 / /home/ann/My\\040Disk rw shared:2 - nfs4 server:/x rw
+31 22 0:27 / /home/ann/My\\040Disk/local rw - ext4 /dev/sdb rw
+32 22 0:28 / /mnt rw - ext4 /dev/sdc rw
+33 22 0:29 / /mnt rw - fuse.sshfs ann@example.com: rw
+damaged line
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/srv", "ext4"),
+        ("/home/ann/My Disk", "nfs4"),
+        ("/home/ann/My Disk/wiki", "nfs4"),
+        ("/home/ann/My Disk/local/wiki", "ext4"),
+        ("/home/ann/My Disk2", "ext4"),
+        ("/mnt/x", "fuse.sshfs"),
+    ],
+)
+def test_file_system_is_that_of_the_nearest_mount(path: str, kind: str) -> None:
+    assert file_system_of(path, MOUNTS) == kind
+
+
+def test_network_disk_is_refused_unless_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mounts = tmp_path / "mounts"
+    mounts.write_text(MOUNTS + f"40 22 0:30 / {tmp_path} rw - cifs //server/x rw\n")
+    monkeypatch.setattr(workspace_module, "MOUNTS", mounts)
+    with pytest.raises(FolderError, match=r"network file system \(cifs\)"):
+        refuse_network_disk(tmp_path / "wiki")
+    refuse_network_disk(tmp_path / "wiki", is_allowed=True)
+
+
+def test_disk_of_this_machine_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refuse_network_disk(tmp_path)
+    monkeypatch.setattr(workspace_module, "MOUNTS", tmp_path / "gone")
+    refuse_network_disk(tmp_path)
