@@ -20,12 +20,20 @@ PLAIN = {"Accept-Encoding": "identity"}
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/api/v4", "/api/v4/nothing", "/api/v3/projects", "/%0A", "/docs/x"]
+    "path", ["/", "/api/v4", "/api/v4/nothing", "/api/v5/projects", "/%0A", "/docs/x"]
 )
 async def test_unknown_route_is_told_in_json(api: Api, path: str) -> None:
     answer = await api.get(path)
 
     assert (answer.status, answer.json) == (404, {"error": "404 Not Found"})
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_version_before_this_one_is_gone(api: Api, method: str) -> None:
+    answer = await api(method, "/api/v3/projects")
+
+    text = "API V3 is no longer supported. Use API V4 instead."
+    assert (answer.status, answer.json) == (410, {"error": text})
 
 
 async def test_wrong_method_names_the_right_ones(api: Api) -> None:

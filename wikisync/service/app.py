@@ -37,6 +37,7 @@ from wikisync.service.answers import (
     Refusal,
     etag_matches,
     json_answer,
+    old_version,
     unmatched_route,
     weak_etag,
     wrong_method,
@@ -116,6 +117,7 @@ _API_ROUTES: tuple[tuple[routes.Route, Handler], ...] = (
 )
 
 
+OLD_PREFIX = "/api/v3/"
 _GIT_ROUTES: tuple[tuple[routes.Method, str, Handler], ...] = (
     ("GET", "info/refs", git_http.show_references),
     ("POST", git_http.UPLOAD_PACK, git_http.upload_pack),
@@ -233,6 +235,8 @@ async def _dispatch(
 ) -> web.StreamResponse:
     limits = service.settings.limits_in_force
     match table.match(request.method, request.rel_url.raw_path):
+        case None if request.rel_url.raw_path.startswith(OLD_PREFIX):
+            raise old_version()
         case None:
             raise unmatched_route()
         case OtherMethods(allowed):
