@@ -42,7 +42,7 @@ def _word_pattern(delimiter: str) -> re.Pattern[str]:
     word = rf"[A-Za-z0-9_:./\[\]\x03-]{{1,{WORD_CHARACTERS_MAX}}}?"
     return re.compile(
         rf"(?<![A-Za-z0-9]){mark}(?!{mark}{{16}})({repeats}[#\\]?{word}\S?){mark}"
-        rf"(?!{mark})(?![A-Za-z0-9])"
+        rf"(?!{mark})(?![A-Za-z0-9\x03])"
     )
 
 
@@ -107,18 +107,18 @@ def mark_tags(line: _Line, *, is_code: bool) -> None:
     """Mark what stands between tags."""
     if "</" not in line.text:
         return
-    named: dict[str, list[re.Match[str]]] = {}
-    for found in TAG.finditer(line.text):
-        name = found[2].lower()
-        if (TAG_MARKS[name] == CODE) is is_code:
-            named.setdefault(name, []).append(found)
+    tags = [
+        found
+        for found in TAG.finditer(line.text)
+        if (TAG_MARKS[found[2].lower()] == CODE) is is_code
+    ]
     taken: list[re.Match[str]] = []
     edges: dict[int, list[tuple[int, int]]] = {STRONG: [], EM: [], CODE: []}
-    for name, tags in named.items():
-        for start, end in _tag_pairs(tags):
-            if start.end() < end.start():
-                edges[TAG_MARKS[name]].append((start.end(), end.start()))
-                taken += (start, end)
+    for start, end in _tag_pairs(tags):
+        taken += (start, end)
+        if start.end() < end.start():
+            mark = TAG_MARKS[start[2].lower()]
+            edges[mark].append((start.end(), end.start()))
     for mark, intervals in edges.items():
         for first, last in _merged(intervals):
             for place in range(first, last):
@@ -129,33 +129,47 @@ def mark_tags(line: _Line, *, is_code: bool) -> None:
 def _tag_pairs(
     tags: list[re.Match[str]],
 ) -> Iterator[tuple[re.Match[str], re.Match[str]]]:
-    """Starts and ends of one name that belong together, as the reference reads.
+    """Starts and ends that belong together, as the reference reads.
 
-    It goes over a text again and again: a start takes the next end, what starts in
-    between waits for the next time.  After a few times the rest is paired in order.
+    It goes over a text again and again: a start takes the next end of its name,
+    what stands in between waits for the next time.  After a few times the rest is
+    paired in order.
     """
     for _ in range(PASSES_MAX):
-        opened: re.Match[str] | None = None
         waiting: list[re.Match[str]] = []
-        for tag in tags:
-            if tag[1] and opened is not None:
-                yield opened, tag
-                opened = None
-            elif tag[1] or opened is not None:
-                waiting.append(tag)
-            else:
-                opened = tag
-        if opened is not None:
-            waiting.append(opened)
+        ends = _next_ends(tags)
+        index = 0
+        while index < len(tags):
+            end = ends[index]
+            if tags[index][1] or end is None:
+                waiting.append(tags[index])
+                index += 1
+                continue
+            yield tags[index], tags[end]
+            waiting += tags[index + 1 : end]
+            index = end + 1
         if len(waiting) == len(tags):
             return
-        tags = sorted(waiting, key=lambda tag: tag.start())
-    starts: deque[re.Match[str]] = deque()
+        tags = waiting
+    starts: dict[str, deque[re.Match[str]]] = {}
     for tag in tags:
+        opened = starts.setdefault(tag[2].lower(), deque())
         if not tag[1]:
-            starts.append(tag)
-        elif starts:
-            yield starts.popleft(), tag
+            opened.append(tag)
+        elif opened:
+            yield opened.popleft(), tag
+
+
+def _next_ends(tags: list[re.Match[str]]) -> list[int | None]:
+    """For each tag the index of the next end of its name."""
+    ends: list[int | None] = [None] * len(tags)
+    latest: dict[str, int] = {}
+    for index in range(len(tags) - 1, -1, -1):
+        name = tags[index][2].lower()
+        ends[index] = latest.get(name)
+        if tags[index][1]:
+            latest[name] = index
+    return ends
 
 
 def _merged(intervals: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
@@ -187,18 +201,25 @@ def _assemble(line: _Line, *, is_in_link: bool) -> str:
     links = LinkScanner(line.text, line.marks)
     at = 0
     while (link := links.find(at)) is not None:
-        writer.write(line, at, link.start)
+        writer.write(line, at, _before(line.text, at, link.start))
         label = line.raw[link.label_start : link.label_end]
-        html = link_html(link, label, is_in_link=is_in_link, render=_label_html)
+        html = link_html(
+            link,
+            label,
+            is_in_link=is_in_link,
+            render=writer.label_html,
+            set_text=writer.set_text,
+        )
         writer.write_html(html, line.marks[link.start])
         at = link.end
     writer.write(line, at, len(line.text))
     return writer.close()
 
 
-def _label_html(raw: str) -> str:
-    shown = raw.translate(SHOWN)
-    return inline_html(shown, is_in_link=True)
+def _before(text: str, start: int, end: int) -> int:
+    """The end of the text in front of a link: a backslash there goes."""
+    backslashes = end - len(text[start:end].rstrip("\\")) - start
+    return end - backslashes % 2
 
 
 class _Writer:
@@ -229,6 +250,16 @@ class _Writer:
         """A link or a break, inside of the marks of its first character."""
         self._turn_to(marks)
         self._pieces.append(html)
+
+    def label_html(self, raw: str) -> str:
+        """HTML of a label, which is set on its own."""
+        html = inline_html(raw.translate(SHOWN), is_in_link=True)
+        self._typography.pass_over(html)
+        return html
+
+    def set_text(self, text: str) -> str:
+        """HTML of the text that a link without a label shows."""
+        return self._typography.html_of(text)
 
     def close(self) -> str:
         """Everything, with all marks closed."""

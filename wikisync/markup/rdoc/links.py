@@ -17,18 +17,19 @@ from wikisync.markup.rdoc.typography import escape
 ID_PREFIX = "user-content-"
 """The sanitiser's list lets ids through that begin so; the filters take it off."""
 
+WORD_CHARACTERS_MAX = 200
 START = re.compile(
     r"(?P<br><br>)"
     r"|(?P<bare>link:|https?:|mailto:|ftp:|irc:|www\.)"
     r"|(?P<rdoc>rdoc-[a-z]+:)"
     r"|(?P<brace>\{)"
-    r"|(?P<word>\b(?=[^\s{}\[]{1,200}\[\S))"
+    rf"|(?P<word>\b(?=[^\s{{}}\[]{{1,{WORD_CHARACTERS_MAX}}}\[\S))"
 )
 """Where a link may start; a word that is a label is bounded to stay linear."""
 LINK_MARKS = ("[", ":", "<br>", "www.")
 BARE_END = re.compile(r"[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;%=]+")
 NOT_WORD_END = re.compile(r"[^A-Za-z0-9_]+$")
-RDOC_END = re.compile(r"[^\s\]]+")
+RDOC_END = re.compile(r"[^\s\]\0]+")
 SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 SHOWN_SCHEME = re.compile(r"^(?:link:|https?:/*|mailto:|ftp:/*|irc:/*)")
 IMAGE = re.compile(r"\.(?:gif|png|jpe?g|bmp)$", re.IGNORECASE)
@@ -149,7 +150,15 @@ class LinkScanner:
         if end is None:
             self._dead_until = run_end
             return None
+        if opened - start <= WORD_CHARACTERS_MAX and any(self._marks[start:opened]):
+            # What is marked is no part of a label; a word behind it may be one.
+            return None
+        # A word may hold pairs of brackets itself, as names of methods do.
+        opened = self._text.rindex("[", start, end)
         url = self._text[opened + 1 : end - 1]
+        if not url:
+            self._dead_until = end
+            return None
         return Link(Shape.LABELLED, start, end, url, start, opened)
 
     def _target_end(self, opened: int) -> int | None:
@@ -176,7 +185,12 @@ class LinkScanner:
 
 
 def link_html(
-    link: Link, label: str, *, is_in_link: bool, render: Callable[[str], str]
+    link: Link,
+    label: str,
+    *,
+    is_in_link: bool,
+    render: Callable[[str], str],
+    set_text: Callable[[str], str],
 ) -> str:
     """HTML of a link; inside of another link only its text.
 
@@ -185,59 +199,62 @@ def link_html(
         label: its label as it stands in the source.
         is_in_link: whether the text is the label of a link itself.
         render: marks of a label to HTML, without links.
+        set_text: what a link shows that has no label to HTML.
     """
     url = link.url.translate(HIDDEN)
     match link.shape:
         case Shape.BREAK:
             return "<br>"
         case Shape.RDOC:
-            return _rdoc_html(url, None, is_in_link=is_in_link)
+            return _rdoc_html(url, set_text, is_labelled=False, is_in_link=is_in_link)
         case Shape.BARE:
-            return _url_html(url, None, is_in_link=is_in_link)
+            return _url_html(url, set_text, is_in_link=is_in_link)
         case Shape.LABELLED:
-            return _labelled_html(url, label, is_in_link=is_in_link, render=render)
+            html = _label_html(label, render)
+            if url.startswith("rdoc-"):
+                return _rdoc_html(
+                    url, lambda _: html, is_labelled=True, is_in_link=is_in_link
+                )
+            return _url_html(url, lambda _: html, is_in_link=is_in_link)
 
 
-def _labelled_html(
-    url: str, label: str, *, is_in_link: bool, render: Callable[[str], str]
-) -> str:
+def _label_html(label: str, render: Callable[[str], str]) -> str:
     shown = label.translate(HIDDEN)
     if shown.startswith("rdoc-image:"):
-        content = _image_html(shown.removeprefix("rdoc-image:"))
-    elif badge := BADGE.fullmatch(shown.strip()):
+        return _image_html(shown.removeprefix("rdoc-image:"))
+    if badge := BADGE.fullmatch(shown.strip()):
         alt = ALT.search(badge[0])
-        content = _img(badge[1] or badge[2] or "", alt[1] or alt[2] if alt else None)
-    else:
-        content = render(FOOT_MARK.sub("", label.translate(HIDDEN)))
-    if url.startswith("rdoc-"):
-        return _rdoc_html(url, content, is_in_link=is_in_link)
-    return _url_html(url, content, is_in_link=is_in_link)
+        return _img(badge[1] or badge[2] or "", alt[1] or alt[2] if alt else None)
+    return render(FOOT_MARK.sub("", shown))
 
 
-def _url_html(url: str, content: str | None, *, is_in_link: bool) -> str:
+Shown = Callable[[str], str]
+"""What a link shows, given the text of its own that it would show without a label."""
+
+
+def _url_html(url: str, shown: Shown, *, is_in_link: bool) -> str:
     href = url.removeprefix("link:")
     if href.startswith("www."):
         href = f"http://{href}"
     is_web = url.startswith(("link:", "http:", "https:"))
     if is_web and IMAGE.search(href):
         return _img(href, None)
-    if content is None:
-        content = escape(SHOWN_SCHEME.sub("", url))
+    content = shown(SHOWN_SCHEME.sub("", url))
     return content if is_in_link else f'<a href="{escape(href)}">{content}</a>'
 
 
-def _rdoc_html(url: str, content: str | None, *, is_in_link: bool) -> str:
+def _rdoc_html(url: str, shown: Shown, *, is_labelled: bool, is_in_link: bool) -> str:
     name, _, target = url.partition(":")
     if name == "rdoc-image":
         return _image_html(target)
     if name != "rdoc-label":
-        if content is None or is_in_link:
-            return content or escape(target)
+        content = shown(target)
+        if is_in_link or not is_labelled:
+            return content
         href = target if PAGE.search(target) else url
         return f'<a href="{escape(href)}">{content}</a>'
     target, _, identity = target.partition(":")
-    if content is None:
-        content = escape(FOOT_LABEL.sub("", target))
+    content = shown(FOOT_LABEL.sub("", target))
     if is_in_link:
         return content
     own = f'id="{ID_PREFIX}{escape(identity)}" ' if identity else ""

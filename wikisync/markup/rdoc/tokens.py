@@ -97,14 +97,18 @@ def read_line(lines: list[str], number: int, tokens: list[Token]) -> int:
 def read_heading(
     lines: list[str], number: int, heading: re.Match[str], tokens: list[Token]
 ) -> int:
-    """A heading; blanks alone behind its marks take the next line as its text."""
+    """A heading; blanks alone behind its marks take the next line as its text.
+
+    An empty line in between leaves the heading empty.
+    """
     line, start = lines[number], heading.end()
     if heading[2] and start == len(line):
-        number += 1
-        while number < len(lines) and not lines[number].strip():
-            number += 1
-        line = lines[number].lstrip() if number < len(lines) else ""
-        start = 0
+        following = number + 1
+        while following < len(lines) and lines[following].isspace():
+            following += 1
+        if following < len(lines) and lines[following]:
+            number = following
+            line, start = lines[number].lstrip(), 0
     level = len(heading[1])
     column = heading.start()
     tokens.append(Token(Kind.HEADING, column, number, line[start:].rstrip(), level))
@@ -124,7 +128,7 @@ def read_marker(line: str, column: int, number: int) -> tuple[Token, int] | None
         kind = Kind.NUMBER if found[1] else Kind.LOWER if found[2] else Kind.UPPER
         return Token(kind, column, number), found.end()
     if first == "[":
-        end = LABEL_END.search(line, column + 2)
+        end = LABEL_END.search(line, column + 1)
         if end is not None:
             text = line[column + 1 : end.start()]
             return Token(Kind.LABEL, column, number, text), end.end()

@@ -12,6 +12,7 @@ SPECIAL = re.compile(
     r"\\(?P<escaped>\S)|(?P<dots>\.{3,4})|\((?P<sign>[cCrR])\)|-{2,3}|\"|``|'+|`"
 )
 SIGNS = {"c": "©", "r": "®"}
+TAGS_AT_END = re.compile(r"(?:<[^<>]*>)+$")
 WORD = re.compile(r"[A-Za-z0-9_]")
 
 
@@ -47,6 +48,15 @@ class Typography:
             pieces.append(text[at:])
             self._is_after_word = WORD.match(pieces[-1][-1]) is not None
         return escape("".join(pieces))
+
+    def pass_over(self, html: str) -> None:
+        """Take note of a text that is already set: a quote behind it may close.
+
+        Code says nothing about what stands behind it.
+        """
+        shown = TAGS_AT_END.sub("", html)
+        if shown and "</code>" not in html[len(shown) :]:
+            self._is_after_word = WORD.match(shown[-1]) is not None
 
     def _replace(self, found: re.Match[str]) -> str:
         mark = found[0]

@@ -1,0 +1,68 @@
+"""No page holds a build up: it ends in time or is shown as source."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from tests.markup.prove_hostile import (
+    FORMATS,
+    hostile_pages,
+    nested,
+    page_of,
+    some_pages,
+)
+from wikisync.markup.bounded import BoundedParser
+from wikisync.markup.page import parse_page
+from wikisync.model import Format
+
+SECONDS_MAX = 3.0
+PAGES_OF_MARKS = 4
+OURS = (Format.RDOC, Format.ORG)
+
+
+@pytest.fixture(scope="module")
+def parser() -> Iterator[BoundedParser]:
+    parser = BoundedParser(seconds_max=SECONDS_MAX)
+    parser.parse(page_of(Format.RDOC, "started"))
+    yield parser
+    parser.close()
+
+
+@pytest.mark.parametrize("page_format", OURS)
+def test_own_parsers_render_any_run_of_marks(page_format: Format) -> None:
+    """Ten times what a page of prose of that size takes, not ten thousand."""
+    for content in some_pages(page_format, 12):
+        began = time.process_time()
+        assert not parse_page(page_of(page_format, content)).is_source
+        assert time.process_time() - began < 5, repr(content[:20])
+
+
+@pytest.mark.parametrize("page_format", OURS)
+def test_own_parsers_end_with_any_depth(page_format: Format) -> None:
+    for content in nested(page_format):
+        began = time.process_time()
+        parse_page(page_of(page_format, content))
+        assert time.process_time() - began < 5, repr(content[:20])
+
+
+@pytest.mark.parametrize("page_format", [Format.REST, Format.ASCIIDOC])
+def test_foreign_parsers_are_cut_off_and_the_source_is_shown(
+    parser: BoundedParser, page_format: Format
+) -> None:
+    pages = [*some_pages(page_format, PAGES_OF_MARKS), *list(nested(page_format))[:3]]
+    for content in pages:
+        began = time.perf_counter()
+        parsed = parser.parse(page_of(page_format, content))
+        # Beside the page: a new worker, and AsciiDoc's engine with a clock of its own.
+        assert time.perf_counter() - began < SECONDS_MAX + 40
+        assert not parsed.is_source or parsed.problems
+
+
+@pytest.mark.parametrize("page_format", FORMATS)
+def test_list_of_hostile_pages_holds_every_mark_and_pair(page_format: Format) -> None:
+    pages = hostile_pages(page_format)
+    assert len(pages) > 37 * 37
+    assert min(map(len, pages)) > 49_000
