@@ -1,0 +1,321 @@
+"""The preview as an author sees it while writing, and as another website meets it."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from aiohttp import web
+
+from tests.support.archive import unpack
+from tests.support.browser import Visit, unchecked_visit, visiting
+from tests.support.preview import Desk, StatesOfTest
+from wikisync.site.preview import PreviewOptions
+from wikisync.site.preview_states import PageStatus
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+SECTIONS = "\n\n".join(f"## Section {n}\n\n{'Some words. ' * 80}" for n in range(30))
+WIKI = f"""\
+-- home.md --
+# Welcome
+
+{SECTIONS}
+
+The end.
+-- guide.md --
+Words of the guide.
+"""
+
+
+@asynccontextmanager
+async def writing(
+    chromium: Browser, desk: Desk, options: PreviewOptions | None = None, **how: object
+) -> AsyncIterator[Visit]:
+    """An author's window: it must stay on the preview and cause no error."""
+    async with (
+        desk.previewing(options, **how) as reader,
+        visiting(chromium, reader.preview.url) as visit,
+    ):
+        yield visit
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    desk = Desk(tmp_path)
+    desk.add(WIKI)
+    return desk
+
+
+async def scroll_of(visit: Visit) -> float:
+    return float(await visit.page.evaluate("scrollY"))
+
+
+async def wait_for_text(visit: Visit, text: str) -> None:
+    await visit.page.get_by_text(text).first.wait_for()
+
+
+async def test_a_save_is_shown_and_the_reader_stays(
+    chromium: Browser, desk: Desk
+) -> None:
+    home = desk.root / "handbook" / "home.md"
+    async with writing(chromium, desk) as visit:
+        await visit.go("index.html")
+        await visit.page.evaluate("scrollTo(0, 2345)")
+        home.write_text(home.read_text().replace("The end.", "A new ending."))
+        await visit.page.get_by_text("A new ending.").wait_for(state="attached")
+        assert await scroll_of(visit) == 2345
+
+
+async def test_the_reader_stays_at_the_text_when_what_is_above_grows(
+    chromium: Browser, desk: Desk
+) -> None:
+    home = desk.root / "handbook" / "home.md"
+    async with writing(chromium, desk) as visit:
+        await visit.go("index.html")
+        heading = visit.page.locator("article h2").nth(15)
+        await heading.evaluate("(it) => scrollTo(0, it.offsetTop + 40)")
+        before = await heading.evaluate("(it) => it.getBoundingClientRect().top")
+        home.write_text(home.read_text().replace("# Welcome", "# Hi\n\nMore\n\nMore"))
+        await visit.page.get_by_role("heading", name="Hi").wait_for(state="attached")
+        after = await heading.evaluate("(it) => it.getBoundingClientRect().top")
+    assert after == pytest.approx(before, abs=2)
+
+
+async def test_an_error_appears_above_the_page_and_goes(
+    chromium: Browser, desk: Desk
+) -> None:
+    theme = unpack("-- templates/404.html --\nnothing\n", desk.root / "theme")
+    desk.set(templates=theme)
+    template = theme / "templates" / "page.html"
+    async with writing(chromium, desk) as visit:
+        await visit.go("index.html")
+        text = "{% extends '!theme/page.html' %}\n{% block content %}\n{{ wrong }}"
+        template.write_text(text + "{% endblock %}")
+        alert = visit.page.get_by_role("alert")
+        await alert.get_by_text("'wrong' is undefined").wait_for()
+        assert f"{template}:3" in await alert.inner_text()
+        # the last good page is still there
+        assert await visit.page.locator("h1").inner_text() == "Welcome"
+        template.write_text("{% extends '!theme/page.html' %}")
+        await alert.wait_for(state="hidden")
+
+
+async def test_an_error_that_was_there_first_ends_with_the_page(
+    chromium: Browser, desk: Desk
+) -> None:
+    theme = unpack("-- templates/page.html --\n{{ wrong }}\n", desk.root / "theme")
+    desk.set(templates=theme)
+    async with (
+        desk.previewing() as reader,
+        unchecked_visit(chromium, reader.preview.url) as visit,
+    ):
+        await visit.go("index.html")
+        await visit.page.get_by_role("alert").get_by_text("undefined").wait_for()
+        (theme / "templates" / "page.html").unlink()
+        await visit.page.get_by_role("heading", name="Welcome").wait_for()
+
+
+async def test_front_matter_is_complained_about_until_it_is_right(
+    chromium: Browser, desk: Desk
+) -> None:
+    guide = desk.root / "handbook" / "guide.md"
+    async with writing(chromium, desk) as visit:
+        await visit.go("guide.html")
+        guide.write_text("---\ntitle: Guide\nno key\n---\nThe guide.\n")
+        alert = visit.page.get_by_role("alert")
+        await alert.get_by_text("handbook/guide.md:3").wait_for()
+        await alert.get_by_role("button", name="Close").click()
+        await alert.wait_for(state="hidden")
+        guide.write_text("---\ntitle: Guide\n---\nThe guide.\n")
+        await visit.page.get_by_role("heading", name="Guide").wait_for()
+        assert not await alert.is_visible()
+
+
+async def test_edit_opens_the_file(chromium: Browser, desk: Desk) -> None:
+    opened = desk.root / "opened.txt"
+    script = "import pathlib, sys; pathlib.Path(sys.argv[1]).write_text(sys.argv[2])"
+    editor = (sys.executable, "-c", script, str(opened))
+    async with writing(chromium, desk, PreviewOptions(editor=editor)) as visit:
+        await visit.go("guide.html")
+        async with visit.page.expect_response("**/-/preview/edit") as answer:
+            await visit.page.get_by_role("button", name="Edit").click()
+        assert (await answer.value).status == 204
+
+
+async def test_an_editor_that_does_not_open_is_told(
+    chromium: Browser, desk: Desk
+) -> None:
+    async with (
+        desk.previewing() as reader,
+        unchecked_visit(chromium, reader.preview.url) as visit,
+    ):
+        await visit.go("guide.html")
+        await visit.page.get_by_role("button", name="Edit").click()
+        await visit.page.get_by_role("alert").get_by_text("no editor").wait_for()
+
+
+async def test_conflicts_and_states_are_marked_on_the_page_and_in_the_tree(
+    chromium: Browser, desk: Desk
+) -> None:
+    states = StatesOfTest()
+    async with writing(chromium, desk, states=states) as visit:
+        await visit.go("index.html")
+        tree = visit.page.get_by_role("navigation", name="Pages", exact=True)
+        status = visit.page.locator("wikisync-preview").get_by_role("status")
+        states.set("guide", PageStatus("held", "refused"))
+        await tree.get_by_role("img", name="held back").wait_for()
+        states.set("home", PageStatus("waiting"))
+        await status.get_by_text("on its way to the service").wait_for()
+        states.set("home", PageStatus("pushed"))
+        await status.get_by_text("on the service", exact=True).wait_for()
+        (desk.root / "handbook" / "home.conflict.md").write_text("both")
+        await status.get_by_text("in conflict").wait_for()
+        assert await status.get_by_role("button", name="both texts").is_visible()
+
+
+async def test_the_panel_has_nothing_that_axe_finds_wrong(
+    chromium: Browser, desk: Desk
+) -> None:
+    (desk.root / "handbook" / "guide.md").write_text("---\nno key\n---\nThe guide.\n")
+    async with writing(chromium, desk) as visit:
+        await visit.go("guide.html")
+        await visit.page.get_by_role("alert").get_by_text("guide.md:2").wait_for()
+        assert await visit.axe() == []
+
+
+async def test_a_preview_that_was_started_again_is_taken_up(
+    chromium: Browser, desk: Desk
+) -> None:
+    """The page of the earlier run is loaded again, with that run's token."""
+    async with desk.previewing() as reader:
+        port = int(reader.origin.rpartition(":")[2])
+        visit_of = unchecked_visit(chromium, reader.preview.url)
+        visit = await visit_of.__aenter__()
+        await visit.go("guide.html")
+        await wait_for_text(visit, "live")
+    await wait_for_text(visit, "the preview has ended")
+    (desk.root / "handbook" / "guide.md").write_text("Written meanwhile.")
+    async with desk.previewing(PreviewOptions(port=port)):
+        await wait_for_text(visit, "Written meanwhile.")
+    await visit_of.__aexit__(None, None, None)
+
+
+# Another website --------------------------------------------------------------------
+
+ATTACK = """
+<!doctype html><title>attack</title><script>
+const got = {};
+const target = "TARGET", guide = '{"at": "guide.html"}';
+const tryIt = (name, work) => work().then(
+	(it) => (got[name] = it),
+	() => (got[name] = "no"),
+);
+const loads = (name, props) => new Promise((good, bad) => {
+	const element = document.createElement(name);
+	Object.assign(element, props, { onload: () => good("loaded"), onerror: bad });
+	document.documentElement.append(element);
+});
+const ask = (path, how) => fetch(target + path, how);
+const edit = (how) => ask("-/preview/edit", { method: "POST", body: guide, ...how });
+const json = { "Content-Type": "application/json" };
+const listen = () => new Promise((good, bad) => {
+	const at = "-/preview/events?at=guide.html";
+	const socket = new WebSocket(target.replace("http", "ws") + at);
+	socket.onmessage = (event) => good(event.data);
+	socket.onclose = bad;
+});
+window.attack = async () => {
+	await Promise.all([
+		tryIt("read", () => ask("guide.html").then((it) => it.text())),
+		tryIt("opaque", () => ask("", { mode: "no-cors" }).then((it) => it.type)),
+		tryIt("script", () => loads("script", { src: target + "SCRIPT" })),
+		tryIt("image", () => loads("img", { src: target + "ICON" })),
+		tryIt("edit", () => edit({ mode: "no-cors" }).then((it) => it.type)),
+		tryIt("json", () => edit({ headers: json }).then((it) => it.status)),
+		tryIt("events", listen),
+	]);
+	return got;
+};
+</script>
+"""
+
+
+@asynccontextmanager
+async def another_website(text: str) -> AsyncIterator[str]:
+    async def page(_request: web.Request) -> web.Response:
+        return web.Response(text=text, content_type="text/html")
+
+    app = web.Application()
+    app.router.add_get("/", page)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        yield f"http://localhost:{runner.addresses[0][1]}/"
+    finally:
+        await runner.cleanup()
+
+
+async def test_another_website_can_neither_read_nor_do_anything(
+    chromium: Browser, desk: Desk
+) -> None:
+    opened = desk.root / "opened.txt"
+    script = "import pathlib, sys; pathlib.Path(sys.argv[1]).write_text(sys.argv[2])"
+    editor = (sys.executable, "-c", script, str(opened))
+    async with desk.previewing(PreviewOptions(editor=editor)) as reader:
+        home = (await reader.get(""))[1]
+        text = ATTACK.replace("TARGET", reader.preview.url)
+        for word, pattern in (
+            ("ICON", r"icon\.\w+\.svg"),
+            ("SCRIPT", r"theme\.\w+\.js"),
+        ):
+            found = re.search(f"-/assets/{pattern}", home)
+            assert found is not None
+            text = text.replace(word, found[0])
+        async with another_website(text) as url:
+            context = await chromium.new_context()
+            page = await context.new_page()
+            await page.goto(url)
+            got = await page.evaluate("attack()")
+            await context.close()
+    # an opaque answer tells nothing; the server refused it all the same
+    assert {value for value in got.values() if value != "opaque"} == {"no"}
+    assert not opened.exists()
+
+
+async def test_another_website_cannot_show_it_in_a_frame(
+    chromium: Browser, desk: Desk
+) -> None:
+    async with desk.previewing() as reader:
+        frame = f'<iframe src="{reader.preview.url}guide.html"></iframe>'
+        async with another_website(f"<!doctype html>{frame}") as url:
+            context = await chromium.new_context()
+            page = await context.new_page()
+            await page.goto(url)
+            shown = await page.frames[1].content()
+            await context.close()
+    assert "Words of the guide" not in shown
+
+
+async def test_an_attachment_that_is_a_page_runs_no_script_of_its_own(
+    chromium: Browser, desk: Desk
+) -> None:
+    name = "uploads/0123456789abcdef0123456789abcdef/evil.html"
+    script = "<script>document.title = 'it ran'</script><title>quiet</title>"
+    unpack(f"-- {name} --\n{script}", desk.root / "handbook")
+    async with (
+        desk.previewing() as reader,
+        unchecked_visit(chromium, reader.preview.url) as visit,
+    ):
+        await visit.go(name)
+        assert await visit.page.title() == "quiet"
