@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import random
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from wikisync.errors import (
@@ -366,6 +366,10 @@ class SimulatedFolder(_Side):
         self.world.writes += 1
         self.world.trash.append(self.copy.pages.pop(slug)[0])
         self.world.step(f"removed file {slug}")
+
+    async def untracked(self, pages: Iterable[tuple[Slug, Format]]) -> frozenset[Slug]:
+        self.world.trace.extend(f"untracked? {slug}" for slug, _ in pages)
+        return frozenset()
 
     async def late_saves(self) -> Sequence[LateSave]:
         return ()

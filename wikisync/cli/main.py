@@ -30,6 +30,7 @@ COMMANDS: dict[str, str] = {
     "project": "List, show and change projects.",
     "render": "Print a page's HTML without a theme.",
     "serve": "Run the service itself, embedded, on this machine.",
+    "sync": "Carry edits both ways between folders and their wikis.",
 }
 """Command name to the one line of ``--help``; module ``wikisync.cli.<name>``."""
 

@@ -106,7 +106,7 @@ async def pull_wiki(
         )
     problems += (*here.problems, *there.problems, *_waiting(plan), *outcome.problems)
     if not problems:
-        _remember_tag(known, there)
+        remember_tag(known, there)
     return CycleResult(
         plan=plan,
         written=outcome.written,
@@ -126,7 +126,7 @@ async def look(local: Replica, remote: Replica) -> tuple[Snapshot, Snapshot]:
     return here.result(), there.result()
 
 
-def _remember_tag(known: WikiState, there: Snapshot) -> None:
+def remember_tag(known: WikiState, there: Snapshot) -> None:
     """Note the wiki's mark if the base is exactly what it stands for."""
     if there.tag == known.remote_tag:
         return

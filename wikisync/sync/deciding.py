@@ -63,6 +63,8 @@ class ExchangeOptions:
     """Decide, and change nothing anywhere."""
     keeps_both: bool = True
     """Keep both texts that were inserted at one place; False makes it a clash."""
+    adopts: bool = False
+    """Take both sides as they are: what one of them lacks was not deleted."""
     puts_new: bool = True
     """In a first sync, put pages that are only here on the wiki."""
     patience: Patience = PATIENCE
@@ -105,6 +107,9 @@ class Deciding:
 
     async def run(self, here: Snapshot, there: Snapshot) -> Decided:
         """From two looks to a plan."""
+        here, ignored = await self._without_ignored(here, there)
+        if self._options.adopts:
+            self._forget_missing(here, there)
         base = self._believed_base(here, there)
         service = self._known.capabilities()
         plan = reconcile(base, here, there, Policy.TWO_WAY, service)
@@ -112,6 +117,7 @@ class Deciding:
         if absences.doubted is not None:
             there = _doubted(there, absences.doubted)
             plan = reconcile(base, here, there, Policy.TWO_WAY, service)
+        plan = plan.turned(lambda a: None if a.slug in ignored else a)
         plan = self._narrowed(plan, base, here)
         merging = Merging(
             self._remote,
@@ -134,6 +140,30 @@ class Deciding:
             len(merging.overtaken),
             absences.due_s,
         )
+
+    # -- what is looked at -------------------------------------------------------
+
+    async def _without_ignored(
+        self, here: Snapshot, there: Snapshot
+    ) -> tuple[Snapshot, frozenset[Slug]]:
+        """The look at the folder, and pages whose absence in it means nothing."""
+        base = self._known.base()
+        missing = (base.keys() | there.pages.keys()) - here.pages.keys()
+        if not missing:
+            return here, frozenset()
+        known = {slug: page.format for slug, page in base.items()}
+        known |= {slug: page.format for slug, page in there.pages.items()}
+        ignored = await self._local.untracked((slug, known[slug]) for slug in missing)
+        return replace(here, unreadable=here.unreadable | ignored), ignored
+
+    def _forget_missing(self, here: Snapshot, there: Snapshot) -> None:
+        """Forget pages that one side lacks, so that the other's copy is a new page."""
+        base = self._known.base().keys()
+        seen_here = here.pages.keys() | here.unreadable
+        seen_there = there.pages.keys() | there.unreadable
+        missing = [s for s in base if s not in seen_here or s not in seen_there]
+        if missing and not self._options.is_dry_run:
+            self._known.record(dropped=missing)
 
     # -- what counts as an edit --------------------------------------------------
 

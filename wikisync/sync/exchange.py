@@ -19,7 +19,7 @@ from wikisync.model import Format, LateSave, Page, Problem, Slug, WikiOwner, dig
 from wikisync.progress import Progress, SilentProgress
 from wikisync.sync.arrive import Arrivals
 from wikisync.sync.attachments import AttachmentFetch
-from wikisync.sync.cycle import look, replaced_wiki
+from wikisync.sync.cycle import look, remember_tag, replaced_wiki
 from wikisync.sync.deciding import Decided, Deciding, ExchangeOptions
 from wikisync.sync.holds import Holds
 from wikisync.sync.intents import settle_intents
@@ -188,7 +188,10 @@ class _Exchange:
         )
         if not self._options.is_dry_run:
             self._note_health(started_at, problems, decided)
-        return self._result(decided, problems)
+        result = self._result(decided, problems)
+        if result.is_quiet and not problems and not self._options.is_dry_run:
+            remember_tag(self._known, decided.there)
+        return result
 
     def _meet(self, owner: WikiOwner, remote_id: str) -> tuple[Problem, ...]:
         """See that it is the wiki met before, or begin anew."""

@@ -141,6 +141,10 @@ CREATE TABLE bundle (
     remote BLOB NOT NULL,
     PRIMARY KEY (wiki, slug)
 ) WITHOUT ROWID;
+CREATE TABLE workspace (
+    name TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) WITHOUT ROWID;
 CREATE TABLE health (
     {_WIKI},
     last_started_at REAL,

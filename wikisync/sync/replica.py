@@ -8,7 +8,7 @@ or the new content, never a mixture.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Protocol
 
 from wikisync.errors import WikisyncError
@@ -122,6 +122,14 @@ class LocalReplica(MovingReplica, Protocol):
     is not what was expected goes back in, and the write fails its precondition.
     What is removed goes to the trash.
     """
+
+    async def untracked(self, pages: Iterable[tuple[Slug, Format]]) -> frozenset[Slug]:
+        """Those of the pages whose absence from the last snapshot means nothing.
+
+        They are neither deleted on the wiki nor written here: ignored by a pattern,
+        or behind something that could not be looked into.
+        """
+        ...
 
     async def late_saves(self) -> Sequence[LateSave]:
         """Saves that reached a file only after it had been replaced.

@@ -104,6 +104,18 @@ class State:
             self._wikis[owner] = WikiState(self._database, self._number_of(owner))
         return self._wikis[owner]
 
+    def recalled(self, name: str) -> str:
+        """What was remembered of the workspace under a name, or empty."""
+        rows = self._database.rows("SELECT value FROM workspace WHERE name = ?", name)
+        return str(rows[0][0]) if rows else ""
+
+    def remember(self, name: str, value: str) -> None:
+        """Remember something of the workspace, not of one wiki."""
+        with self._database.transaction() as connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO workspace VALUES (?, ?)", (name, value)
+            )
+
     def _number_of(self, owner: WikiOwner) -> int:
         key = (self._service_url, owner.kind, owner.full_path)
         known = self._database.rows(

@@ -1,0 +1,328 @@
+"""An open workspace: its configuration, lock, state, and both sides of its wikis.
+
+Every command that works on a workspace comes through here, so that the guards of
+its folder hold for all of them: one process at a time, the marker that tells it
+from another folder, no overlaps, no wiki read through a copied state.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wikisync.cli.context import TOKEN_VARIABLE, read_token
+from wikisync.errors import ConfigError, UsageError
+from wikisync.model import Slug
+
+if TYPE_CHECKING:
+    from wikisync.api.client import Client
+    from wikisync.cli.console import Console
+    from wikisync.config import Config, WikiSection
+    from wikisync.sync.replica import LocalReplica, RemoteReplica
+    from wikisync.sync.state import State, WikiState
+
+PRIVATE_FOLDER = ".wikisync"
+STATE_FILE = "state.db"
+TOKEN_COMMAND_TIMEOUT_S = 30.0
+IDENTITY = "identity"
+"""Under this name the state keeps which workspace it belongs to."""
+ADOPTING = "adopting"
+"""Under this name the state keeps that a person took the folder as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """A workspace on the disk, held by nobody yet."""
+
+    root: Path
+    config: Config
+
+    @property
+    def private(self) -> Path:
+        """Where everything of ours is."""
+        return self.root / PRIVATE_FOLDER
+
+    def folder_of(self, wiki: WikiSection) -> Path:
+        """The wiki's folder."""
+        return self.root / wiki.folder
+
+    def wikis(self, named: Sequence[str] = ()) -> tuple[WikiSection, ...]:
+        """The wikis of these folders or full paths; all of them for none.
+
+        Raises:
+            UsageError: a name is none of theirs.
+        """
+        found: list[WikiSection] = []
+        for name in named:
+            clean = name.strip("/")
+            matches = [w for w in self.config.wikis if clean in {w.folder, w.path}]
+            if not matches:
+                known = ", ".join(wiki.folder for wiki in self.config.wikis)
+                raise UsageError(
+                    f"the workspace has no wiki {name}", hint=f"its wikis are: {known}"
+                )
+            found += matches
+        return tuple(dict.fromkeys(found)) if named else self.config.wikis
+
+    def page(self, name: str) -> tuple[WikiSection, Slug]:
+        """The wiki and slug of a page that a person names.
+
+        A page is named by its file's path, as the shell completes it, or by the
+        wiki's folder and the slug; in a workspace of one wiki by the slug alone.
+
+        Raises:
+            UsageError: it is a page of no wiki.
+        """
+        from wikisync.folder.naming import parse_path
+
+        for wiki in self.config.wikis:
+            folder = self.folder_of(wiki).resolve()
+            for path in (Path(name), self.root / name):
+                place = path.absolute().parent.resolve() / path.name
+                if place.is_relative_to(folder):
+                    way = place.relative_to(folder).as_posix()
+                    parsed = parse_path(way)
+                    return wiki, parsed[0] if parsed else Slug(way)
+        if len(self.config.wikis) == 1:
+            return self.config.wikis[0], Slug(name.strip("/"))
+        raise UsageError(
+            f"{name} is a page of no wiki here",
+            hint="name its file, or the wiki's folder and the page:"
+            f" {self.config.wikis[0].folder}/home",
+        )
+
+
+def find_workspace(start: Path) -> Workspace:
+    """The workspace that a folder is, or lies in.
+
+    Raises:
+        UsageError: it is in none.
+        ConfigError: its ``wikisync.toml`` is wrong, or names no wiki.
+    """
+    from wikisync.cli.folders import find_shown
+
+    found = find_shown(start)
+    config = found.config()
+    if config is None or found.workspace is None:
+        raise UsageError(
+            f"{start.absolute()} is in no workspace: there is no wikisync.toml",
+            hint="run it in a workspace, or make one: wikisync clone URL"
+            " --project docs/handbook my-wikis",
+        )
+    if not config.wikis:
+        raise ConfigError(
+            f"the workspace {found.workspace} names no wiki",
+            hint='add a table [[wiki]] with project = "docs/handbook" to wikisync.toml',
+        )
+    return Workspace(found.workspace, config)
+
+
+def workspace_token(
+    config: Config, token_file: Path | None, console: Console, env: Mapping[str, str]
+) -> str | None:
+    """The token: the option's file, the variable, or what ``[service]`` says.
+
+    Raises:
+        UsageError: a file or command that should give one does not.
+    """
+    service = config.service
+    if token_file is None and not env.get(TOKEN_VARIABLE, "").strip():
+        if service.token_command:
+            return _token_of(service.token_command)
+        if service.token_file:
+            token_file = Path(service.token_file).expanduser()
+    return read_token(token_file, console, environment=env)
+
+
+def _token_of(command: Sequence[str]) -> str:
+    """The first line of a command's output; never shown, whatever happens."""
+    try:
+        done = subprocess.run(  # noqa: S603 - the person's own command, no shell
+            command,
+            capture_output=True,
+            timeout=TOKEN_COMMAND_TIMEOUT_S,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+    except (OSError, subprocess.TimeoutExpired) as exc:
+        raise UsageError(
+            f"the token command {command[0]} cannot be run: {type(exc).__name__}",
+            hint="look at token_command in wikisync.toml",
+        ) from exc
+    line = done.stdout.decode("ascii", "replace").partition("\n")[0].strip()
+    if done.returncode != 0 or not line:
+        raise UsageError(
+            f"the token command {command[0]} gave no token"
+            f" (exit code {done.returncode})",
+            hint="run it by hand and see what it prints",
+        )
+    return line
+
+
+# -- held by this process ----------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class SyncedWiki:
+    """One wiki of an open workspace with both its sides."""
+
+    section: WikiSection
+    folder: Path
+    remote_id: str
+    """The service's id of the project or group."""
+    remote: RemoteReplica
+    local: LocalReplica
+    known: WikiState
+
+
+class OpenWorkspace:
+    """A workspace that this process holds, with its state."""
+
+    def __init__(
+        self, workspace: Workspace, state: State, *, is_adopting: bool
+    ) -> None:
+        self.workspace = workspace
+        self.state = state
+        self.is_adopting = is_adopting
+        """Its folders are taken as they are: nothing counts as deleted."""
+
+    def known(self, wiki: WikiSection) -> WikiState:
+        """What is known of one wiki."""
+        return self.state.wiki(wiki.owner)
+
+    def local(self, wiki: WikiSection, *, settle_s: float = 0.0) -> LocalReplica:
+        """The folder's side of a wiki."""
+        from wikisync.folder.replica import FolderReplica
+        from wikisync.sync.aliases import AliasedFolder
+
+        folder = FolderReplica.two_way(
+            self.workspace.folder_of(wiki),
+            private=self.workspace.private,
+            settle_s=settle_s,
+        )
+        return AliasedFolder(folder, self.known(wiki))
+
+    async def synced(self, client: Client, wiki: WikiSection) -> SyncedWiki:
+        """Both sides of a wiki, with the guards of its folder.
+
+        Raises:
+            NotFound: the project or group does not exist or is hidden.
+            Halted: the folder had pages and is empty now.
+            FolderError: it is gone.
+        """
+        from wikisync.api.attachments import AttachmentSource
+        from wikisync.api.git import WikiRepository
+        from wikisync.api.replica import WikiReplica
+        from wikisync.api.wikis import Wiki
+        from wikisync.folder.workspace import refuse_emptied
+
+        owner = wiki.owner
+        found = await (
+            client.project(wiki.path)
+            if wiki.kind == "project"
+            else client.group(wiki.path)
+        )
+        folder = self.workspace.folder_of(wiki)
+        known = self.known(wiki)
+        if not known.base():
+            folder.mkdir(parents=True, exist_ok=True)
+        if not self.is_adopting:
+            refuse_emptied(folder, known_pages=len(known.base()))
+        behind = Wiki(client, owner, found.id)
+        git = WikiRepository(client, owner, self.workspace.private / "cache")
+        tag = known.remote_tag
+        remote = WikiReplica(
+            behind,
+            tag=tag,
+            pages=known.remote_pages() if tag else None,
+            reads_max=self.workspace.config.sync.reads_max,
+            attachments=AttachmentSource(behind, git),
+        )
+        settle_s = self.workspace.config.sync.settle_ms / 1000
+        local = self.local(wiki, settle_s=settle_s)
+        return SyncedWiki(wiki, folder, str(found.id), remote, local, known)
+
+    def note_adopted(self) -> None:
+        """The folders were looked at as they are; from now on absences count."""
+        from wikisync.folder.workspace import adopt
+
+        self.state.remember(IDENTITY, str(adopt(self.workspace.private)))
+        self.state.remember(ADOPTING, "")
+        self.is_adopting = False
+
+
+@contextmanager
+def open_workspace(
+    workspace: Workspace, *, allows_network_disk: bool = False, is_held: bool = True
+) -> Iterator[OpenWorkspace]:
+    """Hold a workspace until the block ends.
+
+    Args:
+        workspace: Which one.
+        allows_network_disk: A person's word that no other machine writes there.
+        is_held: False only to look into it, also while another process holds it.
+
+    Raises:
+        FolderError: another process holds it, its folders overlap, or it is on a
+            network's disk.
+        Halted: its folder is not the one that was synced.
+        StateError: its state cannot be used.
+    """
+    from wikisync.folder.workspace import (
+        Identity,
+        Standing,
+        locked,
+        refuse_network_disk,
+        refuse_overlaps,
+        standing_of,
+    )
+    from wikisync.sync.state import State
+
+    root = workspace.root
+    refuse_network_disk(root, is_allowed=allows_network_disk)
+    folders = [workspace.folder_of(wiki) for wiki in workspace.config.wikis]
+    refuse_overlaps(root, folders)
+    lock = locked(workspace.private, f"the workspace {root}")
+    with (
+        lock if is_held else nullcontext(),
+        State.open(
+            workspace.private / STATE_FILE,
+            service_url=workspace.config.service.url.rstrip("/"),
+        ) as state,
+    ):
+        recorded = Identity.parse(state.recalled(IDENTITY))
+        standing = standing_of(workspace.private, recorded)
+        opened = OpenWorkspace(
+            workspace,
+            state,
+            is_adopting=standing is Standing.COPIED or bool(state.recalled(ADOPTING)),
+        )
+        if standing is Standing.NEW and is_held:
+            opened.note_adopted()
+        yield opened
+
+
+@asynccontextmanager
+async def open_service(
+    workspace: Workspace,
+    token_file: Path | None,
+    console: Console,
+    env: Mapping[str, str],
+) -> AsyncIterator[Client]:
+    """A client for the workspace's service.
+
+    Raises:
+        UsageError: there is no token where one should be.
+    """
+    from wikisync.cli.network import import_network
+
+    import_network()
+    from wikisync.api.client import Client
+
+    token = workspace_token(workspace.config, token_file, console, env)
+    async with Client(workspace.config.service.url, token) as client:
+        yield client

@@ -1,0 +1,161 @@
+"""Files that keep another name than the service gave their page.
+
+``My Page.md`` becomes the page ``My-Page`` on the wiki; the file stays as its writer
+named it.  Which file is which page stands in the base; here the folder's replica is
+seen under the wiki's names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from wikisync.errors import WikisyncError
+from wikisync.model import (
+    Attachment,
+    AttachmentPath,
+    Digest,
+    Format,
+    LateSave,
+    Page,
+    Slug,
+    Snapshot,
+)
+from wikisync.sync.replica import LocalReplica
+from wikisync.sync.state import WikiState
+
+
+class AliasedFolder:
+    """A ``LocalReplica`` whose pages go by the wiki's names."""
+
+    def __init__(self, folder: LocalReplica, state: WikiState) -> None:
+        self._folder = folder
+        self._state = state
+
+    @property
+    def name(self) -> str:
+        """The folder's path."""
+        return self._folder.name
+
+    def _names(self) -> Mapping[Slug, Slug]:
+        """Slug of the file's path, by the page's slug."""
+        return {slug: path for path, slug in self._state.aliases().items()}
+
+    def _file(self, slug: Slug) -> Slug:
+        return self._names().get(slug, slug)
+
+    def _page(self, page: Page, slug: Slug) -> Page:
+        return page if page.slug == slug else replace(page, slug=slug)
+
+    async def snapshot(self) -> Snapshot:
+        """Look at every page file; see ``LocalReplica``.
+
+        A file that has the very name of a page is that page, whatever another
+        file of it is called.
+        """
+        seen = await self._folder.snapshot()
+        aliases = self._state.aliases()
+        names = {
+            path: slug
+            for path, slug in aliases.items()
+            if path in seen.pages or path in seen.unreadable
+            if slug not in seen.pages
+        }
+        if seen.is_complete:
+            for path in aliases.keys() - names.keys():
+                self._state.drop_alias(path)
+        if not names:
+            return seen
+        return replace(
+            seen,
+            pages={
+                names.get(path, path): replace(page, slug=names.get(path, path))
+                for path, page in seen.pages.items()
+            },
+            unreadable=frozenset(names.get(path, path) for path in seen.unreadable),
+            busy={names.get(path, path): why for path, why in seen.busy.items()},
+        )
+
+    async def untracked(self, pages: Iterable[tuple[Slug, Format]]) -> frozenset[Slug]:
+        """Pages whose absence means nothing; see ``LocalReplica``."""
+        return await self._folder.untracked(pages)
+
+    async def read(self, slug: Slug) -> Page:
+        """The page with its text as of now."""
+        return self._page(await self._folder.read(self._file(slug)), slug)
+
+    async def write(self, page: Page, *, expected: Digest | None) -> Page:
+        """Create the page or replace its text."""
+        file = replace(page, slug=self._file(page.slug))
+        return self._page(await self._folder.write(file, expected=expected), page.slug)
+
+    async def write_pages(
+        self, pages: Sequence[tuple[Page, Digest | None]]
+    ) -> Sequence[Page | WikisyncError]:
+        """Write many pages, each with the digest that it replaces."""
+        names = self._names()
+        if not names:
+            return await self._folder.write_pages(pages)
+        files = [
+            (replace(page, slug=names.get(page.slug, page.slug)), expected)
+            for page, expected in pages
+        ]
+        results = await self._folder.write_pages(files)
+        return [
+            self._page(result, page.slug) if isinstance(result, Page) else result
+            for result, (page, _) in zip(results, pages, strict=True)
+        ]
+
+    async def move(self, slug: Slug, target: Slug, *, expected: Digest) -> Page:
+        """Give the page's file another name, that of the page."""
+        file = self._file(slug)
+        moved = await self._folder.move(file, target, expected=expected)
+        if file != slug:
+            self._state.drop_alias(file)
+        return moved
+
+    async def delete(self, slug: Slug, *, expected: Digest) -> None:
+        """Move the page's file to the trash."""
+        await self._folder.delete(self._file(slug), expected=expected)
+
+    async def attachment(self, path: AttachmentPath) -> Attachment | None:
+        """What the folder holds at an attachment path."""
+        return await self._folder.attachment(path)
+
+    def read_attachment(self, path: AttachmentPath) -> AsyncIterator[bytes]:
+        """The attachment's bytes in chunks."""
+        return self._folder.read_attachment(path)
+
+    async def write_attachment(
+        self, path: AttachmentPath, chunks: AsyncIterator[bytes]
+    ) -> Attachment:
+        """Store an attachment atomically under this path."""
+        return await self._folder.write_attachment(path, chunks)
+
+    async def late_saves(self) -> Sequence[LateSave]:
+        """Saves that reached a file only after it had been replaced."""
+        aliases = self._state.aliases()
+        return [
+            replace(late, slug=aliases.get(late.slug, late.slug))
+            for late in await self._folder.late_saves()
+        ]
+
+    async def acknowledge(self, late: LateSave) -> None:
+        """Forget a late save."""
+        await self._folder.acknowledge(late)
+
+    async def keep(self, slug: Slug, text: str, why: str) -> None:
+        """Put a text into the trash that no file of its own holds."""
+        await self._folder.keep(slug, text, why)
+
+    async def conflict_text(self, slug: Slug) -> str | None:
+        """What the page's conflict file says now."""
+        return await self._folder.conflict_text(self._file(slug))
+
+    async def write_conflict(self, slug: Slug, page_format: Format, text: str) -> str:
+        """Write the page's conflict file beside it."""
+        return await self._folder.write_conflict(self._file(slug), page_format, text)
+
+    async def remove_conflict(self, slug: Slug) -> None:
+        """Remove the page's conflict file, into the trash."""
+        await self._folder.remove_conflict(self._file(slug))
