@@ -38,14 +38,16 @@ async def remote_replica(place: Path) -> AsyncIterator[MovingReplica]:
             yield WikiReplica(Wiki(client, WikiOwner("project", "docs/handbook")))
 
 
-@pytest.fixture(params=["memory", "folder", "service"])
+@pytest.fixture(params=["memory", "folder", "two-way folder", "service"])
 async def replica(
     request: pytest.FixtureRequest, tmp_path: Path
 ) -> AsyncIterator[MovingReplica]:
     if request.param == "memory":
         yield MemoryReplica()
-    elif request.param == "folder":
-        folder = FolderReplica(tmp_path / "wiki")
+    elif request.param.endswith("folder"):
+        root = tmp_path / "wiki"
+        is_two_way = request.param.startswith("two-way")
+        folder = FolderReplica.two_way(root) if is_two_way else FolderReplica(root)
         await folder.create()
         yield folder
     else:

@@ -6,7 +6,7 @@ either side.  ``before`` runs in front of every operation and may raise.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 
 from wikisync.errors import NotFound, PreconditionFailed, WikisyncError
 from wikisync.model import (
@@ -14,6 +14,7 @@ from wikisync.model import (
     AttachmentPath,
     Digest,
     Format,
+    LateSave,
     Page,
     PageState,
     Problem,
@@ -50,6 +51,14 @@ class MemoryReplica:
         self.identities: dict[Slug, str] = {}
         """What a page stays known by through renames, where this replica tells."""
         self.last_window_s = 0.0
+        self.busy: dict[Slug, str] = {}
+        self.conflicts: dict[Slug, str] = {}
+        self.ignored: frozenset[Slug] = frozenset()
+        """Pages whose absence means nothing."""
+        self.late: list[LateSave] = []
+        """Saves that were too late, until they are acknowledged."""
+        self.trash: list[tuple[Slug, str, str]] = []
+        """Slug, text and why of all that was removed or kept, in order."""
         for slug, text in (pages or {}).items():
             self.put(slug, text)
 
@@ -85,6 +94,7 @@ class MemoryReplica:
             unreadable=self.unreadable,
             texts=seen if self.gives_texts else {},
             tag=self.tag,
+            busy=dict(self.busy),
         )
 
     async def read(self, slug: Slug) -> Page:
@@ -116,14 +126,50 @@ class MemoryReplica:
         self._require(target, None)
         page = self.pages.pop(slug)
         self.pages[target] = Page(target, page.format, page.content)
-        if slug in self.identities:
-            self.identities[target] = self.identities.pop(slug)
+        for known in (self.identities, self.conflicts):
+            if slug in known:
+                known[target] = known.pop(slug)
         return self.pages[target]
 
     async def delete(self, slug: Slug, *, expected: Digest) -> None:
         await self._enter("delete", slug)
         self._require(slug, expected)
-        del self.pages[slug]
+        self.trash.append((slug, self.pages.pop(slug).content, "deleted on the wiki"))
+
+    async def untracked(self, pages: Iterable[tuple[Slug, Format]]) -> frozenset[Slug]:
+        await self._enter("untracked", "")
+        return self.ignored & {slug for slug, _ in pages}
+
+    async def late_saves(self) -> Sequence[LateSave]:
+        await self._enter("late_saves", "")
+        return tuple(self.late)
+
+    async def acknowledge(self, late: LateSave) -> None:
+        await self._enter("acknowledge", late.slug)
+        self.late = [known for known in self.late if known.id != late.id]
+        self.trash.append((late.slug, late.text, "saved while the page was replaced"))
+
+    async def keep(self, slug: Slug, text: str, why: str) -> None:
+        await self._enter("keep", slug)
+        self.trash.append((slug, text, why))
+
+    async def conflict_text(self, slug: Slug) -> str | None:
+        await self._enter("conflict_text", slug)
+        return self.conflicts.get(slug)
+
+    async def write_conflict(self, slug: Slug, page_format: Format, text: str) -> str:
+        await self._enter("write_conflict", slug)
+        before = self.conflicts.get(slug)
+        if before not in {None, text}:
+            self.trash.append((slug, str(before), "the conflict changed"))
+        self.conflicts[slug] = text
+        return f"{slug}.conflict{page_format.extensions[0]}"
+
+    async def remove_conflict(self, slug: Slug) -> None:
+        await self._enter("remove_conflict", slug)
+        if slug in self.conflicts:
+            text = self.conflicts.pop(slug)
+            self.trash.append((slug, text, "the conflict is over"))
 
     async def attachment(self, path: AttachmentPath) -> Attachment | None:
         await self._enter("attachment", path)

@@ -32,16 +32,16 @@ def private_place(root: Path, name: str, *, private: Path | None = None) -> Path
     """Where files of one kind go: ``name`` in a folder of ours on the root's disk.
 
     Args:
-        root: a wiki's folder.
+        root: a wiki's folder; where it is not made yet, its disk is that of the
+            folder it will be in.
         name: the kind, ``tmp`` for one.
         private: the workspace's own folder; by default the one beside the root.
     """
     workspace = private or root.absolute().parent / PRIVATE_FOLDER
-    try:
-        if workspace.stat().st_dev == root.stat().st_dev:
+    there = next(way for way in (root, *root.absolute().parents) if way.exists())
+    with suppress(OSError):
+        if workspace.stat().st_dev == there.stat().st_dev:
             return workspace / name
-    except OSError:
-        pass
     return root / PRIVATE_FOLDER / name
 
 

@@ -82,7 +82,7 @@ class Trash:
 
     Args:
         place: the trash's folder, on the same disk as the wiki's folder; made at
-            need in a folder that exists.  All wikis of a workspace share it.
+            need.  All wikis of a workspace share it.
         wiki: the wiki's folder in the workspace.
         clock: seconds since 1970.
     """
@@ -252,6 +252,8 @@ class Trash:
             FolderError: it cannot be opened or made.
         """
         parts = [self._place.name, *(way.split("/") if way else [])]
+        if makes:
+            self._make_parent()
         with opened_root(self._place.parent) as root:
             made: set[tuple[str, ...]] | None = set() if makes else None
             descriptor = open_folder(root, parts, made=made)
@@ -259,6 +261,11 @@ class Trash:
             yield descriptor
         finally:
             os.close(descriptor)
+
+    def _make_parent(self) -> None:
+        """Make the folder above, but none above that: its disk may be away."""
+        with suppress(FileExistsError):
+            self._place.parent.mkdir()
 
     def _all(self) -> Iterator[Trashed]:
         """Every entry of every wiki."""

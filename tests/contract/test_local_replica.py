@@ -1,0 +1,58 @@
+"""What every local replica does beside holding pages: in memory and in a folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.memory import MemoryReplica
+from wikisync.folder.replica import FolderReplica
+from wikisync.model import Format, Page, Slug, digest_of
+from wikisync.sync.replica import LocalReplica
+
+HOME = Slug("home")
+
+
+@pytest.fixture(params=["memory", "folder"])
+def local(request: pytest.FixtureRequest, tmp_path: Path) -> LocalReplica:
+    if request.param == "memory":
+        return MemoryReplica()
+    (tmp_path / "wiki").mkdir()
+    return FolderReplica.two_way(tmp_path / "wiki")
+
+
+async def test_conflict_file_is_written_read_and_removed(local: LocalReplica) -> None:
+    assert await local.conflict_text(HOME) is None
+    path = await local.write_conflict(HOME, Format.ORG, "both\r\n")
+    assert path.endswith("home.conflict.org")
+    assert await local.conflict_text(HOME) == "both\r\n"
+    await local.write_conflict(HOME, Format.ORG, "other")
+    assert await local.conflict_text(HOME) == "other"
+    await local.remove_conflict(HOME)
+    assert await local.conflict_text(HOME) is None
+    await local.remove_conflict(HOME)
+
+
+async def test_conflict_file_is_no_page(local: LocalReplica) -> None:
+    await local.write_conflict(HOME, Format.MARKDOWN, "both")
+    assert not (await local.snapshot()).pages
+
+
+async def test_conflict_file_follows_its_page(local: LocalReplica) -> None:
+    await local.write(Page(HOME, Format.MARKDOWN, "text"), expected=None)
+    await local.write_conflict(HOME, Format.MARKDOWN, "both")
+    await local.move(HOME, Slug("dir/new"), expected=digest_of("text"))
+    assert await local.conflict_text(HOME) is None
+    assert await local.conflict_text(Slug("dir/new")) == "both"
+
+
+async def test_quiet_folder_has_no_late_saves(local: LocalReplica) -> None:
+    await local.write(Page(HOME, Format.MARKDOWN, "old"), expected=None)
+    await local.write(Page(HOME, Format.MARKDOWN, "new"), expected=digest_of("old"))
+    assert list(await local.late_saves()) == []
+
+
+async def test_text_can_be_kept_without_its_page(local: LocalReplica) -> None:
+    await local.keep(Slug("gone"), "text", "why")
+    assert not (await local.snapshot()).pages
