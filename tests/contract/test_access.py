@@ -106,7 +106,7 @@ async def test_a_disabled_project_wiki_says_so(
 ) -> None:
     await service.add_project(handbook.full_path, wiki_access_level="disabled")
 
-    with pytest.raises(PermissionDenied, match=f"the wiki of {handbook} is disabled"):
+    with pytest.raises(PermissionDenied, match=f"{handbook}: its wiki is disabled"):
         await READS[operation](Wiki(client, handbook))
 
 
@@ -117,7 +117,7 @@ async def test_a_disabled_group_wiki_says_so(
     owner = await new_owner(service, "group")
     await service.add_group(owner.full_path, wiki=False)
 
-    with pytest.raises(PermissionDenied, match=f"the wiki of {owner} is not available"):
+    with pytest.raises(PermissionDenied, match=f"{owner}: its wiki is not available"):
         await READS[operation](Wiki(client, owner))
 
 
