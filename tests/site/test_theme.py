@@ -377,6 +377,20 @@ def test_the_same_page_is_the_same_bytes() -> None:
 # -- the default theme -------------------------------------------------------
 
 
+@pytest.mark.parametrize("name", ["default", "plain"])
+def test_picture_with_text_around_it_ends_above_what_follows_the_page(
+    name: str,
+) -> None:
+    sheets = [
+        content.decode()
+        for path, content in load_theme(name).assets().items()
+        if path.endswith(".css")
+    ]
+    assert any("article ~ * {clear: both}" in sheet for sheet in sheets)
+    for side in ("left", "right"):
+        assert any(f".float-{side} {{float: {side};" in sheet for sheet in sheets)
+
+
 def test_default_theme_keeps_its_budget() -> None:
     sizes: dict[str, int] = {".css": 0, ".js": 0, ".svg": 0}
     for path, content in load_theme("default").assets().items():
