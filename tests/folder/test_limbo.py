@@ -7,6 +7,7 @@ import json
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -65,11 +66,17 @@ def room(tmp_path: Path) -> Room:
 
 def at_swap(
     monkeypatch: pytest.MonkeyPatch, *saves: Callable[[], object], after: bool = False
-) -> None:
-    """Do one thing before, or after, each swap of names; the last ones plainly."""
+) -> list[str]:
+    """Do one thing before, or after, each swap of names; the last ones plainly.
+
+    Returns:
+        The names that were swapped, which grow with each swap.
+    """
     waiting = list(saves)
+    swapped: list[str] = []
 
     def swap(source_folder: int, source: str, target_folder: int, name: str) -> None:
+        swapped.append(name)
         save = waiting.pop(0) if waiting else None
         if save and not after:
             save()
@@ -78,6 +85,7 @@ def at_swap(
             save()
 
     monkeypatch.setattr(limbo_module, "swap_names", swap)
+    return swapped
 
 
 def save_by_rename(page: Path, content: bytes) -> None:
@@ -123,9 +131,11 @@ def test_text_saved_over_ours_while_another_goes_back_stays_in_the_page(
         "place": lambda: room.page.write_bytes(b"newest\n"),
         "rename": lambda: save_by_rename(room.page, b"newest\n"),
     }
-    at_swap(monkeypatch, lambda: save_by_rename(room.page, SAVED), newest[way])
+    first = partial(save_by_rename, room.page, SAVED)
+    swapped = at_swap(monkeypatch, first, newest[way])
     with pytest.raises(PreconditionFailed):
         room.replace()
+    assert len(swapped) == 3
     assert room.page.read_bytes() == b"newest\n"
     room.wait()
     assert room.late() == [SAVED]

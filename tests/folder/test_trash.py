@@ -13,6 +13,10 @@ from wikisync.folder.trash import KEPT_DAYS, PURGE_EVERY_S, Trash
 from wikisync.model import Slug, digest_of
 
 DAY_S = 86_400.0
+OUTSIDE = (
+    '{"wiki": "handbook", "path": "a", "why": "", "at": 1, "size": 1,'
+    ' "file": "../../x"}'
+)
 NOON = 1_795_262_400.0
 """2026-11-21 12:00:00 UTC."""
 
@@ -196,7 +200,7 @@ def test_nothing_is_put_through_a_link(trash: Trash, tmp_path: Path) -> None:
     assert list((tmp_path / "outside").iterdir()) == []
 
 
-@pytest.mark.parametrize("record", ["", "{}", "[]", '{"file": "../../x", "path": "a"}'])
+@pytest.mark.parametrize("record", ["", "{}", "[]", OUTSIDE])
 def test_damaged_record_hides_its_entry_alone(
     trash: Trash, tmp_path: Path, record: str
 ) -> None:

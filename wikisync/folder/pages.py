@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wikisync.errors import FolderError, PreconditionFailed
+from wikisync.folder.birth import identity_of
 from wikisync.folder.clashes import PathBook
 from wikisync.folder.descent import Folders, opened_file, opened_root, read_all
 from wikisync.folder.limbo import Limbo
@@ -72,6 +73,7 @@ class _Seen:
     digest: Digest
     folded: Digest | None
     size: int
+    identity: str
 
 
 class PageFolder:
@@ -393,7 +395,7 @@ class PageFolder:
             return known
         started_ns = time.time_ns()
         try:
-            content = _read_bytes(folders, file.path)
+            content, identity = self._read(folders, file.path)
         except FileNotFoundError:
             return None
         except FolderError as exc:
@@ -407,7 +409,14 @@ class PageFolder:
             digest_of(content),
             folded_digest(text),
             len(content),
+            identity,
         )
+
+    def _read(self, folders: Folders, path: str) -> tuple[bytes, str]:
+        """A file's bytes and its identity, for which a mirror has no use."""
+        with opened_file(folders, path) as descriptor:
+            content = _read_open(descriptor, path)
+            return content, identity_of(descriptor) if self._limbo else ""
 
 
 def _status_of(file: PageFile) -> _Status:
@@ -425,7 +434,7 @@ def _state_of(file: PageFile, seen: _Seen) -> PageState:
         file.format,
         seen.digest,
         folded=seen.folded,
-        identity=f"{file.device:x}:{file.inode:x}",
+        identity=seen.identity,
         size=seen.size,
     )
 
@@ -456,12 +465,16 @@ def _has_patterns(root: int) -> bool:
 
 
 def _read_bytes(folders: Folders, path: str, bytes_max: int | None = None) -> bytes:
-    bytes_max = PAGE_BYTES_MAX if bytes_max is None else bytes_max
     with opened_file(folders, path) as descriptor:
-        if os.fstat(descriptor).st_size > bytes_max:
-            raise FolderError(
-                f"{path} is larger than {bytes_max >> 10} KiB",
-                path=path,
-                hint="make it shorter, or move the file into uploads",
-            )
-        return read_all(descriptor, path)
+        return _read_open(descriptor, path, bytes_max)
+
+
+def _read_open(descriptor: int, path: str, bytes_max: int | None = None) -> bytes:
+    bytes_max = PAGE_BYTES_MAX if bytes_max is None else bytes_max
+    if os.fstat(descriptor).st_size > bytes_max:
+        raise FolderError(
+            f"{path} is larger than {bytes_max >> 10} KiB",
+            path=path,
+            hint="make it shorter, or move the file into uploads",
+        )
+    return read_all(descriptor, path)

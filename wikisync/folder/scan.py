@@ -49,7 +49,6 @@ class PageFile:
     mtime_ns: int
     ctime_ns: int
     inode: int
-    device: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +274,6 @@ def _page_file(
         mtime_ns=status.st_mtime_ns,
         ctime_ns=status.st_ctime_ns,
         inode=status.st_ino,
-        device=status.st_dev,
     )
 
 
