@@ -13,6 +13,7 @@ from tests.folder.prove_swap import STYLES, race
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder import replica as replica_module
 from wikisync.folder.limbo import LATE_S
+from wikisync.folder.probe import Folding
 from wikisync.folder.replica import FolderReplica
 from wikisync.folder.trash import Trash
 from wikisync.model import Format, Page, Slug, digest_of
@@ -166,6 +167,33 @@ async def test_look_waits_for_a_file_that_was_just_saved(tmp_path: Path) -> None
     assert len(desk.waits) == 1
 
 
+async def test_file_that_was_looked_at_already_is_not_waited_for(
+    tmp_path: Path,
+) -> None:
+    desk = Desk(tmp_path, settle_s=0.3)
+    desk.put("home.md")
+    await desk.replica.snapshot()
+    desk.waits.clear()
+    desk.passed_s = 0.0
+    assert (await desk.replica.snapshot()).pages
+    assert desk.waits == []
+
+
+async def test_clock_that_was_set_back_holds_no_look_up(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, settle_s=0.3)
+    desk.put("home.md")
+
+    async def sleep_while_clock_is_set_back(seconds: float) -> None:
+        desk.waits.append(seconds)
+        desk.passed_s -= 3600
+
+    desk.replica = FolderReplica.two_way(
+        desk.root, settle_s=0.3, clock=desk.now, sleep=sleep_while_clock_is_set_back
+    )
+    assert (await desk.replica.snapshot()).pages
+    assert sum(desk.waits) <= 2.0
+
+
 async def test_look_waits_longer_for_an_empty_file(tmp_path: Path) -> None:
     desk = Desk(tmp_path, settle_s=0.3)
     desk.put("home.md", "")
@@ -261,6 +289,24 @@ async def test_name_is_free_after_its_page_moved(desk: Desk) -> None:
     await desk.replica.move(Slug("b"), Slug("a"), expected=digest_of("B"))
     await desk.replica.move(Slug("x"), Slug("b"), expected=digest_of("A"))
     assert desk.files == {"a.md": "B", "b.md": "A"}
+
+
+async def test_page_whose_name_changes_in_case_only_gets_no_mark(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folding = Folding(case=True)
+    monkeypatch.setattr("wikisync.folder.pages.probe_folding", lambda _: folding)
+    desk.put("Home.md")
+    await desk.replica.move(Slug("Home"), HOME, expected=OLD)
+    assert desk.files == {"home.md": "old"}
+
+
+async def test_name_of_a_page_in_another_format_is_taken(desk: Desk) -> None:
+    desk.put("a.md")
+    desk.put("b.org", "B")
+    with pytest.raises(PreconditionFailed, match="b exists already"):
+        await desk.replica.move(Slug("a"), Slug("b"), expected=OLD)
+    assert desk.files == {"a.md": "old", "b.org": "B"}
 
 
 async def test_page_written_twice_keeps_its_name(desk: Desk) -> None:

@@ -46,6 +46,7 @@ RECORD_BYTES_MAX = 64 * 1024 * 1024
 NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _ASIDE = ".aside"
+_RECORD = ".json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,23 +149,31 @@ class Limbo:
 
     def _late_saves(self, folder: int) -> list[Late]:
         names = sorted(os.listdir(folder))
-        batches = {name.removesuffix(".json") for name in names if _is_record(name)}
-        found: list[Late] = []
-        for batch in sorted(batches):
-            files = [name for name in names if _batch_of(name) == batch]
-            kept = _read_record(folder, f"{batch}.json")
-            left = len(files)
-            for name in files:
-                late = self._judge(folder, name, kept.get(name.removesuffix(_ASIDE)))
-                if isinstance(late, Late):
-                    found.append(late)
-                left -= late is None
-            if not left:
-                _remove(folder, f"{batch}.json")
+        batches: dict[str, list[str]] = {
+            name.removesuffix(_RECORD): [] for name in names if name.endswith(_RECORD)
+        }
         for name in names:
-            if not _is_record(name) and _batch_of(name) not in batches:
+            files = batches.get(name.partition("-")[0])
+            if files is not None:
+                files.append(name)
+            elif not name.endswith(_RECORD):
                 self._remove_orphan(folder, name)
-        return found
+        return [
+            late
+            for batch, files in batches.items()
+            for late in self._late_of(folder, batch, files)
+        ]
+
+    def _late_of(self, folder: int, batch: str, files: list[str]) -> list[Late]:
+        """The late saves of one batch, whose record goes with its last file."""
+        kept = _read_record(folder, batch + _RECORD)
+        judged = [
+            self._judge(folder, name, kept.get(name.removesuffix(_ASIDE)))
+            for name in files
+        ]
+        if all(late is None for late in judged):
+            _remove(folder, batch + _RECORD)
+        return [late for late in judged if isinstance(late, Late)]
 
     def _judge(self, folder: int, name: str, kept: _Kept | None) -> Late | bool | None:
         """A late save; True for a file that must wait; None where it is gone."""
@@ -264,7 +273,7 @@ class Batch:
             os.close(descriptor)
         os.rename(
             temporary,
-            f"{self._id}.json",
+            self._id + _RECORD,
             src_dir_fd=self.folder,
             dst_dir_fd=self.folder,
         )
@@ -378,7 +387,7 @@ class Batch:
                 _remove(self.folder, name)
         if self._is_sealed and not self._has_files():
             with suppress(OSError):
-                _remove(self.folder, f"{self._id}.json")
+                _remove(self.folder, self._id + _RECORD)
 
     def _has_files(self) -> bool:
         return any(
@@ -408,14 +417,6 @@ def _can_swap(folder: int, place: str) -> bool:
             with suppress(OSError):
                 _remove(folder, name)
     return True
-
-
-def _is_record(name: str) -> bool:
-    return name.endswith(".json")
-
-
-def _batch_of(name: str) -> str:
-    return name.partition("-")[0]
 
 
 def _read_record(folder: int, name: str) -> dict[str, _Kept]:

@@ -160,15 +160,17 @@ class FolderReplica:
         Raises:
             FolderError: the folder does not exist: its disk may be away.
         """
-        give_up_at = self._clock() + SETTLE_MAX_S
-        while self._settle_s and (left_s := give_up_at - self._clock()) > 0:
+        left_s = SETTLE_MAX_S
+        while self._settle_s and left_s > 0:
             async with self._one_at_a_time:
                 seen = await finish_in_thread(
                     self._pages.look, now=self._clock(), quiet_s=self._settle_s
                 )
             if isinstance(seen, Snapshot):
                 return seen
-            await self._sleep(min(seen, left_s))
+            pause_s = min(seen, left_s)
+            left_s -= pause_s  # by our own count, since clocks may be set back
+            await self._sleep(pause_s)
         async with self._one_at_a_time:
             return await finish_in_thread(self._pages.snapshot)
 
