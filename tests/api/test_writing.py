@@ -230,6 +230,16 @@ async def test_name_that_is_the_same_to_the_service_is_refused_for_good(
         await replica.write(page(name, "x"), expected=None)
 
 
+async def test_page_cannot_get_a_name_that_is_the_same_to_the_service(
+    replica: WikiReplica, written: list[Request]
+) -> None:
+    """Or it would be renamed twice, there and back, in each cycle."""
+    await replica.write(page("my-page", "x"), expected=None)
+    with pytest.raises(Rejected, match="no page my page "):
+        await replica.move(Slug("my-page"), Slug("my page"), expected=digest_of("x"))
+    assert len(written) == 1
+
+
 async def test_page_of_another_case_is_created_where_case_counts(
     service: EmbeddedService, replica: WikiReplica
 ) -> None:
@@ -332,6 +342,15 @@ async def test_name_that_somebody_takes_at_the_same_moment_is_taken(
 ) -> None:
     wire.will(NOBODY, answer("a", "old"), refusal, answer("b", "theirs"))
     with pytest.raises(PreconditionFailed, match="there is a page b"):
+        await odd.move(Slug("a"), Slug("b"), expected=digest_of("old"))
+
+
+async def test_rename_that_is_refused_while_the_page_answers_to_the_name_stays_so(
+    odd: WikiReplica, wire: Wire
+) -> None:
+    too_long = json_answer({"message": {"title": ["exceeds the limit"]}}, 400)
+    wire.will(NOBODY, answer("a", "old"), too_long, answer("a", "old"))
+    with pytest.raises(Rejected, match="title exceeds the limit"):
         await odd.move(Slug("a"), Slug("b"), expected=digest_of("old"))
 
 
