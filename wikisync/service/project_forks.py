@@ -47,6 +47,24 @@ async def fork_project(call: Call) -> web.Response:
     repository = call.service.code(source.id).repository
     if branch and not await asyncio.to_thread(repository.has_branch, branch):
         raise not_found("Source Branch")
+    new = _new_fork(call, caller, source, space, values)
+    try:
+        fork_id = await records.ask(project_tables.create_project, new)
+    except Taken as taken:
+        raise conflict(taken_problems(taken.fields)) from taken
+    call.service.start_import(fork_id)
+    return await answer_project(call, caller, fork_id, status=201)
+
+
+def _new_fork(
+    call: Call, caller: Caller, source: Project, space: Namespace, values: Values
+) -> NewProject:
+    """The fork to be made, like its source but for what was asked.
+
+    Raises:
+        Refusal: 409 with everything that is wrong.
+    """
+    assert caller.user is not None, "nobody forks without a user"
     path = values.get("path") or source.path
     name = values.get("name") or (path if values.get("path") else source.name)
     visibility = values.get("visibility") or _fork_visibility(source, space)
@@ -64,7 +82,7 @@ async def fork_project(call: Call) -> web.Response:
     attributes = dict(source.attributes)
     if values.get("mr_default_target_self") is not None:
         attributes["mr_default_target_self"] = values["mr_default_target_self"]
-    new = NewProject(
+    return NewProject(
         namespace=space,
         path=path,
         name=name,
@@ -81,14 +99,8 @@ async def fork_project(call: Call) -> web.Response:
         forked_from=source.id,
         import_type=FORK_TYPE,
         import_url=str(source.id),
-        import_branch=branch,
+        import_branch=values.get("branches") or None,
     )
-    try:
-        fork_id = await records.ask(project_tables.create_project, new)
-    except Taken as taken:
-        raise conflict(taken_problems(taken.fields)) from taken
-    call.service.start_import(fork_id)
-    return await answer_project(call, caller, fork_id, status=201)
 
 
 def conflict(message: object) -> Refusal:
