@@ -4,24 +4,30 @@
 
 CORPUS is that of ``tools/conformance_formats.py``.  The engines are ruby with rdoc and
 org-ruby, each in one process for all pages, and ``asciidoctor``, started for each
-page as a build without a worker would; what is not installed is left out.  The runs
-of one format follow each other, so that both see the same machine.
+page as a build without a worker would; what is not installed is left out.  An engine
+and ours take turns, ``ROUNDS`` times, so that both see the same machine, and the best
+of each counts; the last column compares the processors' time, which another program
+on the machine does not lengthen.  Pages that an engine refuses are counted apart.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import resource
 import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from tests.support.corpus import CORPUS  # noqa: E402
+from wikisync.errors import RenderError  # noqa: E402
 from wikisync.markup.asciidoc.document import SERVICE_ATTRIBUTES  # noqa: E402
 from wikisync.markup.asciidoc.engine import WorkerEngine  # noqa: E402
 from wikisync.markup.asciidoc.engines import (  # noqa: E402
@@ -38,6 +44,8 @@ PAGE = PageContext(Slug("home"))
 ORG_BYTES_MAX = 60_000
 ASCIIDOC_PAGES = 16
 MEMORY_PAGES = 500
+ROUNDS = 3
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 RUBY = {
     "rdoc": "require 'rdoc'; work = ->(s)"
     " { RDoc::Markup::ToHtml.new(RDoc::Options.new).convert(s) }",
@@ -47,9 +55,10 @@ RUBY = {
 }
 RUN = (
     "; require 'json'; pages = JSON.parse(STDIN.read); work.(pages[0]);"
-    " t = Process.clock_gettime(Process::CLOCK_MONOTONIC);"
+    " now = -> { [Process::CLOCK_MONOTONIC, Process::CLOCK_PROCESS_CPUTIME_ID]"
+    ".map { |c| Process.clock_gettime(c) } }; t = now.();"
     " pages.each { |s| begin; work.(s); rescue StandardError; end };"
-    " puts Process.clock_gettime(Process::CLOCK_MONOTONIC) - t"
+    " puts now.().zip(t).map { |a, b| a - b }.join(' ')"
 )
 
 
@@ -58,13 +67,26 @@ def main() -> int:
     if not corpus.is_dir():
         print(f"{corpus} is no folder: nothing to measure with", file=sys.stderr)
         return 0 if not sys.argv[1:] else 2
-    print(f"{'what':<40}{'pages':>6}{'pages/s':>9}{'x engine':>10}")
+    heads = f"{'pages':>6}{'pages/s':>9}{'x engine':>10}{'x by cpu':>10}"
+    print(f"{'what':<40}{heads}")
     rdoc = texts_of(corpus / "rdoc" / "files", "*.rdoc")
     parser("rdoc", rdoc, lambda text: rdoc_html(text, PAGE))
     org = texts_of(corpus / "org" / "in", "*.org", ORG_BYTES_MAX)
     parser("org", org, lambda text: org_html(text, PAGE))
     asciidoc(texts_of(corpus / "asciidoc" / "in", "*.adoc", 20_000))
     return 0
+
+
+@dataclass(slots=True)
+class Cost:
+    """The least that a run over some pages took, in seconds."""
+
+    wall: float = float("inf")
+    cpu: float = float("inf")
+
+    def add(self, wall: float, cpu: float) -> None:
+        """Take note of one run."""
+        self.wall, self.cpu = min(self.wall, wall), min(self.cpu, cpu)
 
 
 def texts_of(folder: Path, pattern: str, bytes_max: int = 1 << 30) -> list[str]:
@@ -75,35 +97,41 @@ def texts_of(folder: Path, pattern: str, bytes_max: int = 1 << 30) -> list[str]:
     ]
 
 
-def row(what: str, pages: int, seconds: float, engine_rate: float = 0) -> None:
-    rate = pages / seconds
-    times = f"{rate / engine_rate:>10.1f}" if engine_rate else ""
-    print(f"{what:<40}{pages:>6}{rate:>9.1f}{times}")
+def row(what: str, pages: int, cost: Cost, engine: Cost | None = None) -> None:
+    times = ""
+    if engine is not None:
+        times = f"{engine.wall / cost.wall:>10.1f}{engine.cpu / cost.cpu:>10.1f}"
+    print(f"{what:<40}{pages:>6}{pages / cost.wall:>9.1f}{times}")
 
 
-def timed(work: Callable[[str], object], texts: list[str]) -> float:
-    started = time.perf_counter()
+def timed(work: Callable[[str], object], texts: list[str]) -> tuple[float, float]:
+    """Wall and own processor's time."""
+    began, cpu = time.perf_counter(), time.process_time()
     for text in texts:
         work(text)
-    return time.perf_counter() - started
+    return time.perf_counter() - began, time.process_time() - cpu
 
 
 def parser(name: str, texts: list[str], work: Callable[[str], object]) -> None:
     """One of our own parsers beside the engine of its format."""
     work(texts[0])
-    engine = ruby_seconds(name, texts)
-    ours = min(timed(work, texts) for _ in range(3))
-    if engine is None:
+    engine, ours = Cost(), Cost()
+    is_there = True
+    for _ in range(ROUNDS):
+        ours.add(*timed(work, texts))
+        is_there = is_there and add_ruby(name, texts, engine)
+    if is_there:
+        row(f"{name}, its engine in one ruby process", len(texts), engine)
+        row(f"{name}, ours", len(texts), ours, engine)
+    else:
         print(f"{name}: ruby has no such library, nothing to compare with")
         row(f"{name}, ours", len(texts), ours)
-        return
-    row(f"{name}, its engine in one ruby process", len(texts), engine)
-    row(f"{name}, ours", len(texts), ours, len(texts) / engine)
 
 
-def ruby_seconds(name: str, texts: list[str]) -> float | None:
+def add_ruby(name: str, texts: list[str], cost: Cost) -> bool:
+    """Whether ruby has the engine; what it took goes to ``cost``."""
     if shutil.which("ruby") is None:
-        return None
+        return False
     run = subprocess.run(
         ["ruby", "-W0", "-e", RUBY[name] + RUN],
         check=False,
@@ -111,25 +139,65 @@ def ruby_seconds(name: str, texts: list[str]) -> float | None:
         capture_output=True,
         text=True,
     )
-    return None if run.returncode else float(run.stdout)
+    if run.returncode:
+        return False
+    wall, cpu = run.stdout.split()
+    cost.add(float(wall), float(cpu))
+    return True
 
 
 def asciidoc(texts: list[str]) -> None:
     sample = texts[:: max(len(texts) // ASCIIDOC_PAGES, 1)]
-    rate = 0.0
-    if shutil.which("asciidoctor") is None:
+    has_command = shutil.which("asciidoctor") is not None
+    if not has_command:
         print("asciidoc: no asciidoctor to compare with (apt-get install asciidoctor)")
-    else:
-        seconds = timed(asciidoctor, sample)
-        rate = len(sample) / seconds
-        row("asciidoc, asciidoctor for each page", len(sample), seconds)
     for name in KINDS:
         if is_installed(name):
             engine = choose_engine(name)
             try:
-                measure(engine, sample, rate)
+                measure(engine, sample, has_command=has_command)
             finally:
                 engine.close()
+
+
+def measure(engine: WorkerEngine, sample: list[str], *, has_command: bool) -> None:
+    refused = 0
+
+    def render(text: str) -> None:
+        nonlocal refused
+        try:
+            engine.render(text, SERVICE_ATTRIBUTES, include_nothing)
+        except RenderError:
+            refused += 1
+
+    started = time.perf_counter()
+    render("x")
+    start = time.perf_counter() - started
+    timed(render, sample)
+    command, ours = Cost(), Cost()
+    for _ in range(ROUNDS):
+        refused = 0
+        before = cpu_seconds(engine)
+        wall, _ = timed(render, sample)
+        ours.add(wall, cpu_seconds(engine) - before)
+        if has_command:
+            before = cpu_of_children()
+            wall, _ = timed(asciidoctor, sample)
+            command.add(wall, cpu_of_children() - before)
+    if has_command:
+        row("asciidoc, asciidoctor for each page", len(sample), command)
+    if refused:
+        print(f"asciidoc, {engine.name}: refuses {refused} of {len(sample)} pages")
+        return
+    row(f"asciidoc, {engine.name}", len(sample), ours, command if has_command else None)
+    print(f"    its first page comes after {start:.2f} s", end="")
+    short = [text for text in sample if len(text) < 3000] or sample
+    resident = resident_mb(engine)
+    for number in range(MEMORY_PAGES):
+        render(short[number % len(short)])
+    print(
+        f"; {resident:.0f} MB, after {MEMORY_PAGES} pages {resident_mb(engine):.0f} MB"
+    )
 
 
 def asciidoctor(text: str) -> None:
@@ -137,21 +205,20 @@ def asciidoctor(text: str) -> None:
     subprocess.run(command, check=True, input=text.encode(), capture_output=True)
 
 
-def measure(engine: WorkerEngine, sample: list[str], rate: float) -> None:
-    def render(text: str) -> str:
-        return engine.render(text, SERVICE_ATTRIBUTES, include_nothing)
+def cpu_of_children() -> float:
+    """What processes that have ended used of the processors."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
-    started = time.perf_counter()
-    render("x")
-    start = time.perf_counter() - started
-    timed(render, sample)
-    row(f"asciidoc, {engine.name}", len(sample), timed(render, sample), rate)
-    print(f"    its first page comes after {start:.2f} s", end="")
-    short = [text for text in sample if len(text) < 3000] or sample
-    before = resident_mb(engine)
-    for number in range(MEMORY_PAGES):
-        render(short[number % len(short)])
-    print(f"; {before:.0f} MB, after {MEMORY_PAGES} pages {resident_mb(engine):.0f} MB")
+
+def cpu_seconds(engine: WorkerEngine) -> float:
+    """What the engine's process has used of the processors."""
+    process = engine._process  # noqa: SLF001 - only its time is looked at
+    if process is None:
+        return 0.0
+    stat = Path(f"/proc/{process.pid}/stat").read_text("utf-8").rpartition(")")[2]
+    user, system = stat.split()[11:13]
+    return (int(user) + int(system)) / TICKS_PER_S
 
 
 def resident_mb(engine: WorkerEngine) -> float:
