@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 import shutil
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -43,7 +42,6 @@ Signature: 8a477f597d28d172789f06886806bc55
 """
 WIKIS_FOLDER = "wikis"
 SITE_FOLDER = "site"
-BROKEN_LINKS_SHOWN_MAX = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -430,12 +428,13 @@ def show_report(
         Halted: a brake stopped at least one wiki; everything else is printed.
     """
     from wikisync.cli.pulling import show_problems
+    from wikisync.cli.site_report import show_broken_links
 
     show_problems(console, exported.problems, exported.pulled.skipped)
     if as_json:
         console.result(json.dumps(_as_json(exported), ensure_ascii=False, indent=2))
     else:
-        _show_broken_links(console, exported)
+        show_broken_links(console, exported.report)
         console.result(_summary(exported))
     return _exit_code(exported, is_strict=is_strict)
 
@@ -450,56 +449,27 @@ def _exit_code(exported: Exported, *, is_strict: bool) -> ExitCode:
 
 def _summary(exported: Exported) -> str:
     from wikisync.cli.pulling import counted
+    from wikisync.cli.site_report import site_summary
 
-    report = exported.report
-    pages = counted(report.pages, "page")
+    pages = counted(exported.report.pages, "page")
     wikis = counted(len(exported.pulled.wikis), "wiki")
-    links = counted(len(report.broken_links), "broken link")
-    problems = counted(len(exported.problems), "problem")
-    return (
-        f"{pages} of {wikis}: {counted(report.written, 'file')} written,"
-        f" {report.unchanged} unchanged, {report.removed} removed;"
-        f" {links}, {problems}\n{exported.index}"
+    problems = len(exported.problems)
+    return site_summary(
+        exported.report, f"{pages} of {wikis}", problems, exported.index
     )
-
-
-def _show_broken_links(console: Console, exported: Exported) -> None:
-    from wikisync.markup.record import place_of
-
-    links = Counter(
-        f"broken link: {link.wiki}: {place_of(link.slug, link.line)}:"
-        f" {link.href} ({link.reason})"
-        for link in exported.report.broken_links
-    )
-    for line, times in list(links.items())[:BROKEN_LINKS_SHOWN_MAX]:
-        console.note(f"{line}, {times} times" if times > 1 else line)
-    if len(links) > BROKEN_LINKS_SHOWN_MAX:
-        more = len(links) - BROKEN_LINKS_SHOWN_MAX
-        console.note(f"and {more} more broken links; the site's report lists them")
 
 
 def _as_json(exported: Exported) -> dict[str, object]:
     from wikisync.cli.pulling import problem_as_json, wiki_as_json
+    from wikisync.cli.site_report import broken_links_as_json, files_as_json
 
     report = exported.report
     return {
         "index": str(exported.index),
         "pages": report.pages,
-        "files": {
-            "written": report.written,
-            "unchanged": report.unchanged,
-            "removed": report.removed,
-        },
+        "files": files_as_json(report),
         "wikis": [wiki_as_json(wiki) for wiki in exported.pulled.wikis],
-        "broken_links": [
-            {
-                "wiki": link.wiki,
-                "slug": link.slug,
-                "href": link.href,
-                "reason": link.reason,
-            }
-            for link in report.broken_links
-        ],
+        "broken_links": broken_links_as_json(report),
         "skipped": [problem_as_json(note) for note in exported.pulled.skipped],
         "problems": [problem_as_json(problem) for problem in exported.problems],
     }

@@ -131,6 +131,7 @@ def _source(workspace: Path, wiki: WikiSection, config: Config) -> WikiSource:
 
     kind = "groups/" if wiki.kind == "group" else ""
     return WikiSource(
+        visibility="public" if config.site.public else "private",
         owner=wiki.owner,
         title=wiki.path.rpartition("/")[2],
         folder=workspace / wiki.folder,

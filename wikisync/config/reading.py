@@ -166,6 +166,9 @@ def _site(table: Table) -> SiteSection:
     section = SiteSection(
         title=table.text("title", default.title),
         output=tidy(table.text("output", default.output, check_folder)),
+        after=table.command("after"),
+        keep=table.integer("keep", default.keep, 0, 100),
+        public=table.flag("public", is_on=default.public),
         url=table.text("url", default.url, check_url),
         language=table.text("language", default.language, check_language),
         description=table.text("description", default.description),

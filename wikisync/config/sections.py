@@ -62,6 +62,12 @@ class SiteSection:
     """Empty: the wiki's own title."""
     output: str = "site"
     """Folder of the site, relative to the workspace."""
+    after: tuple[str, ...] = ()
+    """Command to run when a new version is published; without a shell."""
+    keep: int = 1
+    """Earlier versions of a published site that stay."""
+    public: bool = False
+    """Whether search engines may list it."""
     url: str = ""
     """Address where it will be published; empty when unknown."""
     language: str = "en"

@@ -48,6 +48,9 @@ _SYNC_NOTES = {
 _SITE_NOTES = {
     "title": "empty: the wiki's own title",
     "output": "folder of the site",
+    "after": "command to run when a new version is published",
+    "keep": "earlier versions of a published site that stay",
+    "public": "whether search engines may list it",
     "url": "address where it will be published",
     "language": "language tag of the site's own words",
     "description": "one sentence for search engines",

@@ -1,0 +1,123 @@
+"""``wikisync build``: a folder becomes a site, with no service."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from wikisync.cli.build import after_command
+from wikisync.cli.folders import find_shown
+from wikisync.cli.main import main
+from wikisync.errors import ExitCode
+
+CONFIG = """\
+[service]
+url = "https://gitlab.example.com"
+[[wiki]]
+project = "docs/handbook"
+folder = "handbook"
+[site]
+output = "public"
+"""
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = tmp_path / "books"
+    (folder / "handbook").mkdir(parents=True)
+    (folder / "handbook" / "home.md").write_text("# Welcome home\n")
+    (folder / "wikisync.toml").write_text(CONFIG)
+    return folder
+
+
+def set_site(workspace: Path, lines: str) -> None:
+    (workspace / "wikisync.toml").write_text(CONFIG + lines)
+
+
+def test_a_workspace_is_built_where_it_says(
+    workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["build", str(workspace)]) == ExitCode.DONE
+    assert "Welcome home" in (workspace / "public" / "index.html").read_text()
+    shown = capsys.readouterr().out
+    assert shown.startswith("1 page: ")
+    assert shown.endswith(f"{workspace / 'public' / 'index.html'}\n")
+
+
+def test_any_folder_is_built_where_one_says(workspace: Path, tmp_path: Path) -> None:
+    folder, output = workspace / "handbook", tmp_path / "out"
+    assert main(["build", str(folder), "-o", str(output)]) == ExitCode.DONE
+    assert (output / "index.html").exists()
+
+
+def test_a_folder_that_says_nowhere_needs_an_output(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["build", str(tmp_path)]) == ExitCode.USAGE
+    assert "name a folder with -o" in capsys.readouterr().err
+
+
+def test_a_site_is_hidden_from_search_engines_unless_it_is_public(
+    workspace: Path,
+) -> None:
+    main(["build", str(workspace)])
+    robots = workspace / "public" / "robots.txt"
+    assert "Disallow: /\n" in robots.read_text()
+    set_site(workspace, "public = true\n")
+    main(["build", str(workspace)])
+    assert "Disallow: /\n" not in robots.read_text()
+
+
+def test_broken_links_are_told_and_strict_fails(
+    workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (workspace / "handbook" / "home.md").write_text("# Hi\n\n[gone](gone)\n")
+    assert main(["build", str(workspace)]) == ExitCode.DONE
+    assert "broken link: docs/handbook: home:3: gone" in capsys.readouterr().err
+    assert main(["build", str(workspace), "--strict"]) == ExitCode.FAILED
+
+
+def test_a_program_is_told_everything(
+    workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["build", str(workspace), "--publish", "--json"]) == ExitCode.DONE
+    told = json.loads(capsys.readouterr().out)
+    assert told["pages"] == 1
+    assert told["switched"] is True
+    assert told["problems"] == []
+
+
+def test_publishing_switches_and_runs_what_follows(workspace: Path) -> None:
+    set_site(workspace, """after = ["sh", "-c", "echo $WIKISYNC_SITE >> sent"]\n""")
+    assert main(["build", str(workspace), "--publish"]) == ExitCode.DONE
+    assert main(["build", str(workspace), "--publish"]) == ExitCode.DONE
+    sent = (workspace / "sent").read_text()
+    assert sent == f"{workspace / 'public'}\n"
+    (workspace / "handbook" / "home.md").write_text("# Changed\n")
+    assert main(["build", str(workspace), "--publish"]) == ExitCode.DONE
+    assert (workspace / "sent").read_text() == 2 * sent
+    assert len(list((workspace / ".public.versions").glob("0*"))) == 1
+
+
+def test_a_command_that_fails_is_told_and_the_site_stands(
+    workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    set_site(workspace, 'after = "false"\n')
+    assert main(["build", str(workspace), "--publish"]) == ExitCode.HELD
+    assert "ended with exit code 1" in capsys.readouterr().err
+    assert (workspace / "public" / "index.html").exists()
+
+
+def test_the_command_that_follows_gets_no_token(workspace: Path) -> None:
+    set_site(workspace, 'after = "deploy --now"\n')
+    shown = find_shown(workspace)
+    environment = {"PATH": os.defpath, "WIKISYNC_TOKEN": "glpat-EXAMPLE"}
+    command = after_command(shown, shown.config(), environment)
+    assert command is not None
+    assert command.command == ("deploy", "--now")
+    assert command.environment == {"PATH": os.defpath}
+    assert command.folder == workspace

@@ -1,0 +1,384 @@
+"""Publishing: a reader meets the old site or the new one, and nothing between."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import os
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.site.sites import Studio
+from tests.support.archive import tree_bytes, unpack
+from wikisync.errors import SiteError
+from wikisync.site import publish as publish_module
+from wikisync.site.publish import (
+    AfterCommand,
+    Published,
+    exchange,
+    publish,
+    publish_site,
+    run_after,
+    versions_folder,
+)
+
+WIKI = """\
+-- home.md --
+# Welcome
+
+[guide](guide)
+-- guide.md --
+Words of the guide.
+"""
+
+
+class Press:
+    """A studio whose site is published."""
+
+    def __init__(self, studio: Studio) -> None:
+        self.studio = studio
+        self.folder = studio.add(WIKI)
+        self.site = studio.site
+
+    def publish(self, **how: Any) -> Published:
+        return publish_site(
+            self.studio.sources,
+            self.site,
+            self.studio.options,
+            cache=self.studio.root / "cache",
+            **how,
+        )
+
+    def write(self, text: str) -> None:
+        (self.folder / "guide.md").write_text(text)
+
+    def shown(self) -> str:
+        return (self.site / "guide.html").read_text()
+
+    def versions(self) -> list[str]:
+        folder = versions_folder(self.site)
+        return sorted(path.name for path in folder.iterdir() if path.is_dir())
+
+    def break_theme(self) -> Path:
+        theme = unpack(
+            "-- templates/404.html --\n{{ wrong }}\n", self.studio.root / "t"
+        )
+        self.studio.set(templates=theme)
+        return theme
+
+
+@pytest.fixture
+def press(studio: Studio) -> Press:
+    return Press(studio)
+
+
+def test_the_first_version_is_a_plain_folder(press: Press) -> None:
+    published = press.publish()
+    assert published.is_switched
+    assert press.site.is_dir()
+    assert not press.site.is_symlink()
+    assert tree_bytes(press.site) == press.studio.clean_build()
+    assert press.versions() == []
+
+
+def test_a_new_version_takes_the_place_of_the_last(press: Press) -> None:
+    press.publish()
+    old = press.site.stat().st_ino
+    press.write("Other words.")
+    published = press.publish()
+    assert published.is_switched
+    assert 0 < published.report.written < 10
+    assert press.site.stat().st_ino != old
+    assert tree_bytes(press.site) == press.studio.clean_build()
+    earlier = versions_folder(press.site) / "00000001"
+    assert "Words of the guide" in (earlier / "guide.html").read_text()
+
+
+def test_nothing_new_leaves_the_site_alone(press: Press) -> None:
+    press.publish()
+    before = press.site.stat().st_ino
+    published = press.publish()
+    assert not published.is_switched
+    assert press.site.stat().st_ino == before
+    assert press.versions() == []
+
+
+def test_a_build_that_fails_leaves_the_last_good_site(press: Press) -> None:
+    press.publish()
+    good = tree_bytes(press.site)
+    press.write("Other words.")
+    theme = press.break_theme()
+    with pytest.raises(SiteError, match="wrong"):
+        press.publish()
+    assert tree_bytes(press.site) == good
+    assert press.versions() == []
+    (theme / "templates" / "404.html").unlink()
+    assert press.publish().is_switched
+    assert "Other words" in press.shown()
+
+
+def test_old_versions_go(press: Press) -> None:
+    press.publish(keep=2)
+    for number in range(5):
+        press.write(f"Text {number}.")
+        press.publish(keep=2)
+    assert press.versions() == ["00000004", "00000005"]
+    press.write("The last.")
+    press.publish(keep=0)
+    assert press.versions() == []
+    assert "The last" in press.shown()
+
+
+def test_files_of_others_stay_in_every_version(press: Press) -> None:
+    press.publish()
+    (press.site / "CNAME").write_text("wiki.example.com")
+    (press.site / "link").symlink_to("CNAME")
+    press.write("Other words.")
+    press.publish()
+    assert (press.site / "CNAME").read_text() == "wiki.example.com"
+    assert (press.site / "link").is_symlink()
+
+
+def test_a_version_shares_the_files_that_did_not_change(press: Press) -> None:
+    press.publish()
+    press.write("Other words.")
+    press.publish()
+    earlier = versions_folder(press.site) / "00000001"
+    assert (earlier / "404.html").samefile(press.site / "404.html")
+    assert not (earlier / "guide.html").samefile(press.site / "guide.html")
+
+
+def test_a_link_is_turned_to_the_new_version(press: Press) -> None:
+    press.publish()
+    version = versions_folder(press.site) / "00000001"
+    press.site.rename(version)
+    press.site.symlink_to(version)
+    press.write("Other words.")
+    press.publish(keep=0)
+    assert press.site.is_symlink()
+    assert not press.site.readlink().is_absolute()
+    assert "Other words" in press.shown()
+    assert press.versions() == ["00000002"]
+
+
+def test_a_reader_never_meets_half_a_site(press: Press) -> None:
+    """Every look finds both pages, and in one look both of the same version."""
+    press.publish()
+    stop = threading.Event()
+    looks: list[tuple[bytes, bytes]] = []
+
+    def read() -> None:
+        while not stop.is_set():
+            # an open folder is one version, whatever its name means later
+            folder = os.open(press.site, os.O_RDONLY)
+            try:
+                looks.append((page(folder, "index.html"), page(folder, "guide.html")))
+            finally:
+                os.close(folder)
+
+    def page(folder: int, name: str) -> bytes:
+        descriptor = os.open(name, os.O_RDONLY, dir_fd=folder)
+        try:
+            return os.read(descriptor, 1 << 20)
+        finally:
+            os.close(descriptor)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    try:
+        for number in range(10):
+            (press.folder / "home.md").write_text(f"# Version {number}\n")
+            press.write(f"Version {number}")
+            press.publish(keep=20)
+    finally:
+        stop.set()
+        reader.join()
+    pairs = {(version_of(one), version_of(other)) for one, other in looks}
+    assert len(looks) > 10
+    assert all(one == other for one, other in pairs)
+
+
+def version_of(content: bytes) -> bytes:
+    article = content.partition(b"<article>")[2].partition(b"</article>")[0]
+    return article.partition(b"Version ")[2][:1]
+
+
+def test_what_is_no_site_of_ours_is_not_replaced(press: Press) -> None:
+    press.site.mkdir()
+    (press.site / "diary.txt").write_text("mine")
+    with pytest.raises(SiteError, match="no site of wikisync"):
+        press.publish()
+    assert tree_bytes(press.site) == {"diary.txt": b"mine"}
+
+
+def test_an_output_inside_a_wiki_is_refused(press: Press) -> None:
+    press.site = press.folder / "site"
+    with pytest.raises(SiteError, match="lies in the folder of the wiki"):
+        press.publish()
+    assert not versions_folder(press.site).exists()
+
+
+def test_what_an_interrupt_left_is_cleared_away(press: Press) -> None:
+    press.publish()
+    left = versions_folder(press.site) / "next"
+    left.mkdir()
+    (left / "half.html").write_text("half")
+    press.write("Other words.")
+    press.publish()
+    assert not (press.site / "half.html").exists()
+    assert "Other words" in press.shown()
+
+
+def test_a_disk_that_cannot_exchange_is_told(
+    press: Press, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cannot(_one: Path, _other: Path) -> None:
+        raise OSError(errno.EINVAL, "Invalid argument")
+
+    monkeypatch.setattr(publish_module, "exchange", cannot)
+    press.publish()
+    press.write("Other words.")
+    published = press.publish()
+    assert [problem.code for problem in published.problems] == ["not-at-once"]
+    assert "Other words" in press.shown()
+    assert press.versions() == ["00000001"]
+    # interrupted between the two steps, the old site comes back
+    press.site.rename(versions_folder(press.site) / "old")
+    assert not press.publish().is_switched
+    assert "Other words" in press.shown()
+
+
+def test_folders_change_places_in_one_step(tmp_path: Path) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    one.mkdir()
+    other.mkdir()
+    (one / "a").touch()
+    exchange(one, other)
+    assert [path.name for path in other.iterdir()] == ["a"]
+    with pytest.raises(OSError, match="No such file"):
+        exchange(one, tmp_path / "none")
+
+
+# The command that follows -----------------------------------------------------------
+
+
+def after(folder: Path, script: str, **how: Any) -> AfterCommand:
+    command = (sys.executable, "-c", script)
+    return AfterCommand(command, folder, {"PATH": os.environ["PATH"]}, **how)
+
+
+async def publish_with(press: Press, command: AfterCommand) -> Published:
+    return await publish(
+        press.studio.sources,
+        press.site,
+        press.studio.options,
+        cache=press.studio.root / "cache",
+        after=command,
+    )
+
+
+async def test_a_command_follows_a_new_version_and_only_that(
+    press: Press, caplog: pytest.LogCaptureFixture
+) -> None:
+    script = "import os; print('sent', os.environ['WIKISYNC_SITE'], os.getcwd())"
+    command = after(press.studio.root, script)
+    caplog.set_level(logging.INFO, "wikisync.site.publish")
+    assert (await publish_with(press, command)).problems == ()
+    assert f"after: sent {press.site} {press.studio.root}" in caplog.messages
+    caplog.clear()
+    assert not (await publish_with(press, command)).is_switched
+    assert not [line for line in caplog.messages if "sent" in line]
+
+
+async def test_a_command_that_failed_is_run_again(press: Press) -> None:
+    flag = press.studio.root / "network"
+    script = (
+        "import os, sys; sys.exit(0 if os.path.exists('network') else 'no network')"
+    )
+    command = after(press.studio.root, script)
+    (problem,) = (await publish_with(press, command)).problems
+    assert problem.code == "after-failed"
+    assert problem.message.endswith("ended with exit code 1: no network")
+    assert press.site.is_dir()
+    flag.touch()
+    published = await publish_with(press, command)
+    assert (published.is_switched, published.problems) == (False, ())
+    flag.unlink()
+    assert (await publish_with(press, command)).problems == ()
+
+
+async def test_a_command_that_takes_too_long_is_ended_with_its_children(
+    tmp_path: Path,
+) -> None:
+    script = (
+        "import os, subprocess, sys, time\n"
+        "sleep = [sys.executable, '-c', 'import time; time.sleep(600)']\n"
+        "open('pid', 'w').write(str(subprocess.Popen(sleep).pid))\n"
+        "time.sleep(600)"
+    )
+    (problem,) = await run_after(after(tmp_path, script, seconds_max=1.0), tmp_path)
+    assert "took more than 1 s" in problem.message
+    pid = (tmp_path / "pid").read_text()
+    await asyncio.to_thread(wait_until, lambda: not is_running(pid))
+    assert not is_running(pid)
+
+
+async def test_a_command_is_killed_when_its_waiter_is_cancelled(tmp_path: Path) -> None:
+    script = (
+        "import os, time; open('pid', 'w').write(str(os.getpid())); time.sleep(600)"
+    )
+    command = after(tmp_path, script)
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(run_after(command, tmp_path))
+        pid = await asyncio.to_thread(wait_for_text, tmp_path / "pid")
+        task.cancel()
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid), 0)
+
+
+def wait_for_text(file: Path) -> str:
+    wait_until(lambda: file.exists() and bool(file.read_text()))
+    return file.read_text()
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    """Wait for another process, but not for ever."""
+    pause = threading.Event()
+    for _ in range(2000):
+        if is_so():
+            return
+        pause.wait(0.01)
+
+
+def is_running(pid: str) -> bool:
+    """Whether a process does anything still; one that nobody waited for does not."""
+    try:
+        status = Path("/proc", pid, "stat").read_text()
+    except FileNotFoundError:
+        return False
+    return status.rpartition(")")[2].split()[0] != "Z"
+
+
+async def test_a_command_that_is_not_there_is_a_problem(tmp_path: Path) -> None:
+    command = AfterCommand(("no-such-command",), tmp_path, {})
+    (problem,) = await run_after(command, tmp_path)
+    assert problem.subject == "no-such-command"
+    assert "cannot be started" in problem.message
+
+
+async def test_a_command_that_says_too_much_is_cut(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(publish_module, "AFTER_LINES_MAX", 10)
+    caplog.set_level(logging.INFO, "wikisync.site.publish")
+    script = "print('x' * 100_000); [print('line', n) for n in range(50)]"
+    assert await run_after(after(tmp_path, script), tmp_path) == ()
+    assert len(caplog.messages) == 11
+    assert max(map(len, caplog.messages)) < 600
+    assert caplog.messages[-1] == "after: 41 more lines"

@@ -1,0 +1,65 @@
+"""What a site build says of itself: the same for ``export`` and ``build``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from wikisync.cli.console import Console
+    from wikisync.site.model import BuildReport
+
+BROKEN_LINKS_SHOWN_MAX = 20
+
+
+def site_summary(report: BuildReport, pages: str, problems: int, index: Path) -> str:
+    """Two lines: what was done, and where the site is."""
+    from wikisync.cli.pulling import counted
+
+    links = counted(len(report.broken_links), "broken link")
+    return (
+        f"{pages}: {counted(report.written, 'file')} written,"
+        f" {report.unchanged} unchanged, {report.removed} removed;"
+        f" {links}, {counted(problems, 'problem')}\n{index}"
+    )
+
+
+def show_broken_links(console: Console, report: BuildReport) -> None:
+    """The first broken links, each with its page and line."""
+    from wikisync.markup.record import place_of
+
+    links = Counter(
+        f"broken link: {link.wiki}: {place_of(link.slug, link.line)}:"
+        f" {link.href} ({link.reason})"
+        for link in report.broken_links
+    )
+    for line, times in list(links.items())[:BROKEN_LINKS_SHOWN_MAX]:
+        console.note(f"{line}, {times} times" if times > 1 else line)
+    if len(links) > BROKEN_LINKS_SHOWN_MAX:
+        more = len(links) - BROKEN_LINKS_SHOWN_MAX
+        console.note(f"and {more} more broken links; the site's report lists them")
+
+
+def files_as_json(report: BuildReport) -> dict[str, object]:
+    """Counts of files, for programs."""
+    return {
+        "written": report.written,
+        "unchanged": report.unchanged,
+        "removed": report.removed,
+    }
+
+
+def broken_links_as_json(report: BuildReport) -> list[dict[str, object]]:
+    """Every broken link, for programs."""
+    return [
+        {
+            "wiki": link.wiki,
+            "slug": link.slug,
+            "line": link.line,
+            "href": link.href,
+            "reason": link.reason,
+        }
+        for link in report.broken_links
+    ]

@@ -1,0 +1,424 @@
+"""A site in step with its wikis: each new version takes the last one's place at once.
+
+    .site.versions/next      the version that is being built, beside the site
+    .site.versions/00000007  earlier ones, a few
+    site                     the site: a folder, or a link to one of the versions
+
+A version begins as the last one, its files linked, so that a build writes only what
+changed; files are never written in place, and so none of an earlier version changes.
+Then folder and version are exchanged in one step of the kernel, or the link is
+replaced.  A reader gets a page of the old site or of the new one, and a build that
+fails leaves the last good site and nothing else.
+
+A command may follow (rsync, a deploy).  What goes wrong with it is a problem: the
+site stands, and the command is run again with the next call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import errno
+import fcntl
+import logging
+import os
+import shutil
+import signal
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wikisync.errors import SiteError
+from wikisync.folder.threads import finish_in_thread
+from wikisync.model import Problem
+from wikisync.site.build import build_site, checked_sources
+from wikisync.site.output import open_output
+
+if TYPE_CHECKING:
+    from wikisync.progress import Progress
+    from wikisync.site.model import BuildReport, SiteOptions, WikiSource
+
+KEEP_DEFAULT = 1
+"""Earlier versions that stay."""
+AFTER_SECONDS_MAX = 600
+"""For the command; an upload of a large site takes minutes."""
+AFTER_LINES_MAX = 1000
+"""Of the command's output in the log."""
+AFTER_LINE_CHARS_MAX = 500
+_CHUNK_BYTES = 8192
+_NEXT = "next"
+_PENDING = "after-pending"
+"""Marks that the command has still to succeed for the version that is shown."""
+_DIGITS = 8
+_AT_FDCWD = -100
+_RENAME_EXCHANGE = 2
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class AfterCommand:
+    """What is run when a new version is in place."""
+
+    command: tuple[str, ...]
+    """Words, without a shell; the variable ``WIKISYNC_SITE`` names the site."""
+    folder: Path
+    """Where it runs."""
+    environment: Mapping[str, str]
+    """Whole; it should hold no token."""
+    seconds_max: float = AFTER_SECONDS_MAX
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What one call did."""
+
+    report: BuildReport
+    is_switched: bool
+    """A new version is in place; else the site was as it should be."""
+    problems: tuple[Problem, ...] = ()
+    """Of publishing; those of pages are in the report."""
+
+
+async def publish(
+    wikis: Sequence[WikiSource],
+    output: Path,
+    options: SiteOptions,
+    *,
+    cache: Path,
+    keep: int = KEEP_DEFAULT,
+    after: AfterCommand | None = None,
+    progress: Progress | None = None,
+) -> Published:
+    """Bring a published site up to date, and run a command where that changed it.
+
+    Cancelled, it ends the build that runs, or kills the command; the site is the
+    last one or the new one.
+
+    Args:
+        wikis: What to publish.
+        output: The site.
+        options: How it is made.
+        cache: Folder for what the next build can use again.
+        keep: Earlier versions that stay.
+        after: What to run then; it is run again where it failed the last time.
+        progress: Who watches.
+
+    Raises:
+        SiteError: it cannot be built or put in place; the last good site stays.
+        FolderError: the folder of a wiki cannot be read.
+    """
+    published = await finish_in_thread(
+        publish_site,
+        wikis,
+        output,
+        options,
+        cache=cache,
+        keep=keep,
+        progress=progress,
+        is_followed=after is not None,
+    )
+    pending = versions_folder(output) / _PENDING
+    if after is None or not pending.exists():
+        return published
+    problems = await run_after(after, output)
+    if not problems:
+        pending.unlink(missing_ok=True)
+    return replace(published, problems=(*published.problems, *problems))
+
+
+def publish_site(
+    wikis: Sequence[WikiSource],
+    output: Path,
+    options: SiteOptions,
+    *,
+    cache: Path,
+    keep: int = KEEP_DEFAULT,
+    progress: Progress | None = None,
+    is_followed: bool = False,
+) -> Published:
+    """Build a new version and put it in place at once, where anything changed.
+
+    ``is_followed`` leaves a mark beside the versions that a command has to run.
+
+    Raises:
+        SiteError, FolderError: as ``publish``.
+    """
+    checked_sources(wikis, output, options)
+    place = _Place(output)
+    with place.held():
+        place.begin()
+        try:
+            report = build_site(
+                wikis, place.next, options, cache=cache, progress=progress
+            )
+        except BaseException:
+            place.give_up()
+            raise
+        is_new = not place.has_site or bool(report.written or report.removed)
+        problems: tuple[Problem, ...] = ()
+        if is_new:
+            if is_followed:
+                place.mark_pending()
+            problems = place.switch()
+            log.info("the site %s is a new version", output)
+        else:
+            place.give_up()
+        place.prune(keep)
+    return Published(report, is_new, problems)
+
+
+def versions_folder(output: Path) -> Path:
+    """Where the versions of a site lie: beside it, on the same disk."""
+    return output.parent / f".{output.name}.versions"
+
+
+class _Place:
+    """A site and its versions on the disk."""
+
+    def __init__(self, output: Path) -> None:
+        self._output = output
+        self._versions = versions_folder(output)
+        self.next = self._versions / _NEXT
+        self.has_site = False
+        """Whether there was a site when the next version was begun."""
+        self._old = self._versions / "old"
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the versions against another wikisync.
+
+        Raises:
+            SiteError: another one publishes, or the disk says no.
+        """
+        try:
+            self._versions.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(
+                self._versions, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+            )
+        except OSError as exc:
+            raise _failed(self._versions, exc) from exc
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield
+        except BlockingIOError as exc:
+            raise SiteError(
+                f"another wikisync publishes {self._output}",
+                hint="wait until it is done",
+            ) from exc
+        except OSError as exc:
+            raise _failed(self._output, exc) from exc
+        finally:
+            os.close(descriptor)
+
+    def begin(self) -> None:
+        """The next version is the present site, or empty where there is none.
+
+        Raises:
+            SiteError: something else lies there that is no site of ours.
+        """
+        self.give_up()
+        if not os.path.lexists(self._output) and self._old.is_dir():
+            # an interrupt between the two steps of a disk that cannot exchange
+            self._old.rename(self._output)
+        self.has_site = os.path.lexists(self._output)
+        if not self.has_site:
+            return
+        if self._is_link() and not self._output.is_dir():
+            raise SiteError(
+                f"{self._output} is a link that leads nowhere",
+                hint="remove it, or set [site] output to another folder",
+            )
+        # refuses what is not ours before anything is copied
+        open_output(self._output, {})
+        shutil.copytree(
+            self._output, self.next, symlinks=True, copy_function=_linked_copy
+        )
+
+    def give_up(self) -> None:
+        """Remove the next version, or what an earlier call left of one."""
+        if self.next.is_symlink() or self.next.exists():
+            shutil.rmtree(self.next)
+
+    def mark_pending(self) -> None:
+        """Remember that a command is to follow, also if the power goes."""
+        (self._versions / _PENDING).touch()
+
+    def switch(self) -> tuple[Problem, ...]:
+        """Put the next version in the site's place."""
+        if self._is_link():
+            self._link_to(self._kept_as())
+            return ()
+        if not self.has_site:
+            self.next.rename(self._output)
+            return ()
+        try:
+            exchange(self.next, self._output)
+        except OSError as exc:
+            if exc.errno not in {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP}:
+                raise
+            return self._replace_in_two_steps()
+        self._kept_as()
+        return ()
+
+    def prune(self, keep: int) -> None:
+        """Remove the oldest versions, but never the one that is shown."""
+        shown = self._output.resolve()
+        spare = [one for one in self._numbered() if one.resolve() != shown]
+        for version in spare[: max(len(spare) - keep, 0)]:
+            shutil.rmtree(version)
+
+    def _is_link(self) -> bool:
+        return self._output.is_symlink()
+
+    def _kept_as(self) -> Path:
+        """Give what lies at ``next`` a number of its own."""
+        last = self._numbered()[-1:]
+        number = int(last[0].name) + 1 if last else 1
+        version = self._versions / f"{number:0{_DIGITS}}"
+        self.next.rename(version)
+        return version
+
+    def _link_to(self, version: Path) -> None:
+        link = self._versions / "link"
+        link.unlink(missing_ok=True)
+        link.symlink_to(os.path.relpath(version, self._output.parent))
+        link.replace(self._output)
+
+    def _replace_in_two_steps(self) -> tuple[Problem, ...]:
+        """For disks that cannot exchange: there is no site for an instant."""
+        self._output.rename(self._old)
+        try:
+            self.next.rename(self._output)
+        except OSError:
+            self._old.rename(self._output)
+            raise
+        self._old.rename(self.next)
+        self._kept_as()
+        return (_not_at_once(self._output),)
+
+    def _numbered(self) -> list[Path]:
+        """Earlier versions, the oldest first."""
+        return sorted(
+            path
+            for path in self._versions.iterdir()
+            if path.name.isdigit() and path.is_dir() and not path.is_symlink()
+        )
+
+
+def exchange(one: Path, other: Path) -> None:
+    """Let two folders of one disk change places in one step.
+
+    Raises:
+        OSError: ``ENOSYS`` or ``EINVAL`` where the system or the disk cannot.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    if not hasattr(libc, "renameat2"):
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+    names = os.fsencode(one), os.fsencode(other)
+    failed = libc.renameat2(
+        _AT_FDCWD, names[0], _AT_FDCWD, names[1], ctypes.c_uint(_RENAME_EXCHANGE)
+    )
+    if failed:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), os.fspath(other))
+
+
+def _linked_copy(source: str, target: str) -> str:
+    """The same file under a second name; a copy where a disk has no links."""
+    try:
+        os.link(source, target, follow_symlinks=False)
+    except OSError:
+        shutil.copy2(source, target, follow_symlinks=False)
+    return target
+
+
+# The command ----------------------------------------------------------------------
+
+
+async def run_after(after: AfterCommand, site: Path) -> tuple[Problem, ...]:
+    """Run a command; its output goes to the log, its failure becomes a problem.
+
+    Cancelled, it kills the command and all that the command started.
+    """
+    environment = {**after.environment, "WIKISYNC_SITE": _absolute(site)}
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *after.command,
+            cwd=after.folder,
+            env=environment,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            start_new_session=True,
+        )
+    except OSError as exc:
+        return (_after_failed(after, f"cannot be started: {exc.strerror}"),)
+    try:
+        async with asyncio.timeout(after.seconds_max):
+            last = await _logged(process)
+            code = await process.wait()
+    except BaseException as exc:
+        await _end(process)
+        if isinstance(exc, TimeoutError):
+            return (_after_failed(after, f"took more than {after.seconds_max:g} s"),)
+        raise
+    if code == 0:
+        return ()
+    said = f": {last}" if last else ""
+    return (_after_failed(after, f"ended with exit code {code}{said}"),)
+
+
+def _absolute(path: Path) -> str:
+    return os.fspath(path.absolute())
+
+
+async def _logged(process: asyncio.subprocess.Process) -> str:
+    """Log what a command says, line by line; the last line."""
+    assert process.stdout is not None
+    rest, last, count = "", "", 0
+    while chunk := await process.stdout.read(_CHUNK_BYTES):
+        *lines, rest = (rest + chunk.decode("utf-8", "replace")).split("\n")
+        rest = rest[:AFTER_LINE_CHARS_MAX]
+        for line in lines:
+            count += 1
+            last = line.strip()[:AFTER_LINE_CHARS_MAX] or last
+            if count <= AFTER_LINES_MAX:
+                log.info("after: %s", line[:AFTER_LINE_CHARS_MAX])
+    if count > AFTER_LINES_MAX:
+        log.info("after: %d more lines", count - AFTER_LINES_MAX)
+    return rest.strip() or last
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """Kill a command with all that it started."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    await process.wait()
+
+
+def _after_failed(after: AfterCommand, reason: str) -> Problem:
+    return Problem(
+        "after-failed",
+        after.command[0],
+        f"the command after a new version of the site {reason}",
+        "it is run again with the next build; run it yourself to see why it fails",
+    )
+
+
+def _not_at_once(output: Path) -> Problem:
+    return Problem(
+        "not-at-once",
+        str(output),
+        "this disk cannot exchange folders: for an instant there was no site",
+        "put the site on another disk, or make it a link to a folder",
+    )
+
+
+def _failed(path: Path, exc: OSError) -> SiteError:
+    return SiteError(
+        f"cannot publish {path}: {exc.strerror or exc}",
+        hint="the last good site stays; build again when the cause is removed",
+    )
