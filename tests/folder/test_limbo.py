@@ -103,6 +103,12 @@ def test_page_is_replaced_and_the_old_text_is_no_late_save(room: Room) -> None:
     assert room.files() == []
 
 
+def test_permissions_of_the_page_are_kept(room: Room) -> None:
+    room.page.chmod(0o440)
+    room.replace()
+    assert room.page.stat().st_mode & 0o777 == 0o440
+
+
 @pytest.mark.parametrize("way", ["place", "rename"])
 def test_text_saved_right_before_the_swap_goes_back_in(
     room: Room, monkeypatch: pytest.MonkeyPatch, way: str
