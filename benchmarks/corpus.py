@@ -1,16 +1,18 @@
 """A wiki of generated pages, the same for the same arguments.
 
-    python benchmarks/corpus.py FOLDER [--pages 1000] [--seed 7]
+    python benchmarks/corpus.py FOLDER [--pages 1000] [--seed 7] [--mixed]
 
 Pages like those of a handbook: three levels of sections, a page for each section,
 about 4 KB each with headings, paragraphs, links between pages, lists, tables and
-highlighted code.  All words are made up from syllables.
+highlighted code.  All words are made up from syllables.  A mixed wiki has the same
+pages, four of ten of them in AsciiDoc, Org or RDoc.
 """
 
 from __future__ import annotations
 
 import argparse
 import random
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +25,8 @@ SECTIONS_PER_LEVEL = (8, 4)
 PAGE_CHARS_MEAN = 4000
 PAGE_CHARS_MIN, PAGE_CHARS_MAX = 400, 30_000
 LANGUAGES = ("python", "yaml", "sh", "json", "sql")
+FORMATS = (*["md"] * 6, "asciidoc", "asciidoc", "org", "rdoc")
+"""Of the pages of a mixed wiki, in turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +37,19 @@ class Entry:
     title: str
 
 
-def generate(folder: Path, pages: int, *, seed: int = 7) -> None:
-    """Write a wiki of so many markdown pages into a folder."""
+def generate(
+    folder: Path, pages: int, *, seed: int = 7, is_mixed: bool = False
+) -> None:
+    """Write a wiki of so many pages into a folder, in markdown or mixed."""
     chance = random.Random(seed)
     words = Words(chance)
     entries = list(tree(chance, words, pages))
-    for entry in entries:
-        path = folder / f"{entry.slug}.md"
+    for number, entry in enumerate(entries):
+        extension = FORMATS[number % len(FORMATS)] if is_mixed else "md"
+        path = folder / f"{entry.slug}.{extension}"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(page_text(chance, words, entry, entries), encoding="utf-8")
+        text = page_text(chance, words, entry, entries)
+        path.write_text(translated(text, extension), encoding="utf-8")
 
 
 class Words:
@@ -154,13 +162,51 @@ def code_line(words: Words, language: str) -> str:
     }[language]
 
 
+def translated(text: str, extension: str) -> str:
+    """A page of ours in another format; tables are code where that is shorter."""
+    if extension == "md":
+        return text
+    blocks = text.rstrip("\n").split("\n\n")
+    return "\n\n".join(translated_block(one, extension) for one in blocks) + "\n"
+
+
+def translated_block(text: str, extension: str) -> str:
+    before, after, indent = {
+        "asciidoc": ("[source]\n----\n", "\n----", ""),
+        "org": ("#+begin_src text\n", "\n#+end_src", ""),
+        "rdoc": ("", "", "  "),
+    }[extension]
+    link, code, strong = {
+        "asciidoc": (r"link:\2[\1]", r"`\1`", r"*\1*"),
+        "org": (r"[[\2][\1]]", r"~\1~", r"*\1*"),
+        "rdoc": (r"{\1}[rdoc-ref:\2]", r"<tt>\1</tt>", r"<b>\1</b>"),
+    }[extension]
+    if text.startswith(("```", "|")):
+        lines = [line for line in text.splitlines() if not line.startswith("```")]
+        return before + "\n".join(indent + line for line in lines) + after
+    if text.startswith("#"):
+        marks, _, title = text.partition(" ")
+        return f"{marks.replace('#', '*' if extension == 'org' else '=')} {title}"
+    if extension == "asciidoc":
+        text = re.sub(r"^- ", "* ", text, flags=re.MULTILINE)
+    text = re.sub(r"\[\[([^|\]]+)\|([^\]]+)\]\]", r"[\1](\2)", text)
+    text = re.sub(r"\*\*(.+?)\*\*", strong, re.sub(r"`(.+?)`", code, text))
+    return re.sub(r"\[([^\]]+)\]\(([^)]+)\)", link, text)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--pages", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--mixed", action="store_true", help="in four formats")
     arguments = parser.parse_args()
-    generate(arguments.folder, arguments.pages, seed=arguments.seed)
+    generate(
+        arguments.folder,
+        arguments.pages,
+        seed=arguments.seed,
+        is_mixed=arguments.mixed,
+    )
 
 
 if __name__ == "__main__":

@@ -2,9 +2,10 @@
 
     python benchmarks/export.py [--pages 1000] [--repeat 3] [--wiki FOLDER]
 
-The wiki is generated (``corpus.py``) or given as a folder of pages; it is served by
-the embedded service in a process of its own, and the command runs as a person
-would run it, from its start to its exit.
+Two wikis are generated (``corpus.py``), one of markdown and one in four formats, or
+one is given as a folder of pages; each is served by the embedded service in a
+process of its own, and the command runs as a person would run it, from its start to
+its exit.
 """
 
 from __future__ import annotations
@@ -28,17 +29,21 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="wikisync-bench-") as name:
         place = Path(name)
-        wiki = arguments.wiki or place / "wiki"
-        if arguments.wiki is None:
-            generate(wiki, arguments.pages)
-        with serving(wiki) as (url, token):
-            measure(url, token, wiki.name, place, arguments.repeat)
+        wikis = [arguments.wiki] if arguments.wiki else []
+        if not wikis:
+            wikis = [place / "markdown", place / "mixed"]
+            generate(wikis[0], arguments.pages)
+            generate(wikis[1], arguments.pages, is_mixed=True)
+        for wiki in wikis:
+            with serving(wiki) as (url, token):
+                measure(url, token, wiki.name, place, arguments.repeat)
 
 
 def measure(url: str, token: str, wiki: str, place: Path, repeat: int) -> None:
-    print(f"{'export':<18} {'run':>3} {HEADER}")
+    print(f"{f'export of {wiki}':<18} {'run':>3} {HEADER}")
     for number in range(1, repeat + 1):
-        site, cache = place / f"site-{number}", place / f"cache-{number}"
+        site = place / f"{wiki}-site-{number}"
+        cache = place / f"{wiki}-cache-{number}"
         command = ["export", url, "--project", f"local/{wiki}", "-o", str(site)]
         command += ["--cache", str(cache)]
         print(f"{'cold':<18} {number:>3} {run_command(command, token)}")

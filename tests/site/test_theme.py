@@ -332,6 +332,14 @@ def test_file_that_leads_out_of_the_theme_is_refused(tmp_path: Path) -> None:
         load_theme("default", project=project)
 
 
+def test_folder_that_leads_out_of_the_theme_is_refused(tmp_path: Path) -> None:
+    outside = write_files(tmp_path / "outside", {"secret": "s3cret"})
+    project = write_files(tmp_path / "project", {"templates/a.txt": "a"})
+    (project / "static").symlink_to(outside)
+    with pytest.raises(SiteError, match="secret is a link out of its folder"):
+        load_theme("default", project=project)
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [

@@ -42,6 +42,7 @@ Signature: 8a477f597d28d172789f06886806bc55
 """
 WIKIS_FOLDER = "wikis"
 SITE_FOLDER = "site"
+DEFAULT_THEME = "default"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,9 @@ class Exported:
     help="Folder of the website; made, or an earlier export.",
 )
 @click.option("--title", help="Title of the site; else that of the wiki.")
-@click.option("--theme", default="default", help="Name of the theme.", metavar="NAME")
+@click.option(
+    "--theme", default=DEFAULT_THEME, help="Name of the theme.", metavar="NAME"
+)
 @click.option(
     "--theme-option",
     "theme_options",
@@ -304,6 +307,9 @@ def check_theme(
         SiteError: there is no such theme, option or script.
         UsageError: the templates are not in a folder.
     """
+    if theme == DEFAULT_THEME and not (options or templates or mermaid):
+        # it came with this program; the build reads it soon enough
+        return
     from wikisync.site.theme import load_theme
 
     if templates is not None and not templates.is_dir():
