@@ -118,6 +118,8 @@ class GitRunner:
                 *options,
                 *words,
                 str(repository),
+                # not the service's own, which may be in another repository
+                cwd=repository,
                 stdin=source,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=complaints,
