@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from wikisync.model import Format
 from wikisync.service.slugs import (
     file_path,
-    fold,
     lookup_keys,
     path_of_new_title,
     path_of_title,
