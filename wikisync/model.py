@@ -190,6 +190,17 @@ class Attachment:
 
 
 @dataclass(frozen=True, slots=True)
+class LooseFile:
+    """A file beside the pages that is no page, such as a picture."""
+
+    path: str
+    """Relative to the wiki's folder, with ``/``."""
+    digest: Digest
+    size: int
+    """In bytes."""
+
+
+@dataclass(frozen=True, slots=True)
 class Problem:
     """Something that went wrong with one object while everything else went on.
 

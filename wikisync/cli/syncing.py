@@ -101,6 +101,7 @@ async def sync_wiki(
             remote_id=wiki.remote_id,
             options=options,
             progress=progress,
+            outdated=wiki.remote.outdated,
         )
         options = replace(options, adopts=False)
         synced.results.append(result)

@@ -8,6 +8,7 @@ from another folder, no overlaps, no wiki read through a copied state.
 from __future__ import annotations
 
 import subprocess
+import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -16,14 +17,15 @@ from typing import TYPE_CHECKING
 
 from wikisync.cli.context import TOKEN_VARIABLE, read_token
 from wikisync.errors import ConfigError, UsageError
-from wikisync.model import Slug
+from wikisync.model import Page, Slug
 
 if TYPE_CHECKING:
     from wikisync.api.client import Client
     from wikisync.cli.console import Console
     from wikisync.config import Config, WikiSection
-    from wikisync.sync.replica import LocalReplica, RemoteReplica
+    from wikisync.sync.replica import LocalReplica
     from wikisync.sync.state import State, WikiState
+    from wikisync.sync.translation import TranslatedWiki
 
 PRIVATE_FOLDER = ".wikisync"
 STATE_FILE = "state.db"
@@ -174,9 +176,23 @@ class SyncedWiki:
     folder: Path
     remote_id: str
     """The service's id of the project or group."""
-    remote: RemoteReplica
+    remote: TranslatedWiki
     local: LocalReplica
     known: WikiState
+
+
+def link_targets(page: Page) -> Sequence[str]:
+    """Where a page's links lead; the parsers load for the first page that asks."""
+    from wikisync.markup import retarget
+
+    return retarget.link_targets(page)
+
+
+def retarget(page: Page, targets: Mapping[str, str]) -> str:
+    """A page's source with other targets for some of its links."""
+    from wikisync.markup import retarget
+
+    return retarget.retarget(page, targets)
 
 
 class OpenWorkspace:
@@ -218,7 +234,9 @@ class OpenWorkspace:
         from wikisync.api.git import WikiRepository
         from wikisync.api.replica import WikiReplica
         from wikisync.api.wikis import Wiki
+        from wikisync.folder.loose import LooseFiles
         from wikisync.folder.workspace import refuse_emptied
+        from wikisync.sync.translation import TranslatedWiki
 
         owner = wiki.owner
         found = await (
@@ -244,7 +262,15 @@ class OpenWorkspace:
         )
         settle_s = self.workspace.config.sync.settle_ms / 1000
         local = self.local(wiki, settle_s=settle_s)
-        return SyncedWiki(wiki, folder, str(found.id), remote, local, known)
+        translated = TranslatedWiki(
+            remote,
+            LooseFiles(folder),
+            known,
+            targets=link_targets,
+            retarget=retarget,
+            clock=time.time,
+        )
+        return SyncedWiki(wiki, folder, str(found.id), translated, local, known)
 
     def note_adopted(self) -> None:
         """The folders were looked at as they are; from now on absences count."""

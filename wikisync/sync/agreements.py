@@ -295,6 +295,11 @@ class Agreements(WikiRows):
             )
         )
 
+    def pages_with_links(self) -> frozenset[Slug]:
+        """Pages that have written links."""
+        rows = self._rows("SELECT DISTINCT slug FROM written_link WHERE wiki = ?")
+        return frozenset(Slug(slug) for (slug,) in rows)
+
     def record_written_links(
         self, slug: Slug, links: Mapping[AttachmentPath, str]
     ) -> None:

@@ -8,7 +8,7 @@ batches and the base's digests where only line ends differ.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 
 from wikisync.errors import WikisyncError
@@ -50,6 +50,11 @@ READS_MAX = 8
 """Reads in flight for one wiki."""
 SAME_TEXT_MAX = 4
 """Times that one text of a page may be sent within ten minutes."""
+REFUSAL_S = 3600.0
+"""A page that the service refused is not sent again as it is for so long."""
+
+Outdated = Callable[[], Awaitable[frozenset[Slug]]]
+"""Pages whose attachments here are other ones than the wiki's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +103,9 @@ class Deciding:
         known: WikiState,
         options: ExchangeOptions,
         clock: Callable[[], float],
+        outdated: Outdated | None = None,
     ) -> None:
+        self._outdated = outdated
         self._remote = remote
         self._local = local
         self._known = known
@@ -126,6 +133,7 @@ class Deciding:
             there=there,
             keeps_both=self._options.keeps_both,
         )
+        plan = await self._with_outdated(plan, here, there)
         plan, merges = await merging.run(plan)
         plan = plan.turned(lambda a: None if a.slug in merging.overtaken else a)
         plan = narrowing.holding(plan, await self._with_markers(plan))
@@ -212,6 +220,18 @@ class Deciding:
             return False
         return (seen.folded or seen.digest) == digest_of(fold_text(text))
 
+    async def _with_outdated(self, plan: Plan, here: Snapshot, there: Snapshot) -> Plan:
+        """The plan with the pages sent again whose attachments changed here."""
+        if self._outdated is None:
+            return plan
+        planned = {action.slug for action in plan.actions}
+        more = [
+            Push(slug, mine.format, mine.digest, theirs.digest)
+            for slug in await self._outdated() - planned
+            if (mine := here.pages.get(slug)) and (theirs := there.pages.get(slug))
+        ]
+        return Plan.from_actions([*plan.actions, *more]) if more else plan
+
     # -- who has a say -----------------------------------------------------------
 
     async def _watch(self, plan: Plan, there: Snapshot) -> Absences:
@@ -234,7 +254,12 @@ class Deciding:
         if not base and not self._options.puts_new:
             plan = narrowing.without_creates(plan)
         plan = narrowing.around_editors(plan, here.busy, self._long_open(here))
-        refused = {slug: one.local for slug, one in self._known.refusals().items()}
+        now = self._clock()
+        refused = {
+            slug: one.local
+            for slug, one in self._known.refusals().items()
+            if now - one.at < REFUSAL_S
+        }
         return narrowing.without_vain(plan, refused, self._looping(plan))
 
     def _long_open(self, here: Snapshot) -> frozenset[Slug]:

@@ -20,7 +20,7 @@ from wikisync.progress import Progress, SilentProgress
 from wikisync.sync.arrive import Arrivals
 from wikisync.sync.attachments import AttachmentFetch
 from wikisync.sync.cycle import look, remember_tag, replaced_wiki
-from wikisync.sync.deciding import Decided, Deciding, ExchangeOptions
+from wikisync.sync.deciding import Decided, Deciding, ExchangeOptions, Outdated
 from wikisync.sync.holds import Holds
 from wikisync.sync.intents import settle_intents
 from wikisync.sync.merge import merge
@@ -104,6 +104,7 @@ async def exchange(
     options: ExchangeOptions | None = None,
     clock: Callable[[], float] = time.time,
     progress: Progress | None = None,
+    outdated: Outdated | None = None,
 ) -> ExchangeResult:
     """Carry edits both ways, once.
 
@@ -120,6 +121,7 @@ async def exchange(
         options: What is asked for; everything by default.
         clock: Seconds since the epoch.
         progress: Told of long work.
+        outdated: Tells the pages whose attachments changed here.
 
     Raises:
         WikisyncError: the cycle could not go on: the folder is gone, the service
@@ -128,7 +130,7 @@ async def exchange(
     known = state.wiki(owner)
     options = options or ExchangeOptions()
     cycle = _Exchange(
-        remote, local, known, options, clock, progress or SilentProgress()
+        remote, local, known, options, clock, progress or SilentProgress(), outdated
     )
     try:
         return await cycle.run(owner, remote_id)
@@ -149,7 +151,9 @@ class _Exchange:
         options: ExchangeOptions,
         clock: Callable[[], float],
         progress: Progress,
+        outdated: Outdated | None,
     ) -> None:
+        self._outdated = outdated
         self._remote = remote
         self._local = local
         self._known = known
@@ -174,7 +178,12 @@ class _Exchange:
         self._progress.start("list", None)
         here, there = await look(self._local, self._remote)
         deciding = Deciding(
-            self._remote, self._local, self._known, self._options, self._clock
+            self._remote,
+            self._local,
+            self._known,
+            self._options,
+            self._clock,
+            self._outdated,
         )
         decided = await deciding.run(here, there)
         if not self._options.is_dry_run:
