@@ -26,6 +26,7 @@ from wikisync.api.git import (
     WikiRepository,
     wiki_head,
 )
+from wikisync.api.secret import Secret
 from wikisync.errors import FolderError, NotFound, Unavailable
 from wikisync.model import AttachmentPath, WikiOwner
 from wikisync.service.quirks import Quirk
@@ -116,7 +117,8 @@ async def test_head_is_not_known_where_wikis_cannot_be_cloned(
 
 
 async def test_web_page_is_no_head(wired: Client, wire: Wire) -> None:
-    wire.will(http(200, b"<html>0123 HEAD</html>", "text/html"))
+    line = b"003f" + b"ab" * 20 + b" HEAD\n"
+    wire.will(http(200, b"<html>" + line, "text/html"))
     assert await wiki_head(wired, OWNER) is None
 
 
@@ -192,6 +194,18 @@ async def test_file_that_is_missing_is_not_asked_for_again_and_again(
         await repository.read(OTHER)
     time.now += RECHECK_S
     assert await repository.read(OTHER) == b"\x89PNG two"
+
+
+async def test_commit_that_is_here_is_not_fetched_again(
+    repository: WikiRepository, time: FakeTime, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    with pytest.raises(NotFound):
+        await repository.read(OTHER)
+    time.now += RECHECK_S
+    with pytest.raises(NotFound):
+        await repository.read(OTHER)
+    assert caplog.text.count("fetching the git repository") == 1
 
 
 async def test_folder_is_no_file(repository: WikiRepository) -> None:
@@ -295,6 +309,15 @@ async def test_service_hears_no_error_when_a_fetch_is_done(
         async with Client(service.url, service.token) as client:
             await WikiRepository(client, OWNER, cache).read(PICTURE)
     assert not [one for one in caplog.records if one.levelno >= logging.WARNING]
+
+
+async def test_token_that_is_refused_in_a_fetch_is_offered_once(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    fetching = git_fetch.Fetching(Secret("glpat-EXAMPLE"))
+    address = f"{service.url}/{OWNER.full_path}.wiki.git"
+    with pytest.raises(git_fetch.FetchRefused, match="the token may not read"):
+        await asyncio.to_thread(git_fetch.fetch, address, tmp_path / "x.git", fetching)
 
 
 async def test_token_is_in_no_error_log_or_file(

@@ -134,6 +134,7 @@ def test_starting_over_forgets_the_old_wiki(wiki: WikiState) -> None:
     wiki.record([agreed("home", "text")])
     wiki.record_attachments([Attachment(PICTURE, Digest("a" * 64), 7)])
     wiki.remember_remote_tag("mark")
+    assert wiki.base()
     wiki.start_over("8")
     assert not wiki.base()
     assert not wiki.attachments()
@@ -163,9 +164,10 @@ def test_second_damaged_file_does_not_replace_the_first(path: Path) -> None:
 
 def test_damage_in_the_middle_is_noticed_on_opening(path: Path) -> None:
     with State.open(path) as state:
-        state.wiki(OWNER).record([agreed(f"p{n}", "text" * 99) for n in range(200)])
+        state.wiki(OWNER).record([agreed(f"p{n}", str(n) * 99) for n in range(2000)])
     content = bytearray(path.read_bytes())
-    content[len(content) // 3 : len(content) // 2] = b"\xff" * 9000
+    middle = len(content) // 2
+    content[middle : middle + 9000] = b"\xff" * 9000
     path.write_bytes(content)
     with State.open(path) as again:
         assert again.set_aside is not None
