@@ -7,6 +7,7 @@ import pytest
 from wikisync.service.import_address import (
     ADDRESS_CHARS_MAX,
     address_problem,
+    is_same_server,
     shown,
     without_user,
 )
@@ -80,3 +81,25 @@ def test_user_and_password_are_taken_out_and_decoded(
     address: str, bare: str, user: tuple[str, str] | None
 ) -> None:
     assert without_user(address) == (bare, user)
+
+
+@pytest.mark.parametrize(
+    ("address", "other", "is_same"),
+    [
+        ("http://h/x", "http://h/y.git", True),
+        ("http://h:8080/x", "http://h:8080/y", True),
+        ("http://h/x", "https://h/x", True),
+        ("http://h:80/x", "https://h:443/x", True),
+        ("https://H/x", "https://h/x", True),
+        ("https://h/x", "http://h/x", False),
+        ("http://h/x", "http://h:8080/x", False),
+        ("http://h/x", "https://h:8443/x", False),
+        ("http://h/x", "http://other/x", False),
+        ("http://h/x", "http://h.other/x", False),
+        ("http://h/x", "http://[::1", False),
+    ],
+)
+def test_password_is_for_the_same_server_only(
+    address: str, other: str, is_same: bool
+) -> None:
+    assert is_same_server(address, other) is is_same

@@ -10,7 +10,7 @@ import msgspec
 import pygit2
 import pytest
 
-from tests.support.git_http import git_server, silent_server
+from tests.support.git_http import git_server, redirecting_server, silent_server
 from wikisync.service.editing import Change
 from wikisync.service.import_worker import (
     GRACE_S,
@@ -71,6 +71,31 @@ async def test_password_of_the_address_opens_the_door(
         await fetch_repository(job(f"http://{IN_URL}{place}/x.git", folder))
 
     assert WikiRepository(folder).branch() == "trunk"
+
+
+async def test_password_does_not_follow_to_another_server(
+    served: Path, tmp_path: Path
+) -> None:
+    async with (
+        git_server(served, user="dana", password=PASSWORD) as url,
+        redirecting_server(url) as other,
+    ):
+        place = other.removeprefix("http://")
+        text = await failure(job(f"http://{IN_URL}{place}/x.git", tmp_path / "copy"))
+
+    assert text == (
+        f"The repository at {other}/x.git could not be copied:"
+        " it sends on to another server, which gets no password."
+    )
+
+
+async def test_redirection_is_followed_without_a_password(
+    served: Path, tmp_path: Path
+) -> None:
+    async with git_server(served) as url, redirecting_server(url) as other:
+        await fetch_repository(job(f"{other}/x.git", tmp_path / "copy"))
+
+    assert WikiRepository(tmp_path / "copy").branch() == "trunk"
 
 
 async def test_failures_name_the_address_and_never_what_is_secret(

@@ -37,6 +37,26 @@ async def git_server(
 
     app = web.Application()
     app.router.add_route("*", "/{path:.*}", answer)
+    async with _listening(app) as url:
+        yield url
+
+
+@asynccontextmanager
+async def redirecting_server(target: str) -> AsyncIterator[str]:
+    """Send every request to the same path of another server; gives its URL."""
+
+    async def answer(request: web.Request) -> web.Response:
+        place = f"{target}{request.rel_url}"
+        return web.Response(status=302, headers={"Location": place})
+
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", answer)
+    async with _listening(app) as url:
+        yield url
+
+
+@asynccontextmanager
+async def _listening(app: web.Application) -> AsyncIterator[str]:
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0)
     await runner.setup()
     try:

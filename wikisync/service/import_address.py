@@ -54,6 +54,19 @@ def without_user(address: str) -> tuple[str, tuple[str, str] | None]:
     return bare, (unquote(parts.username or ""), unquote(parts.password or ""))
 
 
+def is_same_server(address: str, other: str) -> bool:
+    """Whether a password for one address is for another, too.
+
+    The same server, or the same host where it begins to encrypt.
+    """
+    ours, theirs = _parts(address), _parts(other)
+    if ours is None or theirs is None or ours.hostname != theirs.hostname:
+        return False
+    if (ours.scheme, ours.port) == (theirs.scheme, theirs.port):
+        return True
+    return theirs.scheme == "https" and theirs.port in {None, 443, ours.port}
+
+
 def _host(parts: SplitResult) -> str:
     # a password may hold an @ of its own, so the last one ends it
     return parts.netloc.rpartition("@")[2]

@@ -21,7 +21,7 @@ from typing import IO
 import msgspec
 import pygit2
 
-from wikisync.service.import_address import shown, without_user
+from wikisync.service.import_address import is_same_server, shown, without_user
 from wikisync.service.repository import GitRefused, copy_repository
 
 GRACE_S = 5
@@ -83,8 +83,11 @@ async def fetch_repository(job: FetchJob) -> None:
 class _Fetching(pygit2.RemoteCallbacks):
     """What git's library asks while it fetches."""
 
-    def __init__(self, user: tuple[str, str] | None, bytes_max: int) -> None:
+    def __init__(
+        self, address: str, user: tuple[str, str] | None, bytes_max: int
+    ) -> None:
         super().__init__()
+        self._address = address
         self._user = user
         self._bytes_max = bytes_max
         self._is_asked = False
@@ -96,7 +99,9 @@ class _Fetching(pygit2.RemoteCallbacks):
         allowed_types: pygit2.enums.CredentialType,
     ) -> pygit2.UserPass:
         """The user and password of the address, once."""
-        del url, username_from_url
+        del username_from_url
+        if not is_same_server(self._address, url):
+            raise GitRefused("it sends on to another server, which gets no password")
         is_wanted = allowed_types & pygit2.enums.CredentialType.USERPASS_PLAINTEXT
         if self._user is None or not is_wanted:
             raise GitRefused("it wants a user and a password")
@@ -117,7 +122,7 @@ def main(source: IO[bytes], target: IO[bytes]) -> None:
     address, user = without_user(job.address)
 
     def callbacks() -> pygit2.RemoteCallbacks:
-        return _Fetching(user, job.bytes_max)
+        return _Fetching(address, user, job.bytes_max)
 
     target.write(msgspec.json.encode(_reason(job, address, callbacks)))
     target.flush()
