@@ -381,6 +381,27 @@ def test_record_is_on_the_disk_before_any_name_is_touched(
     assert seen == [[["home.md", digest_of(OLD), digest_of(NEW)]]]
 
 
+def test_text_and_record_are_brought_to_the_disk_before_any_name_is_touched(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room.limbo.can_swap = True
+    fsync, synced = os.fsync, []
+
+    def note(descriptor: int) -> None:
+        synced.append(Path(f"/proc/self/fd/{descriptor}").readlink().name)
+        fsync(descriptor)
+
+    seen: list[list[str]] = []
+    monkeypatch.setattr(os, "fsync", note)
+    at_swap(monkeypatch, lambda: seen.append(list(synced)))
+    room.replace()
+    ((text, record, folder),) = seen
+    assert text.endswith("-0")
+    assert record.endswith("-record")
+    assert folder == "limbo"
+    assert synced[3:] == ["wiki"]
+
+
 @pytest.mark.parametrize("content", ["", "[]", "{", '{"x": 1}', '{"x": [1]}'])
 def test_record_that_is_damaged_loses_no_text(room: Room, content: str) -> None:
     with room.page.open("r+b") as editor:

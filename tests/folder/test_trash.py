@@ -158,6 +158,29 @@ def test_full_disk_is_a_clear_error_and_leaves_nothing(
     assert trash.entries() == ()
 
 
+def test_copy_is_on_the_disk_before_the_page_goes(
+    trash: Trash, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "wiki"
+    root.mkdir()
+    (root / "home.md").write_bytes(b"text")
+    fsync = os.fsync
+    synced: list[tuple[str, bool]] = []
+
+    def note(descriptor: int) -> None:
+        name = Path(f"/proc/self/fd/{descriptor}").readlink().name
+        synced.append((name, (root / "home.md").exists()))
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", note)
+    writing = FolderWriter(root, limbo=Limbo(tmp_path / "limbo"), trash=trash)
+    with writing as writer:
+        writer.remove("home.md", expected=digest_of(b"text"))
+    while_there = [name for name, is_there in synced if is_there]
+    assert {"home.md", "why.json", "2026-11-21"} <= set(while_there)
+    assert synced[-1] == ("wiki", False)
+
+
 def test_full_disk_removes_no_page(
     trash: Trash, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -500,6 +500,12 @@ async def test_page_behind_a_link_is_not_gone(desk: Desk, tmp_path: Path) -> Non
     assert await desk.replica.untracked(known) == {"dir/a"}
 
 
+async def test_link_that_is_ignored_is_not_told(desk: Desk, tmp_path: Path) -> None:
+    (desk.root / "link.md").symlink_to(tmp_path / "outside")
+    desk.put(".wikisyncignore", "link.md\n")
+    assert (await desk.replica.snapshot()).problems == ()
+
+
 async def test_page_whose_place_a_folder_has_is_not_gone(desk: Desk) -> None:
     desk.put("home.md/inner.md")
     seen = await desk.replica.snapshot()

@@ -226,6 +226,19 @@ def test_same_folder_by_way_of_a_link_is_refused(tmp_path: Path) -> None:
         refuse_overlaps(ws, [ws / "a", ws / "b"])
 
 
+@pytest.mark.parametrize(("other", "words"), [("A", "is the same"), ("A/b", "lies in")])
+def test_names_that_the_disk_takes_for_one_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: str, words: str
+) -> None:
+    def is_same(place: Path, found: Path) -> bool:
+        return str(place).casefold() == str(found).casefold()
+
+    monkeypatch.setattr(workspace_module, "_is_same", is_same)
+    ws = workspace_at(tmp_path / "ws")
+    with pytest.raises(FolderError, match=words):
+        refuse_overlaps(ws, [ws / "a", ws / other])
+
+
 def test_workspace_in_a_workspace_is_refused(tmp_path: Path) -> None:
     outer = workspace_at(tmp_path / "outer")
     inner = workspace_at(outer / "wiki/inner")

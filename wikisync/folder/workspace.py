@@ -320,7 +320,7 @@ def refuse_overlaps(workspace: Path, folders: Sequence[Path]) -> None:
 
 
 def _refuse_twins(places: Sequence[tuple[Path, Path]]) -> None:
-    ordered = sorted(places, key=lambda item: item[1].parts)
+    ordered = sorted(places, key=lambda item: len(item[1].parts))
     for index, (folder, place) in enumerate(ordered):
         for other, inner in ordered[index + 1 :]:
             if inner == place or _is_same(place, inner):
