@@ -90,6 +90,52 @@ async def test_the_reader_stays_at_the_text_when_what_is_above_grows(
     assert after == pytest.approx(before, abs=2)
 
 
+async def test_a_save_of_the_text_replaces_the_text_alone(
+    chromium: Browser, desk: Desk
+) -> None:
+    """Nothing flickers, what was typed elsewhere stays, and code gets its button."""
+    guide = desk.root / "handbook" / "guide.md"
+    async with writing(chromium, desk) as visit:
+        await visit.go("guide.html")
+        await visit.page.evaluate("window.isStill = true")
+        await visit.page.get_by_role("searchbox").first.fill("words")
+        guide.write_text("Other words of the guide.\n\n```python\nx = 1\n```\n")
+        await wait_for_text(visit, "Other words")
+        await visit.page.get_by_role("button", name="Copy").wait_for()
+        guide.write_text("Third words.\n\n```python\nx = 2\n```\n")
+        await wait_for_text(visit, "Third words")
+        assert await visit.page.get_by_role("button", name="Copy").count() == 1
+        assert await visit.page.evaluate("window.isStill")
+        assert await visit.page.get_by_role("searchbox").first.input_value() == "words"
+
+
+async def test_what_stands_beside_the_text_is_brought_up_to_date_too(
+    chromium: Browser, desk: Desk
+) -> None:
+    guide = desk.root / "handbook" / "guide.md"
+    async with writing(chromium, desk) as visit:
+        await visit.go("guide.html")
+        guide.write_text("---\ntitle: A new title\n---\nWords of the guide.\n")
+        tree = visit.page.get_by_role("navigation", name="Pages", exact=True)
+        await tree.get_by_role("link", name="A new title").wait_for()
+        assert (await visit.page.title()).startswith("A new title")
+
+
+async def test_a_script_that_says_nothing_of_previews_gets_a_page_of_its_own(
+    chromium: Browser, desk: Desk
+) -> None:
+    script = "document.querySelector('article').append('dressed')"
+    theme = unpack(f"-- static/own.js --\n{script}\n", desk.root / "theme")
+    desk.set(templates=theme, theme_options={"extra_js": ["own.js"]})
+    guide = desk.root / "handbook" / "guide.md"
+    async with writing(chromium, desk) as visit:
+        await visit.go("guide.html")
+        await wait_for_text(visit, "dressed")
+        guide.write_text("Other words of the guide.\n")
+        await wait_for_text(visit, "Other words")
+        await wait_for_text(visit, "dressed")
+
+
 async def test_an_error_appears_above_the_page_and_goes(
     chromium: Browser, desk: Desk
 ) -> None:

@@ -19,6 +19,7 @@ import errno
 import fcntl
 import hashlib
 import os
+import re
 import secrets
 import sqlite3
 import tempfile
@@ -70,6 +71,8 @@ SETTINGS_LOOK_S = 1.0
 """Between two looks at the file of the configuration."""
 FOR_EVER = "max-age=31536000, immutable"
 """Of files whose name holds the hash of what is in them."""
+
+_DESCRIPTION = re.compile(r"""<meta (?:name|property)="(?:og:)?description"[^>]*>""")
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -328,7 +331,8 @@ class Preview:
         text, policy = self._guard.page_policy(text)
         script = (
             f'<script src="{self._client_url}" data-at="{escape(path)}"'
-            f' data-key="{key}" data-run="{self._run}"'
+            f' data-key="{key}" data-frame="{frame_digest(text)}"'
+            f' data-run="{self._run}"'
             f' data-token="{self._guard.token}"></script>'
         )
         head, end, tail = text.rpartition("</body>")
@@ -409,6 +413,14 @@ class Preview:
                 if at and status.state != "pushed" and len(marks) < MARKS_MAX:
                     marks.setdefault(at, status.state)
         return marks
+
+
+def frame_digest(page: str) -> str:
+    """Hash of a page but for its text and what its head says of the text."""
+    head, _, rest = page.partition("<article")
+    tail = rest.rpartition("</article>")[2]
+    frame = _DESCRIPTION.sub("", head) + tail
+    return hashlib.sha256(frame.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def _stamp(file: Path | None) -> tuple[int, int, int] | None:

@@ -1,12 +1,14 @@
 // The browser's half of `wikisync preview`: it holds a page beside what the server
-// says of it.  Another key means that the page looks different: it is loaded again,
-// where the reader was.  All else (errors, states, conflicts) is shown in a panel.
+// says of it.  Another key means that the page looks different: its text is replaced, or
+// the page loaded again, and the reader stays.  All else (errors, states, conflicts) is shown in a panel.
 (() => {
 	const own = document.currentScript.dataset;
 	const KEPT = "wikisync-preview-place";
 	const RETRY_MS = [200, 500, 1000, 2000, 5000];
 	const WORDS = { pushed: "on the service", waiting: "on its way to the service", held: "held back", conflict: "in conflict" };
 	let tries = 0;
+	let renewing = Promise.resolve();
+	let isLive = false;
 	let dismissed = "";
 
 	const make = (name, props = {}, ...inside) => {
@@ -19,10 +21,9 @@
 
 	const scrolled = () => [...document.querySelectorAll("nav, nav *, aside, aside *")];
 
-	function keepPlace() {
-		if (own.key === "missing") return;
+	function placeNow() {
 		const anchor = [...document.querySelectorAll("main [id]")].findLast((one) => one.getBoundingClientRect().top < 5);
-		const place = {
+		return {
 			at: location.pathname,
 			y: scrollY,
 			id: anchor?.id,
@@ -30,8 +31,12 @@
 			inside: scrolled().map((one, index) => [index, one.scrollTop]).filter(([, top]) => top > 0),
 			open: [...document.querySelectorAll("main details")].map((one) => one.open),
 		};
+	}
+
+	function keepPlace() {
+		if (own.key === "missing") return;
 		try {
-			sessionStorage.setItem(KEPT, JSON.stringify(place));
+			sessionStorage.setItem(KEPT, JSON.stringify(placeNow()));
 		} catch {
 			// Storage is switched off: the browser keeps the place as well as it can.
 		}
@@ -39,14 +44,16 @@
 
 	function takePlace() {
 		if (own.key === "missing") return;
-		let place;
 		try {
-			place = JSON.parse(sessionStorage.getItem(KEPT));
+			const place = JSON.parse(sessionStorage.getItem(KEPT));
 			sessionStorage.removeItem(KEPT);
+			if (place?.at === location.pathname) goTo(place);
 		} catch {
-			return;
+			// As above.
 		}
-		if (!place || place.at !== location.pathname) return;
+	}
+
+	function goTo(place) {
 		const blocks = [...document.querySelectorAll("main details")];
 		if (blocks.length === place.open.length) blocks.forEach((one, index) => (one.open = place.open[index]));
 		const elements = scrolled();
@@ -60,6 +67,22 @@
 		history.scrollRestoration = "manual";
 		keepPlace();
 		location.reload();
+	}
+
+	// Most saves change nothing but the text of the page.  Then it alone is replaced,
+	// unless a script works on texts without saying (data-live) that it will again.
+	async function renew() {
+		const answer = await fetch(location.href, { cache: "no-store" }).catch(() => null);
+		const other = answer?.ok && new DOMParser().parseFromString(await answer.text(), "text/html");
+		const fresh = other && other.querySelector("main article");
+		const script = other && other.querySelector("script[data-frame]");
+		const article = document.querySelector("main article");
+		if (!fresh || !article || !isLive || script.dataset.run !== own.run || script.dataset.frame !== own.frame) return reload();
+		const place = placeNow();
+		article.replaceChildren(...fresh.childNodes);
+		own.key = script.dataset.key;
+		document.dispatchEvent(new Event("wikisync:article"));
+		goTo(place);
 	}
 
 	// The panel, out of reach of the theme's style ------------------------------------
@@ -164,8 +187,11 @@
 
 	function hear(news) {
 		tries = 0;
-		const isOther = news.run !== own.run || (news.key && news.key !== own.key);
-		if (isOther && !news.is_failing) return reload();
+		if (news.run !== own.run) return reload();
+		if (news.key && news.key !== own.key && !news.is_failing) {
+			// one after the other; the last decides
+			renewing = renewing.then(() => (news.key === own.key ? null : renew()));
+		}
 		showState(news);
 		markLinks(news.marks);
 		const heading = news.is_failing ? "The site cannot be brought up to date" : "This page has a problem";
@@ -184,6 +210,7 @@
 	}
 
 	const begin = () => {
+		isLive = [...document.scripts].every((one) => !one.src || "live" in one.dataset || one.dataset.run);
 		document.body.append(host);
 		takePlace();
 		connect();

@@ -22,27 +22,33 @@
 		getSelection().removeAllRanges();
 	}
 
-	for (const block of all("article pre")) {
-		const frame = document.createElement("div");
-		const button = document.createElement("button");
-		Object.assign(button, { type: "button", textContent: text.copy });
-		button.onclick = async () => {
-			await copy(block);
-			button.textContent = text.copied;
-			setTimeout(() => (button.textContent = text.copy), 2000);
-		};
-		frame.className = "copyable";
-		block.replaceWith(frame);
-		frame.append(block, button);
+	function dressArticle() {
+		for (const block of all("article pre")) {
+			const frame = document.createElement("div");
+			const button = document.createElement("button");
+			Object.assign(button, { type: "button", textContent: text.copy });
+			button.onclick = async () => {
+				await copy(block);
+				button.textContent = text.copied;
+				setTimeout(() => (button.textContent = text.copy), 2000);
+			};
+			frame.className = "copyable";
+			block.replaceWith(frame);
+			frame.append(block, button);
+		}
+
+		const links = new Map(all(".contents a").map((link) => [decodeURIComponent(link.hash.slice(1)), link]));
+		const headings = all("article [id]").filter((heading) => links.has(heading.id));
+		const watcher = new IntersectionObserver(() => {
+			const here = headings.findLast((heading) => heading.getBoundingClientRect().top < 130) || headings[0];
+			links.forEach((link, id) => link.classList.toggle("here", id === here.id));
+		}, { rootMargin: "-120px 0px 0px" });
+		headings.forEach((heading) => watcher.observe(heading));
 	}
 
-	const links = new Map(all(".contents a").map((link) => [decodeURIComponent(link.hash.slice(1)), link]));
-	const headings = all("article [id]").filter((heading) => links.has(heading.id));
-	const watcher = new IntersectionObserver(() => {
-		const here = headings.findLast((heading) => heading.getBoundingClientRect().top < 130) || headings[0];
-		links.forEach((link, id) => link.classList.toggle("here", id === here.id));
-	}, { rootMargin: "-120px 0px 0px" });
-	headings.forEach((heading) => watcher.observe(heading));
+	dressArticle();
+	// A preview replaces the text of a page that was saved.
+	document.addEventListener("wikisync:article", dressArticle);
 
 	addEventListener("keydown", (event) => {
 		if (event.key === "Escape") all("#siteNav").map((box) => (box.checked = false));
