@@ -22,6 +22,7 @@ from wikisync.model import (
     fold_text,
 )
 from wikisync.sync import narrowing
+from wikisync.sync.capabilities import Capabilities
 from wikisync.sync.conflict import has_marker
 from wikisync.sync.ledger import Side
 from wikisync.sync.merging import Merged, Merging
@@ -45,6 +46,7 @@ from wikisync.sync.sightings import (
     watch_absences,
 )
 from wikisync.sync.state import WikiState
+from wikisync.sync.stripping import is_stripped, is_stripping
 
 READS_MAX = 8
 """Reads in flight for one wiki."""
@@ -72,6 +74,8 @@ class ExchangeOptions:
     """Take both sides as they are: what one of them lacks was not deleted."""
     puts_new: bool = True
     """In a first sync, put pages that are only here on the wiki."""
+    leaves: frozenset[Slug] = frozenset()
+    """Pages that a first sync left here, and that nobody has asked for since."""
     patience: Patience = PATIENCE
     reads_max: int = READS_MAX
 
@@ -104,21 +108,28 @@ class Deciding:
         options: ExchangeOptions,
         clock: Callable[[], float],
         outdated: Outdated | None = None,
+        *,
+        is_first: bool = False,
     ) -> None:
+        """Args: ``is_first`` is True to decide as if nothing was ever agreed on."""
         self._outdated = outdated
         self._remote = remote
         self._local = local
         self._known = known
         self._options = options
         self._clock = clock
+        self._is_first = is_first
+
+    def _base(self) -> Mapping[Slug, BasePage]:
+        return {} if self._is_first else self._known.base()
 
     async def run(self, here: Snapshot, there: Snapshot) -> Decided:
         """From two looks to a plan."""
         here, ignored = await self._without_ignored(here, there)
         if self._options.adopts:
             self._forget_missing(here, there)
+        service = self._capabilities(there)
         base = self._believed_base(here, there)
-        service = self._known.capabilities()
         plan = reconcile(base, here, there, Policy.TWO_WAY, service)
         absences = await self._watch(plan, there)
         if absences.doubted is not None:
@@ -155,7 +166,7 @@ class Deciding:
         self, here: Snapshot, there: Snapshot
     ) -> tuple[Snapshot, frozenset[Slug]]:
         """The look at the folder, and pages whose absence in it means nothing."""
-        base = self._known.base()
+        base = self._base()
         missing = (base.keys() | there.pages.keys()) - here.pages.keys()
         if not missing:
             return here, frozenset()
@@ -166,12 +177,22 @@ class Deciding:
 
     def _forget_missing(self, here: Snapshot, there: Snapshot) -> None:
         """Forget pages that one side lacks, so that the other's copy is a new page."""
-        base = self._known.base().keys()
+        base = self._base().keys()
         seen_here = here.pages.keys() | here.unreadable
         seen_there = there.pages.keys() | there.unreadable
         missing = [s for s in base if s not in seen_here or s not in seen_there]
         if missing and not self._options.is_dry_run:
             self._known.record(dropped=missing)
+
+    def _capabilities(self, there: Snapshot) -> Capabilities:
+        """What is known of the service, with what this look tells."""
+        service = self._known.capabilities()
+        if service.strips_front_matter or not is_stripping(self._known, there):
+            return service
+        service = replace(service, strips_front_matter=True)
+        if not self._options.is_dry_run:
+            self._known.learn(service)
+        return service
 
     # -- what counts as an edit --------------------------------------------------
 
@@ -182,11 +203,11 @@ class Deciding:
 
         They are no edits: an editor or the service made them (``sync.md`` 3.10).
         """
-        base = self._known.base()
+        base = self._base()
         refreshed = {
             slug: now
             for slug, page in base.items()
-            if (now := self._refreshed(page, here.pages, there.pages)) is not page
+            if (now := self._refreshed(page, here, there)) is not page
         }
         if not refreshed:
             return base
@@ -197,17 +218,19 @@ class Deciding:
     def _refreshed(
         self,
         page: BasePage,
-        here: Mapping[Slug, PageState],
-        there: Mapping[Slug, PageState],
+        here: Snapshot,
+        there: Snapshot,
     ) -> BasePage:
-        mine, theirs = here.get(page.slug), there.get(page.slug)
+        mine, theirs = here.pages.get(page.slug), there.pages.get(page.slug)
         if mine is not None:
             if mine.digest != page.local and self._is_folded(mine):
                 page = replace(page, local=mine.digest)
             if mine.identity not in {"", page.local_identity}:
                 page = replace(page, local_identity=mine.identity)
         if theirs is not None:
-            if theirs.digest != page.remote and self._is_folded(theirs):
+            if theirs.digest != page.remote and (
+                self._is_folded(theirs) or self._is_stripped(theirs, there)
+            ):
                 page = replace(page, remote=theirs.digest)
             if theirs.identity not in {"", page.remote_identity}:
                 page = replace(page, remote_identity=theirs.identity)
@@ -232,6 +255,12 @@ class Deciding:
         ]
         return Plan.from_actions([*plan.actions, *more]) if more else plan
 
+    def _is_stripped(self, seen: PageState, there: Snapshot) -> bool:
+        """Whether a text differs from the agreed one by front matter alone."""
+        if not self._known.capabilities().strips_front_matter:
+            return False
+        return is_stripped(self._known, there, seen)
+
     # -- who has a say -----------------------------------------------------------
 
     async def _watch(self, plan: Plan, there: Snapshot) -> Absences:
@@ -251,8 +280,10 @@ class Deciding:
     ) -> Plan:
         plan = narrowing.in_direction(plan, self._options.direction)
         plan = narrowing.only_pages(plan, self._options.pages)
-        if not base and not self._options.puts_new:
+        if not self._options.puts_new and not base:
             plan = narrowing.without_creates(plan)
+        elif self._options.leaves:
+            plan = narrowing.without_creates(plan, self._options.leaves)
         plan = narrowing.around_editors(plan, here.busy, self._long_open(here))
         now = self._clock()
         refused = {

@@ -184,6 +184,7 @@ class _Exchange:
             self._options,
             self._clock,
             self._outdated,
+            is_first=bool(met),
         )
         decided = await deciding.run(here, there)
         if not self._options.is_dry_run:

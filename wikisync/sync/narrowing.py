@@ -102,11 +102,17 @@ def around_editors(
     return plan.turned(wait)
 
 
-def without_creates(plan: Plan) -> Plan:
-    """The same plan for a first sync that was not asked to put pages on the wiki."""
+def without_creates(plan: Plan, slugs: Collection[Slug] | None = None) -> Plan:
+    """The same plan, without pages put on the wiki that nobody asked to have there.
+
+    Args:
+        plan: The plan.
+        slugs: These pages, or all.
+    """
 
     def ask(action: Action) -> Action:
-        if isinstance(action, CreateRemote):
+        is_new = isinstance(action, CreateRemote) and action.notice is None
+        if is_new and (slugs is None or action.slug in slugs):
             return Skip(action.slug, SkipReason.NOT_ASKED)
         return action
 

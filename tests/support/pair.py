@@ -1,0 +1,212 @@
+"""A real folder and a real wiki with the engine between them.
+
+The wiki is the embedded service behind the client, the folder lies on the disk, the
+state is a file; only the clock is the test's, so that absences become certain
+without waiting::
+
+    async with paired(tmp_path, {"home": "one\\n"}) as pair:
+        await pair.rest()
+        pair.save("home", "two\\n")
+        await pair.rest()
+        assert await pair.wiki_texts() == pair.texts() == {"home": "two\\n"}
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.support.service import EmbeddedService, embedded_service
+from wikisync.api.attachments import AttachmentSource
+from wikisync.api.client import Client
+from wikisync.api.git import WikiRepository
+from wikisync.api.replica import WikiReplica
+from wikisync.api.wikis import Wiki
+from wikisync.errors import WikisyncError
+from wikisync.folder.loose import LooseFiles
+from wikisync.folder.naming import parse_path
+from wikisync.folder.replica import FolderReplica
+from wikisync.markup.retarget import link_targets, retarget
+from wikisync.model import Format, WikiOwner
+from wikisync.service.quirks import Quirk
+from wikisync.sync.aliases import AliasedFolder
+from wikisync.sync.deciding import ExchangeOptions
+from wikisync.sync.exchange import ExchangeResult, exchange
+from wikisync.sync.safety import Decision, decide
+from wikisync.sync.state import State, WikiState
+from wikisync.sync.translation import TranslatedWiki
+
+OWNER = WikiOwner("project", "docs/handbook")
+ROUNDS_MAX = 16
+STEP_S = 31.0
+"""Between two cycles, on the test's clock."""
+
+
+@dataclass(slots=True)
+class Pair:
+    """A folder and a wiki."""
+
+    service: EmbeddedService
+    client: Client
+    root: Path
+    project: int
+    remote_id: str = ""
+    """The service's id of the project, if it is to be another one."""
+    now: float = field(default_factory=time.time)
+    state: State = field(init=False)
+    problems: list[str] = field(default_factory=list)
+    """Errors that ended a cycle of ``rest``."""
+
+    def __post_init__(self) -> None:
+        self.private.mkdir(parents=True, exist_ok=True)
+        self.folder.mkdir(exist_ok=True)
+        self.restart()
+
+    @property
+    def private(self) -> Path:
+        return self.root / ".wikisync"
+
+    @property
+    def folder(self) -> Path:
+        return self.root / "wiki"
+
+    @property
+    def known(self) -> WikiState:
+        return self.state.wiki(OWNER)
+
+    def restart(self) -> None:
+        """A new process: only files are left of the old one."""
+        if hasattr(self, "state"):
+            self.state.close()
+        self.state = State.open(self.private / "state.db", service_url=self.service.url)
+        wiki = Wiki(self.client, OWNER, self.project)
+        git = WikiRepository(self.client, OWNER, self.private / "cache")
+        local = FolderReplica.two_way(self.folder, private=self.private, settle_s=0)
+        self.local = AliasedFolder(local, self.known)
+        self.remote = TranslatedWiki(
+            WikiReplica(wiki, attachments=AttachmentSource(wiki, git)),
+            LooseFiles(self.folder),
+            self.known,
+            targets=link_targets,
+            retarget=retarget,
+            clock=lambda: self.now,
+        )
+
+    local: AliasedFolder = field(init=False)
+    remote: TranslatedWiki = field(init=False)
+
+    # -- persons -----------------------------------------------------------------
+
+    def save(self, name: str, text: str) -> Path:
+        """A person saves a file; a name without an extension is markdown."""
+        path = self.folder / (name if Path(name).suffix else f"{name}.md")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode())
+        return path
+
+    def remove(self, name: str) -> None:
+        (self.folder / f"{name}.md").unlink()
+
+    async def edit(
+        self, slug: str, text: str, page_format: Format = Format.MARKDOWN
+    ) -> None:
+        """A person saves a page on the wiki, whatever quirks it has."""
+        files = {f"{slug}{page_format.extensions[0]}": text.encode()}
+        await self.service.put_files(OWNER, files)
+
+    async def erase(self, slug: str) -> None:
+        """A person deletes a page on the wiki."""
+        await self.service.remove_file(OWNER, f"{slug}.md")
+
+    def texts(self) -> dict[str, str]:
+        """What the folder holds, by slug; conflict files aside."""
+        found = {}
+        for path in self.folder.rglob("*"):
+            way = path.relative_to(self.folder).as_posix()
+            page = parse_path(way) if path.is_file() else None
+            if page is not None:
+                found[str(page[0])] = path.read_bytes().decode()
+        return found
+
+    async def wiki_texts(self) -> dict[str, str]:
+        """What the wiki's repository holds, by slug."""
+        found = {}
+        for path, content in (await self.service.files(OWNER)).items():
+            page = parse_path(path)
+            if page is not None:
+                found[str(page[0])] = content.decode()
+        return found
+
+    # -- cycles ------------------------------------------------------------------
+
+    async def cycle(self, options: ExchangeOptions | None = None) -> ExchangeResult:
+        """One cycle, and some time."""
+        self.now += STEP_S
+        return await exchange(
+            self.remote,
+            self.local,
+            self.state,
+            owner=OWNER,
+            remote_id=self.remote_id or str(self.project),
+            options=options,
+            clock=lambda: self.now,
+            outdated=self.remote.outdated,
+        )
+
+    async def rest(self, options: ExchangeOptions | None = None) -> ExchangeResult:
+        """Cycles until nothing is left to do; errors end one, not all."""
+        result: ExchangeResult | None = None
+        for _ in range(ROUNDS_MAX):
+            try:
+                result = await self.cycle(options)
+            except WikisyncError as error:
+                self.problems.append(error.message)
+                continue
+            if result.is_quiet and not result.has_more and result.next_look_s is None:
+                break
+        assert result is not None, self.problems
+        return result
+
+    async def suffer(self, quirks: Iterable[Quirk], cycles: int) -> None:
+        """Some cycles under quirks; whatever they end with is noted."""
+        self.service.quirks = frozenset(quirks)
+        for _ in range(cycles):
+            try:
+                await self.cycle()
+            except WikisyncError as error:
+                self.problems.append(error.message)
+        self.service.quirks = frozenset()
+
+    def approve_all(self) -> None:
+        """A person says yes to everything that a brake holds."""
+        batches = self.known.batches()
+        for batch in batches:
+            if batch.decision is Decision.WAITING:
+                batches = decide(batches, batch.id, Decision.APPROVED)
+        self.known.record_batches(batches, self.known.last_batch)
+
+
+async def no_waiting(seconds: float) -> None:
+    """Pauses between requests take no time."""
+    del seconds
+    await asyncio.sleep(0)
+
+
+@asynccontextmanager
+async def paired(
+    place: Path, pages: Mapping[str, str] | None = None
+) -> AsyncIterator[Pair]:
+    """A wiki with these pages and an empty folder beside it."""
+    async with embedded_service(place) as service:
+        project = await service.add_project(OWNER.full_path, pages or {})
+        client = Client(service.url, service.token, sleep=no_waiting)
+        async with client:
+            pair = Pair(service, client, place / "workspace", project)
+            try:
+                yield pair
+            finally:
+                pair.state.close()

@@ -1,0 +1,123 @@
+"""The engine on real parts against every quirk of the service (sync.md 3.0).
+
+Persons edit both sides, the quirk does its worst for some cycles, the service is
+sound again, and everything comes to rest: no text lost, nothing deleted that nobody
+deleted, both sides equal but for what is held.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.pair import Pair, paired
+from wikisync.service.quirks import Quirk
+from wikisync.sync.narrowing import Direction
+
+PAGES = {
+    "home": "# Home\n\nfirst\n\nsecond\n\nthird\n",
+    "guide": "# Guide\n\nbegin\n\nend\n",
+    "guide/first": "# First\n\nstep one\n",
+    "guide/second": "# Second\n\nstep two\n",
+    "notes": "---\ntitle: Notes\n---\n\n# Notes\n\nalpha\n\nomega\n",
+    "old": "# Old\n\nto be deleted on the wiki\n",
+    "older": "# Older\n\nto be deleted here\n",
+}
+
+HOOKS = {Quirk.HOOKS_WITHOUT_VERSION, Quirk.LOSES_HOOKS, Quirk.REPEATS_HOOKS}
+LASTING = sorted(set(Quirk) - HOOKS - {Quirk.ANOTHER_PROJECT})
+
+
+async def live(pair: Pair) -> None:
+    """A day's work on both sides."""
+    pair.save("home", PAGES["home"].replace("first", "first, edited here"))
+    await pair.edit("home", PAGES["home"].replace("third", "third, edited there"))
+    pair.save("notes", PAGES["notes"].replace("alpha", "alpha, edited here"))
+    await pair.edit("guide", PAGES["guide"].replace("end", "end, edited there"))
+    pair.save("fresh", "# Fresh\n\nmade here\n")
+    await pair.edit("strange", "# Strange\n\nmade there\n")
+    (pair.folder / "guide" / "first.md").rename(pair.folder / "guide" / "start.md")
+    await pair.erase("old")
+    pair.remove("older")
+
+
+@pytest.mark.parametrize("quirk", LASTING)
+async def test_nothing_is_lost_under_a_quirk(quirk: Quirk, tmp_path: Path) -> None:
+    async with paired(tmp_path, PAGES) as pair:
+        await pair.rest()
+        await live(pair)
+        await pair.suffer([quirk], 5)
+        pair.approve_all()
+        result = await pair.rest()
+        here, there = pair.texts(), await pair.wiki_texts()
+    held = {str(one.slug) for one in result.held}
+    assert (
+        not {
+            slug
+            for slug in here.keys() | there.keys()
+            if here.get(slug) != there.get(slug)
+        }
+        - held
+    )
+    both = "\n".join([*here.values(), *there.values()])
+    for said in (
+        "first, edited here",
+        "third, edited there",
+        "alpha, edited here",
+        "end, edited there",
+        "made here",
+        "made there",
+        "step one",
+        "step two",
+        "title: Notes",
+    ):
+        assert said in both, (said, pair.problems)
+    assert "guide/second" in here
+    assert "guide/second" in there
+
+
+@pytest.mark.parametrize(
+    "quirk", [Quirk.EMPTY_LIST, Quirk.HALF_LIST, Quirk.NOT_FOUND, Quirk.SIGN_IN_PAGE]
+)
+async def test_a_broken_service_deletes_no_page_here(
+    quirk: Quirk, tmp_path: Path
+) -> None:
+    """However long it lasts."""
+    async with paired(tmp_path, PAGES) as pair:
+        await pair.rest()
+        await pair.suffer([quirk], 8)
+        assert pair.texts() == PAGES
+
+
+async def test_another_project_under_the_path_is_a_first_sync(tmp_path: Path) -> None:
+    async with paired(tmp_path, PAGES) as pair:
+        await pair.rest()
+        pair.remote_id = "another"
+        result = await pair.rest()
+        assert pair.texts() == PAGES
+        assert not result.removed
+
+
+async def test_a_revoked_token_ends_the_cycle_and_removes_nothing(
+    tmp_path: Path,
+) -> None:
+    async with paired(tmp_path, PAGES) as pair:
+        await pair.rest()
+        pair.save("home", "mine\n")
+        await pair.suffer([Quirk.TOKEN_REVOKED], 3)
+        assert len(pair.problems) == 3
+        assert pair.texts() == {**PAGES, "home": "mine\n"}
+        assert (await pair.wiki_texts()) == PAGES
+
+
+async def test_a_pull_writes_nothing_to_the_wiki(tmp_path: Path) -> None:
+    from wikisync.sync.deciding import ExchangeOptions
+
+    async with paired(tmp_path, PAGES) as pair:
+        await pair.rest()
+        await live(pair)
+        before = await pair.wiki_texts()
+        await pair.rest(ExchangeOptions(direction=Direction.PULL))
+        assert await pair.wiki_texts() == before
+        assert "end, edited there" in pair.texts()["guide"]
