@@ -161,15 +161,24 @@ class Look:
 def state_of(page: Page, identity: str) -> PageState:
     """A page without its text."""
     content = page.content.encode("utf-8", "surrogatepass")
-    folded = fold_text(page.content)
     return PageState(
         page.slug,
         page.format,
         Digest(hashlib.sha256(content).hexdigest()),
-        folded=None if folded == page.content else digest_of(folded),
+        folded=_folded_digest(page.content),
         identity=identity,
         size=len(content),
     )
+
+
+def _folded_digest(content: str) -> Digest | None:
+    """Digest of the folded text; None where folding changes nothing."""
+    ends_in_one_line_end = content[-1:] == "\n" and content[-2:-1] not in {"", "\n"}
+    if ends_in_one_line_end and "\r\n" not in content:
+        # most pages; folding them would copy each text three times
+        return None
+    folded = fold_text(content)
+    return None if folded == content else digest_of(folded)
 
 
 def whole_page(record: WikiPageRecord, slug: Slug, owner: WikiOwner, url: str) -> Page:
