@@ -33,7 +33,7 @@ TASK_STRUCK = (
     r' class="task-list-item-checkbox" data-inapplicable="" disabled="" /> '
     r"\g<lead><s>\g<text></s>"
 )
-POSITION = re.compile(r' data-sourcepos="(\d{1,8}):[^"<>]*"')
+POSITION = ' data-sourcepos="'
 LINKS = ("<a", "<img")
 DELIMITER_ROW = re.compile(r"^[ \t>]*+[|:-][|:\- \t]*+$", re.MULTILINE)
 
@@ -62,12 +62,17 @@ def render_with_lines(lines: LineMap, source: str) -> str:
 
     The parser marks every element; the rest would cost more in the steps behind.
     """
-    pieces = POSITION.split(renderer(with_positions=True)(source))
-    out = pieces[:1]
-    for number in range(1, len(pieces), 2):
-        if pieces[number - 1].endswith(LINKS):
-            out.append(f' {ATTRIBUTE}="{lines.line_of(int(pieces[number]))}"')
-        out.append(pieces[number + 1])
+    pieces = renderer(with_positions=True)(source).split(POSITION)
+    before = pieces[0]
+    out = [before]
+    for piece in pieces[1:]:
+        position, _, behind = piece.partition('"')
+        if before.endswith(LINKS):
+            line = position.partition(":")[0]
+            if line.isdecimal():
+                out.append(f' {ATTRIBUTE}="{lines.line_of(int(line[:9]))}"')
+        out.append(behind)
+        before = behind
     return "".join(out)
 
 
@@ -82,6 +87,8 @@ def is_installed() -> bool:
 
 def is_too_wide(source: str) -> bool:
     """Whether a table of the page could grow beyond all reason in this parser."""
+    if source.count("|") <= COLUMNS_UNCOUNTED_MAX:
+        return False
     widest = max(
         (row[0].count("|") for row in DELIMITER_ROW.finditer(source)), default=0
     )

@@ -52,7 +52,10 @@ BLOCK = frozenset(
 
 SPACE = r"[\t\n\f\r ]"
 MODE_SWITCHES = re.compile(
-    rf"<(/?)(svg|math|noscript|template|select|plaintext|xmp|noembed|noframes|iframe"
+    # two letters tell most other elements apart; a long list of names is slow
+    r"<(/?)(?=[sS][vVeE]|[mM][aA]|[nN][oO]|[tT][eEiI]|[pP][lL]|[xX][mM]|[iI][fF]|[fF][rR]"
+    r"|[lL][iI][sS])"
+    rf"(svg|math|noscript|template|select|plaintext|xmp|noembed|noframes|iframe"
     rf"|frameset|textarea|title|listing)(?={SPACE}|[/>])",
     re.IGNORECASE,
 )
@@ -74,6 +77,11 @@ MARKUP = re.compile(
     """,
     re.VERBOSE,
 )
+LEAF = re.compile(
+    rf"<([a-z][a-z0-9]*+)(?:{SPACE}++[a-z][a-z-]*+(?:=\"[^\"<>]*+\")?)*+{SPACE}*+>"
+    r"[^<]*+</\1>"
+)
+"""Spelt so plainly that every parser reads the same in it."""
 COMMENT_END = re.compile(r"--!?>")
 RAW_TEXT_END = {
     name: re.compile(rf"</{name}(?={SPACE}|[/>])", re.IGNORECASE)
@@ -89,6 +97,9 @@ def tame(html: str) -> str:
 def cap_depth(html: str) -> str:
     """Drop start tags that lie deeper than the limits."""
     if html.count("<") <= TAGS_UNCOUNTED_MAX:
+        return html
+    # an element that holds only text is closed where it is opened
+    if LEAF.sub("", html).count("<") <= TAGS_UNCOUNTED_MAX:
         return html
     kept: list[str] = []
     start = 0

@@ -38,7 +38,9 @@ REFERENCE = re.compile(
     """,
     re.VERBOSE,
 )
-MARK = re.compile(r"[#!$%~@\[]")
+MARK = re.compile(r"[#!$%][1-9]|@[A-Za-z0-9_]|~[A-Za-z\"]|%\"|\[[iew]|&amp;[1-9]")
+SIGN = re.compile(r"[#!$%~@\[&]")
+DIGIT = re.compile(r"[0-9]")
 HEXADECIMAL = re.compile(r"[0-9a-f]{8}")
 NOT_USERS = frozenset({"all", "media", "import", "param", "return", "returns", "see"})
 
@@ -85,10 +87,13 @@ def parse_written(text: str) -> Reference:
 
 def may_hold_reference(text: str) -> bool:
     """A quick look: False only where a text holds none; most texts do not."""
+    if SIGN.search(text) is not None and MARK.search(text) is not None:
+        return True
+    # a commit id has a digit: that is told at once, eight such characters are not
     return (
-        MARK.search(text) is not None
-        or "&amp;" in text
-        or (len(text) >= 8 and HEXADECIMAL.search(text) is not None)
+        len(text) >= 8
+        and DIGIT.search(text) is not None
+        and HEXADECIMAL.search(text) is not None
     )
 
 

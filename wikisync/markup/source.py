@@ -14,7 +14,9 @@ def clean_source(content: str) -> str:
     text = content.removeprefix("\ufeff")
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if not text.isascii():
+    try:
+        text.encode()
+    except UnicodeEncodeError:
         text = SURROGATE.sub("\ufffd", text)
     return text.replace("\0", "\ufffd")
 

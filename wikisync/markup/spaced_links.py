@@ -17,6 +17,7 @@ from wikisync.markup.tokens import escape
 TAG = re.compile(r"(<[^<>]*+>)")
 OPENS = re.compile(r"<(?:a|code|pre|tt)[\s>]|<span data-math")
 CLOSES = re.compile(r"</(?:a|code|pre|tt|span)>")
+CANDIDATE = re.compile(r"\]\([^\s()<>'\[\]]++ ")
 SPACED = re.compile(
     r"(?P<bang>!?)\[(?P<text>[^\[\]\n<>]*+)\]\("
     r"(?P<target>[^\s()<>'\[\]]++(?:[ ]++[^\s()<>\[\]]++)++)[ ]*+\)"
@@ -26,7 +27,7 @@ TITLE = re.compile(r"(?P<target>.*?)[ ]+&quot;(?P<title>(?:(?!&quot;).)*+)&quot;
 
 def link_spaced(html: str) -> str:
     """The same HTML with spaced links and pictures as elements."""
-    if "](" not in html:
+    if "](" not in html or CANDIDATE.search(html) is None:
         return html
     pieces = TAG.split(html)
     opened = ""

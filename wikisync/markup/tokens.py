@@ -11,7 +11,7 @@ from __future__ import annotations
 import html as entities
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 from wikisync.markup.record import LinkRef
 
@@ -65,15 +65,17 @@ class Document:
         close: at a start tag's place the place of its end tag (of itself for a
             void element); elsewhere unset.
         split_texts: place of a text to its pieces, where links lie in it.
+        is_ascii: whether the source has ASCII characters only.
         starts: element name to the places of its start tags, in order.
     """
 
     __slots__ = (
-        *("_outside", "close", "html", "links", "names", "parents"),
+        *("_outside", "close", "html", "is_ascii", "links", "names", "parents"),
         *("split_texts", "starts"),
     )
 
     def __init__(self, source: str) -> None:
+        self.is_ascii = source.isascii()
         pieces = TAG.split(source)
         size = len(pieces) // 3 * 2 + 1
         self.html = [""] * size
@@ -93,19 +95,25 @@ class Document:
         names, close, starts = self.names, self.close, self.starts
         parents = self.parents
         opened: list[int] = []
+        inner, top = "", -1
         for place in range(1, len(names), 2):
             name = names[place]
+            if name == inner:
+                close[top] = place
+                opened.pop()
+                top = opened[-1] if opened else -1
+                inner = "/" + names[top] if opened else ""
+                continue
             if name[0] == "/":
-                if opened and names[opened[-1]] == name[1:]:
-                    close[opened.pop()] = place
                 continue
             starts[name].append(place)
-            if opened:
-                parents[place] = opened[-1]
+            if top >= 0:
+                parents[place] = top
             if name in VOID:
                 close[place] = place
             else:
                 opened.append(place)
+                inner, top = "/" + name, place
         for place in opened:
             close[place] = len(names) - 1
 
@@ -149,29 +157,27 @@ class Document:
             parent = self.parents.get(parent)
         return False
 
-    def texts_outside(self, names: frozenset[str]) -> Iterator[int]:
-        """Places of text that lies in no element of these names."""
+    def texts_outside(self, names: frozenset[str]) -> Sequence[int]:
+        """Places of text that lies in no element of these names.
+
+        Some may have become empty since they were looked for.
+        """
         places = self._outside.get(names)
         if places is None:
             places = self._outside[names] = self._find_outside(names)
-        html = self.html
-        for place in places:
-            if html[place]:
-                yield place
+        return places
 
     def _find_outside(self, names: frozenset[str]) -> list[int]:
-        depth = 0
-        closing = {"/" + name for name in names}
-        places = [0]
-        for place in range(1, len(self.names), 2):
-            name = self.names[place]
-            if name in names:
-                depth += 1
-            elif name in closing:
-                depth -= 1
-            if not depth and self.html[place + 1]:
-                places.append(place + 1)
-        return places
+        html, close = self.html, self.close
+        starts = sorted(place for name in names for place in self.starts.get(name, ()))
+        places: list[int] = []
+        begin = 0
+        for start in starts:
+            if start > begin:
+                places += range(begin, start, 2)
+                begin = close[start] + 1
+        places += range(begin, len(html), 2)
+        return [place for place in places if html[place]]
 
     def pieces(self) -> tuple[tuple[str, ...], tuple[LinkRef, ...]]:
         """The page as HTML around its links: one string more than links."""

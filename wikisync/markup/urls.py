@@ -22,6 +22,8 @@ The service lets every scheme but three through; the sanitiser wants a list.
 MEDIA_SCHEMES = frozenset({"http", "https"})
 """Schemes that a picture, video or sound may have, as in the service."""
 
+COMMON = frozenset({"http", "https", "mailto"})
+"""What nearly every URL with a scheme has; told without looking closer."""
 SCHEME = re.compile(r"([^:/?#]+):")
 IGNORED_BY_BROWSERS = re.compile(r"[\x00-\x20\x7f-\xa0\u2028\u2029\ufeff]+")
 
@@ -32,6 +34,11 @@ def scheme_of(url: str) -> str:
     Browsers drop tabs and line ends anywhere and control characters at the
     ends; dropping all of them everywhere finds at least as many schemes.
     """
+    head, colon, _ = url.partition(":")
+    if not colon:
+        return ""
+    if head in COMMON:
+        return head
     match = SCHEME.match(IGNORED_BY_BROWSERS.sub("", url))
     return match[1].lower() if match else ""
 

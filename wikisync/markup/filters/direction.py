@@ -21,7 +21,7 @@ def filter_direction(draft: Draft) -> None:
     The service marks every page; where all letters run one way that says nothing.
     """
     document = draft.document
-    if not any(
+    if document.is_ascii or not any(
         not text.isascii() and RIGHT_TO_LEFT.search(text) for text in document.html[::2]
     ):
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 from wikisync.markup.draft import Draft
@@ -10,6 +11,8 @@ from wikisync.markup.tokens import Document, escape
 
 LEVELS = {f"h{level}": level for level in range(1, 7)}
 PREFIX = "user-content-"
+DROPPED = re.compile(r"[^a-z0-9 _-]+")
+"""What an id of an ASCII text does not hold; the general rule is in ``id_of``."""
 KEPT_CATEGORIES = ("L", "M", "N")
 
 
@@ -41,9 +44,11 @@ def known_ids(document: Document) -> set[str]:
         The ids and anchor names that fragments can mean.
     """
     known: set[str] = set()
-    for place in range(1, len(document.html), 2):
-        tag = document.html[place]
-        if " id=" not in tag and " name=" not in tag:
+    html = document.html
+    for place in range(1, len(html), 2):
+        tag = html[place]
+        # most tags have no attribute at all
+        if "=" not in tag or (" id=" not in tag and " name=" not in tag):
             continue
         attributes = document.attributes(place)
         if PREFIX in tag and document.names[place] not in LEVELS:
@@ -77,8 +82,11 @@ def id_of(text: str) -> str:
     Lower case; letters, marks, numbers, hyphens and connectors stay, a space
     becomes a hyphen, everything else goes; runs of hyphens are not joined.
     """
+    text = text.strip().lower()
+    if text.isascii():
+        return DROPPED.sub("", text).replace(" ", "-")
     kept = []
-    for character in text.strip().lower():
+    for character in text:
         if character == " ":
             kept.append("-")
         elif character.isalnum() or character in "-_":

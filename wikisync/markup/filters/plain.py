@@ -8,7 +8,7 @@ from wikisync.markup.draft import Draft
 from wikisync.markup.record import Section
 from wikisync.markup.tokens import BLOCKS
 
-BREAKS = BLOCKS | {f"/{name}" for name in BLOCKS}
+GAPS = dict.fromkeys(BLOCKS | {f"/{name}" for name in BLOCKS}, " ")
 
 
 def filter_plain(draft: Draft) -> None:
@@ -17,7 +17,11 @@ def filter_plain(draft: Draft) -> None:
     bounds = [0]
     bounds += [document.close[place] + 1 for place in draft.heading_places]
     ends = [*draft.heading_places, len(document.html)]
-    texts = [words(draft, *between) for between in zip(bounds, ends, strict=True)]
+    pieces = text_pieces(draft)
+    texts = [
+        " ".join(entities.unescape("".join(pieces[start:end])).split())
+        for start, end in zip(bounds, ends, strict=True)
+    ]
     if texts[0]:
         draft.sections.append(Section("", "", texts[0]))
     for entry, text in zip(draft.toc, texts[1:], strict=True):
@@ -26,25 +30,18 @@ def filter_plain(draft: Draft) -> None:
     draft.text = "\n".join(filter(None, whole))
 
 
-def words(draft: Draft, start: int, end: int) -> str:
-    """Text between two places with single spaces.
+def text_pieces(draft: Draft) -> list[str]:
+    """The page's tokens as text: spaces for tags that part words, nothing for others.
 
     Pictures count by their alternative text, marks of footnotes not at all.
     """
     document = draft.document
-    pieces: list[str] = []
-    marks_end = start
-    for place in range(start, end):
-        if place < marks_end:
-            continue
-        if not place % 2:
-            pieces.append(document.html[place])
-            continue
-        name = document.names[place]
-        if name in BREAKS:
-            pieces.append(" ")
-        elif name == "img":
-            pieces.append(entities.escape(document.attributes(place).get("alt", "")))
-        elif name == "a" and " data-footnote-" in document.html[place]:
-            marks_end = document.close[place]
-    return " ".join(entities.unescape("".join(pieces)).split())
+    pieces = document.html.copy()
+    pieces[1::2] = [GAPS.get(name, "") for name in document.names[1::2]]
+    for place in document.starts.get("img", ()):
+        pieces[place] = entities.escape(document.attributes(place).get("alt", ""))
+    for place in document.starts.get("a", ()):
+        if " data-footnote-" in document.html[place]:
+            end = document.close[place]
+            pieces[place:end] = [""] * (end - place)
+    return pieces
