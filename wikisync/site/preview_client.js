@@ -81,7 +81,7 @@
 		const place = placeNow();
 		article.replaceChildren(...fresh.childNodes);
 		own.key = script.dataset.key;
-		document.dispatchEvent(new Event("wikisync:article"));
+		document.dispatchEvent(new Event("wikisync:article", { bubbles: true }));
 		goTo(place);
 	}
 

@@ -2,7 +2,7 @@
 (() => {
 	const text = document.currentScript.dataset;
 	const page = document.documentElement;
-	const all = (selector) => [...document.querySelectorAll(selector)];
+	const all = (css) => [...document.querySelectorAll(css)];
 
 	document.getElementById("siteTheme")?.addEventListener("click", () => {
 		const now = page.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
@@ -15,44 +15,46 @@
 	});
 
 	// navigator.clipboard exists on https alone; the old way works anywhere.
-	function copy(block) {
-		if (navigator.clipboard) return navigator.clipboard.writeText(block.textContent);
-		getSelection().selectAllChildren(block);
+	function copy(pre) {
+		if (navigator.clipboard) return navigator.clipboard.writeText(pre.textContent);
+		getSelection().selectAllChildren(pre);
 		document.execCommand("copy");
 		getSelection().removeAllRanges();
 	}
 
-	function dressArticle() {
-		for (const block of all("article pre")) {
-			const frame = document.createElement("div");
+	function dress() {
+		for (const pre of all("article pre")) {
+			const box = document.createElement("div");
 			const button = document.createElement("button");
-			Object.assign(button, { type: "button", textContent: text.copy });
+			const say = (word) => (button.textContent = word);
+			button.type = "button";
+			say(text.copy);
 			button.onclick = async () => {
-				await copy(block);
-				button.textContent = text.copied;
-				setTimeout(() => (button.textContent = text.copy), 2000);
+				await copy(pre);
+				say(text.copied);
+				setTimeout(say, 2000, text.copy);
 			};
-			frame.className = "copyable";
-			block.replaceWith(frame);
-			frame.append(block, button);
+			box.className = "copyable";
+			pre.replaceWith(box);
+			box.append(pre, button);
 		}
 
-		const links = new Map(all(".contents a").map((link) => [decodeURIComponent(link.hash.slice(1)), link]));
-		const headings = all("article [id]").filter((heading) => links.has(heading.id));
-		const watcher = new IntersectionObserver(() => {
-			const here = headings.findLast((heading) => heading.getBoundingClientRect().top < 130) || headings[0];
-			links.forEach((link, id) => link.classList.toggle("here", id === here.id));
+		const toc = new Map(all(".contents a").map((a) => [decodeURIComponent(a.hash.slice(1)), a]));
+		const marks = all("article [id]").filter((one) => toc.has(one.id));
+		const watch = new IntersectionObserver(() => {
+			const here = marks.findLast((one) => one.getBoundingClientRect().top < 130) || marks[0];
+			toc.forEach((a, id) => a.classList.toggle("here", id === here.id));
 		}, { rootMargin: "-120px 0px 0px" });
-		headings.forEach((heading) => watcher.observe(heading));
+		marks.forEach((one) => watch.observe(one));
 	}
 
-	dressArticle();
-	// A preview replaces the text of a page that was saved.
-	document.addEventListener("wikisync:article", dressArticle);
+	dress();
+	// A preview brings a new text.
+	addEventListener("wikisync:article", dress);
 
 	addEventListener("keydown", (event) => {
 		if (event.key === "Escape") all("#siteNav").map((box) => (box.checked = false));
-		const field = all("[name=q]").find((input) => input.offsetParent);
+		const field = all("[name=q]").find((it) => it.offsetParent);
 		if (event.key !== "/" || !field || event.target.closest("input, select")) return;
 		event.preventDefault();
 		field.select();
@@ -61,7 +63,7 @@
 	for (const field of all("[data-filter]")) {
 		field.oninput = () => {
 			const wanted = field.value.toLowerCase();
-			all(field.dataset.filter).map((item) => (item.hidden = !item.textContent.toLowerCase().includes(wanted)));
+			all(field.dataset.filter).map((it) => (it.hidden = !it.textContent.toLowerCase().includes(wanted)));
 		};
 	}
 })();
