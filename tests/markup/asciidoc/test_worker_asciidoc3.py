@@ -42,6 +42,13 @@ ATTACKS = {
     ),
     "filter of a block": '[filter="touch {mark}; cat {file}"]\n----\nx\n----',
     "filter of a paragraph": '[filter="touch {mark}; cat {file}"]\nx',
+    "filter that looks as if it stood in a block": (
+        'x\n\n----\n\n[filter="touch {mark}; cat {file}"]\n....\nx\n....\n----'
+    ),
+    "attribute sys in a block that reads attributes": (
+        '[subs="attributes"]\n----\n{sys:touch {mark}; cat {file}}\n----'
+    ),
+    "block macro sys in a block": "----\nsys::[touch {mark}; cat {file}]\n----",
     "filter of a table": '[filter="touch {mark}; cat {file}"]\n|===\n|x\n|===',
     "filter behind another attribute": (
         '[style="listing",filter="touch {mark}; cat {file}"]\n----\nx\n----'
@@ -151,6 +158,31 @@ def test_page_tells_that_its_engine_is_the_last_resort() -> None:
 
 def test_title_of_the_page_is_shown(engine: Engine) -> None:
     assert "<h1>The Title</h1>" in html_of(engine, "= The Title\n\ntext")
+
+
+@pytest.mark.parametrize(
+    ("source", "html"),
+    [
+        ("== A, b.c\n\nx", 'id="user-content-a-b-c"'),
+        ("== A\n\nx\n\n== A\n\ny", 'id="user-content-a-2"'),
+        ('[id="own"]\n== A\n\nx', 'id="user-content-own"'),
+        ("image::a/b.png[C]", '<img src="a/b.png" alt="C"'),
+        ("----\n${name}\n----", "${name}"),
+        ("Title\n-----\n\n{none} x", "{none} x"),
+        ("http://a.b/c[d^] http://a.b/c[e,window=_blank]", '<a href="http://a.b/c">e<'),
+        (":d: pass:q[a *b*]\n\n{d}", "<p>a *b*</p>"),
+        ("pass:q,a[*b*]", "<strong>b</strong>"),
+        ("include::gone.adoc[]\n\nx", '<a href="gone.adoc">'),
+    ],
+)
+def test_newer_language_is_brought_closer(
+    engine: Engine, source: str, html: str
+) -> None:
+    assert html in html_of(engine, source)
+
+
+def test_mistakes_that_do_not_end_a_page_do_not_take_it_away(engine: Engine) -> None:
+    assert "text" in html_of(engine, "= T\n\ntext\n\n=== too deep\n\nx\n")
 
 
 def test_part_of_the_list_of_constructs_comes_out_right(engine: Engine) -> None:

@@ -15,7 +15,7 @@ As it comes, it runs commands and reads files that a page names.  Here it sees
   write no file and start no other.
 
 Messages are those of ``worker``.  It is written for the older language, so pages
-are brought closer to that first; about half come out as they should.
+are brought closer to that first; somewhat over half come out as they should.
 """
 
 from __future__ import annotations
@@ -70,6 +70,9 @@ FORBIDDEN = (
 """Starts of the names of audit events that no page has a need of."""
 
 STYLE_TEXT = """
+[attributes]
+imagesdir!
+
 [quotes]
 '=
 #=mark
@@ -115,6 +118,24 @@ SYSTEM = re.compile(r"^(?:eval|sys|sys2|sys3|eval3|ifeval|template)::.*$")
 INLINE_SYSTEM = re.compile(r"\{(eval|eval3|sys|sys2|sys3|include|include1|template):")
 ENTRY = re.compile(r"^:([A-Za-z0-9_][\w-]*)(!?)(?:\s|:)")
 NAME = re.compile(r"(?<!\\)\{([A-Za-z0-9_][\w-]*)\}")
+VERBATIM = re.compile(r"^(-{4,}|\.{4,}|\+{4,}|/{4,})[ \t]*$")
+UNDERLINE_SLACK_CHARS = 2
+ENTRY_PASS = re.compile(r"^(:[\w-]+:\s+)pass:[a-z,]*\[(.*)\]\s*$")
+NAMED = re.compile(r"""^\[id=(["']?)([\w.{}-]+)\1\]$""")
+PASS = re.compile(r"\bpass:([cqarmnv](?:,?[cqarmnv])*)\[")
+SUBSTITUTIONS = {
+    "c": "specialcharacters",
+    "q": "quotes",
+    "a": "attributes",
+    "r": "replacements",
+    "m": "macros",
+    "n": "specialcharacters,quotes,attributes,replacements,macros",
+    "v": "specialcharacters",
+}
+LINK = re.compile(
+    r"((?:https?://|link:)[^\s\[\]]{1,2000})\[([^\]\n]{0,1000})\]",
+)
+LINK_OPTIONS = re.compile(r"(?:^|,)\s*(?:role|window|opts|id)=.*$")
 FENCE = re.compile(r"^```([\w+-]*)\s*$")
 SOURCE = re.compile(r"^\[,\s*([\w+-]+)\]$")
 SHORTHAND = re.compile(r"^\[([A-Za-z]\w*)?((?:[#.%][\w-]+)+)(,.*)?\]$")
@@ -123,6 +144,8 @@ XREF = re.compile(r"\bxref:([^\[\s#]*\.[^\[\s]+)\[")
 HEADING = re.compile(r"^(#{1,5})(\s+\S)")
 COMPARISON = re.compile(r"""(["'])([^"'\\]*)\1\s*(==|!=)\s*(["'])([^"'\\]*)\4""")
 COUNT = re.compile(r'([0-9]{1,9})\+1|chr\(ord\("([^"\\])"\)\+1\)')
+NOT_IN_ID = re.compile(r"<[^>]+>|&(?:[a-z]+\d{0,2}|#\d+|#x[\da-f]+);|[^ \w.-]")
+SEPARATORS = re.compile(r"[ .-]+")
 MONOSPACED = re.compile(r'<span class="monospaced">((?:[^<]|<(?!/?span))*)</span>')
 KNOWN = frozenset(
     [
@@ -233,6 +256,11 @@ def limited_os(files: Mapping[str, str]) -> types.SimpleNamespace:
     )
 
 
+def heading_id(title: str) -> str:
+    """A heading in the letters of an id."""
+    return SEPARATORS.sub("-", NOT_IN_ID.sub("", title.lower())).strip("-")
+
+
 def limited_eval(expression: str, *_: object) -> object:
     """Only what counters and comparisons of two strings need."""
     if found := COMPARISON.fullmatch(expression.strip()):
@@ -266,7 +294,8 @@ class Program:
             with contextlib.redirect_stderr(io.StringIO()) as messages:
                 space["execute"](PROGRAM, options, [io.StringIO(source)])
         except SystemExit as error:
-            if error.code:
+            # Of mistakes that do not end a page it tells when all is written.
+            if error.code and error.__context__ is not None:
                 lines = messages.getvalue().strip().splitlines() or ["it failed"]
                 raise PageError(lines[-1]) from error
         except RecursionError as error:
@@ -301,8 +330,25 @@ class Program:
             compile=refused,
             __import__=refused,
         )
-        for name in ("subprocess", "shutil", "glob", "zipfile", "mimetypes", "base64"):
+        for name in ("subprocess", "shutil", "zipfile", "mimetypes", "base64"):
             space[name] = None
+        # It looks around for pictures that are not where they should be.
+        space["glob"] = types.SimpleNamespace(glob=lambda _: [])
+        section = space["Section"]
+
+        def identify(title: str) -> str:
+            """The id of a heading, as Asciidoctor makes it."""
+            prefix = space["document"].attributes.get("idprefix", "_")
+            identity = prefix + heading_id(title)
+            number = 2
+            while (
+                given := identity if number == 2 else f"{identity}-{number - 1}"
+            ) in (section.ids):
+                number += 1
+            section.ids.append(given)
+            return given
+
+        section.gen_id = staticmethod(identify)
 
 
 class Resolver:
@@ -346,17 +392,34 @@ class Resolver:
 def older(source: str) -> str:
     """A page in the older language, as far as lines tell."""
     defined = {found[1] for line in source.splitlines() if (found := ENTRY.match(line))}
-    is_fenced = False
+    closing = previous = ""
     lines: list[str] = []
     for line in source.splitlines():
-        if fence := FENCE.match(line):
-            if not is_fenced and fence[1]:
-                lines.append(f"[source,{fence[1]}]")
-            is_fenced = not is_fenced
-            lines.append("----")
-            continue
-        lines.extend([line] if is_fenced else older_line(line, defined))
+        above, previous = previous, line
+        if closing:
+            is_end = line.rstrip() == closing
+            closing = "" if is_end else closing
+            is_fence = is_end and line.startswith("`")
+            # A directive is one wherever it stands.
+            lines += ["----"] if is_fence else [] if SYSTEM.match(line) else [line]
+        elif fence := FENCE.match(line):
+            closing = "```"
+            lines += [f"[source,{fence[1]}]", "----"] if fence[1] else ["----"]
+        elif (verbatim := VERBATIM.match(line)) and not is_underlined(above, line):
+            closing = verbatim[1]
+            lines.append(closing)
+        else:
+            lines.extend(older_line(line, defined))
     return "\n".join(lines) + "\n"
+
+
+def is_underlined(title: str, line: str) -> bool:
+    """Whether a line of signs makes the one above it a heading."""
+    return (
+        bool(title.strip())
+        and title[0] not in ".["
+        and (abs(len(title.rstrip()) - len(line.rstrip())) <= UNDERLINE_SLACK_CHARS)
+    )
 
 
 def older_line(line: str, defined: set[str]) -> list[str]:
@@ -368,10 +431,17 @@ def older_line(line: str, defined: set[str]) -> list[str]:
         return [f"[source,{found[1]}]"]
     if found := SHORTHAND.match(line):
         return shorthand_lines(found)
+    if found := NAMED.match(line):
+        return [f"[[{found[2]}]]"]
     if "filter" in line and line.startswith("["):
         return []
     line = HEADING.sub(lambda found: "=" * len(found[1]) + found[2], line)
     line = XREF.sub(r"link:\1[", line)
+    if "[" in line:
+        # An entry is read before the marks of its value are known.
+        line = ENTRY_PASS.sub(r"\1\2", line)
+        line = LINK.sub(plain_link, line)
+        line = PASS.sub(spelled_out, line)
     # A line with a name that has no value would be dropped as a whole.
     return [
         NAME.sub(
@@ -381,6 +451,21 @@ def older_line(line: str, defined: set[str]) -> list[str]:
             line,
         )
     ]
+
+
+def plain_link(found: re.Match[str]) -> str:
+    """A link without what the older language would take for its label."""
+    label = LINK_OPTIONS.sub("", found[2]).removesuffix("^")
+    return f"{found[1]}[{label}]"
+
+
+def spelled_out(found: re.Match[str]) -> str:
+    """``pass:q,a[`` with the names that the letters stand for."""
+    letters = found[1].replace(",", "")
+    names = dict.fromkeys(
+        name for letter in letters for name in SUBSTITUTIONS[letter].split(",")
+    )
+    return f"pass:{','.join(names)}["
 
 
 def shorthand_lines(found: re.Match[str]) -> list[str]:
@@ -455,7 +540,10 @@ def render(
     """HTML of one page."""
     source = page["source"]
     if page["is_alone"]:
-        source = INCLUDE.sub(r"link:\2[]", source)
+        # What the service's engine shows where there is nothing to include from.
+        source = "\n".join(
+            INCLUDE.sub(r"link:\2[role=include]", line) for line in source.splitlines()
+        )
     else:
         source = Resolver(ask).expand(source)
     attributes = {
