@@ -32,6 +32,7 @@ COMMANDS: dict[str, str] = {
     "render": "Print a page's HTML without a theme.",
     "serve": "Run the service itself, embedded, on this machine.",
     "sync": "Carry edits both ways between folders and their wikis.",
+    "watch": "Keep folders and their wikis in step until it is stopped.",
 }
 """Command name to the one line of ``--help``; module ``wikisync.cli.<name>``."""
 

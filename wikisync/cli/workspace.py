@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import subprocess
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +34,8 @@ IDENTITY = "identity"
 """Under this name the state keeps which workspace it belongs to."""
 ADOPTING = "adopting"
 """Under this name the state keeps that a person took the folder as it is."""
+LEFT = "left"
+"""Under this name and a wiki's the state keeps pages that a first sync left here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,22 +75,19 @@ class Workspace:
     def page(self, name: str) -> tuple[WikiSection, Slug]:
         """The wiki and slug of a page that a person names.
 
-        A page is named by its file's path, as the shell completes it, or by the
-        wiki's folder and the slug; in a workspace of one wiki by the slug alone.
+        A page is named by its file's path, as the shell completes it, by that of
+        its conflict file, or by the wiki's folder and the slug; in a workspace of
+        one wiki by the slug alone.
 
         Raises:
             UsageError: it is a page of no wiki.
         """
-        from wikisync.folder.naming import parse_path
-
         for wiki in self.config.wikis:
             folder = self.folder_of(wiki).resolve()
             for path in (Path(name), self.root / name):
                 place = path.absolute().parent.resolve() / path.name
-                if place.is_relative_to(folder):
-                    way = place.relative_to(folder).as_posix()
-                    parsed = parse_path(way)
-                    return wiki, parsed[0] if parsed else Slug(way)
+                if place.is_relative_to(folder) and place != folder:
+                    return wiki, _page_at(place.relative_to(folder).as_posix())
         if len(self.config.wikis) == 1:
             return self.config.wikis[0], Slug(name.strip("/"))
         raise UsageError(
@@ -96,6 +95,17 @@ class Workspace:
             hint="name its file, or the wiki's folder and the page:"
             f" {self.config.wikis[0].folder}/home",
         )
+
+
+def _page_at(way: str) -> Slug:
+    """The page that a path below a wiki's folder means, its file there or not."""
+    from wikisync.folder.ignore import CONFLICT_MARK
+    from wikisync.folder.naming import parse_path
+
+    parsed = parse_path(way)
+    if parsed is None:
+        return Slug(way)
+    return Slug(parsed[0].removesuffix(CONFLICT_MARK))
 
 
 def find_workspace(start: Path) -> Workspace:
@@ -199,16 +209,55 @@ class OpenWorkspace:
     """A workspace that this process holds, with its state."""
 
     def __init__(
-        self, workspace: Workspace, state: State, *, is_adopting: bool
+        self,
+        workspace: Workspace,
+        state: State,
+        *,
+        is_adopting: bool,
+        is_copied: bool = False,
     ) -> None:
         self.workspace = workspace
         self.state = state
         self.is_adopting = is_adopting
         """Its folders are taken as they are: nothing counts as deleted."""
+        self.is_copied = is_copied
+        """It was copied or moved since the state was last used."""
 
     def known(self, wiki: WikiSection) -> WikiState:
         """What is known of one wiki."""
         return self.state.wiki(wiki.owner)
+
+    def page_of(self, wiki: WikiSection, slug: Slug) -> Slug:
+        """The page that a file is, which the service may call otherwise."""
+        return self.known(wiki).aliases().get(slug, slug)
+
+    def left_out(self, wiki: WikiSection) -> frozenset[Slug]:
+        """Pages that a first sync left here, and that nobody asked for since."""
+        return frozenset(
+            Slug(name)
+            for name in self.state.recalled(f"{LEFT} {wiki.owner}").split("\n")
+            if name
+        )
+
+    def note_left_out(self, wiki: WikiSection, slugs: Iterable[Slug]) -> None:
+        """Remember these pages and no others as left here."""
+        names = "\n".join(sorted(slugs))
+        if self.state.recalled(f"{LEFT} {wiki.owner}") != names:
+            self.state.remember(f"{LEFT} {wiki.owner}", names)
+
+    def notices(self) -> Iterator[str]:
+        """What a person should know of the workspace before anything is done."""
+        if self.state.set_aside is not None:
+            yield (
+                f"{self.state.path} was damaged and is made anew; nothing is removed"
+                f" by the next sync (the damaged file is {self.state.set_aside.name};"
+                " delete it when all is well)"
+            )
+        if self.is_copied:
+            yield (
+                f"{self.workspace.root} was copied or moved: it is taken as it is,"
+                " and nothing counts as deleted this time"
+            )
 
     def local(self, wiki: WikiSection, *, settle_s: float = 0.0) -> LocalReplica:
         """The folder's side of a wiki."""
@@ -222,8 +271,16 @@ class OpenWorkspace:
         )
         return AliasedFolder(folder, self.known(wiki))
 
-    async def synced(self, client: Client, wiki: WikiSection) -> SyncedWiki:
+    async def synced(
+        self, client: Client, wiki: WikiSection, *, settle_s: float | None = None
+    ) -> SyncedWiki:
         """Both sides of a wiki, with the guards of its folder.
+
+        Args:
+            client: For the service.
+            wiki: Which one.
+            settle_s: How long a saved file must have been left alone; as the
+                configuration says where it is None.
 
         Raises:
             NotFound: the project or group does not exist or is hidden.
@@ -246,7 +303,7 @@ class OpenWorkspace:
         )
         folder = self.workspace.folder_of(wiki)
         known = self.known(wiki)
-        if not known.base():
+        if self.is_adopting or not known.base():
             folder.mkdir(parents=True, exist_ok=True)
         if not self.is_adopting:
             refuse_emptied(folder, known_pages=len(known.base()))
@@ -260,7 +317,8 @@ class OpenWorkspace:
             reads_max=self.workspace.config.sync.reads_max,
             attachments=AttachmentSource(behind, git),
         )
-        settle_s = self.workspace.config.sync.settle_ms / 1000
+        if settle_s is None:
+            settle_s = self.workspace.config.sync.settle_ms / 1000
         local = self.local(wiki, settle_s=settle_s)
         translated = TranslatedWiki(
             remote,
@@ -283,7 +341,11 @@ class OpenWorkspace:
 
 @contextmanager
 def open_workspace(
-    workspace: Workspace, *, allows_network_disk: bool = False, is_held: bool = True
+    workspace: Workspace,
+    *,
+    allows_network_disk: bool = False,
+    is_held: bool = True,
+    adopts: bool = False,
 ) -> Iterator[OpenWorkspace]:
     """Hold a workspace until the block ends.
 
@@ -291,6 +353,7 @@ def open_workspace(
         workspace: Which one.
         allows_network_disk: A person's word that no other machine writes there.
         is_held: False only to look into it, also while another process holds it.
+        adopts: A person's word that this is the workspace, whatever its marker says.
 
     Raises:
         FolderError: another process holds it, its folders overlap, or it is on a
@@ -301,6 +364,7 @@ def open_workspace(
     from wikisync.folder.workspace import (
         Identity,
         Standing,
+        adopt,
         locked,
         refuse_network_disk,
         refuse_overlaps,
@@ -321,11 +385,16 @@ def open_workspace(
         ) as state,
     ):
         recorded = Identity.parse(state.recalled(IDENTITY))
+        if adopts:
+            adopt(workspace.private)
+            state.remember(ADOPTING, "yes")
         standing = standing_of(workspace.private, recorded)
+        is_copied = standing is Standing.COPIED
         opened = OpenWorkspace(
             workspace,
             state,
-            is_adopting=standing is Standing.COPIED or bool(state.recalled(ADOPTING)),
+            is_adopting=is_copied or bool(state.recalled(ADOPTING)),
+            is_copied=is_copied and not adopts,
         )
         if standing is Standing.NEW and is_held:
             opened.note_adopted()

@@ -83,6 +83,11 @@ class TranslatedWiki:
         self._targets = targets
         self._retarget = retarget
         self._clock = clock
+        self.is_remembering = False
+        """Set while the wiki is taken as it was last seen, and not looked at: for a
+        save here, whose page is read anyway before it is written."""
+        self._last: dict[Slug, PageState] | None = None
+        """The last look, brought up to date with our own writes."""
         self._names: frozenset[str] | None = None
         self._here: dict[Digest, PageState] = {}
         """A text's state as the folder writes it, by the wiki's digest."""
@@ -104,6 +109,8 @@ class TranslatedWiki:
     async def snapshot(self) -> Snapshot:
         """Look at every page; see ``Replica``."""
         self._names = None
+        if self.is_remembering and self._last is not None:
+            return Snapshot(dict(self._last))
         seen = await self._wiki.snapshot()
         linked = self._state.pages_with_links()
         pages = dict(seen.pages)
@@ -113,6 +120,7 @@ class TranslatedWiki:
             pages[slug] = await self._state_in(seen.pages[slug], page)
             if page is not None:
                 texts[slug] = self._page_in(page)
+        self._last = dict(pages) if seen.is_complete and not seen.unreadable else None
         return replace(seen, pages=pages, texts=texts)
 
     async def _state_in(self, there: PageState, page: Page | None) -> PageState:
@@ -171,10 +179,15 @@ class TranslatedWiki:
         """
         before = None if expected is None else await self._expected(page.slug, expected)
         there = await self._page_out(page)
+        last, self._last = self._last, None
         answer = await self._wiki.write(there, expected=before)
         here = self._page_in(replace(answer, slug=page.slug))
         here = replace(here, slug=answer.slug)
         self._note(answer, here)
+        self._last = last
+        if last is not None:
+            identity = last[here.slug].identity if here.slug in last else ""
+            last[here.slug] = replace(self._here[answer.digest], identity=identity)
         return here
 
     async def _page_out(self, page: Page) -> Page:
@@ -261,6 +274,7 @@ class TranslatedWiki:
     async def move(self, slug: Slug, target: Slug, *, expected: Digest) -> Page:
         """Give the page another name, its text unchanged."""
         before = await self._expected(slug, expected)
+        self._last = None
         moved = await self._wiki.move(slug, target, expected=before)
         here = replace(self._page_in(replace(moved, slug=slug)), slug=moved.slug)
         self._note(moved, here)
@@ -269,6 +283,7 @@ class TranslatedWiki:
     async def delete(self, slug: Slug, *, expected: Digest) -> None:
         """Remove the page if it still has the expected digest."""
         before = await self._expected(slug, expected)
+        self._last = None
         await self._wiki.delete(slug, expected=before)
 
     # -- attachments -------------------------------------------------------------
