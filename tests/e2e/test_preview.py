@@ -105,6 +105,9 @@ async def test_a_save_of_the_text_replaces_the_text_alone(
         guide.write_text("Third words.\n\n```python\nx = 2\n```\n")
         await wait_for_text(visit, "Third words")
         assert await visit.page.get_by_role("button", name="Copy").count() == 1
+        guide.write_text("## A heading\n\nFourth words.\n\n### Another\n")
+        contents = visit.page.get_by_role("navigation", name="On this page")
+        await contents.get_by_role("link", name="A heading").wait_for()
         assert await visit.page.evaluate("window.isStill")
         assert await visit.page.get_by_role("searchbox").first.input_value() == "words"
 

@@ -416,9 +416,9 @@ class Preview:
 
 
 def frame_digest(page: str) -> str:
-    """Hash of a page but for its text and what its head says of the text."""
-    head, _, rest = page.partition("<article")
-    tail = rest.rpartition("</article>")[2]
+    """Hash of what stands around the text of a page: of all but ``main``."""
+    head, _, rest = page.partition("<main")
+    tail = rest.rpartition("</main>")[2]
     frame = _DESCRIPTION.sub("", head) + tail
     return hashlib.sha256(frame.encode("utf-8", "replace")).hexdigest()[:16]
 

@@ -74,12 +74,12 @@
 	async function renew() {
 		const answer = await fetch(location.href, { cache: "no-store" }).catch(() => null);
 		const other = answer?.ok && new DOMParser().parseFromString(await answer.text(), "text/html");
-		const fresh = other && other.querySelector("main article");
+		const fresh = other && other.querySelector("main");
 		const script = other && other.querySelector("script[data-frame]");
-		const article = document.querySelector("main article");
-		if (!fresh || !article || !isLive || script.dataset.run !== own.run || script.dataset.frame !== own.frame) return reload();
+		const main = document.querySelector("main");
+		if (!fresh || !main || !isLive || script.dataset.run !== own.run || script.dataset.frame !== own.frame) return reload();
 		const place = placeNow();
-		article.replaceChildren(...fresh.childNodes);
+		main.replaceChildren(...fresh.childNodes);
 		own.key = script.dataset.key;
 		document.dispatchEvent(new Event("wikisync:article", { bubbles: true }));
 		goTo(place);
@@ -190,7 +190,7 @@
 		if (news.run !== own.run) return reload();
 		if (news.key && news.key !== own.key && !news.is_failing) {
 			// one after the other; the last decides
-			renewing = renewing.then(() => (news.key === own.key ? null : renew()));
+			renewing = renewing.then(() => (news.key === own.key ? null : news.file ? renew() : reload()));
 		}
 		showState(news);
 		markLinks(news.marks);
