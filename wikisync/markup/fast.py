@@ -18,8 +18,10 @@ CELLS_MAX = 200_000
 """The parser fills every short row; a page of 11 KB can ask for two million cells."""
 MARK = "\ufdd0"
 """Stands behind a box of the third state; a character that no text may hold."""
+CELL_MARK = "\ufdd1"
+"""The same behind a box that is alone in a cell."""
 THIRD_STATE = re.compile(
-    r"^((?:[ \t>]*(?:[-+*]|\d{1,9}[.)])[ \t]+)+\[~\])(?=[ \t])", re.MULTILINE
+    r"^((?:[ \t>]*(?:[-+*]|\d{1,9}[.)])[ \t]+)+\[~\])(?=[ \t]|$)", re.MULTILINE
 )
 MARKED_TASK = re.compile(
     r'<li class="task-list-item"><input type="checkbox"'
@@ -32,6 +34,15 @@ TASK_STRUCK = (
     r'<li class="inapplicable task-list-item"><input type="checkbox"'
     r' class="task-list-item-checkbox" data-inapplicable="" disabled="" /> '
     r"\g<lead><s>\g<text></s>"
+)
+THIRD_STATE_CELL = re.compile(
+    r"(?:(?<=\|)|^[ \t>]*+)[ \t]*+\[~\](?=[ \t]*(?:\||$))", re.MULTILINE
+)
+"""A cell that holds nothing but such a box, or a text that could be one."""
+MARKED_CELL = re.compile(rf'(?<=[dh"]>)\[~\]{CELL_MARK}(?=</t[dh]>)')
+CELL_BOX = (
+    '\n<input type="checkbox" class="task-list-item-checkbox"'
+    ' data-inapplicable="" disabled="" /> '
 )
 POSITION = ' data-sourcepos="'
 LINKS = ("<a", "<img")
@@ -51,10 +62,14 @@ def parse(source: str, lines: LineMap | None = None) -> str:
     render = renderer()
     if lines is not None:
         render = functools.partial(render_with_lines, lines)
-    if "[~]" not in source or MARK in source:
+    if "[~]" not in source or MARK in source or CELL_MARK in source:
         return render(source)
-    html = render(THIRD_STATE.sub(rf"\1 {MARK}", source))
-    return MARKED_TASK.sub(TASK_STRUCK, html).replace(f"{MARK} ", "").replace(MARK, "")
+    marked = THIRD_STATE.sub(rf"\1 {MARK}", source)
+    if "|" in marked:
+        marked = THIRD_STATE_CELL.sub(rf"\g<0>{CELL_MARK}", marked)
+    html = MARKED_TASK.sub(TASK_STRUCK, render(marked))
+    html = MARKED_CELL.sub(CELL_BOX, html).replace(CELL_MARK, "")
+    return html.replace(f"{MARK} ", "").replace(MARK, "")
 
 
 def render_with_lines(lines: LineMap, source: str) -> str:
