@@ -181,7 +181,7 @@ async def test_strict_export_fails_on_a_broken_link(
     relaxed = await run("export", handbook.url, *NAMED, "-o", site)
     strict = await run("export", handbook.url, *NAMED, "-o", site, "--strict")
     assert (relaxed.code, strict.code) == (0, 1)
-    assert "broken link: docs/handbook: more: no/such/page" in strict.err
+    assert "broken link: docs/handbook: more:1: no/such/page" in strict.err
 
 
 async def test_token_is_neither_in_site_nor_cache_nor_output(
