@@ -61,6 +61,11 @@ class Held:
     reason: HoldReason
     has_bundle: bool
     """Whether a conflict file stands beside the page."""
+    detail: str = ""
+    """What the service said, or which name is in the way; empty for neither."""
+
+    def __str__(self) -> str:
+        return f"{self.reason}: {self.detail}" if self.detail else str(self.reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,8 +241,17 @@ class _Exchange:
         The page and the base go back to before we replaced it, and the cycle decides
         about both edits as if it saw them for the first time.
         """
+        if late.text == page.content:
+            return
         replaced = [one for one in self._known.replaced(late.slug) if one.is_written]
-        if not replaced or late.text == page.content:
+        if not replaced:
+            # nothing tells what it was an edit of; acknowledging keeps it in the trash
+            self._tally.fail(
+                "late-save",
+                late.slug,
+                "saved while it was being written; that text is in the trash",
+                f"see it with: wikisync restore {late.slug} --list",
+            )
             return
         text = late.text
         if page.content != replaced[0].written:
@@ -373,7 +387,7 @@ class _Exchange:
             removed=tally.removed,
             attachments=self._fetched,
             held=tuple(
-                Held(one.slug, one.reason, one.slug in self._shown)
+                Held(one.slug, one.reason, one.slug in self._shown, self._detail(one))
                 for one in decided.plan.held
             ),
             batches=tuple(
@@ -384,6 +398,13 @@ class _Exchange:
             has_more=bool(tally.merged or tally.renamed or tally.overtaken),
             next_look_s=decided.next_look_s,
         )
+
+    def _detail(self, hold: Hold) -> str:
+        """What a person needs to know to settle a hold, beside its reason."""
+        refusal = self._known.refusals().get(hold.slug)
+        if hold.reason is HoldReason.REFUSED and refusal is not None:
+            return refusal.message
+        return hold.target or ""
 
 
 def replace_text(page: Page, text: str) -> Page:

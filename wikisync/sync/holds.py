@@ -50,7 +50,11 @@ class Holds:
     async def take_resolved(self) -> None:
         """Make every conflict file that was saved without marker lines the page."""
         for slug, record in self._state.bundles().items():
-            text = await self._local.conflict_text(slug)
+            try:
+                text = await self._local.conflict_text(slug)
+            except FolderError as error:
+                self._tally.fail("conflict-unclear", slug, error.message, error.hint)
+                continue
             if text is None or digest_of(text) == record.bundle:
                 continue
             bundle = read_bundle(text)
@@ -157,7 +161,10 @@ class Holds:
             self._clock(),
         )
         known = self._state.bundles().get(slug)
-        found = await self._local.conflict_text(slug)
+        try:
+            found = await self._local.conflict_text(slug)
+        except FolderError:
+            return True  # there, in some form; ``take_resolved`` told of it
         there = None if found is None else digest_of(found)
         if known is not None and there not in {known.bundle, record.bundle}:
             return found is not None
