@@ -19,8 +19,8 @@ from wikisync.errors import ConfigError, SiteError
 from wikisync.site import preview as preview_module
 from wikisync.site import preview_windows
 from wikisync.site.preview import PreviewOptions, running_preview
-from wikisync.site.preview_site import PreviewInputs
 from wikisync.site.preview_states import PageStatus
+from wikisync.site.preview_world import PreviewInputs
 
 HASH = "0123456789abcdef0123456789abcdef"
 WIKI = f"""\

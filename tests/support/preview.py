@@ -16,8 +16,8 @@ from tests.support.archive import unpack
 from wikisync.model import Problem, Slug, WikiOwner
 from wikisync.site.model import SiteOptions, WikiSource
 from wikisync.site.preview import Preview, PreviewOptions, running_preview
-from wikisync.site.preview_site import PreviewInputs
 from wikisync.site.preview_states import PageStatus
+from wikisync.site.preview_world import PreviewInputs
 
 WAIT_S = 30
 

@@ -21,7 +21,7 @@ from wikisync.errors import ExitCode, UsageError
 if TYPE_CHECKING:
     from wikisync.cli.console import Console
     from wikisync.site.preview import Preview, PreviewOptions
-    from wikisync.site.preview_site import PreviewInputs
+    from wikisync.site.preview_world import PreviewInputs
 
 TERMINAL_EDITORS = frozenset(
     [
@@ -134,7 +134,7 @@ def preview_inputs(shown: ShownFolder) -> PreviewInputs:
     Raises:
         ConfigError: the configuration is wrong.
     """
-    from wikisync.site.preview_site import PreviewInputs
+    from wikisync.site.preview_world import PreviewInputs
 
     return PreviewInputs(*shown.site())
 

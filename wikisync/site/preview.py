@@ -41,7 +41,7 @@ from wikisync.folder.watch import (
     log_notice,
     watch_folders,
 )
-from wikisync.model import Problem, Slug
+from wikisync.model import Problem
 from wikisync.site.cache import Cache, open_cache
 from wikisync.site.output import content_type
 from wikisync.site.preview_editor import Editor
@@ -386,9 +386,8 @@ class Preview:
         is_ready = self._ready.is_set()
         look = await self._in_thread(self._site.look, path) if is_ready else Look("")
         status = None
-        if look.place is not None:
-            owner = self._site.owners[look.place.wiki]
-            status = self._states.current(owner).get(Slug(look.place.name))
+        if look.owner is not None and look.slug is not None:
+            status = self._states.current(look.owner).get(look.slug)
         return News(
             run=self._run,
             key=look.key,

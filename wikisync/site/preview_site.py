@@ -1,8 +1,7 @@
 """The site of a preview: kept in memory, brought up to date file by file.
 
 The index (titles, headings, links) is of the whole site, as in a build; pages are
-rendered when they are asked for.  An edit of a page's text costs that page, what
-includes it and what names its headings; anything else is a look at all files.
+rendered when they are asked for.  ``preview_world`` makes it.
 
 What cannot be used (a theme, a folder, the configuration) is kept as ``failure``
 beside the last good site, which goes on being shown.
@@ -14,69 +13,42 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import sqlite3
-import stat
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wikisync.errors import SiteError, WikisyncError
-from wikisync.folder.ignore import CONFLICT_MARK, is_ignored_folder
 from wikisync.folder.naming import parse_path
-from wikisync.model import AttachmentPath, Problem, Slug, digest_of, split_extension
-from wikisync.site.addresses import (
-    NOT_FOUND_PAGE,
-    SEARCH_FOLDER,
-    SIDEBAR_SLUG,
-    WikiAddresses,
-    page_path,
-)
-from wikisync.site.composing import (
-    ComposedSite,
-    composed_site,
-    search_documents,
-    settings_hash,
-    site_addresses,
-    site_problems,
-)
-from wikisync.site.crosslinks import Place, WikiTable
-from wikisync.site.generated import GeneratedPages
-from wikisync.site.index import IndexedWiki, Indexer
+from wikisync.model import AttachmentPath, Problem, Slug
+from wikisync.site.addresses import NOT_FOUND_PAGE, SEARCH_FOLDER, page_path
+from wikisync.site.composing import settings_hash
 from wikisync.site.output import content_type
 from wikisync.site.pages import backlink_references
 from wikisync.site.preview_checks import located, page_checks
-from wikisync.site.report import LinkReport, link_report
-from wikisync.site.search import build_shards
-from wikisync.site.sources import ScannedWiki, SourcePage, read_file, scan_wiki
-from wikisync.site.theme import Theme, load_theme
+from wikisync.site.preview_world import (
+    PreviewInputs,
+    World,
+    next_world,
+    theme_folders,
+)
+from wikisync.site.sources import ScannedWiki, read_file
 
 if TYPE_CHECKING:
     from wikisync.model import WikiOwner
     from wikisync.progress import Progress
     from wikisync.site.cache import Cache
-    from wikisync.site.generated import GeneratedPage
-    from wikisync.site.model import SiteOptions, WikiSource
+    from wikisync.site.crosslinks import Place
     from wikisync.site.pages import ComposedPage
 
 RENDERED_MAX = 64
 """Rendered pages kept; more than there are windows open."""
-CONFLICTS_MAX = 500
 MISSING = "missing"
 """Key of a page that is not there."""
 UNREADABLE = "unreadable"
 """Code of the problem of a file that is there but cannot be read."""
-
-
-@dataclass(frozen=True, slots=True)
-class PreviewInputs:
-    """What is to be shown."""
-
-    wikis: tuple[WikiSource, ...]
-    options: SiteOptions
 
 
 Load = Callable[[], PreviewInputs]
@@ -103,82 +75,12 @@ class Look:
     is_failing: bool = False
     """The files do not make this page now."""
     problems: tuple[Problem, ...] = ()
-    place: Place | None = None
+    owner: WikiOwner | None = None
+    slug: Slug | None = None
     file: str = ""
     """The page's file, ``handbook/home.md``; empty where there is none."""
     conflict: str = ""
     """The file that holds both texts of a conflict, or empty."""
-
-
-@dataclass(frozen=True)
-class _Layout:
-    """What is the same for as long as no file comes or goes."""
-
-    addresses: Sequence[WikiAddresses]
-    table: WikiTable
-    indexer: Indexer
-    folders: Sequence[Path]
-
-    @cached_property
-    def places(self) -> Mapping[str, Place]:
-        """Output path to page."""
-        return {
-            path: Place(number, slug)
-            for number, wiki in enumerate(self.addresses)
-            for slug, path in wiki.pages.items()
-        }
-
-    @cached_property
-    def attachments(self) -> Mapping[str, Path]:
-        """Output path to file of an attachment."""
-        return {
-            path: self.folders[number] / name
-            for number, wiki in enumerate(self.addresses)
-            for name, path in wiki.attachments.items()
-        }
-
-
-@dataclass(frozen=True)
-class _World:
-    """A site at one moment."""
-
-    inputs: PreviewInputs
-    theme: Theme
-    scanned: tuple[ScannedWiki, ...]
-    layout: _Layout
-    wikis: tuple[IndexedWiki, ...]
-    report: LinkReport
-    site: ComposedSite
-    conflicts: Mapping[Place, str]
-    """Pages in conflict, with the file that holds both texts."""
-
-    @cached_property
-    def problems(self) -> tuple[Problem, ...]:
-        """Everything that a build would report."""
-        return tuple(site_problems(self.wikis, self.layout.addresses, self.site.wikis))
-
-    @cached_property
-    def generated(self) -> Mapping[str, GeneratedPage]:
-        """Lists, reports and other pages that no wiki has, by output path."""
-        pages = GeneratedPages(self.site.context, self.site.wikis, self.text)
-        return {page.path: page for page in pages.all(self.report, self.problems)}
-
-    @cached_property
-    def search(self) -> Mapping[str, bytes]:
-        """The search index, by output path."""
-        documents = search_documents(self.site.wikis, self.layout.indexer)
-        return {
-            SEARCH_FOLDER + name: content
-            for name, content in build_shards(documents).items()
-        }
-
-    def has(self, path: str) -> bool:
-        """Whether a page lies at an output path."""
-        return path in self.layout.places or path in self.generated
-
-    def text(self, key: str) -> str:
-        """A word of the theme in the site's language."""
-        return self.theme.text(key, self.inputs.options.lang)
 
 
 class LiveSite:
@@ -190,7 +92,7 @@ class LiveSite:
         self._load = load
         self._progress = progress
         self._inputs: PreviewInputs | None = None
-        self._world: _World | None = None
+        self._world: World | None = None
         self._kept: dict[str, Rendered] = {}
         """Pages as they were rendered last, by output path, the oldest first."""
         self._is_behind = False
@@ -214,7 +116,11 @@ class LiveSite:
             changed = None
         self._is_behind = True
         try:
-            self._world = self._next_world(changed)
+            if changed is None or self._inputs is None:
+                self._inputs = self._load()
+            self._world = next_world(
+                self._world, self._inputs, changed, self._cache, self._progress
+            )
         except WikisyncError as exc:
             self.failure = exc
         except (OSError, sqlite3.Error) as exc:
@@ -228,7 +134,7 @@ class LiveSite:
         if self._inputs is None:
             return ()
         wikis = [wiki.folder for wiki in self._inputs.wikis]
-        return (*wikis, *_theme_folders(self._inputs.options))
+        return (*wikis, *theme_folders(self._inputs.options))
 
     # What may be asked in any thread: it reads one world, which does not change ------
 
@@ -308,7 +214,8 @@ class LiveSite:
             key,
             is_failing=is_failing,
             problems=tuple(dict.fromkeys(problems)),
-            place=place,
+            owner=world.inputs.wikis[place.wiki].owner,
+            slug=Slug(place.name),
             file=file,
             conflict=world.conflicts.get(place, ""),
         )
@@ -325,7 +232,7 @@ class LiveSite:
             return scanned.source.folder / found if found else None
         return scanned.source.folder / scanned.pages[Slug(place.name)].path
 
-    def _rendered(self, world: _World, path: str) -> Rendered:
+    def _rendered(self, world: World, path: str) -> Rendered:
         """A page's HTML, made once for all who look at it."""
         page = self._composed(world, path)
         rendered = self._kept.pop(path, None)
@@ -337,7 +244,7 @@ class LiveSite:
         self._kept[path] = rendered
         return rendered
 
-    def _composed(self, world: _World, path: str) -> _Composed:
+    def _composed(self, world: World, path: str) -> _Composed:
         place = world.layout.places.get(path)
         if place is None:
             generated = world.generated[path]
@@ -354,96 +261,6 @@ class LiveSite:
             lambda: composer.template_context(page),
         )
 
-    # Taking over changes ----------------------------------------------------------
-
-    def _next_world(self, changed: frozenset[str] | None) -> _World:
-        last = self._world
-        inputs = self._load() if changed is None or last is None else last.inputs
-        self._inputs = inputs
-        theme = self._theme(inputs.options, last, changed)
-        scanned = self._scanned(inputs, last, changed)
-        is_same_set = (
-            last is not None
-            and last.inputs == inputs
-            and all(map(_has_same_names, last.scanned, scanned))
-        )
-        before = last if is_same_set else None
-        layout = before.layout if before is not None else self._layout(inputs, scanned)
-        wikis = self._indexed(layout.indexer, scanned, before)
-        if changed is None:
-            pages = [page for wiki in wikis for page in wiki.pages.values()]
-            layout.indexer.sweep(pages)
-        return _World(
-            inputs,
-            theme,
-            scanned,
-            layout,
-            wikis,
-            _same_report(before, wikis) or link_report(wikis),
-            _same_composers(before, theme, wikis)
-            or composed_site(
-                wikis,
-                layout.addresses,
-                inputs.options,
-                theme,
-                layout.indexer,
-                layout.table,
-            ),
-            _conflicts_now(scanned, before, changed),
-        )
-
-    def _layout(self, inputs: PreviewInputs, scanned: Sequence[ScannedWiki]) -> _Layout:
-        addresses = site_addresses(scanned, inputs.options)
-        table = WikiTable(inputs.wikis, addresses)
-        indexer = Indexer(self._cache, table, self._progress, inputs.options.markup)
-        folders = [wiki.source.folder for wiki in scanned]
-        return _Layout(addresses, table, indexer, folders)
-
-    def _theme(
-        self, options: SiteOptions, last: _World | None, changed: frozenset[str] | None
-    ) -> Theme:
-        """The theme, read again where one of its files may have changed."""
-        folders = tuple(f"{folder}/" for folder in _theme_folders(options))
-        if (
-            last is not None
-            and changed is not None
-            and not any(f"{path}/".startswith(folders) for path in changed)
-        ):
-            return last.theme
-        theme = load_theme(
-            options.theme,
-            project=options.templates,
-            options=options.theme_options,
-            mermaid=options.mermaid,
-        )
-        # compiled templates are worth keeping
-        is_same = last is not None and theme.fingerprint == last.theme.fingerprint
-        return last.theme if last is not None and is_same else theme
-
-    def _scanned(
-        self, inputs: PreviewInputs, last: _World | None, changed: frozenset[str] | None
-    ) -> tuple[ScannedWiki, ...]:
-        if last is None or changed is None:
-            return tuple(scan_wiki(source, self._cache) for source in inputs.wikis)
-        return tuple(
-            _edited(wiki, changed) or scan_wiki(wiki.source, self._cache)
-            for wiki in last.scanned
-        )
-
-    def _indexed(
-        self, indexer: Indexer, scanned: Sequence[ScannedWiki], last: _World | None
-    ) -> tuple[IndexedWiki, ...]:
-        total = sum(len(wiki.pages) for wiki in scanned)
-        self._progress.start("reading pages", total)
-        return tuple(
-            last.wikis[number]
-            if last is not None and last.scanned[number] is wiki
-            else indexer.index(
-                number, wiki, last.wikis[number].pages if last is not None else None
-            )
-            for number, wiki in enumerate(scanned)
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class _Composed:
@@ -454,42 +271,7 @@ class _Composed:
     context: Callable[[], Mapping[str, object]]
 
 
-def _edited(wiki: ScannedWiki, changed: frozenset[str]) -> ScannedWiki | None:
-    """A wiki after edits of page files; None where only a look at all files tells."""
-    top = f"{os.path.abspath(wiki.source.folder)}/"  # noqa: PTH100 - speed
-    inside = {path.removeprefix(top) for path in changed if path.startswith(top)}
-    touched = {path for path in inside if CONFLICT_MARK not in path}
-    if not touched:
-        return wiki if f"{top}"[:-1] not in changed else None
-    pages: dict[Slug, SourcePage] = dict(wiki.pages)
-    for path in touched:
-        page = _page_at(wiki, path)
-        content = _regular_content(top + path)
-        if page is None or content is None:
-            return None
-        if (digest := digest_of(content)) != page.digest:
-            pages[page.slug] = replace(page, digest=digest)
-    return replace(wiki, pages=pages)
-
-
-def _page_at(wiki: ScannedWiki, path: str) -> SourcePage | None:
-    """The page that this very file is."""
-    found = parse_path(path)
-    page = wiki.pages.get(found[0]) if found else None
-    return page if page is not None and page.path == path else None
-
-
-def _regular_content(path: str) -> bytes | None:
-    try:
-        if not stat.S_ISREG(os.lstat(path).st_mode):
-            return None
-        with open(path, "rb") as file:  # noqa: PTH123 - a string
-            return file.read()
-    except OSError:
-        return None
-
-
-def _not_found(world: _World, origin: str) -> Rendered:
+def _not_found(world: World, origin: str) -> Rendered:
     """The theme's page for addresses that lead nowhere."""
     page = world.generated[NOT_FOUND_PAGE]
     # its links must work from any depth: they begin at the top of the host
@@ -499,51 +281,7 @@ def _not_found(world: _World, origin: str) -> Rendered:
     return Rendered(MISSING, text.encode(), "text/html", is_found=False)
 
 
-def _has_same_names(one: ScannedWiki, other: ScannedWiki) -> bool:
-    return (
-        one.pages.keys() == other.pages.keys()
-        and one.attachments.keys() == other.attachments.keys()
-    )
-
-
-def _same_composers(
-    last: _World | None, theme: Theme, wikis: Sequence[IndexedWiki]
-) -> ComposedSite | None:
-    """The composers of the last site where nothing that they hold changed."""
-    if last is None or theme is not last.theme:
-        return None
-    for before, now in zip(last.wikis, wikis, strict=True):
-        for slug, page in now.pages.items():
-            old = before.pages[slug]
-            if page is not old and (
-                page.parsed.title != old.parsed.title
-                or page.parsed.ids != old.parsed.ids
-                or slug == SIDEBAR_SLUG
-            ):
-                return None
-    for composer, now in zip(last.site.wikis, wikis, strict=True):
-        composer.wiki = now
-    return last.site
-
-
-def _same_report(
-    last: _World | None, wikis: Sequence[IndexedWiki]
-) -> LinkReport | None:
-    """The report of the last site where every page links to the same as before."""
-    if last is None:
-        return None
-    for before, now in zip(last.wikis, wikis, strict=True):
-        for slug, page in now.pages.items():
-            old = before.pages[slug].finished
-            new = page.finished
-            if new is not old and (
-                new.targets != old.targets or new.broken != old.broken
-            ):
-                return None
-    return last.report
-
-
-def _known_path(world: _World, path: str) -> str:
+def _known_path(world: World, path: str) -> str:
     """An output path as asked for; a browser may send another Unicode form."""
     if path in world.layout.places:
         return path
@@ -551,7 +289,7 @@ def _known_path(world: _World, path: str) -> str:
     return composed if composed in world.layout.places else path
 
 
-def _key_with_pictures(world: _World, place: Place, page: ComposedPage) -> str:
+def _key_with_pictures(world: World, place: Place, page: ComposedPage) -> str:
     """A page's key with the states of the attachments that it shows."""
     digest = hashlib.sha256(page.key)
     wiki = world.wikis[place.wiki]
@@ -561,7 +299,7 @@ def _key_with_pictures(world: _World, place: Place, page: ComposedPage) -> str:
     return digest.hexdigest()
 
 
-def _page_problems(world: _World, place: Place, file: str) -> Iterator[Problem]:
+def _page_problems(world: World, place: Place, file: str) -> Iterator[Problem]:
     """What is wrong with a page, with its file and line."""
     scanned = world.scanned[place.wiki]
     slug = Slug(place.name)
@@ -574,7 +312,7 @@ def _page_problems(world: _World, place: Place, file: str) -> Iterator[Problem]:
             yield replace(problem, subject=file)
 
 
-def _unreadable(world: _World, path: str) -> Iterator[Problem]:
+def _unreadable(world: World, path: str) -> Iterator[Problem]:
     """Why a page is not there although its file is."""
     for number, wiki in enumerate(world.scanned):
         for problem in wiki.problems:
@@ -584,38 +322,6 @@ def _unreadable(world: _World, path: str) -> Iterator[Problem]:
                 and page_path(world.layout.addresses[number].prefix, found[0]) == path
             ):
                 yield replace(problem, subject=_shown(wiki, problem.subject))
-
-
-def _conflicts_now(
-    scanned: Sequence[ScannedWiki],
-    last: _World | None,
-    changed: frozenset[str] | None,
-) -> Mapping[Place, str]:
-    """The conflicts, looked for again only where one may have come or gone."""
-    if last is None or changed is None or any(CONFLICT_MARK in one for one in changed):
-        return dict(_conflicts(scanned))
-    return last.conflicts
-
-
-def _conflicts(scanned: Sequence[ScannedWiki]) -> Iterator[tuple[Place, str]]:
-    """Pages beside whose file lies one that holds both texts of a conflict."""
-    count = 0
-    for number, wiki in enumerate(scanned):
-        for path in _conflict_files(wiki.source.folder):
-            stem, _, extension = path.rpartition(CONFLICT_MARK)
-            page = _page_at(wiki, stem + extension)
-            if page is not None and count < CONFLICTS_MAX:
-                count += 1
-                yield Place(number, page.slug), path
-
-
-def _conflict_files(root: Path) -> Iterator[str]:
-    """Conflict files of a wiki, relative to its folder."""
-    for folder, folders, names in os.walk(root):
-        folders[:] = [name for name in folders if not is_ignored_folder(name)]
-        for name in names:
-            if CONFLICT_MARK in name and split_extension(name) is not None:
-                yield os.path.relpath(f"{folder}/{name}", root)
 
 
 def _shown(wiki: ScannedWiki, path: str) -> str:
@@ -631,11 +337,3 @@ def _of_error(error: WikisyncError) -> Problem:
 
 def _error_key(error: WikisyncError) -> str:
     return hashlib.sha256(error.message.encode("utf-8", "replace")).hexdigest()
-
-
-def _theme_folders(options: SiteOptions) -> tuple[Path, ...]:
-    """Folders of the theme that somebody may be working on."""
-    own = [Path(options.theme)] if "/" in options.theme else []
-    return tuple(
-        folder.absolute() for folder in (options.templates, *own) if folder is not None
-    )
