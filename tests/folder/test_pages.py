@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import os
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder import pages as pages_module
-from wikisync.folder.pages import PageFolder
+from wikisync.folder.pages import READ_ALL_S, PageFolder
 from wikisync.folder.patterns import Patterns
 from wikisync.folder.probe import Folding
 from wikisync.folder.scan import scan_pages
@@ -233,3 +236,24 @@ def test_page_that_is_not_as_expected_is_not_deleted(
 
 def test_text_is_not_changed_on_the_way() -> None:
     assert decode_page("\ufeffé\r\n\x0c".encode(), "a.md") == "\ufeffé\r\n\x0c"
+
+
+def test_every_file_is_read_from_time_to_time_whatever_its_times_say(
+    tmp_path: Path,
+) -> None:
+    """A program may keep a file's size and set its time back (sync.md 3.2)."""
+    now = [time.time()]
+    path = tmp_path / "home.md"
+    path.write_text("one\n")
+    old = time.time() - 1000
+    os.utime(path, (old, old))
+    folder = PageFolder(tmp_path, clock=lambda: now[0])
+    status = folder.snapshot().pages[Slug("home")]
+    folder._seen["home.md"] = replace(
+        folder._seen["home.md"], digest=digest_of("stale\n")
+    )
+    stale = folder.snapshot().pages[Slug("home")]
+    now[0] += READ_ALL_S
+    fresh = folder.snapshot().pages[Slug("home")]
+    assert stale.digest == digest_of("stale\n")
+    assert fresh.digest == status.digest == digest_of("one\n")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,6 +63,8 @@ WrittenPage = Page | FolderError | PreconditionFailed
 _Status = tuple[int, int, int, int]
 _UNSETTLED: _Status = (-1, -1, -1, -1)
 _Written = tuple[int, int, int]
+READ_ALL_S = 3600.0
+"""So often every file is read, for times can be set back and clocks jump."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +88,16 @@ class PageFolder:
         temporary: Path | None = None,
         limbo: Limbo | None = None,
         trash: Trash | None = None,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self._root = root
         self._temporary = temporary
         self._limbo = limbo
         self._trash = trash
         self._seen: dict[str, _Seen] = {}
+        self._read_all_at = clock()
+        """When every file was last read, whatever its times said."""
+        self._clock = clock
         self._looked: dict[str, _Status] = {}
         """Status of every page file at the last look."""
         self._written: dict[str, _Written] = {}
@@ -142,6 +148,8 @@ class PageFolder:
 
     def _snapshot_of(self, scanned: ScannedFolder) -> Snapshot:
         before = self._looked
+        if not 0 <= self._clock() - self._read_all_at < READ_ALL_S:
+            self._seen, self._read_all_at = {}, self._clock()
         pages: dict[Slug, PageState] = {}
         problems = [*self._pattern_problems, *scanned.problems]
         unreadable = set(scanned.duplicates)

@@ -99,7 +99,9 @@ class FolderReplica:
         self._settle_s = settle_s
         self._clock = clock
         self._sleep = sleep
-        self._pages = PageFolder(root, temporary=temporary, limbo=limbo, trash=trash)
+        self._pages = PageFolder(
+            root, temporary=temporary, limbo=limbo, trash=trash, clock=clock
+        )
         self._bundles = Bundles(self._pages, root, temporary, limbo, trash)
         self._one_at_a_time = asyncio.Lock()
 
