@@ -132,3 +132,11 @@ def test_folder_that_cannot_be_listed_makes_the_look_incomplete(
 def test_missing_folder_is_an_error_and_not_an_empty_wiki(tmp_path: Path) -> None:
     with pytest.raises(FolderError, match="does not exist"):
         scan_pages(tmp_path / "gone")
+
+
+def test_folder_in_the_place_of_a_page_is_told(tmp_path: Path) -> None:
+    (tmp_path / "guide.md").mkdir()
+    put(tmp_path, "notes.md/sub.md")
+    scanned = scan_pages(tmp_path)
+    assert codes(scanned) == [("folder-in-place", "guide.md")]
+    assert {"guide.md", "notes.md"} <= scanned.hidden

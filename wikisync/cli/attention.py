@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from wikisync.cli.syncing import Synced
 
 if TYPE_CHECKING:
     from wikisync.sync.exchange import Held
+    from wikisync.sync.plan import HoldReason
     from wikisync.sync.safety import Batch
 
 ATTENTION_FILE = "WIKISYNC-ATTENTION.md"
@@ -28,7 +29,34 @@ def held_sentence(folder: str, held: Held) -> str:
             f"{name}: {held.reason}; settle its conflict file and save it, or run:"
             f" wikisync resolve {name} --mine, --wiki or --both"
         )
-    return f"{name}: {held.reason}"
+    return f"{name}: {held.reason}; {next_step(held.reason)}"
+
+
+def next_step(reason: HoldReason) -> str:
+    """What a person does about a page that waits without a conflict file."""
+    from wikisync.sync.plan import HoldReason
+
+    match reason:
+        case HoldReason.EDITED_BOTH | HoldReason.CREATED_BOTH:
+            # its conflict file was removed, which only hides it
+            return "see wikisync diff, then wikisync resolve --mine, --wiki or --both"
+        case HoldReason.EDITED_HERE_GONE_THERE:
+            return "remove the file, or keep the page: wikisync resolve --mine"
+        case HoldReason.FORMATS:
+            return "give the file the extension of the wiki's format, or the other way"
+        case HoldReason.NAME_TAKEN | HoldReason.CASE_TWIN:
+            return "give the file another name"
+        case HoldReason.EMPTY:
+            return "write something into it, or remove the file"
+        case HoldReason.MARKER:
+            return "remove every line with %%%% wikisync from it"
+        case HoldReason.REFUSED:
+            return "see why in wikisync log, and change the file"
+        case HoldReason.LOOP:
+            return "see the page on the wiki; it is tried again in ten minutes"
+        case HoldReason.OPEN_LONG:
+            return "save and close it in the editor"
+    assert_never(reason)
 
 
 def batch_sentence(folder: str, batch: Batch) -> str:
@@ -43,7 +71,10 @@ def attention_text(wikis: Sequence[Synced]) -> str:
     """What the file says; empty where nobody is needed."""
     lines: list[str] = []
     for wiki in wikis:
-        folder = wiki.wiki.section.folder
+        folder = wiki.section.folder
+        if wiki.failure is not None:
+            hint = f"; {wiki.failure.hint}" if wiki.failure.hint else ""
+            lines.append(f"- {folder}: {wiki.failure.message}{hint}")
         lines += [f"- {batch_sentence(folder, batch)}" for batch in wiki.batches]
         lines += [f"- {held_sentence(folder, held)}" for held in wiki.held]
     if not lines:

@@ -122,6 +122,7 @@ async def clone(
             )
             try:
                 pulled = await pull_all(client, workspace.wikis, place, progress)
+                _note_identity(place.private, workspace)
             except WikisyncError:
                 if existing is None:
                     _undo(folder, workspace)
@@ -267,6 +268,19 @@ def _write_workspace(folder: Path, workspace: Workspace) -> None:
     write_atomically(private, FOLDER_ID_FILE, identity.encode(), temporary=private)
     text = render_config(workspace.config)
     write_atomically(folder, FILE_NAME, text.encode(), temporary=private)
+
+
+def _note_identity(private: Path, workspace: Workspace) -> None:
+    """Let the state know its workspace, so that a copy of it is told from it."""
+    from wikisync.cli.workspace import IDENTITY, STATE_FILE
+    from wikisync.folder.workspace import adopt
+    from wikisync.sync.state import State
+
+    url = workspace.config.service.url.rstrip("/")
+    with State.open(private / STATE_FILE, service_url=url) as state:
+        # a copy that is cloned into again stays one until it is synced
+        if not state.recalled(IDENTITY):
+            state.remember(IDENTITY, str(adopt(private)))
 
 
 def _undo(folder: Path, workspace: Workspace) -> None:

@@ -22,14 +22,17 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 COMMANDS: dict[str, str] = {
+    "adopt": "Take a workspace's folders as they are; removes nothing.",
     "build": "Turn a folder into a static website, without a service.",
     "clone": "Copy wikis into a new workspace folder.",
     "demo": "Show the whole way on an embedded service and the user guide.",
     "export": "Turn one wiki, or many, into a static website.",
     "page": "List, read and change the pages of one wiki.",
+    "pause": "Leave a wiki alone until resume.",
     "preview": "Show a folder as a site on this machine, and follow every save.",
     "project": "List, show and change projects.",
     "render": "Print a page's HTML without a theme.",
+    "resume": "Go on with a wiki that was paused.",
     "serve": "Run the service itself, embedded, on this machine.",
     "sync": "Carry edits both ways between folders and their wikis.",
     "watch": "Keep folders and their wikis in step until it is stopped.",

@@ -114,7 +114,7 @@ async def _pull(
     pulled: Pulled,
 ) -> None:
     folder = place.folder_of(wiki)
-    local = FolderReplica(folder, temporary=place.private / TEMPORARY_FOLDER)
+    local = _local(folder, place)
     remote = _remote(client, wiki, state, place, has_folder=folder.is_dir())
     if place.policy is Policy.MIRROR or not state.wiki(wiki.owner).base():
         # a folder that is gone later on may be a disk that is away
@@ -137,6 +137,13 @@ async def _pull(
     pulled.skipped.append(skipped(wiki.owner, "its wiki has no pages"))
     with suppress(OSError):
         folder.rmdir()
+
+
+def _local(folder: Path, place: Place) -> FolderReplica:
+    """The folder; in a workspace a person edits it, and what goes is kept."""
+    if place.policy is Policy.MIRROR:
+        return FolderReplica(folder, temporary=place.private / TEMPORARY_FOLDER)
+    return FolderReplica.two_way(folder, private=place.private, settle_s=0.0)
 
 
 def _drop_unmentioned(folder: Path, known: WikiState) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import sys
 from collections.abc import Sequence
@@ -19,8 +18,9 @@ from wikisync.cli.workspace import (
     find_workspace,
     open_service,
     open_workspace,
+    workspace_option,
 )
-from wikisync.errors import UsageError
+from wikisync.errors import UsageError, WikisyncError
 
 if TYPE_CHECKING:
     from wikisync.api.client import Client
@@ -28,8 +28,11 @@ if TYPE_CHECKING:
     from wikisync.cli.syncing import Synced
     from wikisync.cli.workspace import Workspace
     from wikisync.config import WikiSection
-    from wikisync.model import Slug
+    from wikisync.model import Problem, Slug
     from wikisync.sync.exchange import ExchangeOptions
+
+NAMES_SHOWN_MAX = 5
+"""Pages named in one question."""
 
 
 @click.command(
@@ -37,14 +40,7 @@ if TYPE_CHECKING:
     epilog="Example: wikisync sync --dry-run\n\nwikisync sync handbook/home.md",
 )
 @click.argument("pages", nargs=-1, metavar="[PAGE]...")
-@click.option(
-    "--workspace",
-    "-C",
-    "start",
-    type=click.Path(path_type=Path),
-    default=Path(),
-    help="The workspace; else the one that the current folder is in.",
-)
+@workspace_option()
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 @click.option("--pull", "is_pull", is_flag=True, help="Write nothing to the wikis.")
 @click.option("--push", "is_push", is_flag=True, help="Write nothing to the folders.")
@@ -86,41 +82,102 @@ async def _sync(
     pages: Sequence[str],
     options: dict[str, Any],
 ) -> int:
-    from wikisync.cli.attention import show_attention
+    from wikisync.cli.sync_report import report_sync
     from wikisync.cli.syncing import exit_code_of
 
-    wanted = _wanted(workspace, pages)
-    done: list[Synced] = []
+    wanted = wanted_pages(workspace, pages)
     with open_workspace(
         workspace,
         allows_network_disk=options["network_disk"],
         is_held=not options["dry_run"],
     ) as opened:
+        for notice in opened.notices():
+            console.warn(notice)
         async with open_service(
             workspace, options["token_file"], console, os.environ
         ) as client:
-            for wiki, slugs in wanted:
-                done.append(await _one(console, opened, client, wiki, slugs, options))
-        if not options["dry_run"]:
-            if len(wanted) == len(workspace.config.wikis) and not pages:
-                show_attention(workspace.root, done)
-            if opened.is_adopting and not pages:
-                opened.note_adopted()
-    _report(console, done, options)
+            done = await _each(console, opened, client, wanted, options)
+        if not options["dry_run"] and not pages:
+            _finish(opened, done)
+    report_sync(
+        console, done, as_json=options["as_json"], is_dry_run=options["dry_run"]
+    )
     return exit_code_of(done)
 
 
-def _wanted(
+def _finish(opened: OpenWorkspace, done: Sequence[Synced]) -> None:
+    """What only a sync of all wikis can say."""
+    from wikisync.cli.attention import show_attention
+    from wikisync.errors import Halted
+
+    if len(done) < len(opened.workspace.config.wikis):
+        return
+    if all(one.failure is None or isinstance(one.failure, Halted) for one in done):
+        show_attention(opened.workspace.root, done)
+    # a wiki that was not looked at has not been taken as it is
+    if opened.is_adopting and all(one.results and not one.failure for one in done):
+        opened.note_adopted()
+
+
+async def sync_pages(
+    console: Console,
+    opened: OpenWorkspace,
+    wanted: Sequence[tuple[WikiSection, frozenset[Slug] | None]],
+    token_file: Path | None,
+) -> Sequence[Synced]:
+    """Sync these pages of an open workspace once, after a person decided on them."""
+    async with open_service(
+        opened.workspace, token_file, console, os.environ
+    ) as client:
+        return await _each(console, opened, client, wanted, {})
+
+
+def wanted_pages(
     workspace: Workspace, pages: Sequence[str]
 ) -> list[tuple[WikiSection, frozenset[Slug] | None]]:
-    """The wikis to look at, each with the pages of it that are asked for."""
+    """The wikis to look at, each with the pages of it that are asked for.
+
+    Raises:
+        UsageError: a page is of no wiki.
+    """
     if not pages:
         return [(wiki, None) for wiki in workspace.config.wikis]
+    whole = {wiki for name in pages if (wiki := workspace.wiki_at(name)) is not None}
     found: dict[WikiSection, set[Slug]] = {}
     for name in pages:
-        wiki, slug = workspace.page(name)
-        found.setdefault(wiki, set()).add(slug)
-    return [(wiki, frozenset(slugs)) for wiki, slugs in found.items()]
+        if workspace.wiki_at(name) is None:
+            wiki, slug = workspace.page(name)
+            found.setdefault(wiki, set()).add(slug)
+    return [
+        (wiki, None if wiki in whole else frozenset(found[wiki]))
+        for wiki in workspace.config.wikis
+        if wiki in whole or wiki in found
+    ]
+
+
+async def _each(
+    console: Console,
+    opened: OpenWorkspace,
+    client: Client,
+    wanted: Sequence[tuple[WikiSection, frozenset[Slug] | None]],
+    options: dict[str, Any],
+) -> list[Synced]:
+    """One wiki after the other, until one meets what all others would meet."""
+    from wikisync.cli.syncing import OF_ALL, Synced
+
+    done: list[Synced] = []
+    for section, slugs in wanted:
+        paused = opened.known(section).pause_reason
+        if paused is not None:
+            done.append(Synced(section, paused=paused))
+            continue
+        try:
+            done.append(await _one(console, opened, client, section, slugs, options))
+        except WikisyncError as error:
+            done.append(Synced(section, failure=error))
+        if isinstance(done[-1].failure, OF_ALL):
+            break
+    return done
 
 
 async def _one(
@@ -137,22 +194,64 @@ async def _one(
     from wikisync.sync.exchange import ExchangeOptions
     from wikisync.sync.narrowing import Direction
 
-    direction = Direction.PULL if options["is_pull"] else Direction.BOTH
+    if slugs is not None:
+        slugs = frozenset(opened.page_of(section, slug) for slug in slugs)
+    direction = Direction.PULL if options.get("is_pull") else Direction.BOTH
+    adopt = options.get("adopt")
     asked = ExchangeOptions(
-        direction=Direction.PUSH if options["is_push"] else direction,
+        direction=Direction.PUSH if options.get("is_push") else direction,
         pages=slugs,
-        is_dry_run=options["dry_run"],
-        puts_new=options["adopt"] != "hold",
+        is_dry_run=bool(options.get("dry_run")),
+        # who names a page asks for it
+        puts_new=adopt == "push" or slugs is not None,
+        leaves=frozenset() if adopt == "push" or slugs else opened.left_out(section),
         reads_max=opened.workspace.config.sync.reads_max,
     )
     wiki = await opened.synced(client, section)
-    if options["adopt"] is None and not asked.is_dry_run and not wiki.known.base():
+    if adopt is None and _asks(wiki, asked):
         puts_new = await _asks_first(console, opened, wiki, asked)
         asked = replace(asked, puts_new=puts_new)
     with console.progress() as progress:
-        return await sync_wiki(
-            opened, wiki, asked, progress=progress, waits=options["waits"]
+        synced = await sync_wiki(
+            opened, wiki, asked, progress=progress, waits=bool(options.get("waits"))
         )
+    synced.unknown = _unknown(wiki, synced, slugs)
+    return synced
+
+
+def _asks(wiki: SyncedWiki, asked: ExchangeOptions) -> bool:
+    """Whether this is a first sync, where a person may be asked."""
+    if asked.puts_new or asked.is_dry_run:
+        return False
+    known = wiki.known
+    return not known.base() or not known.is_same_wiki(wiki.remote_id)
+
+
+def _unknown(
+    wiki: SyncedWiki, synced: Synced, slugs: frozenset[Slug] | None
+) -> tuple[Problem, ...]:
+    """Pages that were named, and that neither side has or had."""
+    from wikisync.model import Problem
+
+    if slugs is None or not synced.results:
+        return ()
+    planned = {
+        name
+        for result in synced.results
+        for action in result.plan.actions
+        for name in (action.slug, getattr(action, "target", None))
+    }
+    broken = {problem.subject for problem in synced.problems}
+    missing = slugs - wiki.known.base().keys() - planned - broken
+    return tuple(
+        Problem(
+            "page-unknown",
+            f"{wiki.section.folder}/{slug}",
+            "there is no such page, here or on the wiki",
+            "see how it is spelt: name its file",
+        )
+        for slug in sorted(missing)
+    )
 
 
 async def _asks_first(
@@ -161,6 +260,7 @@ async def _asks_first(
     """Whether a first sync puts pages on the wiki that are only here."""
     from dataclasses import replace
 
+    from wikisync.cli.pulling import counted
     from wikisync.sync.exchange import exchange
     from wikisync.sync.plan import CreateRemote
 
@@ -170,81 +270,15 @@ async def _asks_first(
         opened.state,
         owner=wiki.section.owner,
         remote_id=wiki.remote_id,
-        options=replace(asked, is_dry_run=True),
+        options=replace(asked, is_dry_run=True, puts_new=True),
     )
     new = [one.slug for one in seen.plan.actions if isinstance(one, CreateRemote)]
     if not new:
         return True
-    shown = ", ".join(new[:5]) + (" ..." if len(new) > 5 else "")
-    what = f"{len(new)} pages are only in {wiki.section.folder} ({shown})"
+    more = " ..." if len(new) > NAMES_SHOWN_MAX else ""
+    shown = ", ".join(new[:NAMES_SHOWN_MAX]) + more
+    what = f"only in {wiki.section.folder}: {counted(len(new), 'page')} ({shown})"
     if sys.stdin.isatty() and sys.stderr.isatty():
         return click.confirm(f"{what}; put them on the wiki?", err=True)
     console.note(f"{what}; they stay here; put them on the wiki with --adopt push")
     return False
-
-
-# -- the report --------------------------------------------------------------------
-
-
-def _report(console: Console, done: Sequence[Synced], options: dict[str, Any]) -> None:
-    from wikisync.cli.attention import batch_sentence, held_sentence
-
-    if options["as_json"]:
-        wikis = [wiki_as_json(wiki) for wiki in done]
-        console.result(json.dumps({"wikis": wikis}, ensure_ascii=False, indent=2))
-        return
-    for wiki in done:
-        folder = wiki.wiki.section.folder
-        console.problems(wiki.problems)
-        if options["dry_run"]:
-            title = f"{folder}:\n" if len(done) > 1 else ""
-            console.result(f"{title}{wiki.last.plan}")
-        else:
-            console.result(f"{folder}: {summary(wiki)}")
-        for batch in wiki.batches:
-            console.warn(batch_sentence(folder, batch))
-        for held in wiki.held if not options["dry_run"] else ():
-            console.warn(held_sentence(folder, held))
-
-
-COUNTS = ("pulled", "pushed", "merged", "renamed", "removed")
-
-
-def summary(wiki: Synced) -> str:
-    """What was done, in a line."""
-    counts = {name: wiki.count(name) for name in COUNTS}
-    words = [f"{number} {name}" for name, number in counts.items() if number]
-    if wiki.held:
-        words.append(f"{len(wiki.held)} held")
-    pages = f"{wiki.last.pages} page{'s' * (wiki.last.pages != 1)}"
-    return f"{pages}, {', '.join(words) or 'nothing to do'}"
-
-
-def wiki_as_json(wiki: Synced) -> dict[str, object]:
-    """One wiki for programs."""
-    from wikisync.cli.pulling import problem_as_json
-
-    last = wiki.last
-    return {
-        "kind": wiki.wiki.section.kind,
-        "path": wiki.wiki.section.path,
-        "folder": wiki.wiki.section.folder,
-        "pages": last.pages,
-        **{name: wiki.count(name) for name in COUNTS},
-        "plan": str(last.plan).splitlines() if last.plan.actions else [],
-        "held": [
-            {"page": one.slug, "reason": str(one.reason), "conflict": one.has_bundle}
-            for one in wiki.held
-        ],
-        "batches": [
-            {
-                "id": batch.id,
-                "kind": batch.kind.name.lower().replace("_", "-"),
-                "pages": [member.slug for member in batch.members],
-                "sentence": str(batch),
-            }
-            for batch in wiki.batches
-        ],
-        "problems": [problem_as_json(problem) for problem in wiki.problems],
-        "next_look_s": last.next_look_s,
-    }

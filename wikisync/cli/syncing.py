@@ -1,7 +1,8 @@
 """Cycles of a workspace's wikis, one wiki after the other, and what came of them.
 
 A cycle that leaves something to do at once is followed by another; whoever keeps
-editing a page in the meantime does not keep us for ever.
+editing a page in the meantime does not keep us for ever.  What is wrong with one
+wiki does not stop the others.
 """
 
 from __future__ import annotations
@@ -12,12 +13,21 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from wikisync.cli.workspace import OpenWorkspace, SyncedWiki
-from wikisync.errors import ExitCode
-from wikisync.model import Problem
+from wikisync.errors import (
+    AuthenticationFailed,
+    ExitCode,
+    Halted,
+    RateLimited,
+    Unavailable,
+    WikisyncError,
+)
+from wikisync.model import Problem, Slug
 
 if TYPE_CHECKING:
+    from wikisync.config import WikiSection
     from wikisync.progress import Progress
     from wikisync.sync.exchange import ExchangeOptions, ExchangeResult, Held
+    from wikisync.sync.plan import Skip
     from wikisync.sync.safety import Batch
 
 ROUNDS_MAX = 8
@@ -25,13 +35,22 @@ ROUNDS_MAX = 8
 WAITS_MAX = 8
 """Times that ``--wait`` waits until an absence is certain."""
 
+OF_ALL = (AuthenticationFailed, RateLimited, Unavailable)
+"""Errors that the other wikis of the service would meet, too."""
+
 
 @dataclass(slots=True)
 class Synced:
     """One wiki after its cycles."""
 
-    wiki: SyncedWiki
+    section: WikiSection
     results: list[ExchangeResult] = field(default_factory=list)
+    paused: str | None = None
+    """Why a person wants it left alone; None where it is not paused."""
+    failure: WikisyncError | None = None
+    """Why it could not go on."""
+    unknown: tuple[Problem, ...] = ()
+    """Pages that were named and are nowhere."""
 
     @property
     def last(self) -> ExchangeResult:
@@ -41,25 +60,43 @@ class Synced:
     @property
     def held(self) -> tuple[Held, ...]:
         """Pages that wait for a person."""
-        return self.last.held
+        return self.last.held if self.results else ()
 
     @property
     def batches(self) -> tuple[Batch, ...]:
         """What brakes hold."""
-        return self.last.batches
+        return self.last.batches if self.results else ()
+
+    @property
+    def waiting(self) -> tuple[Skip, ...]:
+        """Differences that were left alone, each with its reason."""
+        from wikisync.sync.plan import SkipReason
+
+        told = {SkipReason.UNREADABLE_HERE, SkipReason.UNREADABLE_THERE}
+        skipped = self.last.plan.skipped if self.results else ()
+        return tuple(one for one in skipped if one.reason not in told)
+
+    @property
+    def left_out(self) -> frozenset[Slug]:
+        """Pages that a first sync left here because nobody asked for them."""
+        from wikisync.sync.plan import SkipReason
+
+        asked = [one for one in self.waiting if one.reason is SkipReason.NOT_ASKED]
+        return frozenset(one.slug for one in asked)
 
     @property
     def problems(self) -> tuple[Problem, ...]:
         """What went wrong in the last cycle, and pages that never came to rest."""
-        if not self.last.has_more:
-            return self.last.problems
+        last = self.last.problems if self.results else ()
+        if not self.results or not self.last.has_more or self.failure:
+            return (*last, *self.unknown)
         restless = Problem(
             "not-at-rest",
-            str(self.wiki.section.owner),
+            str(self.section.owner),
             "pages change while they are carried over; some are not in step yet",
             "run it again",
         )
-        return (*self.last.problems, restless)
+        return (*last, *self.unknown, restless)
 
     def count(self, name: str) -> int:
         """A count of all cycles together: ``pulled``, ``pushed`` and so on."""
@@ -74,7 +111,7 @@ async def sync_wiki(
     progress: Progress | None = None,
     waits: bool = False,
 ) -> Synced:
-    """Run cycles until nothing is left to do at once.
+    """Run cycles until nothing is left to do at once, or until they fail.
 
     Args:
         opened: The workspace.
@@ -82,43 +119,52 @@ async def sync_wiki(
         options: What is asked of every cycle.
         progress: Told of long work.
         waits: Wait until absences are certain, too.
-
-    Raises:
-        WikisyncError: a cycle could not go on.
     """
     from wikisync.sync.exchange import exchange
 
-    synced = Synced(wiki)
+    synced = Synced(wiki.section)
     options = replace(options, adopts=opened.is_adopting)
     rounds = waited = 0
     while rounds < ROUNDS_MAX:
         rounds += 1
-        result = await exchange(
-            wiki.remote,
-            wiki.local,
-            opened.state,
-            owner=wiki.section.owner,
-            remote_id=wiki.remote_id,
-            options=options,
-            progress=progress,
-            outdated=wiki.remote.outdated,
-        )
+        try:
+            result = await exchange(
+                wiki.remote,
+                wiki.local,
+                opened.state,
+                owner=wiki.section.owner,
+                remote_id=wiki.remote_id,
+                options=options,
+                progress=progress,
+                outdated=wiki.remote.outdated,
+            )
+        except WikisyncError as error:
+            synced.failure = error
+            return synced
         options = replace(options, adopts=False)
         synced.results.append(result)
         if options.is_dry_run:
-            break
+            return synced
         if result.has_more:
             continue
         if not waits or result.next_look_s is None or waited >= WAITS_MAX:
             break
         waited, rounds = waited + 1, 0
+        if progress is not None:
+            progress.start("wait until missing pages are surely deleted", None)
         await asyncio.sleep(result.next_look_s)
+    if options.pages is None:
+        opened.note_left_out(wiki.section, synced.left_out)
     return synced
 
 
 def exit_code_of(wikis: Sequence[Synced]) -> ExitCode:
-    """What the shell is told of all wikis together."""
-    if any(wiki.batches for wiki in wikis):
+    """What the shell is told of all wikis together: the worst of them."""
+    failures = [wiki.failure for wiki in wikis if wiki.failure is not None]
+    failed = [error for error in failures if not isinstance(error, Halted)]
+    if failed:
+        return failed[0].exit_code
+    if failures or any(wiki.batches for wiki in wikis):
         return ExitCode.HALTED
     if any(wiki.held or wiki.problems for wiki in wikis):
         return ExitCode.HELD

@@ -35,7 +35,7 @@ class WatchedWiki:
         """What the last scan saw."""
         self._has_git = True
         self.wiki = wiki
-        self.synced = Synced(wiki)
+        self.synced = Synced(wiki.section)
         """The last cycles, for whoever shows them."""
 
     @property
@@ -51,6 +51,9 @@ class WatchedWiki:
     async def cycle(self, why: Why) -> CycleOutcome:
         """One cycle; for a save here the wiki is not looked at first."""
         self.wiki.remote.is_remembering = why is Why.FOLDER
+        section = self.wiki.section
+        asked_for_all = self._options.puts_new
+        left = frozenset() if asked_for_all else self._opened.left_out(section)
         try:
             result = await exchange(
                 self.wiki.remote,
@@ -58,12 +61,15 @@ class WatchedWiki:
                 self._opened.state,
                 owner=self.wiki.section.owner,
                 remote_id=self.wiki.remote_id,
-                options=replace(self._options, adopts=self._opened.is_adopting),
+                options=replace(
+                    self._options, adopts=self._opened.is_adopting, leaves=left
+                ),
                 outdated=self.wiki.remote.outdated,
             )
         finally:
             self.wiki.remote.is_remembering = False
         self.synced.results = [result]
+        self._opened.note_left_out(section, self.synced.left_out)
         return CycleOutcome(
             is_quiet=result.is_quiet,
             has_more=result.has_more,

@@ -9,11 +9,20 @@ from __future__ import annotations
 
 import subprocess
 import time
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import click
 
 from wikisync.cli.context import TOKEN_VARIABLE, read_token
 from wikisync.errors import ConfigError, UsageError
@@ -36,6 +45,18 @@ ADOPTING = "adopting"
 """Under this name the state keeps that a person took the folder as it is."""
 LEFT = "left"
 """Under this name and a wiki's the state keeps pages that a first sync left here."""
+
+
+def workspace_option() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The option that names the workspace; the command gets it as ``start``."""
+    return click.option(
+        "--workspace",
+        "-C",
+        "start",
+        type=click.Path(path_type=Path),
+        default=Path(),
+        help="The workspace; else the one that the current folder is in.",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +93,14 @@ class Workspace:
             found += matches
         return tuple(dict.fromkeys(found)) if named else self.config.wikis
 
+    def wiki_at(self, name: str) -> WikiSection | None:
+        """The wiki whose folder a person names; None where it is none's."""
+        for wiki in self.config.wikis:
+            folder = self.folder_of(wiki).resolve()
+            if folder in {Path(name).resolve(), (self.root / name).resolve()}:
+                return wiki
+        return None
+
     def page(self, name: str) -> tuple[WikiSection, Slug]:
         """The wiki and slug of a page that a person names.
 
@@ -101,11 +130,13 @@ def _page_at(way: str) -> Slug:
     """The page that a path below a wiki's folder means, its file there or not."""
     from wikisync.folder.ignore import CONFLICT_MARK
     from wikisync.folder.naming import parse_path
+    from wikisync.model import split_extension
 
+    split = split_extension(way)
+    if split is not None and split[0].endswith(CONFLICT_MARK):
+        way = split[0].removesuffix(CONFLICT_MARK) + way[len(split[0]) :]
     parsed = parse_path(way)
-    if parsed is None:
-        return Slug(way)
-    return Slug(parsed[0].removesuffix(CONFLICT_MARK))
+    return parsed[0] if parsed else Slug(way)
 
 
 def find_workspace(start: Path) -> Workspace:
@@ -376,6 +407,8 @@ def open_workspace(
     refuse_network_disk(root, is_allowed=allows_network_disk)
     folders = [workspace.folder_of(wiki) for wiki in workspace.config.wikis]
     refuse_overlaps(root, folders)
+    if not is_held:
+        _make_private(workspace.private)
     lock = locked(workspace.private, f"the workspace {root}")
     with (
         lock if is_held else nullcontext(),
@@ -399,6 +432,20 @@ def open_workspace(
         if standing is Standing.NEW and is_held:
             opened.note_adopted()
         yield opened
+
+
+def _make_private(private: Path) -> None:
+    """Make the place of the state, which a first look has to have, too."""
+    from wikisync.errors import FolderError
+
+    try:
+        private.mkdir(exist_ok=True)
+    except OSError as exc:
+        raise FolderError(
+            f"cannot write to {private}: {exc.strerror}",
+            path=str(private),
+            hint="make the workspace writable",
+        ) from exc
 
 
 @asynccontextmanager

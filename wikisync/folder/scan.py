@@ -111,6 +111,8 @@ class _Scan:
         self._write_tests: set[str] = set()
         self._hidden: set[str] = set()
         self._ignored: set[Slug] = set()
+        self._named_as_pages: list[str] = []
+        """Folders with the name of a page's file."""
 
     def look_into(self, root: int) -> None:
         """Walk through everything below an open folder."""
@@ -124,6 +126,7 @@ class _Scan:
                     waiting.append(entry.path)
                     if split_extension(entry.path) is not None:
                         self._hidden.add(entry.path)
+                        self._named_as_pages.append(entry.path)
 
     def result(self) -> ScannedFolder:
         """Everything seen, in order."""
@@ -133,6 +136,7 @@ class _Scan:
             if first.setdefault(page.slug, page) is not page:
                 duplicates.add(page.slug)
                 self._problems.append(_duplicate(page, first[page.slug]))
+        self._see_folders_in_place()
         return ScannedFolder(
             pages=tuple(first.values()),
             attachments=tuple(sorted(self._attachments)),
@@ -145,6 +149,12 @@ class _Scan:
             hidden=frozenset(self._hidden),
             ignored=frozenset(self._ignored - first.keys()),
         )
+
+    def _see_folders_in_place(self) -> None:
+        """A page may lie below ``notes.md``; a folder without pages is a mistake."""
+        for folder in self._named_as_pages:
+            if not any(page.path.startswith(f"{folder}/") for page in self._pages):
+                self._problems.append(_folder_in_place(folder))
 
     def _entries(self, root: int, folder: str) -> Iterator[_Entry]:
         """What is in a folder and not ignored; a link only as a problem."""
@@ -292,6 +302,15 @@ def _link(path: str) -> Problem:
         printable(path),
         "is a symbolic link, which wikisync does not follow",
         "replace the link by a real file or folder",
+    )
+
+
+def _folder_in_place(path: str) -> Problem:
+    return Problem(
+        "folder-in-place",
+        printable(path),
+        "is a folder with the name of a page's file; the page is left alone",
+        "rename the folder, or remove it to have the page again",
     )
 
 

@@ -101,6 +101,30 @@ def locked(private: Path, what: str) -> Iterator[None]:
         os.close(descriptor)
 
 
+def holder_of(private: Path) -> str | None:
+    """Who holds a folder of ours, for a message; None where nobody does.
+
+    Raises:
+        FolderError: its lock cannot be looked at.
+    """
+    try:
+        descriptor = os.open(private / LOCK_FILE, os.O_RDONLY | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return None
+    except OSError as exc:
+        raise folder_error("look at", str(private / LOCK_FILE), exc) from exc
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return _holder(descriptor).removeprefix(": ") or "another process"
+    except OSError:
+        return None  # a disk without locks: whoever wants one is told so
+    else:
+        return None
+    finally:
+        os.close(descriptor)
+
+
 @contextmanager
 def held_folder(root: Path) -> Iterator[None]:
     """Hold a wiki's folder against another workspace that has it, too.

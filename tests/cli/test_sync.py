@@ -1,0 +1,540 @@
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.cli.workspaces import HANDBOOK, PAGES, Cloned, clone_handbook
+from tests.support.service import EmbeddedService
+from wikisync.service.quirks import Quirk
+from wikisync.sync.conflict import MARKER
+
+
+@pytest.fixture
+async def cloned(service: EmbeddedService, run: Run, tmp_path: Path) -> Cloned:
+    return await clone_handbook(service, run, tmp_path / "wikis")
+
+
+def wiki_of(pages: dict[str, str]) -> dict[str, str]:
+    return {f"{slug}.md": text for slug, text in pages.items()}
+
+
+# -- the usual ---------------------------------------------------------------------
+
+
+async def test_first_sync_after_a_clone_is_quiet(cloned: Cloned) -> None:
+    before = cloned.files()
+    ran = await cloned.run("sync")
+    assert (ran.code, ran.out) == (0, "handbook: 4 pages, nothing to do\n")
+    assert ran.err == ""
+    assert cloned.files() == before
+    assert await cloned.wiki() == wiki_of(PAGES)
+
+
+async def test_edits_travel_both_ways(cloned: Cloned) -> None:
+    cloned.write("guide.md", "edited here\n")
+    await cloned.edit({"team/people": "Ann, Bo\n"})
+    ran = await cloned.run("sync")
+    assert (ran.code, ran.out) == (0, "handbook: 4 pages, 1 pulled, 1 pushed\n")
+    assert (await cloned.wiki())["guide.md"] == "edited here\n"
+    assert cloned.read("team/people.md") == "Ann, Bo\n"
+
+
+async def test_what_both_sides_edited_is_merged_and_pushed_at_once(
+    cloned: Cloned,
+) -> None:
+    cloned.write("home.md", "ONE\n\ntwo\n\nthree\n")
+    await cloned.edit({"home": "one\n\ntwo\n\nTHREE\n"})
+    ran = await cloned.run("sync")
+    assert ran.code == 0
+    assert cloned.read("home.md") == "ONE\n\ntwo\n\nTHREE\n"
+    assert (await cloned.wiki())["home.md"] == "ONE\n\ntwo\n\nTHREE\n"
+
+
+async def test_clash_is_held_with_a_file_and_the_way_out(cloned: Cloned) -> None:
+    cloned.write("guide.md", "mine\n")
+    await cloned.edit({"guide": "theirs\n"})
+    ran = await cloned.run("sync")
+    assert ran.code == 3
+    assert "handbook/guide: edited here and on the wiki" in ran.err
+    assert "wikisync resolve handbook/guide --mine, --wiki or --both" in ran.err
+    assert cloned.read("guide.md") == "mine\n"
+    assert "theirs" in cloned.read("guide.conflict.md")
+    assert "handbook/guide" in (cloned.root / "WIKISYNC-ATTENTION.md").read_text()
+
+
+async def test_saved_conflict_file_becomes_the_page_and_attention_ends(
+    cloned: Cloned,
+) -> None:
+    cloned.write("guide.md", "mine\n")
+    await cloned.edit({"guide": "theirs\n"})
+    await cloned.run("sync")
+    cloned.write("guide.conflict.md", "ours\n")
+    ran = await cloned.run("sync")
+    assert ran.code == 0
+    assert (await cloned.wiki())["guide.md"] == "ours\n"
+    assert "guide.conflict.md" not in cloned.files()
+    assert not (cloned.root / "WIKISYNC-ATTENTION.md").exists()
+
+
+async def test_dry_run_prints_the_plan_and_changes_nothing(cloned: Cloned) -> None:
+    cloned.write("guide.md", "mine\n")
+    cloned.write("new.md", "new\n")
+    before = cloned.files()
+    ran = await cloned.run("sync", "--dry-run")
+    assert ran.code == 0
+    assert ran.out == "create  new on the wiki\nupdate  guide on the wiki\n"
+    assert cloned.files() == before
+    assert await cloned.wiki() == wiki_of(PAGES)
+
+
+@pytest.mark.parametrize(
+    ("flag", "here", "there"),
+    [("--pull", "mine\n", "a guide\n"), ("--push", "mine\n", "mine\n")],
+)
+async def test_one_way_writes_only_that_way(
+    cloned: Cloned, flag: str, here: str, there: str
+) -> None:
+    cloned.write("guide.md", "mine\n")
+    await cloned.edit({"home": "theirs\n"})
+    await cloned.run("sync", flag)
+    assert cloned.read("guide.md") == here
+    assert (await cloned.wiki())["guide.md"] == there
+    assert (cloned.read("home.md") == "theirs\n") == (flag == "--pull")
+
+
+async def test_both_ways_at_once_excluded_is_a_usage_error(cloned: Cloned) -> None:
+    ran = await cloned.run("sync", "--pull", "--push")
+    assert ran.code == 2
+    assert "--pull and --push exclude each other" in ran.err
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["handbook/guide.md", "handbook/guide", "guide", "handbook/guide.conflict.md"],
+)
+async def test_page_is_named_by_its_file_or_slug(cloned: Cloned, name: str) -> None:
+    cloned.write("guide.md", "mine\n")
+    cloned.write("home.md", "mine, too\n")
+    ran = await cloned.run("sync", name)
+    assert ran.code == 0
+    assert (await cloned.wiki())["guide.md"] == "mine\n"
+    assert (await cloned.wiki())["home.md"] == PAGES["home"]
+
+
+async def test_folder_of_a_wiki_names_all_its_pages(cloned: Cloned) -> None:
+    cloned.write("guide.md", "mine\n")
+    ran = await cloned.run("sync", "handbook")
+    assert ran.out == "handbook: 4 pages, 1 pushed\n"
+
+
+async def test_page_that_is_nowhere_is_told(cloned: Cloned) -> None:
+    ran = await cloned.run("sync", "handbook/gide.md")
+    assert ran.code == 3
+    assert "handbook/gide: there is no such page, here or on the wiki" in ran.err
+
+
+async def test_page_of_a_file_with_spaces_is_found_by_that_name(
+    cloned: Cloned,
+) -> None:
+    cloned.write("My Page.md", "text\n")
+    await cloned.run("sync")
+    cloned.write("My Page.md", "more text\n")
+    ran = await cloned.run("sync", cloned.folder / "My Page.md")
+    assert ran.out == "handbook: 5 pages, 1 pushed\n"
+    assert (await cloned.wiki())["My-Page.md"] == "more text\n"
+
+
+async def test_json_has_the_same_keys_for_every_wiki(cloned: Cloned) -> None:
+    await cloned.run("pause")
+    paused = await cloned.run("sync", "--json")
+    await cloned.run("resume")
+    ran = await cloned.run("sync", "--json")
+    (one,), (other,) = paused.json["wikis"], ran.json["wikis"]
+    assert one.keys() == other.keys()
+    assert (one["paused"], one["pages"]) == ("", None)
+    assert (other["paused"], other["pages"], other["error"]) == (None, 4, None)
+
+
+# -- the first sync ----------------------------------------------------------------
+
+
+@pytest.fixture
+async def first(service: EmbeddedService, run: Run, tmp_path: Path) -> Cloned:
+    """A folder and a wiki that have never met."""
+    await service.add_project("docs/handbook", {"home": "there\n", "same": "same\n"})
+    root = tmp_path / "wikis"
+    root.mkdir()
+    (root / "wikisync.toml").write_text(
+        f'[service]\nurl = "{service.url}"\n\n[[wiki]]\nproject = "docs/handbook"\n'
+        'folder = "handbook"\n\n[sync]\nsettle_ms = 50\n'
+    )
+    found = Cloned(service, root, run)
+    found.write("same.md", "same\n")
+    found.write("here.md", "only here\n")
+    return found
+
+
+async def test_first_sync_leaves_new_pages_here_until_asked(first: Cloned) -> None:
+    ran = await first.run("sync")
+    assert ran.code == 0
+    assert "only in handbook: 1 page (here); they stay here" in ran.err
+    assert first.read("home.md") == "there\n"
+    assert "here.md" not in await first.wiki()
+
+
+async def test_second_sync_still_leaves_what_the_first_was_not_asked_for(
+    first: Cloned,
+) -> None:
+    await first.run("sync")
+    first.write("later.md", "written after the first sync\n")
+    ran = await first.run("sync")
+    assert ran.code == 0
+    assert "handbook/here: only here" in ran.err
+    assert set(await first.wiki()) == {"home.md", "same.md", "later.md"}
+
+
+@pytest.mark.parametrize("words", [("--adopt", "push"), ("handbook/here.md",)])
+async def test_page_left_here_goes_to_the_wiki_when_asked_for(
+    first: Cloned, words: tuple[str, ...]
+) -> None:
+    await first.run("sync", "--adopt", "hold")
+    await first.run("sync", *words)
+    assert (await first.wiki())["here.md"] == "only here\n"
+    first.write("here.md", "edited\n")
+    await first.run("sync")
+    assert (await first.wiki())["here.md"] == "edited\n"
+
+
+async def test_dry_run_of_a_first_sync_says_what_the_real_one_does(
+    first: Cloned,
+) -> None:
+    dry = await first.run("sync", "--dry-run")
+    assert "create  home\n" in dry.out
+    assert "skip    here: only here" in dry.out
+
+
+async def test_first_sync_holds_pages_that_differ(first: Cloned) -> None:
+    first.write("home.md", "here\n")
+    ran = await first.run("sync")
+    assert ran.code == 3
+    assert first.read("home.md") == "here\n"
+    assert (await first.wiki())["home.md"] == "there\n"
+
+
+# -- deletions ---------------------------------------------------------------------
+
+
+async def test_deleted_file_waits_and_the_person_reads_it(cloned: Cloned) -> None:
+    (cloned.folder / "guide.md").unlink()
+    ran = await cloned.run("sync")
+    assert ran.code == 0
+    assert "handbook/guide: its file is gone here; it waits" in ran.err
+    assert "wikisync sync --wait" in ran.err
+    assert "guide.md" in await cloned.wiki()
+
+
+async def test_deleted_file_is_deleted_on_the_wiki_once_that_is_certain(
+    cloned: Cloned,
+) -> None:
+    (cloned.folder / "guide.md").unlink()
+    await cloned.run("sync")
+    cloned.age_sightings(60)
+    ran = await cloned.run("sync")
+    assert "1 removed" in ran.out
+    assert "guide.md" not in await cloned.wiki()
+
+
+async def test_page_deleted_on_the_wiki_goes_to_the_trash(cloned: Cloned) -> None:
+    await cloned.remove("guide")
+    await cloned.run("sync")
+    await cloned.run("sync")
+    cloned.age_sightings(100)
+    ran = await cloned.run("sync")
+    assert "1 removed" in ran.out
+    assert "guide.md" not in cloned.files()
+    kept = list((cloned.root / ".wikisync/trash").rglob("guide.md"))
+    assert [path.read_text() for path in kept] == [PAGES["guide"]]
+
+
+# -- bad input: nothing is lost, and the person reads what to do -------------------
+
+
+async def test_folder_emptied_stops_and_deletes_nothing(cloned: Cloned) -> None:
+    for path in cloned.folder.iterdir():
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    ran = await cloned.run("sync")
+    assert ran.code == 4
+    assert "is empty, and had 4 pages; nothing was changed" in ran.err
+    assert "wikisync adopt" in ran.err
+    assert await cloned.wiki() == wiki_of(PAGES)
+    assert "is empty" in (cloned.root / "WIKISYNC-ATTENTION.md").read_text()
+
+
+async def test_missing_disk_stops_and_deletes_nothing(cloned: Cloned) -> None:
+    cloned.folder.rename(cloned.root.parent / "away")
+    ran = await cloned.run("sync")
+    assert ran.code == 1
+    assert "does not exist" in ran.err
+    assert "check that its disk is there; nothing was deleted" in ran.err
+    assert not cloned.folder.exists()
+    assert await cloned.wiki() == wiki_of(PAGES)
+
+
+async def test_workspace_without_its_marker_is_halted(cloned: Cloned) -> None:
+    (cloned.root / ".wikisync/folder-id").unlink()
+    ran = await cloned.run("sync")
+    assert ran.code == 4
+    assert "folder-id is missing; nothing was changed" in ran.err
+    assert "wikisync adopt" in ran.err
+    assert not (cloned.root / ".wikisync/folder-id").exists()
+
+
+async def test_copied_workspace_says_so_and_deletes_nothing(cloned: Cloned) -> None:
+    await cloned.run("sync")
+    copy = cloned.root.parent / "copy"
+    shutil.copytree(cloned.root, copy)
+    (copy / "handbook/guide.md").unlink()
+    other = Cloned(cloned.service, copy, cloned.run_main)
+    ran = await other.run("sync")
+    assert ran.code == 0
+    assert f"{copy} was copied or moved" in ran.err
+    assert other.read("guide.md") == PAGES["guide"]
+    assert await cloned.wiki() == wiki_of(PAGES)
+    assert (await other.run("sync")).err == ""
+
+
+async def test_lost_state_is_a_first_sync_that_deletes_nothing(
+    cloned: Cloned,
+) -> None:
+    (cloned.root / ".wikisync/state.db").unlink()
+    (cloned.folder / "guide.md").unlink()
+    await cloned.remove("home")
+    ran = await cloned.run("sync")
+    assert ran.code == 0
+    assert cloned.read("guide.md") == PAGES["guide"]
+    assert cloned.read("home.md") == PAGES["home"]
+
+
+async def test_damaged_state_is_set_aside_and_told(cloned: Cloned) -> None:
+    (cloned.root / ".wikisync/state.db").write_bytes(b"damaged" * 1000)
+    before = cloned.files()
+    ran = await cloned.run("sync")
+    assert ran.code == 0
+    assert "was damaged and is made anew; nothing is removed" in ran.err
+    assert cloned.files() == before
+
+
+async def test_second_process_is_refused_with_the_first_ones_name(
+    cloned: Cloned,
+) -> None:
+    from wikisync.folder.workspace import locked
+
+    with locked(cloned.root / ".wikisync", "it"):
+        ran = await cloned.run("sync")
+    assert ran.code == 1
+    assert f"process {os.getpid()} on" in ran.err
+    assert "wait until it is done, or stop it" in ran.err
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
+async def test_read_only_folder_is_told_and_others_go_on(cloned: Cloned) -> None:
+    (cloned.folder / "team").chmod(0o500)
+    await cloned.edit({"team/people": "Ann, Bo\n", "guide": "theirs\n"})
+    try:
+        ran = await cloned.run("sync")
+    finally:
+        (cloned.folder / "team").chmod(0o700)
+    assert ran.code == 3
+    assert "team/people" in ran.err
+    assert cloned.read("guide.md") == "theirs\n"
+    assert cloned.read("team/people.md") == "Ann\n"
+
+
+async def test_read_only_file_is_replaced_and_stays_read_only(cloned: Cloned) -> None:
+    (cloned.folder / "guide.md").chmod(0o444)
+    await cloned.edit({"guide": "theirs\n"})
+    ran = await cloned.run("sync")
+    assert ran.code == 0
+    assert cloned.read("guide.md") == "theirs\n"
+
+
+async def test_file_replaced_by_a_directory_deletes_nothing(cloned: Cloned) -> None:
+    (cloned.folder / "guide.md").unlink()
+    (cloned.folder / "guide.md").mkdir()
+    await cloned.run("sync")
+    cloned.age_sightings(60)
+    ran = await cloned.run("sync")
+    assert ran.code == 3
+    assert "guide.md: is a folder with the name of a page's file" in ran.err
+    assert "guide.md" in await cloned.wiki()
+
+
+async def test_symbolic_link_is_neither_followed_nor_written_through(
+    cloned: Cloned, tmp_path: Path
+) -> None:
+    secret = tmp_path / "secret.md"
+    secret.write_text("private\n")
+    (cloned.folder / "guide.md").unlink()
+    (cloned.folder / "guide.md").symlink_to(secret)
+    await cloned.edit({"guide": "theirs\n"})
+    await cloned.run("sync")
+    cloned.age_sightings(60)
+    ran = await cloned.run("sync")
+    assert ran.code == 3
+    assert "guide" in ran.err
+    assert secret.read_text() == "private\n"
+    assert (await cloned.wiki())["guide.md"] == "theirs\n"
+
+
+async def test_name_that_the_service_refuses_is_held_and_others_go_on(
+    cloned: Cloned,
+) -> None:
+    cloned.service.quirks = {Quirk.SMALL_LIMITS}
+    name = "n" * 80
+    cloned.write(f"{name}.md", "text\n")
+    cloned.write("guide.md", "mine\n")
+    ran = await cloned.run("sync")
+    assert ran.code == 3
+    assert name in ran.err
+    assert (await cloned.wiki())["guide.md"] == "mine\n"
+    again = await cloned.run("sync")
+    assert again.code == 3
+    assert f"handbook/{name}: the service refused it as it is" in again.err
+
+
+async def test_page_too_large_is_held_with_the_reason(cloned: Cloned) -> None:
+    cloned.service.quirks = {Quirk.SMALL_LIMITS}
+    cloned.write("guide.md", "x" * 70_000)
+    cloned.write("home.md", "mine\n")
+    ran = await cloned.run("sync")
+    assert ran.code == 3
+    assert "guide" in ran.err
+    assert (await cloned.wiki())["home.md"] == "mine\n"
+    assert len(cloned.read("guide.md")) == 70_000
+
+
+async def test_file_that_is_not_utf8_is_told_and_left_alone(cloned: Cloned) -> None:
+    (cloned.folder / "guide.md").write_bytes(b"caf\xe9\n")
+    cloned.write("home.md", "mine\n")
+    ran = await cloned.run("sync")
+    assert ran.code == 3
+    assert "UTF-8" in ran.err
+    assert (await cloned.wiki())["guide.md"] == PAGES["guide"]
+    assert (await cloned.wiki())["home.md"] == "mine\n"
+    assert (cloned.folder / "guide.md").read_bytes() == b"caf\xe9\n"
+
+
+async def test_marker_line_left_in_a_page_is_never_sent(cloned: Cloned) -> None:
+    cloned.write("guide.md", f"text\n{MARKER} conflict 1 of 1: here %%%%\n")
+    ran = await cloned.run("sync")
+    assert ran.code == 3
+    assert "a marker line of a conflict is left in it" in ran.err
+    assert "remove every line with %%%% wikisync" in ran.err
+    assert (await cloned.wiki())["guide.md"] == PAGES["guide"]
+
+
+async def test_token_revoked_stops_with_no_deletion(cloned: Cloned) -> None:
+    (cloned.folder / "guide.md").unlink()
+    await cloned.run("sync")
+    cloned.age_sightings(60)
+    cloned.service.quirks = {Quirk.TOKEN_REVOKED}
+    ran = await cloned.run("sync")
+    assert ran.code == 1
+    assert "token" in ran.err
+    assert "hint:" in ran.err
+    assert await cloned.wiki() == wiki_of(PAGES)
+
+
+@pytest.mark.parametrize(
+    ("quirk", "word"),
+    [
+        (Quirk.SIGN_IN_PAGE, "answers with a web page"),
+        (Quirk.NOT_FOUND, "the service knows no such address"),
+    ],
+)
+async def test_service_that_answers_nonsense_changes_nothing(
+    cloned: Cloned, quirk: Quirk, word: str
+) -> None:
+    before = cloned.files()
+    cloned.service.quirks = {quirk}
+    ran = await cloned.run("sync")
+    assert ran.code == 1
+    assert "hint:" in ran.err
+    assert word in ran.err
+    assert cloned.files() == before
+
+
+async def test_empty_list_is_never_taken_for_deleted_pages(cloned: Cloned) -> None:
+    before = cloned.files()
+    cloned.service.quirks = {Quirk.EMPTY_LIST}
+    await cloned.run("sync")
+    await cloned.run("sync")
+    cloned.age_sightings(100)
+    ran = await cloned.run("sync")
+    assert ran.code == 4
+    assert "4 of 4 pages would be removed here because they are gone" in ran.err
+    assert "wikisync approve handbook:1" in ran.err
+    assert cloned.files() == before
+
+
+async def put_another_project_there(cloned: Cloned) -> None:
+    service = cloned.service
+    moved = await cloned.run_main(
+        "project", "edit", service.url, "docs/handbook", "--path", "old-handbook"
+    )
+    assert moved.code == 0, moved.err
+    await service.add_project("docs/handbook", {"home": "another project's\n"})
+
+
+async def test_another_project_under_the_same_path_is_a_first_sync(
+    cloned: Cloned,
+) -> None:
+    before = cloned.files()
+    await put_another_project_there(cloned)
+    ran = await cloned.run("sync")
+    assert ran.code == 3
+    assert "another wiki than last time has this path" in ran.err
+    assert "only in handbook: 3 pages" in ran.err
+    assert set(await cloned.wiki()) == {"home.md"}
+    assert {name: cloned.files()[name] for name in before} == before
+
+
+async def test_dry_run_tells_the_same_of_another_project(cloned: Cloned) -> None:
+    await put_another_project_there(cloned)
+    ran = await cloned.run("sync", "--dry-run")
+    assert "hold    home: created here and on the wiki" in ran.out
+    assert "remove" not in ran.out
+
+
+async def test_service_away_is_an_error_with_its_address(cloned: Cloned) -> None:
+    settings = cloned.root / "wikisync.toml"
+    settings.write_text(
+        settings.read_text().replace(cloned.service.url, "http://127.0.0.1:9")
+    )
+    ran = await cloned.run("sync")
+    assert ran.code == 1
+    assert "127.0.0.1:9" in ran.err
+
+
+# -- several wikis -----------------------------------------------------------------
+
+
+async def test_trouble_with_one_wiki_does_not_stop_the_others(
+    service: EmbeddedService, run: Run, tmp_path: Path
+) -> None:
+    await service.add_group("docs", {"home": "group\n"})
+    await service.add_project("docs/handbook", PAGES)
+    root = tmp_path / "wikis"
+    await run("clone", service.url, "--group", "docs", "--all", root)
+    (root / "docs").rename(tmp_path / "away")
+    (root / "handbook/guide.md").write_text("mine\n")
+    ran = await run("sync", "-C", root)
+    assert ran.code == 1
+    assert "handbook: 4 pages, 1 pushed" in ran.out
+    assert f"the folder {root / 'docs'} does not exist" in ran.err
+    files = await service.files(HANDBOOK)
+    assert files["guide.md"] == b"mine\n"

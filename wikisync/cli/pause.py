@@ -1,0 +1,43 @@
+"""``wikisync pause``: leave a wiki alone until ``resume``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from wikisync.cli.workspace import find_workspace, open_workspace, workspace_option
+
+if TYPE_CHECKING:
+    from wikisync.cli.console import Console
+
+REASON_CHARS_MAX = 500
+"""A longer reason is cut."""
+
+
+@click.command(
+    name="pause",
+    epilog='Example: wikisync pause handbook "the big move"',
+)
+@click.argument("wiki", required=False)
+@click.argument("reason", default="")
+@workspace_option()
+@click.pass_obj
+def command(console: Console, start: Path, wiki: str | None, reason: str) -> int:
+    """Leave WIKI alone until resume: nothing is read, written or counted as missing.
+
+    WIKI is a folder of the workspace or a full path; without it, all are meant.
+    A running watch heeds it at once.
+    """
+    workspace = find_workspace(start)
+    wanted = workspace.wikis([wiki] if wiki else [])
+    reason = " ".join(reason.split())[:REASON_CHARS_MAX]
+    with open_workspace(workspace, is_held=False) as opened:
+        for section in wanted:
+            opened.known(section).pause(reason)
+            console.note(
+                f"{section.folder}: paused; go on with it:"
+                f" wikisync resume {section.folder}"
+            )
+    return 0

@@ -1,0 +1,30 @@
+"""``wikisync resume``: go on with a wiki that was paused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from wikisync.cli.workspace import find_workspace, open_workspace, workspace_option
+
+if TYPE_CHECKING:
+    from wikisync.cli.console import Console
+
+
+@click.command(name="resume", epilog="Example: wikisync resume handbook")
+@click.argument("wiki", required=False)
+@workspace_option()
+@click.pass_obj
+def command(console: Console, start: Path, wiki: str | None) -> int:
+    """Go on with WIKI, or with every wiki of the workspace, after a pause."""
+    workspace = find_workspace(start)
+    with open_workspace(workspace, is_held=False) as opened:
+        for section in workspace.wikis([wiki] if wiki else []):
+            known = opened.known(section)
+            was_paused = known.is_paused
+            known.resume()
+            what = "goes on with the next sync" if was_paused else "was not paused"
+            console.note(f"{section.folder}: {what}")
+    return 0

@@ -1,0 +1,125 @@
+"""What ``wikisync sync`` says of the wikis it went through, to people and programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from wikisync.cli.attention import batch_sentence, held_sentence
+from wikisync.cli.pulling import counted, problem_as_json
+from wikisync.cli.syncing import Synced
+from wikisync.errors import WikisyncError
+
+if TYPE_CHECKING:
+    from wikisync.cli.console import Console
+    from wikisync.sync.safety import Batch
+
+COUNTS = ("pulled", "pushed", "merged", "renamed", "removed")
+WAITING_SHOWN_MAX = 10
+"""Pages that wait, each told in a line of its own; ``status`` tells all."""
+
+
+def report_sync(
+    console: Console, done: Sequence[Synced], *, as_json: bool, is_dry_run: bool
+) -> None:
+    """Print what came of every wiki."""
+    if as_json:
+        wikis = [wiki_as_json(wiki) for wiki in done]
+        console.result(json.dumps({"wikis": wikis}, ensure_ascii=False, indent=2))
+        _show_failures(console, done)
+        return
+    for wiki in done:
+        console.problems(wiki.problems)
+        if wiki.results or wiki.paused is not None:
+            title = f"{wiki.section.folder}:\n" if len(done) > 1 else ""
+            console.result(
+                f"{title}{wiki.last.plan}"
+                if is_dry_run and wiki.results
+                else f"{wiki.section.folder}: {summary(wiki)}"
+            )
+        _show_waiting(console, wiki, is_dry_run=is_dry_run)
+    _show_failures(console, done)
+
+
+def _show_waiting(console: Console, wiki: Synced, *, is_dry_run: bool) -> None:
+    folder = wiki.section.folder
+    for batch in wiki.batches:
+        console.warn(batch_sentence(folder, batch))
+    if is_dry_run:
+        return  # its lines are in the plan
+    for held in wiki.held:
+        console.warn(held_sentence(folder, held))
+    for one in wiki.waiting[:WAITING_SHOWN_MAX]:
+        console.note(f"{folder}/{one.slug}: {one.reason}")
+    if (more := len(wiki.waiting) - WAITING_SHOWN_MAX) > 0:
+        console.note(f"and {counted(more, 'page')} more; see wikisync status")
+    if wiki.results and wiki.last.next_look_s is not None:
+        again = max(1, round(wiki.last.next_look_s))
+        console.note(f"look again in {again} s, or wait for it: wikisync sync --wait")
+
+
+def _show_failures(console: Console, done: Sequence[Synced]) -> None:
+    for wiki in done:
+        if wiki.failure is not None:
+            message = wiki.failure.message
+            if wiki.section.folder not in message:
+                message = f"{wiki.section.folder}: {message}"
+            console.error(WikisyncError(message, hint=wiki.failure.hint))
+
+
+def summary(wiki: Synced) -> str:
+    """What was done, in a line."""
+    if wiki.paused is not None:
+        because = f" ({wiki.paused})" if wiki.paused else ""
+        folder = wiki.section.folder
+        return f"paused{because}; go on with it: wikisync resume {folder}"
+    counts = {name: wiki.count(name) for name in COUNTS}
+    words = [f"{number} {name}" for name, number in counts.items() if number]
+    if wiki.held:
+        words.append(f"{len(wiki.held)} held")
+    if wiki.waiting:
+        words.append(f"{len(wiki.waiting)} waiting")
+    pages = counted(wiki.last.pages, "page")
+    return f"{pages}, {', '.join(words) or 'nothing to do'}"
+
+
+def wiki_as_json(wiki: Synced) -> dict[str, object]:
+    """One wiki for programs."""
+    plan = wiki.last.plan if wiki.results else None
+    failure = wiki.failure
+    return {
+        "kind": wiki.section.kind,
+        "path": wiki.section.path,
+        "folder": wiki.section.folder,
+        "paused": wiki.paused,
+        "pages": wiki.last.pages if wiki.results else None,
+        **{name: wiki.count(name) for name in COUNTS},
+        "plan": str(plan).splitlines() if plan and plan.actions else [],
+        "held": [
+            {"page": one.slug, "reason": str(one.reason), "conflict": one.has_bundle}
+            for one in wiki.held
+        ],
+        "waiting": [
+            {"page": one.slug, "reason": str(one.reason)} for one in wiki.waiting
+        ],
+        "batches": [batch_as_json(batch) for batch in wiki.batches],
+        "problems": [problem_as_json(problem) for problem in wiki.problems],
+        "error": error_as_json(failure) if failure else None,
+        "next_look_s": wiki.last.next_look_s if wiki.results else None,
+    }
+
+
+def batch_as_json(batch: Batch) -> dict[str, object]:
+    """What a brake holds, for programs."""
+    return {
+        "id": batch.id,
+        "kind": batch.kind.name.lower().replace("_", "-"),
+        "pages": [member.slug for member in batch.members],
+        "sentence": str(batch),
+    }
+
+
+def error_as_json(error: WikisyncError) -> dict[str, object]:
+    """Why a wiki could not go on, for programs."""
+    return {"message": error.message, "hint": error.hint}
