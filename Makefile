@@ -46,8 +46,9 @@ conformance: .venv/dev ## Hold every format to its corpus
 parity: .venv/dev ## Say where the engines differ (PAGES=folder: on its pages too)
 	@$(BIN)/python tools/parity.py $(PAGES)
 
-bench-markup: .venv/dev ## Print what a page costs (PAGES=folder: on its pages)
+bench-markup: .venv/dev ## Print what a page costs (PAGES=folder: on its pages), and growth
 	@$(BIN)/python benchmarks/markup.py $(PAGES)
+	@echo; $(BIN)/python benchmarks/growth.py
 
 wheel: .venv/run ## Build the wheel into dist/
 	@$(BIN)/python -m hatchling build --target wheel

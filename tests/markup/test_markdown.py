@@ -100,6 +100,15 @@ def test_very_wide_table_goes_to_the_engine_that_limits_its_cells() -> None:
     assert markdown.parser_for(table[:900], "comrak") is fast.parse
 
 
+@pytest.mark.parametrize("piece", ["a\n: b\n\n", "$`a", "<http://a", "a\n : b\n\n"])
+def test_page_that_costs_the_fast_engine_square_time_goes_to_our_own(
+    piece: str,
+) -> None:
+    pytest.importorskip("comrak")
+    assert markdown.parser_for(piece * 501, "comrak") is own.parse
+    assert markdown.parser_for(piece * 400, "comrak") is fast.parse
+
+
 @pytest.mark.parametrize("mark", ["- [~] \ufdd0 x\n", "`\ufdd0`\n\n- [~] x\n"])
 def test_mark_of_the_third_state_in_a_page_is_left_alone(mark: str) -> None:
     pytest.importorskip("comrak")

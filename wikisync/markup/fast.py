@@ -16,6 +16,8 @@ COLUMNS_UNCOUNTED_MAX = 64
 """A table with fewer columns cannot grow much by its missing cells."""
 CELLS_MAX = 200_000
 """The parser fills every short row; a page of 11 KB can ask for two million cells."""
+SQUARE_MAX = 500
+"""More of what costs square time than any page that a person writes has."""
 MARK = "\ufdd0"
 """Stands behind a box of the third state; a character that no text may hold."""
 CELL_MARK = "\ufdd1"
@@ -98,6 +100,20 @@ def is_installed() -> bool:
     except ImportError:
         return False
     return True
+
+
+def is_costly(source: str) -> bool:
+    """Whether a page is of a kind that this parser takes far too long for.
+
+    Its time is square in the number of description items, of formulas that are
+    not closed and of addresses that are not; our own engine's is not.
+    """
+    return (
+        source.count("\n:") + source.count("\n :") > SQUARE_MAX
+        or source.count("$`") - source.count("`$") > SQUARE_MAX
+        or source.count("<") - source.count(">") > SQUARE_MAX
+        or is_too_wide(source)
+    )
 
 
 def is_too_wide(source: str) -> bool:

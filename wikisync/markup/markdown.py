@@ -47,7 +47,7 @@ def parser_for(source: str, engine: MarkdownEngine) -> Parse:
     wants_fast = engine == "comrak" or (engine == "auto" and has_fast())
     if wants_fast and not has_fast():
         raise RenderError('its engine is not installed: pip install "wikisync[fast]"')
-    if wants_fast and not fast.is_too_wide(source):
+    if wants_fast and not fast.is_costly(source):
         return fast.parse
     from wikisync.markup.glfm.engine import parse
 
