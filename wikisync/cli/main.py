@@ -27,6 +27,7 @@ COMMANDS: dict[str, str] = {
     "clone": "Copy wikis into a new workspace folder.",
     "demo": "Show the whole way on an embedded service and the user guide.",
     "export": "Turn one wiki, or many, into a static website.",
+    "init": "Make a folder a workspace: ask, check, write wikisync.toml.",
     "page": "List, read and change the pages of one wiki.",
     "pause": "Leave a wiki alone until resume.",
     "preview": "Show a folder as a site on this machine, and follow every save.",
@@ -34,6 +35,7 @@ COMMANDS: dict[str, str] = {
     "render": "Print a page's HTML without a theme.",
     "resume": "Go on with a wiki that was paused.",
     "serve": "Run the service itself, embedded, on this machine.",
+    "status": "Say what is not in step, and what waits for you.",
     "sync": "Carry edits both ways between folders and their wikis.",
     "watch": "Keep folders and their wikis in step until it is stopped.",
 }

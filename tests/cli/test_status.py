@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.cli.workspaces import HANDBOOK, Cloned, clone_handbook
+from tests.support.service import EmbeddedService
+from wikisync.folder.workspace import locked
+from wikisync.service.quirks import Quirk
+
+
+@pytest.fixture
+async def cloned(service: EmbeddedService, run: Run, tmp_path: Path) -> Cloned:
+    found = await clone_handbook(service, run, tmp_path / "wikis")
+    await found.run("sync")
+    return found
+
+
+def sentences(wiki: dict[str, object]) -> dict[str, str]:
+    differences = wiki["differences"]
+    assert isinstance(differences, list)
+    return {one["page"]: one["sentence"] for one in differences}
+
+
+async def test_all_in_step_is_one_line(cloned: Cloned) -> None:
+    ran = await cloned.run("status")
+    assert ran.code == 0
+    assert ran.out == "handbook: 4 pages, in step, last good sync just now\n"
+
+
+async def test_every_page_not_in_step_has_a_sentence(cloned: Cloned) -> None:
+    cloned.write("guide.md", "mine\n")
+    cloned.write("new.md", "new\n")
+    await cloned.edit({"home": "theirs\n", "added": "added\n"})
+    ran = await cloned.run("status")
+    assert ran.code == 0
+    assert "handbook: 5 pages, 4 not in step" in ran.out
+    assert "  guide: edited here; the next sync puts it on the wiki\n" in ran.out
+    assert "  new: new here; the next sync puts it on the wiki\n" in ran.out
+    assert "  home: edited on the wiki; the next sync brings it here\n" in ran.out
+    assert "  added: new on the wiki; the next sync brings it here\n" in ran.out
+
+
+async def test_status_changes_nothing(cloned: Cloned) -> None:
+    cloned.write("guide.md", "mine\n")
+    await cloned.edit({"guide": "theirs\n", "home": "theirs\n"})
+    (cloned.folder / "team/rules.md").unlink()
+    before, wiki = cloned.files(), await cloned.wiki()
+    await cloned.run("status")
+    assert (cloned.files(), await cloned.wiki()) == (before, wiki)
+
+
+async def test_held_page_is_told_with_the_way_out(cloned: Cloned) -> None:
+    cloned.write("guide.md", "mine\n")
+    await cloned.edit({"guide": "theirs\n"})
+    await cloned.run("sync")
+    ran = await cloned.run("status")
+    assert ran.code == 3
+    assert "1 held" in ran.out
+    assert "wikisync resolve handbook/guide --mine, --wiki or --both" in ran.out
+
+
+async def test_settled_conflict_file_is_told_as_such(cloned: Cloned) -> None:
+    cloned.write("guide.md", "mine\n")
+    await cloned.edit({"guide": "theirs\n"})
+    await cloned.run("sync")
+    cloned.write("guide.conflict.md", "ours\n")
+    ran = await cloned.run("status")
+    assert ran.code == 0
+    assert "guide: its conflict file is settled; the next sync" in ran.out
+
+
+async def test_what_a_brake_holds_is_told_and_is_exit_code_4(cloned: Cloned) -> None:
+    cloned.service.quirks = {Quirk.EMPTY_LIST}
+    await cloned.run("sync")
+    ran = await cloned.run("status")
+    assert ran.code == 4
+    assert "4 of 4 pages would be removed here" in ran.out
+    assert "wikisync approve handbook:1, or: wikisync refuse handbook:1" in ran.out
+
+
+async def test_status_works_while_another_process_holds_the_workspace(
+    cloned: Cloned,
+) -> None:
+    cloned.write("guide.md", "mine\n")
+    with locked(cloned.root / ".wikisync", "it"):
+        ran = await cloned.run("status")
+    assert ran.code == 0
+    assert "another wikisync works on it: process" in ran.err
+    assert "guide: edited here" in ran.out
+
+
+async def test_service_away_tells_what_the_folder_tells(cloned: Cloned) -> None:
+    cloned.write("guide.md", "mine\n")
+    (cloned.folder / "home.md").unlink()
+    cloned.service.quirks = {Quirk.TOKEN_REVOKED}
+    ran = await cloned.run("status")
+    assert ran.code == 3
+    assert "the wiki could not be looked at" in ran.out
+    assert "guide: edited here" in ran.out
+    assert "home: its file is gone here" in ran.out
+
+
+async def test_offline_asks_no_service_and_that_is_no_trouble(cloned: Cloned) -> None:
+    cloned.service.quirks = {Quirk.TOKEN_REVOKED}
+    cloned.write("guide.md", "a guide\r\n")
+    ran = await cloned.run("status", "--offline")
+    assert ran.code == 0
+    assert "the wiki was not looked at; this is what the folder tells" in ran.out
+    assert "guide" not in ran.out
+
+
+async def test_offline_still_tells_what_is_held(cloned: Cloned) -> None:
+    cloned.write("guide.md", "mine\n")
+    await cloned.edit({"guide": "theirs\n"})
+    await cloned.run("sync")
+    ran = await cloned.run("status", "--offline")
+    assert ran.code == 3
+    assert "guide: edited here and on the wiki" in ran.out
+
+
+async def test_emptied_folder_is_told_before_any_sync(cloned: Cloned) -> None:
+    cloned.folder.rename(cloned.root.parent / "away")
+    ran = await cloned.run("status")
+    assert ran.code == 3
+    assert "check that its disk is there" in ran.err
+
+
+async def test_paused_wiki_is_told_with_the_reason(cloned: Cloned) -> None:
+    await cloned.run("pause", "handbook", "the big move")
+    cloned.write("guide.md", "mine\n")
+    ran = await cloned.run("status")
+    assert ran.code == 0
+    assert "paused (the big move)" in ran.out
+    assert (await cloned.run("sync")).out.startswith("handbook: paused (the big move)")
+    assert (await cloned.wiki())["guide.md"] == "a guide\n"
+    await cloned.run("resume")
+    assert "1 pushed" in (await cloned.run("sync")).out
+
+
+async def test_attachments_that_only_the_wiki_has_are_told(cloned: Cloned) -> None:
+    path = "uploads/" + "0123456789abcdef" * 2 + "/lost.png"
+    await cloned.edit({"guide": f"![lost]({path})\n"})
+    await cloned.run("sync")
+    ran = await cloned.run("status", "--json")
+    assert ran.json["wikis"][0]["missing_attachments"] == [path]
+    assert "only on the wiki: 1 attachment" in (await cloned.run("status")).out
+
+
+async def test_json_tells_everything_for_programs(cloned: Cloned) -> None:
+    cloned.write("guide.md", "mine\n")
+    await cloned.run("sync")
+    cloned.write("home.md", "mine\n")
+    ran = await cloned.run("status", "--json")
+    (wiki,) = ran.json["wikis"]
+    assert (wiki["folder"], wiki["path"]) == ("handbook", HANDBOOK.full_path)
+    assert sentences(wiki) == {"home": "edited here; the next sync puts it on the wiki"}
+    assert wiki["worst_window_s"] > 0
+    assert wiki["worst_window_page"] == "guide"
+    assert wiki["last_good_age_s"] < 60
+    assert wiki["is_wiki_seen"] is True
+
+
+async def test_wiki_that_is_none_of_the_workspace_is_a_usage_error(
+    cloned: Cloned,
+) -> None:
+    ran = await cloned.run("status", "handbok")
+    assert ran.code == 2
+    assert "its wikis are: handbook" in ran.err

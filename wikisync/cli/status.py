@@ -1,0 +1,139 @@
+"""``wikisync status``: what is not in step, what waits for a person, and since when."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from wikisync.cli.service_command import token_option
+from wikisync.cli.workspace import (
+    find_workspace,
+    open_service,
+    open_workspace,
+    workspace_option,
+)
+from wikisync.errors import WikisyncError
+
+if TYPE_CHECKING:
+    from wikisync.cli.console import Console
+    from wikisync.cli.status_report import WikiStatus
+    from wikisync.cli.workspace import OpenWorkspace, Workspace
+    from wikisync.config import WikiSection
+
+
+@click.command(name="status", epilog="Example: wikisync status handbook")
+@click.argument("wikis", nargs=-1, metavar="[WIKI]...")
+@workspace_option()
+@click.option("--offline", is_flag=True, help="Look at the folders alone.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@token_option()
+@click.pass_obj
+def command(
+    console: Console,
+    start: Path,
+    wikis: tuple[str, ...],
+    token_file: Path | None,
+    *,
+    offline: bool,
+    as_json: bool,
+) -> int:
+    """Say what is not in step, and what waits for you; changes nothing.
+
+    WIKI is a folder of the workspace or a full path; all wikis by default.  Works
+    while watch runs, and without the service, then from the folders alone.
+    """
+    from wikisync.cli.status_report import exit_code_of
+
+    workspace = find_workspace(start)
+    with open_workspace(workspace, is_held=False, allows_network_disk=True) as opened:
+        found = asyncio.run(
+            _look(console, opened, workspace.wikis(wikis), token_file, offline=offline)
+        )
+        notices = list(opened.notices())
+    _show(console, workspace, found, notices, as_json=as_json)
+    return exit_code_of(found)
+
+
+async def _look(
+    console: Console,
+    opened: OpenWorkspace,
+    wikis: Sequence[WikiSection],
+    token_file: Path | None,
+    *,
+    offline: bool,
+) -> list[WikiStatus]:
+    from wikisync.cli.status_report import look_at
+    from wikisync.cli.syncing import OF_ALL
+
+    client, unseen = None, None
+    async with AsyncExitStack() as stack:
+        if not offline:
+            service = open_service(opened.workspace, token_file, console, os.environ)
+            try:
+                client = await stack.enter_async_context(service)
+            except WikisyncError as error:
+                unseen = error
+        found: list[WikiStatus] = []
+        for section in wikis:
+            is_paused = opened.known(section).is_paused
+            asked = None if is_paused else client
+            found.append(await look_at(opened, section, asked, unseen=unseen))
+            if isinstance(found[-1].unseen, OF_ALL):
+                client, unseen = None, found[-1].unseen
+        return found
+
+
+def _show(
+    console: Console,
+    workspace: Workspace,
+    found: Sequence[WikiStatus],
+    notices: Sequence[str],
+    *,
+    as_json: bool,
+) -> None:
+    from wikisync.cli.status_report import status_as_json
+    from wikisync.folder.workspace import holder_of
+
+    holder = holder_of(workspace.private)
+    if as_json:
+        answer = {
+            "workspace": str(workspace.root),
+            "held_by": holder,
+            "wikis": [status_as_json(one) for one in found],
+        }
+        console.result(json.dumps(answer, ensure_ascii=False, indent=2))
+        return
+    for notice in notices:
+        console.warn(notice)
+    if holder is not None:
+        console.note(f"another wikisync works on it: {holder}")
+    for status in found:
+        _show_wiki(console, status)
+
+
+def _show_wiki(console: Console, status: WikiStatus) -> None:
+    from wikisync.cli.attention import batch_sentence
+    from wikisync.cli.status_report import headline, notes
+
+    folder = status.section.folder
+    console.result(headline(status))
+    for batch in status.batches:
+        console.result(f"  {batch_sentence(folder, batch).removeprefix(folder + ': ')}")
+    for one in status.differences:
+        console.result(f"  {one.slug}: {one.sentence}")
+    for problem in status.problems:
+        hint = f" ({problem.hint})" if problem.hint else ""
+        console.result(f"  {problem}{hint}")
+    for note in notes(status):
+        console.result(f"  {note}")
+    if status.failure is not None:
+        console.error(status.failure)
+    elif status.unseen is not None and status.unseen.hint:
+        console.note(f"hint: {status.unseen.hint}")

@@ -1,0 +1,362 @@
+"""How a workspace's wikis stand: what is not in step, what waits, and since when.
+
+Only reads, so it may be asked while another process holds the workspace; ``status``
+prints it, and whoever runs for long can serve it as JSON.  Where the service is
+away, the folder and the base alone are looked at, and that is said.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from wikisync.cli.attention import held_sentence
+from wikisync.cli.pulling import counted, problem_as_json
+from wikisync.cli.sync_report import batch_as_json
+from wikisync.errors import ExitCode, FolderError, Halted, WikisyncError
+from wikisync.model import Snapshot, digest_of, fold_text
+from wikisync.sync.exchange import ExchangeOptions, Held, exchange
+from wikisync.sync.holds import WITH_BUNDLE
+from wikisync.sync.plan import (
+    Action,
+    Adopt,
+    CreateLocal,
+    CreateRemote,
+    DeleteLocal,
+    DeleteRemote,
+    DropRecord,
+    Hold,
+    HoldReason,
+    Merge,
+    MoveLocal,
+    MoveRemote,
+    Pull,
+    Push,
+    Rebind,
+    Skip,
+)
+from wikisync.sync.reconcile import Policy, reconcile
+from wikisync.sync.safety import Batch, Decision
+
+if TYPE_CHECKING:
+    from wikisync.api.client import Client
+    from wikisync.cli.workspace import OpenWorkspace
+    from wikisync.config import WikiSection
+    from wikisync.model import AttachmentPath, PageState, Problem, Slug
+    from wikisync.sync.ledger import Health
+    from wikisync.sync.plan import Plan
+    from wikisync.sync.state import WikiState
+
+SETTLED = "its conflict file is settled; the next sync makes it the page"
+
+Side = Literal["here", "wiki", "both", "held", "waiting", "settled"]
+"""Where a page differs, or why nothing is done about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One page that is not in step."""
+
+    slug: Slug
+    side: Side
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class WikiStatus:
+    """One wiki as it stands."""
+
+    section: WikiSection
+    health: Health
+    pages: int | None = None
+    """How many pages the wiki has; when it was last seen, where it is away."""
+    differences: tuple[Difference, ...] = ()
+    batches: tuple[Batch, ...] = ()
+    """What brakes hold."""
+    problems: tuple[Problem, ...] = ()
+    missing: tuple[AttachmentPath, ...] = ()
+    """Attachments that pages mention and that only the wiki has."""
+    paused: str | None = None
+    unseen: WikisyncError | None = None
+    """Why the wiki itself was not looked at."""
+    is_offline: bool = False
+    """Whether it was not to be looked at."""
+    failure: WikisyncError | None = None
+    """Why nothing could be looked at."""
+
+
+async def look_at(
+    opened: OpenWorkspace,
+    section: WikiSection,
+    client: Client | None,
+    *,
+    unseen: WikisyncError | None = None,
+) -> WikiStatus:
+    """Look at one wiki and its folder.
+
+    Args:
+        opened: The workspace, held or not.
+        section: Which of its wikis.
+        client: None to leave the service alone.
+        unseen: Why the service cannot be asked, if that is known already.
+    """
+    known = opened.known(section)
+    status = WikiStatus(
+        section,
+        known.health(),
+        missing=missing_attachments(known),
+        paused=known.pause_reason,
+        unseen=unseen,
+        is_offline=client is None and unseen is None,
+    )
+    if client is not None:
+        try:
+            return await _look_at_both(opened, client, status)
+        except (FolderError, Halted) as error:
+            return replace(status, failure=error)
+        except WikisyncError as error:
+            status = replace(status, unseen=error)
+    try:
+        return await _look_here(opened, status)
+    except WikisyncError as error:
+        return replace(status, failure=error)
+
+
+async def _look_at_both(
+    opened: OpenWorkspace, client: Client, status: WikiStatus
+) -> WikiStatus:
+    """What the next sync would do, found out as its dry run does."""
+    section = status.section
+    wiki = await opened.synced(client, section)
+    result = await exchange(
+        wiki.remote,
+        wiki.local,
+        opened.state,
+        owner=section.owner,
+        remote_id=wiki.remote_id,
+        options=ExchangeOptions(
+            is_dry_run=True,
+            adopts=opened.is_adopting,
+            puts_new=False,
+            leaves=opened.left_out(section),
+            reads_max=opened.workspace.config.sync.reads_max,
+        ),
+        outdated=wiki.remote.outdated,
+    )
+    return replace(
+        status,
+        pages=result.pages,
+        differences=await _differences(opened, section, result.plan),
+        batches=result.batches,
+        problems=result.problems,
+    )
+
+
+async def _look_here(opened: OpenWorkspace, status: WikiStatus) -> WikiStatus:
+    """What the folder alone tells, against what both sides last agreed on."""
+    from wikisync.folder.workspace import refuse_emptied
+
+    section = status.section
+    known = opened.known(section)
+    folder = opened.workspace.folder_of(section)
+    if not opened.is_adopting:
+        refuse_emptied(folder, known_pages=len(known.base()))
+    here = await opened.local(section).snapshot()
+    there = Snapshot(known.remote_pages())
+    plan = reconcile(known.base(), here, there, Policy.TWO_WAY, known.capabilities())
+    left, bundles = opened.left_out(section), known.bundles()
+
+    def told(action: Action) -> Action | None:
+        if action.slug in bundles:
+            return None
+        if isinstance(action, Push) and _is_folded(known, here.pages[action.slug]):
+            return None
+        return None if action.slug in left else action
+
+    held = [Hold(slug, HoldReason.EDITED_BOTH) for slug in bundles]
+    plan = plan.turned(told)
+    plan = type(plan).from_actions([*plan.actions, *held])
+    waiting = [b for b in known.batches() if b.decision is Decision.WAITING]
+    return replace(
+        status,
+        pages=len(known.base()),
+        differences=await _differences(opened, section, plan),
+        batches=tuple(waiting),
+        problems=here.problems,
+    )
+
+
+def _is_folded(known: WikiState, page: PageState) -> bool:
+    """Whether a text differs from the agreed one by line ends alone."""
+    text = known.text(page.slug)
+    folded = page.folded or page.digest
+    return text is not None and folded == digest_of(fold_text(text))
+
+
+def missing_attachments(known: WikiState) -> tuple[AttachmentPath, ...]:
+    """Attachments that pages mention, and that could not be fetched."""
+    fetched = known.attachments().keys() | set(known.uploads().values())
+    return tuple(path for path in known.mentions() if path not in fetched)
+
+
+# -- one sentence a page -----------------------------------------------------------
+
+
+async def _differences(
+    opened: OpenWorkspace, section: WikiSection, plan: Plan
+) -> tuple[Difference, ...]:
+    found: list[Difference] = []
+    settled = await _settled(opened, section)
+    for action in plan.actions:
+        if action.slug in settled:
+            continue
+        side, sentence = _told(section.folder, action, opened.known(section))
+        if sentence:
+            found.append(Difference(action.slug, side, sentence))
+    found += [Difference(slug, "settled", SETTLED) for slug in sorted(settled)]
+    return tuple(found)
+
+
+async def _settled(opened: OpenWorkspace, section: WikiSection) -> frozenset[Slug]:
+    """Pages whose conflict file was saved without marker lines."""
+    from wikisync.sync.conflict import has_marker
+
+    known, local = opened.known(section), opened.local(section)
+    found: set[Slug] = set()
+    for slug, record in known.bundles().items():
+        text = await local.conflict_text(slug)
+        is_new = text is not None and digest_of(text) != record.bundle
+        if text is not None and is_new and not has_marker(text):
+            found.add(slug)
+    return frozenset(found)
+
+
+def _told(folder: str, action: Action, known: WikiState) -> tuple[Side, str]:
+    """Where a page differs, and the sentence on it; empty where all is well."""
+    match action:
+        case CreateLocal():
+            why = action.notice or "new on the wiki"
+            return "wiki", f"{why}; the next sync brings it here"
+        case Pull():
+            return "wiki", "edited on the wiki; the next sync brings it here"
+        case DeleteLocal():
+            return "wiki", "deleted on the wiki; the next sync puts it into the trash"
+        case MoveLocal():
+            return "wiki", f"renamed to {action.target} on the wiki; the file follows"
+        case CreateRemote():
+            why = action.notice or "new here"
+            return "here", f"{why}; the next sync puts it on the wiki"
+        case Push():
+            return "here", "edited here; the next sync puts it on the wiki"
+        case MoveRemote():
+            return "here", f"renamed to {action.target} here; the wiki follows"
+        case DeleteRemote():
+            return "here", "its file is gone here; the next sync deletes the page"
+        case Merge():
+            return "both", "edited here and on the wiki; the next sync merges it"
+        case Hold():
+            has_bundle = action.reason in WITH_BUNDLE and action.slug in known.bundles()
+            held = Held(action.slug, action.reason, has_bundle)
+            return "held", held_sentence(folder, held).partition(": ")[2]
+        case Skip():
+            return "waiting", str(action.reason)
+        case Adopt() | Rebind() | DropRecord():
+            return "both", ""
+
+
+# -- shown -------------------------------------------------------------------------
+
+
+def exit_code_of(wikis: Sequence[WikiStatus]) -> ExitCode:
+    """4 where a brake holds something, 3 where a person is needed, else 0."""
+    if any(one.batches or isinstance(one.failure, Halted) for one in wikis):
+        return ExitCode.HALTED
+    if any(_needs_person(one) for one in wikis):
+        return ExitCode.HELD
+    return ExitCode.DONE
+
+
+def _needs_person(status: WikiStatus) -> bool:
+    is_held = any(one.side == "held" for one in status.differences)
+    return bool(is_held or status.problems or status.failure or status.unseen)
+
+
+def headline(status: WikiStatus, *, now: float | None = None) -> str:
+    """The first line on a wiki."""
+    from wikisync.cli.times import ago
+
+    now = time.time() if now is None else now
+    words: list[str] = []
+    if status.pages is not None:
+        words.append(counted(status.pages, "page"))
+    if status.paused is not None:
+        words.append(f"paused ({status.paused})" if status.paused else "paused")
+    held = sum(one.side == "held" for one in status.differences)
+    rest = len(status.differences) - held
+    if rest:
+        words.append(f"{rest} not in step")
+    if held:
+        words.append(f"{held} held")
+    if not status.differences and not status.batches and status.failure is None:
+        words.append("in step" if status.unseen is None else "no edits here")
+    good_at = status.health.last_good_at
+    age = ago(max(0.0, now - good_at)) if good_at is not None else "never"
+    words.append(f"last good sync {age}")
+    return f"{status.section.folder}: {', '.join(words)}"
+
+
+def notes(status: WikiStatus) -> list[str]:
+    """What else a person may want to know of a wiki."""
+    found: list[str] = []
+    health = status.health
+    if status.unseen is not None:
+        found.append(
+            f"the wiki could not be looked at ({status.unseen.message}); this is what"
+            " the folder tells"
+        )
+    elif status.is_offline:
+        found.append("the wiki was not looked at; this is what the folder tells")
+    if status.missing:
+        names = ", ".join(status.missing[:3]) + (" ..." if status.missing[3:] else "")
+        count = counted(len(status.missing), "attachment")
+        found.append(f"only on the wiki: {count} ({names})")
+    if health.worst_window_s:
+        found.append(
+            "the longest time in which an edit on the wiki could have been written"
+            f" over unseen: {health.worst_window_s:.2f} s ({health.worst_window_slug})"
+        )
+    return found
+
+
+def status_as_json(
+    status: WikiStatus, *, now: float | None = None
+) -> dict[str, object]:
+    """One wiki for programs."""
+    now = time.time() if now is None else now
+    health = status.health
+    good_at = health.last_good_at
+    reason = status.failure or status.unseen
+    return {
+        "kind": status.section.kind,
+        "path": status.section.path,
+        "folder": status.section.folder,
+        "paused": status.paused,
+        "is_wiki_seen": not (status.unseen or status.is_offline or status.failure),
+        "error": {"message": reason.message, "hint": reason.hint} if reason else None,
+        "pages": status.pages,
+        "differences": [
+            {"page": one.slug, "side": one.side, "sentence": one.sentence}
+            for one in status.differences
+        ],
+        "batches": [batch_as_json(batch) for batch in status.batches],
+        "problems": [problem_as_json(problem) for problem in status.problems],
+        "missing_attachments": list(status.missing),
+        "last_good_at": good_at,
+        "last_good_age_s": None if good_at is None else max(0.0, now - good_at),
+        "last_started_at": health.last_started_at,
+        "worst_window_s": health.worst_window_s,
+        "worst_window_page": health.worst_window_slug,
+        "last_problem": health.problem,
+    }
