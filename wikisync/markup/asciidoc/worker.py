@@ -29,6 +29,10 @@ from typing import BinaryIO, cast
 LENGTH = struct.Struct(">I")
 STACK_BYTES = 4 << 20
 """Below what a main thread has: more ends the process instead of the page."""
+UNCOLLECTED_CHARS_MAX = 100_000
+"""Of pages, before their memory is collected; the engine does so itself, too."""
+PAGE_COST_CHARS = 10_000
+"""What a page takes however short it is."""
 PAGES_PER_COLLECTION = 25
 """V8 takes memory as long as it gets some; this keeps a long build flat."""
 
@@ -70,15 +74,21 @@ def quickjs_renderer(scripts: list[str], memory_bytes_max: int, ask: Ask) -> Ren
     for script in scripts:
         context.eval(script)
     function = context.get("render")
+    uncollected = 0
 
     def render(page: dict[str, object]) -> str:
+        nonlocal uncollected
         attributes = json.dumps(page["attributes"])
+        uncollected += len(str(page["source"])) + PAGE_COST_CHARS
         try:
             return cast(str, function(page["source"], attributes, page["is_alone"]))
         except (quickjs.JSException, quickjs.StackOverflow) as error:
             raise PageError(reason_of(error)) from error
         finally:
-            context.gc()
+            # After every page it would be a seventh of the time of a short one.
+            if uncollected > UNCOLLECTED_CHARS_MAX:
+                uncollected = 0
+                context.gc()
 
     return render
 
