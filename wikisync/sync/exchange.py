@@ -225,7 +225,7 @@ class _Exchange:
                 page = await self._local.read(late.slug)
             except NotFound:
                 page = Page(late.slug, self._format_of(late.slug), "")
-                await self._local.write(replace_text(page, late.text), expected=None)
+                await self._local.write(replace(page, content=late.text), expected=None)
             else:
                 await self._merge_late(page, late)
             await self._local.acknowledge(late)
@@ -267,7 +267,7 @@ class _Exchange:
         )
         # the base first: until the page follows, both sides hold the same text
         self._go_back(page, replaced[0].replaced)
-        await self._local.write(replace_text(page, text), expected=page.digest)
+        await self._local.write(replace(page, content=text), expected=page.digest)
         self._known.confirm_replaced([kept])
 
     def _go_back(self, page: Page, text: str) -> None:
@@ -405,8 +405,3 @@ class _Exchange:
         if hold.reason is HoldReason.REFUSED and refusal is not None:
             return refusal.message
         return hold.target or ""
-
-
-def replace_text(page: Page, text: str) -> Page:
-    """The page with another text."""
-    return replace(page, content=text)

@@ -101,14 +101,13 @@ class _Settling:
 
     async def _move(self) -> None:
         intent = self._intent
-        moved = await self._held(intent.target)
-        if moved is None or moved.digest != intent.before:
-            return
         base = self._state.base()
-        if await self._held(intent.slug) is None and intent.target not in base:
-            record = next((s for s in (intent.slug,) if s in base), None)
-            if record is not None:
-                self._state.record(renamed={record: intent.target})
+        if intent.slug not in base or intent.target in base:
+            return
+        moved = await self._held(intent.target)
+        is_there = moved is not None and moved.digest == intent.before
+        if is_there and await self._held(intent.slug) is None:
+            self._state.record(renamed={intent.slug: intent.target})
 
     async def _delete(self) -> None:
         if await self._held(self._intent.slug) is None:
