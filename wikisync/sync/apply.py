@@ -254,7 +254,11 @@ class Apply:
         page = self._seen.texts.get(action.slug)
         if page is None:
             page = await self._local.read(action.slug)
-        base = BasePage(action.slug, action.format, action.local, action.remote)
+        # without a size the brake for shrunken pages would not know this one
+        size = len(page.content.encode("utf-8", "surrogatepass"))
+        base = BasePage(
+            action.slug, action.format, action.local, action.remote, size=size
+        )
         return Agreed(base, PackedText.of(page.content))
 
     # -- removals ----------------------------------------------------------------

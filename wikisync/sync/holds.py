@@ -99,7 +99,7 @@ class Holds:
         page = await self._local.read(slug)
         if page.content not in {record.local, text}:
             # the page was edited beside its conflict file
-            again = merge(record.local, text, page.content, page_format=page.format)
+            again = merge(record.local, page.content, text, page_format=page.format)
             if again.text is None:
                 await self._ask_again(page, record, again.pieces)
                 return
@@ -178,11 +178,14 @@ class Holds:
     async def _ask_again(
         self, page: Page, record: BundleRecord, pieces: Sequence[Piece]
     ) -> None:
-        """Show the clash between what was settled and what was saved meanwhile."""
-        text = write_bundle(pieces)
+        """Show the clash between what was settled and what was saved meanwhile.
+
+        The record keeps the old file's digest, so that this one counts as a person's
+        work: the settlement stands in it and nowhere else.
+        """
+        text = write_bundle(pieces, remote_by="as you settled it")
         await self._local.write_conflict(page.slug, page.format, text)
-        later = replace(record, bundle=digest_of(text), local=page.content)
-        self._state.record_bundle(page.slug, later)
+        self._state.record_bundle(page.slug, replace(record, local=page.content))
         self._tally.fail(
             "conflict-again",
             page.slug,
