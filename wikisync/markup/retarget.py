@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from urllib.parse import unquote
 
 from wikisync.markup.page import parse_page
 from wikisync.markup.record import MarkupOptions
@@ -26,7 +27,12 @@ _NAME = r"[\w%+@~-]"
 def link_targets(page: Page) -> tuple[str, ...]:
     """Where the page's links, pictures and media lead, as its source writes it."""
     parsed = parse_page(page, _PLAIN)
-    return tuple(dict.fromkeys(ref.href for ref in parsed.refs))
+    # a parser gives addresses percent-encoded, as a browser wants them
+    written = (
+        ref.href if ref.href in page.content else unquote(ref.href)
+        for ref in parsed.refs
+    )
+    return tuple(dict.fromkeys(written))
 
 
 def retarget(page: Page, targets: Mapping[str, str]) -> str:
@@ -69,7 +75,7 @@ def _places(source: str, targets: Mapping[str, str]) -> Iterator[tuple[int, str]
         return
     ordered = sorted(targets, key=len, reverse=True)
     any_of = "|".join(map(re.escape, ordered))
-    pattern = re.compile(rf"(?<!{_NAME})(?<!{_NAME}[/.])(?:{any_of})(?!{_NAME}|/)")
+    pattern = re.compile(rf"(?<!{_NAME})(?<!{_NAME}[/.])(?:{any_of})(?!\.?{_NAME}|/)")
     for match in pattern.finditer(source):
         yield match.start(), match.group()
 
