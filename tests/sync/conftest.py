@@ -17,6 +17,11 @@ def state_path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def known(state_path: Path) -> Iterator[WikiState]:
+def state(state_path: Path) -> Iterator[State]:
     with State.open(state_path) as opened:
-        yield opened.wiki(WikiOwner("project", "docs/handbook"))
+        yield opened
+
+
+@pytest.fixture
+def known(state: State) -> WikiState:
+    return state.wiki(WikiOwner("project", "docs/handbook"))

@@ -1,0 +1,111 @@
+"""Files beside the pages that a page may link to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from wikisync.errors import NotFound
+from wikisync.folder.loose import LooseFiles
+from wikisync.model import Slug, digest_of
+
+HOME, FIRST = Slug("home"), Slug("guide/first")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A wiki's folder with two pictures and much that is none."""
+    folder = tmp_path / "wiki"
+    for path in (
+        "red.png",
+        "guide/blue one.png",
+        "home.md",
+        "wikisync.toml",
+        "uploads/0a1b/old.png",
+        ".git/config",
+        ".hidden/x.png",
+        "home.md~",
+        "home.conflict.md",
+    ):
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(path.encode())
+    (tmp_path / "secret.png").write_bytes(b"secret")
+    return folder
+
+
+async def found(root: Path, slug: Slug, target: str) -> str | None:
+    file = await LooseFiles(root).find(slug, target)
+    return None if file is None else str(file.path)
+
+
+async def test_names_are_those_of_loose_files_alone(root: Path) -> None:
+    assert await LooseFiles(root).names() == {"red.png", "blue one.png"}
+
+
+@pytest.mark.parametrize(
+    ("slug", "target", "path"),
+    [
+        (HOME, "red.png", "red.png"),
+        (HOME, "./red.png", "red.png"),
+        (HOME, "/red.png", "red.png"),
+        (HOME, "red.png#part", "red.png"),
+        (HOME, "red.png?raw=1", "red.png"),
+        (HOME, "guide/blue%20one.png", "guide/blue one.png"),
+        (FIRST, "blue one.png", "guide/blue one.png"),
+        (FIRST, "../red.png", "red.png"),
+        (FIRST, "/red.png", "red.png"),
+        (FIRST, "red.png", None),
+        (HOME, "../secret.png", None),
+        (FIRST, "../../secret.png", None),
+        (HOME, "home.md", None),
+        (HOME, "uploads/0a1b/old.png", None),
+        (HOME, ".hidden/x.png", None),
+        (HOME, "wikisync.toml", None),
+        (HOME, "guide", None),
+        (HOME, "https://example.com/red.png", None),
+        (HOME, "mailto:red.png", None),
+        (HOME, "red.png\0", None),
+        (HOME, "", None),
+        (HOME, "#part", None),
+        (HOME, "missing.png", None),
+    ],
+)
+async def test_a_link_leads_to_a_loose_file_or_to_none(
+    root: Path, slug: Slug, target: str, path: str | None
+) -> None:
+    assert await found(root, slug, target) == path
+
+
+async def test_a_symbolic_link_is_never_followed(root: Path) -> None:
+    (root / "link.png").symlink_to(root.parent / "secret.png")
+    (root / "out").symlink_to(root.parent)
+    assert await found(root, HOME, "link.png") is None
+    assert await found(root, HOME, "out/secret.png") is None
+
+
+async def test_a_file_is_known_by_its_content(root: Path) -> None:
+    files = LooseFiles(root)
+    before = await files.find(HOME, "red.png")
+    assert before is not None
+    assert (before.digest, before.size) == (digest_of(b"red.png"), 7)
+    (root / "red.png").write_bytes(b"another")
+    after = await files.find(HOME, "red.png")
+    assert after is not None
+    assert after.digest == digest_of(b"another")
+
+
+async def test_a_file_is_read_in_full(root: Path) -> None:
+    files = LooseFiles(root)
+    file = await files.find(HOME, "red.png")
+    assert file is not None
+    assert b"".join([chunk async for chunk in files.read(file)]) == b"red.png"
+
+
+async def test_a_file_that_is_gone_is_not_found(root: Path) -> None:
+    files = LooseFiles(root)
+    file = await files.find(HOME, "red.png")
+    assert file is not None
+    (root / "red.png").unlink()
+    with pytest.raises(NotFound):
+        _ = [chunk async for chunk in files.read(file)]

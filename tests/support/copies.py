@@ -1,0 +1,118 @@
+"""Two copies of a wiki in memory with the engine between them, and a turned clock.
+
+For rules that need no disk and no service; ``pair`` is the same on real parts::
+
+    copies = Copies(state, {"home": "one\\n"})
+    copies.here.put("home", "two\\n")
+    await copies.rest()
+    assert copies.texts() == {"home": "two\\n"}
+"""
+
+from __future__ import annotations
+
+from tests.support.memory import MemoryReplica
+from wikisync.errors import Unavailable
+from wikisync.model import Digest, Page, Slug, WikiOwner
+from wikisync.sync.aliases import AliasedFolder
+from wikisync.sync.deciding import ExchangeOptions
+from wikisync.sync.exchange import ExchangeResult, exchange
+from wikisync.sync.safety import Decision, decide
+from wikisync.sync.state import State, WikiState
+
+OWNER = WikiOwner("project", "docs/handbook")
+ROUNDS_MAX = 12
+STEP_S = 31.0
+"""Between two cycles."""
+
+
+class Died(BaseException):
+    """The process ended here."""
+
+
+class ShakyWiki(MemoryReplica):
+    """A wiki that moves what is below a page, and may lose the answer to a write."""
+
+    def __init__(self, pages: dict[str, str]) -> None:
+        super().__init__(pages, gives_texts=True)
+        self.loses: set[str] = set()
+        """Operations whose answer is lost: ``write``, ``move``, ``delete``."""
+        self.renames: dict[Slug, Slug] = {}
+        """New pages that get another name than they were given."""
+
+    async def write(self, page: Page, *, expected: Digest | None) -> Page:
+        slug = self.renames.get(page.slug, page.slug) if expected is None else page.slug
+        named = Page(slug, page.format, page.content)
+        answer = await super().write(named, expected=expected)
+        self._answer("write")
+        return answer
+
+    async def move(self, slug: Slug, target: Slug, *, expected: Digest) -> Page:
+        answer = await super().move(slug, target, expected=expected)
+        for below in [one for one in self.pages if one.startswith(f"{slug}/")]:
+            page = self.pages.pop(below)
+            self.put(f"{target}{below[len(slug) :]}", page.content, page.format)
+        self._answer("move")
+        return answer
+
+    async def delete(self, slug: Slug, *, expected: Digest) -> None:
+        await super().delete(slug, expected=expected)
+        self._answer("delete")
+
+    def _answer(self, operation: str) -> None:
+        if operation in self.loses:
+            raise Unavailable(f"the answer to {operation} was lost")
+
+
+class Copies:
+    """A folder and a wiki that hold the same pages at first, and know it."""
+
+    def __init__(self, state: State, pages: dict[str, str] | None = None) -> None:
+        self.state = state
+        self.here = MemoryReplica(pages)
+        self.there = ShakyWiki(pages or {})
+        self.now = 1_700_000_000.0
+        for slug in self.here.pages:
+            self.here.identities[slug] = f"here-{slug}"
+
+    @property
+    def known(self) -> WikiState:
+        return self.state.wiki(OWNER)
+
+    async def cycle(self, options: ExchangeOptions | None = None) -> ExchangeResult:
+        """One cycle, and some time."""
+        self.now += STEP_S
+        return await exchange(
+            self.there,
+            AliasedFolder(self.here, self.known),
+            self.state,
+            owner=OWNER,
+            options=options,
+            clock=lambda: self.now,
+        )
+
+    async def rest(self, options: ExchangeOptions | None = None) -> ExchangeResult:
+        """Cycles until nothing is left to do."""
+        for _ in range(ROUNDS_MAX):
+            result = await self.cycle(options)
+            if result.is_quiet and not result.has_more and result.next_look_s is None:
+                return result
+        raise AssertionError(f"never at rest: {result}")
+
+    def rename_here(self, slug: str, target: str) -> None:
+        """A person renames a file."""
+        page = self.here.pages.pop(Slug(slug))
+        self.here.put(target, page.content, page.format)
+        self.here.identities[Slug(target)] = self.here.identities.pop(Slug(slug))
+
+    def decide(self, decision: Decision) -> None:
+        """A person decides every batch that waits."""
+        batches = self.known.batches()
+        for batch in batches:
+            if batch.decision is Decision.WAITING:
+                batches = decide(batches, batch.id, decision)
+        self.known.record_batches(batches, self.known.last_batch)
+
+    def texts(self) -> dict[str, str]:
+        """What both copies hold, which must be the same."""
+        assert self.here.texts() == self.there.texts()
+        return self.here.texts()

@@ -1,0 +1,413 @@
+"""Cycles both ways as a person sees them, each rule of ``sync.md`` 3 once."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.copies import OWNER, Copies
+from wikisync.errors import AuthenticationFailed, Unavailable
+from wikisync.model import LateSave, Slug, digest_of
+from wikisync.sync.deciding import ExchangeOptions
+from wikisync.sync.exchange import exchange
+from wikisync.sync.narrowing import Direction
+from wikisync.sync.plan import HoldReason
+from wikisync.sync.safety import Decision
+from wikisync.sync.state import State
+
+HOME = Slug("home")
+TEXT = "one\ntwo\nthree\n"
+PAGES = {"home": TEXT, "other": "other\n"}
+MANY = {f"page-{number:02d}": f"text {number}\n" for number in range(40)}
+
+
+async def settled(state: State, pages: dict[str, str] | None = None) -> Copies:
+    copies = Copies(state, PAGES if pages is None else pages)
+    await copies.rest()
+    return copies
+
+
+# -- first sync --------------------------------------------------------------------
+
+
+async def test_equal_pages_are_taken_as_they_are(state: State) -> None:
+    copies = await settled(state)
+    assert copies.here.changes == copies.there.changes == []
+    assert set(copies.known.base()) == {HOME, Slug("other")}
+
+
+async def test_a_first_sync_deletes_nothing(state: State) -> None:
+    copies = Copies(state)
+    copies.here.put("mine", "mine\n")
+    copies.there.put("theirs", "theirs\n")
+    await copies.rest()
+    assert copies.texts() == {"mine": "mine\n", "theirs": "theirs\n"}
+
+
+async def test_two_texts_without_an_ancestor_are_held(state: State) -> None:
+    copies = Copies(state)
+    copies.here.put("home", "mine\n")
+    copies.there.put("home", "theirs\n")
+    result = await copies.rest()
+    assert [(one.slug, one.reason) for one in result.held] == [
+        (HOME, HoldReason.CREATED_BOTH)
+    ]
+    assert copies.here.texts() == {"home": "mine\n"}
+    assert copies.there.texts() == {"home": "theirs\n"}
+
+
+async def test_a_damaged_state_is_a_first_sync(state: State) -> None:
+    """What was forgotten cannot look deleted."""
+    copies = await settled(state)
+    copies.known.start_over("another")
+    copies.here.remove("home")
+    copies.there.remove("other")
+    await copies.rest()
+    assert copies.texts() == PAGES
+
+
+# -- both sides --------------------------------------------------------------------
+
+
+async def test_edits_in_different_lines_are_merged_and_pushed(state: State) -> None:
+    copies = await settled(state)
+    copies.here.put("home", "one, here\ntwo\nthree\n")
+    copies.there.put("home", "one\ntwo\nthree, there\n")
+    await copies.rest()
+    assert copies.texts()["home"] == "one, here\ntwo\nthree, there\n"
+
+
+async def test_both_texts_inserted_at_one_place_stay(state: State) -> None:
+    copies = await settled(state)
+    copies.here.put("home", TEXT + "mine\n")
+    copies.there.put("home", TEXT + "theirs\n")
+    await copies.rest()
+    assert copies.texts()["home"] == TEXT + "theirs\nmine\n"
+
+
+async def test_the_same_edit_on_both_sides_is_no_conflict(state: State) -> None:
+    copies = await settled(state)
+    copies.here.put("home", "edited\n")
+    copies.there.put("home", "edited\n")
+    result = await copies.rest()
+    assert not result.held
+    assert copies.here.changes == copies.there.changes == []
+
+
+async def test_a_rename_here_takes_an_edit_there_along(state: State) -> None:
+    copies = await settled(state)
+    copies.rename_here("home", "start")
+    copies.there.put("home", "edited there\n")
+    await copies.rest()
+    assert copies.texts()["start"] == "edited there\n"
+    assert "home" not in copies.texts()
+
+
+async def test_renamed_to_two_names_the_wikis_wins(state: State) -> None:
+    copies = Copies(state, PAGES)
+    copies.there.identities = {HOME: "7"}
+    await copies.rest()
+    copies.rename_here("home", "mine")
+    page = copies.there.pages.pop(HOME)
+    copies.there.put("theirs", page.content)
+    copies.there.identities = {Slug("theirs"): "7"}
+    await copies.rest()
+    assert copies.texts() == {"theirs": TEXT, "other": "other\n"}
+
+
+async def test_a_subtree_renamed_here_follows_page_by_page(state: State) -> None:
+    pages = {"guide": "g\n", "guide/first": "1\n", "guide/second": "2\n"}
+    copies = await settled(state, pages)
+    for slug in pages:
+        copies.rename_here(slug, slug.replace("guide", "manual"))
+    await copies.rest()
+    assert copies.texts() == {
+        slug.replace("guide", "manual"): text for slug, text in pages.items()
+    }
+
+
+async def test_deleted_on_both_sides_only_the_record_goes(state: State) -> None:
+    copies = await settled(state)
+    copies.here.remove("home")
+    copies.there.remove("home")
+    await copies.rest()
+    assert set(copies.known.base()) == {Slug("other")}
+    assert copies.here.changes == copies.there.changes == []
+
+
+# -- directions and dry runs -------------------------------------------------------
+
+
+async def test_a_dry_run_changes_nothing_anywhere(state: State) -> None:
+    copies = await settled(state)
+    copies.here.put("home", "mine\n")
+    copies.there.put("other", "theirs\n")
+    base = dict(copies.known.base())
+    result = await copies.cycle(ExchangeOptions(is_dry_run=True))
+    assert len(result.plan.actions) == 2
+    assert copies.here.changes == copies.there.changes == []
+    assert copies.known.base() == base
+
+
+@pytest.mark.parametrize(
+    ("direction", "here", "there"),
+    [
+        (Direction.PULL, ["write other"], []),
+        (Direction.PUSH, [], ["write home"]),
+    ],
+)
+async def test_one_direction_writes_one_side(
+    state: State, direction: Direction, here: list[str], there: list[str]
+) -> None:
+    copies = await settled(state)
+    copies.here.put("home", "mine\n")
+    copies.there.put("other", "theirs\n")
+    await copies.cycle(ExchangeOptions(direction=direction))
+    assert (copies.here.changes, copies.there.changes) == (here, there)
+
+
+async def test_only_the_page_asked_for_is_carried(state: State) -> None:
+    copies = await settled(state)
+    copies.here.put("home", "mine\n")
+    copies.here.put("other", "mine too\n")
+    await copies.cycle(ExchangeOptions(pages=frozenset({HOME})))
+    assert copies.there.changes == ["write home"]
+
+
+# -- brakes ------------------------------------------------------------------------
+
+
+async def emptied(state: State) -> Copies:
+    copies = await settled(state, MANY)
+    for slug in list(MANY)[:10]:
+        copies.there.remove(slug)
+    return copies
+
+
+async def test_many_absences_wait_for_a_yes_and_edits_go_on(state: State) -> None:
+    copies = await emptied(state)
+    copies.here.put("page-39", "edited\n")
+    for _ in range(5):
+        result = await copies.cycle()
+    assert len(copies.here.pages) == len(MANY)
+    assert copies.there.texts()["page-39"] == "edited\n"
+    (batch,) = result.batches
+    assert "10 of 40 pages would be removed here" in str(batch)
+
+
+async def test_an_approved_batch_is_carried_out(state: State) -> None:
+    copies = await emptied(state)
+    for _ in range(4):
+        await copies.cycle()
+    copies.decide(Decision.APPROVED)
+    await copies.rest()
+    assert len(copies.texts()) == len(MANY) - 10
+    assert len(copies.here.trash) == 10
+
+
+async def test_a_refused_batch_brings_the_pages_back(state: State) -> None:
+    copies = await emptied(state)
+    for _ in range(4):
+        await copies.cycle()
+    copies.decide(Decision.REFUSED)
+    await copies.rest()
+    assert copies.texts() == MANY
+
+
+async def test_a_batch_is_withdrawn_when_the_pages_are_back(state: State) -> None:
+    copies = await emptied(state)
+    await copies.cycle()
+    for slug in list(MANY)[:10]:
+        copies.there.put(slug, MANY[slug])
+    result = await copies.rest()
+    assert result.batches == ()
+    assert copies.texts() == MANY
+
+
+async def test_an_empty_folder_deletes_no_page_on_the_wiki(state: State) -> None:
+    copies = await settled(state, MANY)
+    copies.here.pages.clear()
+    for _ in range(5):
+        result = await copies.cycle()
+    assert len(copies.there.pages) == len(MANY)
+    assert len(result.batches) == 1
+
+
+async def test_a_page_that_lost_nearly_all_its_text_waits(state: State) -> None:
+    copies = await settled(state, {"home": "word " * 100, "other": "other\n"})
+    copies.here.put("home", "")
+    result = await copies.cycle()
+    assert copies.there.changes == []
+    assert len(result.batches) == 1
+
+
+async def test_most_pages_changed_at_once_wait(state: State) -> None:
+    copies = await settled(state, MANY)
+    for slug in list(MANY)[:21]:
+        copies.here.put(slug, "encrypted\n")
+    await copies.cycle()
+    assert copies.there.changes == []
+
+
+# -- windows that show an older text -----------------------------------------------
+
+LONG = "one\ntwo\nthree\nfour\n"
+CAME = LONG + "five, from the wiki\nsix, from the wiki\n"
+
+
+async def pulled(state: State) -> Copies:
+    """An edit came in while an editor showed the page as it was."""
+    copies = await settled(state, {"home": LONG, "other": "other\n"})
+    copies.there.put("home", CAME)
+    await copies.rest()
+    return copies
+
+
+async def test_a_save_from_an_old_window_takes_nothing_back(state: State) -> None:
+    copies = await pulled(state)
+    copies.here.put("home", LONG.replace("one", "one, edited"))
+    await copies.rest()
+    assert copies.texts()["home"] == CAME.replace("one", "one, edited")
+
+
+async def test_the_same_save_once_more_is_meant(state: State) -> None:
+    copies = await pulled(state)
+    save = LONG.replace("one", "one, edited")
+    copies.here.put("home", save)
+    await copies.rest()
+    copies.here.put("home", save)
+    await copies.rest()
+    assert copies.texts()["home"] == save
+
+
+async def test_a_real_edit_of_a_pulled_page_is_taken_as_it_is(state: State) -> None:
+    copies = await pulled(state)
+    copies.here.put("home", CAME.replace("two", "two, edited"))
+    await copies.rest()
+    assert copies.texts()["home"] == CAME.replace("two", "two, edited")
+
+
+async def test_what_a_pull_replaces_is_kept(state: State) -> None:
+    copies = await pulled(state)
+    kept = copies.known.replaced(HOME)
+    assert [(one.replaced, one.written) for one in kept] == [(LONG, CAME)]
+
+
+# -- saves that came too late ------------------------------------------------------
+
+
+async def test_a_late_save_is_merged_with_what_replaced_it(state: State) -> None:
+    copies = await pulled(state)
+    late = LONG.replace("two", "two, late")
+    copies.here.late = [LateSave(HOME, late, "1")]
+    await copies.rest()
+    assert copies.texts()["home"] == CAME.replace("two", "two, late")
+    assert copies.here.late == []
+
+
+async def test_a_late_save_that_clashes_is_in_the_trash(state: State) -> None:
+    copies = await pulled(state)
+    copies.here.put("home", CAME.replace("two", "two, saved again"))
+    copies.here.late = [LateSave(HOME, LONG.replace("two", "two, late"), "1")]
+    await copies.rest()
+    assert any("two, late" in text for _, text, _ in copies.here.trash)
+    assert "two, saved again" in copies.texts()["home"]
+
+
+async def test_a_late_save_of_a_page_that_is_gone_brings_it_back(
+    state: State,
+) -> None:
+    copies = await pulled(state)
+    copies.here.remove("home")
+    copies.here.late = [LateSave(HOME, "late\n", "1")]
+    await copies.rest()
+    assert "late" in copies.here.texts()["home"]
+
+
+# -- editors, refusals, what is told -----------------------------------------------
+
+
+async def test_an_open_page_is_pulled_when_it_is_closed(state: State) -> None:
+    copies = await settled(state)
+    copies.there.put("home", "edited there\n")
+    copies.here.busy = {HOME: ".home.md.swp"}
+    await copies.cycle()
+    assert copies.here.texts()["home"] == TEXT
+    copies.here.busy = {}
+    await copies.rest()
+    assert copies.here.texts()["home"] == "edited there\n"
+
+
+async def test_a_page_open_for_ten_minutes_is_told(state: State) -> None:
+    copies = await settled(state)
+    copies.there.put("home", "edited there\n")
+    copies.here.busy = {HOME: ".home.md.swp"}
+    await copies.cycle()
+    copies.now += 600
+    result = await copies.cycle()
+    assert [(one.slug, one.reason) for one in result.held] == [
+        (HOME, HoldReason.OPEN_LONG)
+    ]
+
+
+async def test_another_wiki_under_the_path_is_a_first_sync(state: State) -> None:
+    copies = await settled(state)
+    here, there = Copies(state, PAGES), Copies(state, {"new": "new\n"})
+    for number in ("1", "2", "2", "2"):
+        remote = copies.there if number == "1" else there.there
+        await exchange(remote, here.here, state, owner=OWNER, remote_id=number)
+    assert here.here.texts() == {**PAGES, "new": "new\n"}
+
+
+async def test_a_file_in_windows_style_keeps_its_line_ends(state: State) -> None:
+    copies = await settled(state, {"home": "one\r\ntwo\r\n"})
+    copies.there.put("home", "one\ntwo\nthree\n")
+    await copies.rest()
+    assert copies.here.texts()["home"] == "one\r\ntwo\r\nthree\r\n"
+    assert copies.there.texts()["home"] == "one\ntwo\nthree\n"
+
+
+async def test_line_ends_alone_are_no_edit(state: State) -> None:
+    copies = await settled(state)
+    copies.here.put("home", TEXT.replace("\n", "\r\n"))
+    copies.there.put("other", "other")
+    await copies.rest()
+    assert copies.here.changes == copies.there.changes == []
+    assert copies.known.base()[HOME].local == digest_of(TEXT.replace("\n", "\r\n"))
+
+
+async def test_a_cycle_that_failed_says_why_and_the_next_good_one_forgets_it(
+    state: State,
+) -> None:
+    copies = await settled(state)
+
+    async def before(entry: str) -> None:
+        if entry.startswith("snapshot"):
+            raise Unavailable("the service is away")
+
+    copies.there.before = before
+    with pytest.raises(Unavailable):
+        await copies.cycle()
+    assert copies.known.health().problem == "the service is away"
+    copies.there.before = copies.here.before
+    await copies.cycle()
+    assert copies.known.health().problem == ""
+
+
+async def test_a_refused_token_removes_nothing(state: State) -> None:
+    copies = await settled(state)
+
+    async def before(_entry: str) -> None:
+        raise AuthenticationFailed("the token was revoked")
+
+    copies.there.before = before
+    for _ in range(4):
+        with pytest.raises(AuthenticationFailed):
+            await copies.cycle()
+    assert copies.here.texts() == PAGES
+
+
+async def test_each_change_is_told_in_the_log_of_the_page(state: State) -> None:
+    copies = await settled(state)
+    copies.here.put("home", "edited\n")
+    await copies.rest()
+    assert [event.slug for event in copies.known.events(5)] == [HOME]

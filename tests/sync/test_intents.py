@@ -1,0 +1,221 @@
+"""The table of ``sync.md`` 3.8: what the next start makes of a call cut short.
+
+Each call is ended once before the wiki took it and once after, and the next cycle
+must neither make it twice nor hold a page for it.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.copies import Copies, Died
+from wikisync.model import Slug
+from wikisync.sync.ledger import Operation
+from wikisync.sync.state import State
+
+HOME, FRESH = Slug("home"), Slug("fresh")
+PAGES = {"home": "one\ntwo\nthree\n", "other": "other\n"}
+
+
+async def settled(state: State) -> Copies:
+    copies = Copies(state, PAGES)
+    await copies.rest()
+    return copies
+
+
+def die_before(copies: Copies, operation: str) -> None:
+    """The process ends as the call is about to be sent."""
+
+    async def before(entry: str) -> None:
+        if entry.split(maxsplit=1)[0] == operation:
+            raise Died
+
+    copies.there.before = before
+
+
+async def stopped(copies: Copies) -> None:
+    """A cycle that ends with the process, and the next process."""
+    with pytest.raises(Died):
+        await copies.cycle()
+    copies.there.before = copies.here.before
+
+
+async def lost(copies: Copies, operation: str) -> None:
+    """A cycle in which the wiki takes a call and the answer is lost."""
+    copies.there.loses = {operation}
+    await copies.cycle()
+    copies.there.loses = set()
+
+
+def writes(copies: Copies) -> list[str]:
+    return copies.there.changes
+
+
+async def test_an_edit_that_was_never_sent_is_planned_anew(state: State) -> None:
+    copies = await settled(state)
+    copies.here.put("home", "edited\n")
+    die_before(copies, "write")
+    await stopped(copies)
+    assert [one.operation for one in copies.known.intents()] == [Operation.REPLACE]
+    await copies.rest()
+    assert copies.texts()["home"] == "edited\n"
+    assert writes(copies) == ["write home"]
+
+
+async def test_an_edit_that_came_through_is_not_sent_twice(state: State) -> None:
+    copies = await settled(state)
+    copies.here.put("home", "edited\n")
+    await lost(copies, "write")
+    result = await copies.rest()
+    assert copies.texts()["home"] == "edited\n"
+    assert writes(copies) == ["write home"]
+    assert not result.held
+    assert not copies.known.intents()
+
+
+async def test_an_edit_on_top_of_a_lost_answer_is_pulled(state: State) -> None:
+    """Our text is in both, so that it cancels out."""
+    copies = await settled(state)
+    copies.here.put("home", "one, here\ntwo\nthree\n")
+    await lost(copies, "write")
+    copies.there.put("home", "one, here\ntwo\nthree, there\n")
+    result = await copies.rest()
+    assert copies.texts()["home"] == "one, here\ntwo\nthree, there\n"
+    assert not result.held
+
+
+async def test_edits_on_both_sides_of_a_lost_answer_are_merged(state: State) -> None:
+    """Without looking, the page would be held: its own text clashes with itself."""
+    copies = await settled(state)
+    copies.here.put("home", "one, here\ntwo\nthree\n")
+    await lost(copies, "write")
+    copies.here.put("home", "one, here and again\ntwo\nthree\n")
+    result = await copies.rest()
+    assert copies.texts()["home"] == "one, here and again\ntwo\nthree\n"
+    assert not result.held
+
+
+async def test_a_new_page_that_was_never_sent_is_made_once(state: State) -> None:
+    copies = await settled(state)
+    copies.here.put("fresh", "new\n")
+    die_before(copies, "write")
+    await stopped(copies)
+    await copies.rest()
+    assert copies.texts()["fresh"] == "new\n"
+    assert writes(copies) == ["write fresh"]
+
+
+async def test_a_new_page_that_came_through_is_adopted(state: State) -> None:
+    copies = await settled(state)
+    copies.here.put("fresh", "new\n")
+    await lost(copies, "write")
+    await copies.rest()
+    assert copies.texts()["fresh"] == "new\n"
+    assert writes(copies) == ["write fresh"]
+
+
+async def test_a_new_page_is_found_under_the_name_it_was_given(state: State) -> None:
+    """The answer that was lost would have told it."""
+    copies = await settled(state)
+    copies.there.renames = {Slug("My Page"): Slug("My-Page")}
+    copies.here.put("My Page", "new\n")
+    await lost(copies, "write")
+    await copies.cycle()
+    assert copies.known.aliases() == {Slug("My Page"): Slug("My-Page")}
+    assert writes(copies) == ["write My-Page"]
+
+
+async def test_two_pages_of_one_text_are_not_taken_for_the_lost_one(
+    state: State,
+) -> None:
+    copies = await settled(state)
+    copies.there.renames = {FRESH: Slug("Fresh-1")}
+    copies.here.put("fresh", "new\n")
+    await lost(copies, "write")
+    copies.there.put("stranger", "new\n")
+    copies.there.renames = {}
+    await copies.cycle()
+    assert not copies.known.aliases()
+
+
+async def test_a_rename_that_was_never_sent_is_planned_anew(state: State) -> None:
+    copies = await settled(state)
+    copies.rename_here("home", "start")
+    die_before(copies, "move")
+    await stopped(copies)
+    await copies.rest()
+    assert copies.texts() == {"start": PAGES["home"], "other": "other\n"}
+    assert writes(copies) == ["move home start"]
+
+
+async def test_a_rename_that_came_through_is_noted(state: State) -> None:
+    copies = await settled(state)
+    copies.rename_here("home", "start")
+    await lost(copies, "move")
+    await copies.rest()
+    assert copies.texts() == {"start": PAGES["home"], "other": "other\n"}
+    assert writes(copies) == ["move home start"]
+    assert HOME not in copies.known.base()
+
+
+async def test_a_removal_that_was_never_sent_is_planned_anew(state: State) -> None:
+    copies = await settled(state)
+    copies.here.remove("home")
+    await copies.cycle()
+    die_before(copies, "delete")
+    await stopped(copies)
+    await copies.rest()
+    assert copies.texts() == {"other": "other\n"}
+    assert writes(copies) == ["delete home"]
+
+
+async def test_a_removal_that_came_through_is_noted(state: State) -> None:
+    copies = await settled(state)
+    copies.here.remove("home")
+    await copies.cycle()
+    await lost(copies, "delete")
+    await copies.rest()
+    assert copies.texts() == {"other": "other\n"}
+    assert writes(copies) == ["delete home"]
+
+
+async def test_a_page_made_anew_after_a_lost_removal_stays(state: State) -> None:
+    """The intent says what was removed, not that the name must stay empty."""
+    copies = await settled(state)
+    copies.here.remove("home")
+    await copies.cycle()
+    await lost(copies, "delete")
+    copies.there.put("home", "somebody's new page\n")
+    await copies.rest()
+    assert copies.texts()["home"] == "somebody's new page\n"
+
+
+@pytest.mark.parametrize("is_written", [True, False])
+async def test_a_merge_cut_short_is_no_clash(state: State, is_written: bool) -> None:
+    """The file holds the merge, or not; the base must follow in the first case."""
+    copies = await settled(state)
+    copies.here.put("home", "one, here\ntwo\nthree\n")
+    copies.there.put("home", "one\ntwo\nthree, there\n")
+    write = copies.here.write
+
+    async def dying(page: object, *, expected: object) -> object:
+        if is_written:
+            await write(page, expected=expected)  # type: ignore[arg-type]
+        raise Died
+
+    copies.here.write = dying  # type: ignore[method-assign,assignment]
+    with pytest.raises(Died):
+        await copies.cycle()
+    del copies.here.write
+    result = await copies.rest()
+    assert copies.texts()["home"] == "one, here\ntwo\nthree, there\n"
+    assert not result.held
+
+
+async def test_an_intent_stays_while_the_wiki_cannot_be_asked(state: State) -> None:
+    copies = await settled(state)
+    copies.here.put("home", "edited\n")
+    await lost(copies, "write")
+    die_before(copies, "read")
+    await stopped(copies)
+    assert len(copies.known.intents()) == 1

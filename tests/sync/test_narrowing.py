@@ -1,0 +1,156 @@
+"""What of a plan may be carried out now."""
+
+from __future__ import annotations
+
+import pytest
+
+from wikisync.model import Format, Slug, digest_of
+from wikisync.sync.narrowing import (
+    Direction,
+    around_editors,
+    holding,
+    in_direction,
+    only_pages,
+    without_creates,
+    without_removals,
+    without_vain,
+)
+from wikisync.sync.plan import (
+    Action,
+    CreateLocal,
+    CreateRemote,
+    DeleteLocal,
+    DeleteRemote,
+    Hold,
+    HoldReason,
+    Merge,
+    MoveLocal,
+    MoveRemote,
+    Notice,
+    Plan,
+    Pull,
+    Push,
+    Skip,
+    SkipReason,
+)
+
+A, B = digest_of("a"), digest_of("b")
+HOME, GUIDE, NOTES = Slug("home"), Slug("guide"), Slug("notes")
+MD = Format.MARKDOWN
+PULL, PUSH = Pull(HOME, MD, A, B), Push(HOME, MD, A, B)
+CREATE = CreateRemote(HOME, MD, A)
+
+
+def plan(*actions: Action) -> Plan:
+    return Plan.from_actions(actions)
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        CREATE,
+        PUSH,
+        DeleteRemote(HOME, B, MD),
+        MoveRemote(HOME, GUIDE, HOME, MD, B),
+    ],
+)
+def test_a_pull_leaves_the_wiki_alone(action: Action) -> None:
+    assert in_direction(plan(action), Direction.PULL).actions == ()
+    assert in_direction(plan(action), Direction.PUSH).actions == (action,)
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        CreateLocal(HOME, MD, B),
+        PULL,
+        Merge(HOME, MD, A, B),
+        DeleteLocal(HOME, A),
+        MoveLocal(HOME, GUIDE, HOME, A),
+    ],
+)
+def test_a_push_leaves_the_folder_alone(action: Action) -> None:
+    assert in_direction(plan(action), Direction.PUSH).actions == ()
+    assert in_direction(plan(action), Direction.PULL).actions == (action,)
+
+
+def test_what_follows_a_rename_that_is_left_out_is_left_out_too() -> None:
+    """A push to the new name would make a second page of it."""
+    moved = plan(MoveLocal(HOME, GUIDE, HOME, A), Push(GUIDE, MD, A, B))
+    assert in_direction(moved, Direction.PUSH).actions == ()
+
+
+def test_only_the_pages_asked_for_are_carried() -> None:
+    other = Push(NOTES, MD, A, B)
+    assert only_pages(plan(PUSH, other), {HOME}).actions == (PUSH,)
+
+
+@pytest.mark.parametrize("asked", [HOME, GUIDE])
+def test_a_renamed_page_goes_by_its_old_and_its_new_name(asked: Slug) -> None:
+    moved = plan(MoveLocal(HOME, GUIDE, HOME, A), Push(GUIDE, MD, A, B))
+    assert only_pages(moved, {asked}) == moved
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        PULL,
+        Merge(HOME, MD, A, B),
+        MoveLocal(HOME, GUIDE, HOME, A),
+        DeleteLocal(HOME, A),
+        DeleteRemote(HOME, B, MD),
+    ],
+)
+def test_a_page_open_in_an_editor_waits(action: Action) -> None:
+    assert around_editors(plan(action), {HOME}).actions == (
+        Skip(HOME, SkipReason.OPEN_HERE),
+    )
+
+
+def test_a_save_is_sent_though_its_editor_is_still_open() -> None:
+    assert around_editors(plan(PUSH), {HOME}).actions == (PUSH,)
+
+
+def test_a_page_open_for_very_long_waits_for_a_person() -> None:
+    assert around_editors(plan(PULL), {HOME}, {HOME}).actions == (
+        Hold(HOME, HoldReason.OPEN_LONG),
+    )
+
+
+def test_a_first_sync_puts_nothing_on_the_wiki_unasked() -> None:
+    left = Skip(HOME, SkipReason.NOT_ASKED)
+    assert without_creates(plan(CREATE)).actions == (left,)
+    assert without_creates(plan(CREATE), {GUIDE}).actions == (CREATE,)
+
+
+def test_a_page_that_comes_back_was_asked_for() -> None:
+    back = CreateRemote(HOME, MD, A, Notice.EDIT_BEATS_DELETE_THERE)
+    assert without_creates(plan(back)).actions == (back,)
+
+
+def test_a_refused_text_is_not_sent_again() -> None:
+    held = without_vain(plan(PUSH), {HOME: A}, frozenset())
+    assert held.actions == (Hold(HOME, HoldReason.REFUSED),)
+
+
+def test_another_text_of_a_refused_page_is_sent() -> None:
+    assert without_vain(plan(PUSH), {HOME: B}, frozenset()).actions == (PUSH,)
+
+
+def test_a_text_that_went_round_too_often_is_held() -> None:
+    held = without_vain(plan(PUSH), {}, frozenset({(HOME, A)}))
+    assert held.actions == (Hold(HOME, HoldReason.LOOP),)
+    assert without_vain(plan(PUSH), {}, frozenset({(HOME, B)})).actions == (PUSH,)
+
+
+def test_only_what_is_sent_is_held_for_its_markers() -> None:
+    reasons = {HOME: HoldReason.MARKER}
+    assert holding(plan(PUSH), reasons).actions == (Hold(HOME, HoldReason.MARKER),)
+    assert holding(plan(PULL), reasons).actions == (PULL,)
+
+
+def test_an_uncertain_absence_removes_nothing() -> None:
+    removal, other = DeleteLocal(HOME, A), DeleteRemote(GUIDE, B, MD)
+    waiting = {HOME: SkipReason.GONE_THERE}
+    left = without_removals(plan(removal, other), waiting)
+    assert set(left.actions) == {Skip(HOME, SkipReason.GONE_THERE), other}

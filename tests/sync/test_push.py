@@ -1,0 +1,275 @@
+"""From the folder to the wiki: what is sent, and what is made of the answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.copies import Copies
+from wikisync.errors import (
+    AuthenticationFailed,
+    Rejected,
+    RemoteError,
+    Unavailable,
+)
+from wikisync.model import Format, Page, Slug
+from wikisync.sync.plan import HoldReason
+from wikisync.sync.state import State
+
+HOME = Slug("home")
+PAGES = {"home": "one\ntwo\nthree\n", "other": "other\n"}
+
+
+async def settled(state: State) -> Copies:
+    copies = Copies(state, PAGES)
+    await copies.rest()
+    return copies
+
+
+def answering(copies: Copies, change: dict[str, str]) -> None:
+    """The wiki keeps what it is sent, with these words replaced."""
+    write = copies.there.write
+
+    async def changed(page: Page, *, expected: object) -> Page:
+        text = page.content
+        for old, new in change.items():
+            text = text.replace(old, new)
+        taken = Page(page.slug, page.format, text)
+        return await write(taken, expected=expected)  # type: ignore[arg-type]
+
+    copies.there.write = changed  # type: ignore[method-assign]
+
+
+def failing(copies: Copies, operation: str, error: RemoteError) -> None:
+    async def before(entry: str) -> None:
+        if entry == operation:
+            raise error
+
+    copies.there.before = before
+
+
+async def test_an_edit_goes_to_the_wiki_once(state: State) -> None:
+    copies = await settled(state)
+    copies.here.put("home", "edited\n")
+    await copies.rest()
+    assert copies.there.changes == ["write home"]
+    assert copies.texts()["home"] == "edited\n"
+
+
+async def test_a_page_that_changed_since_the_look_is_not_overwritten(
+    state: State,
+) -> None:
+    """The read before the write: the plan was made on another text."""
+    copies = await settled(state)
+    copies.here.put("home", "one, here\ntwo\nthree\n")
+
+    async def before(entry: str) -> None:
+        if entry == "write home":
+            copies.there.before = copies.here.before
+            copies.there.put("home", "one\ntwo\nthree, there\n")
+
+    copies.there.before = before
+    first = await copies.cycle()
+    assert first.has_more
+    assert not first.pushed
+    await copies.rest()
+    assert copies.texts()["home"] == "one, here\ntwo\nthree, there\n"
+
+
+@pytest.mark.parametrize(
+    "change", [{"\r\n": "\n"}, {"e\u0301": "é"}], ids=["line ends", "letters"]
+)
+async def test_what_the_service_makes_of_a_text_is_no_edit(
+    state: State, change: dict[str, str]
+) -> None:
+    """Both digests are noted, so nothing is sent or pulled for it again."""
+    copies = await settled(state)
+    answering(copies, change)
+    copies.here.put("home", "cafe\u0301\r\nedited\r\n")
+    await copies.rest()
+    await copies.rest()
+    assert copies.there.changes == ["write home"]
+    assert copies.here.changes == []
+
+
+async def test_another_text_in_the_answer_is_somebodys_edit(state: State) -> None:
+    """It is pulled, not taken for what was agreed on."""
+    copies = await settled(state)
+    answering(copies, {"edited": "edited, and corrected on the way"})
+    copies.here.put("home", "edited\n")
+    await copies.rest()
+    assert copies.texts()["home"] == "edited, and corrected on the way\n"
+
+
+async def test_a_page_gets_the_name_that_the_service_gives(state: State) -> None:
+    copies = await settled(state)
+    copies.there.renames = {Slug("My Page"): Slug("My-Page")}
+    copies.here.put("My Page", "new\n")
+    await copies.rest()
+    assert copies.there.texts()["My-Page"] == "new\n"
+    assert copies.here.texts()["My Page"] == "new\n"
+    assert copies.known.aliases() == {Slug("My Page"): Slug("My-Page")}
+
+
+async def test_a_refused_page_waits_and_the_others_go_on(state: State) -> None:
+    copies = await settled(state)
+    copies.here.put("home", "too long\n")
+    copies.here.put("other", "fine\n")
+    failing(copies, "write home", Rejected("the page is too large"))
+    first = await copies.cycle()
+    second = await copies.cycle()
+    assert copies.there.texts()["other"] == "fine\n"
+    assert [one.subject for one in first.problems] == ["home"]
+    assert [(one.slug, one.reason) for one in second.held] == [
+        (HOME, HoldReason.REFUSED)
+    ]
+    assert not copies.known.intents()
+
+
+async def test_a_refused_page_is_sent_again_when_it_is_another(state: State) -> None:
+    copies = await settled(state)
+    copies.here.put("home", "too long\n")
+    failing(copies, "write home", Rejected("the page is too large"))
+    await copies.cycle()
+    copies.there.before = copies.here.before
+    copies.here.put("home", "short\n")
+    await copies.rest()
+    assert copies.texts()["home"] == "short\n"
+
+
+async def test_a_refusal_is_forgotten_after_an_hour(state: State) -> None:
+    """The service may have changed its mind, or its limits."""
+    copies = await settled(state)
+    copies.here.put("home", "too long\n")
+    failing(copies, "write home", Rejected("the page is too large"))
+    await copies.cycle()
+    copies.there.before = copies.here.before
+    copies.now += 3600
+    await copies.rest()
+    assert copies.texts()["home"] == "too long\n"
+
+
+async def test_a_revoked_token_ends_the_cycle(state: State) -> None:
+    copies = await settled(state)
+    copies.here.put("home", "edited\n")
+    failing(copies, "write home", AuthenticationFailed("the token was revoked"))
+    with pytest.raises(AuthenticationFailed):
+        await copies.cycle()
+    assert copies.known.health().problem == "the token was revoked"
+
+
+async def test_one_page_without_an_answer_does_not_stop_the_others(
+    state: State,
+) -> None:
+    copies = await settled(state)
+    copies.here.put("home", "edited\n")
+    copies.here.put("other", "fine\n")
+    failing(copies, "write home", Unavailable("no answer"))
+    result = await copies.cycle()
+    assert result.pushed == 1
+    assert copies.there.texts()["other"] == "fine\n"
+
+
+async def test_a_service_that_answers_no_page_is_not_asked_for_each(
+    state: State,
+) -> None:
+    pages = {f"page-{number}": "text\n" for number in range(8)}
+    copies = Copies(state, pages)
+    await copies.rest()
+    for slug in pages:
+        copies.here.put(slug, "edited\n")
+    tried = []
+
+    async def before(entry: str) -> None:
+        if entry.startswith("write"):
+            tried.append(entry)
+            raise Unavailable("no answer")
+
+    copies.there.before = before
+    with pytest.raises(Unavailable):
+        await copies.cycle()
+    assert len(tried) == 3
+
+
+async def test_a_text_with_a_marker_line_is_never_sent(state: State) -> None:
+    copies = await settled(state)
+    text = "%%%% wikisync conflict 1 of 1: here %%%%\nmine\n"
+    copies.here.put("home", text)
+    copies.here.put("fresh", text)
+    result = await copies.rest()
+    assert {(one.slug, one.reason) for one in result.held} == {
+        (HOME, HoldReason.MARKER),
+        (Slug("fresh"), HoldReason.MARKER),
+    }
+    assert copies.there.changes == []
+
+
+async def test_a_removed_page_is_in_the_trash_before_it_is_removed(
+    state: State,
+) -> None:
+    copies = await settled(state)
+    copies.here.remove("home")
+    await copies.rest()
+    assert copies.texts() == {"other": "other\n"}
+    assert [(slug, text) for slug, text, _ in copies.here.trash] == [
+        (HOME, PAGES["home"])
+    ]
+
+
+async def test_an_edit_on_the_wiki_beats_a_removal_here(state: State) -> None:
+    copies = await settled(state)
+    copies.here.remove("home")
+    await copies.cycle()
+    copies.there.put("home", "edited there\n")
+    await copies.rest()
+    assert copies.texts()["home"] == "edited there\n"
+
+
+async def test_the_format_is_sent_with_every_edit(state: State) -> None:
+    """Left out, the service would make the page markdown (Q2)."""
+    copies = Copies(state)
+    copies.here.put("home", "= Home\n", Format.ASCIIDOC)
+    await copies.rest()
+    copies.here.put("home", "= Home, edited\n", Format.ASCIIDOC)
+    await copies.rest()
+    assert copies.there.pages[HOME].format is Format.ASCIIDOC
+
+
+async def test_a_format_that_the_service_changes_is_told(state: State) -> None:
+    copies = await settled(state)
+    write = copies.there.write
+
+    async def as_markdown(page: Page, *, expected: object) -> Page:
+        taken = Page(page.slug, Format.MARKDOWN, page.content)
+        return await write(taken, expected=expected)  # type: ignore[arg-type]
+
+    copies.there.write = as_markdown  # type: ignore[method-assign]
+    copies.here.put("fresh", "= Fresh\n", Format.ASCIIDOC)
+    result = await copies.cycle()
+    assert [one.code for one in result.problems] == ["format-changed"]
+
+
+async def test_the_worst_window_is_kept(state: State) -> None:
+    copies = await settled(state)
+    copies.here.put("home", "edited\n")
+    copies.there.last_window_s = 0.25
+    await copies.cycle()
+    copies.there.last_window_s = 0.1
+    copies.here.put("home", "edited again\n")
+    await copies.cycle()
+    health = copies.known.health()
+    assert (health.worst_window_s, health.worst_window_slug) == (0.25, HOME)
+
+
+async def test_a_text_that_something_changes_back_is_held(state: State) -> None:
+    """Four times the same text, and each time it was another one afterwards."""
+    copies = await settled(state)
+    for _ in range(5):
+        copies.here.put("home", "mine\n")
+        await copies.cycle()
+        copies.now -= 20
+        copies.there.put("home", PAGES["home"])
+        await copies.cycle()
+        copies.now -= 20
+    copies.here.put("home", "mine\n")
+    result = await copies.cycle()
+    assert [(one.slug, one.reason) for one in result.held] == [(HOME, HoldReason.LOOP)]

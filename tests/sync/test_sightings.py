@@ -1,0 +1,206 @@
+"""Absence is not deletion: sightings, the control read, and the time between."""
+
+from __future__ import annotations
+
+from tests.support.copies import Copies
+from wikisync.errors import NotFound, Unavailable
+from wikisync.model import Slug
+from wikisync.sync.deciding import ExchangeOptions
+from wikisync.sync.ledger import Side, Sighting
+from wikisync.sync.sightings import Patience, is_certain, seen_again
+from wikisync.sync.state import State
+
+HOME = Slug("home")
+PAGES = {"home": "one\n", "other": "other\n", "third": "third\n"}
+
+
+async def settled(state: State) -> Copies:
+    copies = Copies(state, PAGES)
+    await copies.rest()
+    return copies
+
+
+def test_each_look_counts_and_the_first_one_is_remembered() -> None:
+    once = seen_again({}, {HOME}, 100.0)
+    twice = seen_again(once, {HOME}, 130.0)
+    assert twice == {HOME: Sighting(2, 100.0, 130.0)}
+
+
+def test_a_page_that_is_back_is_forgotten() -> None:
+    assert seen_again({HOME: Sighting(2, 1.0, 2.0)}, (), 3.0) == {}
+
+
+def test_a_clock_that_was_set_back_starts_the_count_anew() -> None:
+    assert seen_again({HOME: Sighting(2, 100.0, 130.0)}, {HOME}, 50.0) == {
+        HOME: Sighting(1, 50.0, 50.0)
+    }
+
+
+def test_looks_without_time_between_are_not_certain() -> None:
+    assert not is_certain(Sighting(9, 0.0, 59.0), 3, 60.0)
+
+
+def test_time_without_looks_is_not_certain() -> None:
+    assert not is_certain(Sighting(2, 0.0, 3600.0), 3, 60.0)
+
+
+async def test_a_page_gone_from_the_wiki_goes_at_the_third_look(state: State) -> None:
+    copies = await settled(state)
+    copies.there.remove("home")
+    first, second, third = [await copies.cycle() for _ in range(3)]
+    assert (first.removed, second.removed, third.removed) == (0, 0, 1)
+    assert first.next_look_s is not None
+    assert [text for _, text, _ in copies.here.trash] == ["one\n"]
+
+
+async def test_a_page_gone_here_goes_at_the_second_look(state: State) -> None:
+    copies = await settled(state)
+    copies.here.remove("home")
+    first, second = [await copies.cycle() for _ in range(2)]
+    assert (first.removed, second.removed) == (0, 1)
+
+
+async def test_quick_looks_remove_nothing(state: State) -> None:
+    copies = await settled(state)
+    copies.there.remove("home")
+    for _ in range(8):
+        copies.now -= 30.0  # a second from look to look
+        assert not (await copies.cycle()).removed
+    assert "home" in copies.here.texts()
+
+
+async def test_a_page_that_comes_back_is_counted_anew(state: State) -> None:
+    copies = await settled(state)
+    copies.there.remove("home")
+    await copies.cycle()
+    await copies.cycle()
+    copies.there.put("home", "one\n")
+    await copies.cycle()
+    copies.there.remove("home")
+    assert not (await copies.cycle()).removed
+    assert "home" in copies.here.texts()
+
+
+async def test_looks_count_across_restarts(state: State) -> None:
+    copies = await settled(state)
+    copies.there.remove("home")
+    await copies.cycle()
+    await copies.cycle()
+    copies.state = State.open(state._database.path)
+    assert (await copies.cycle()).removed == 1
+    copies.state.close()
+
+
+async def test_a_page_that_the_list_lacks_and_the_wiki_still_has_stays(
+    state: State,
+) -> None:
+    """Half of a list looks like deletions."""
+    copies = await settled(state)
+    page = copies.there.pages[HOME]
+    snapshot = copies.there.snapshot
+
+    async def half() -> object:
+        copies.there.pages.pop(HOME)
+        seen = await snapshot()
+        copies.there.pages[HOME] = page
+        return seen
+
+    copies.there.snapshot = half  # type: ignore[method-assign,assignment]
+    for _ in range(6):
+        result = await copies.cycle()
+        assert [one.code for one in result.problems] == ["absence-doubted"]
+    assert copies.here.changes == []
+
+
+async def test_a_wiki_that_denies_everything_is_not_believed(state: State) -> None:
+    """The control read: a page on the list must answer."""
+    copies = await settled(state)
+    copies.there.remove("home")
+
+    async def before(entry: str) -> None:
+        if entry.startswith("read"):
+            raise NotFound("404 for everything")
+
+    copies.there.before = before
+    for _ in range(6):
+        await copies.cycle()
+    assert copies.here.changes == []
+
+
+async def test_no_answer_is_no_denial(state: State) -> None:
+    copies = await settled(state)
+    copies.there.remove("home")
+
+    async def before(entry: str) -> None:
+        if entry == "read home":
+            raise Unavailable("no answer")
+
+    copies.there.before = before
+    for _ in range(6):
+        await copies.cycle()
+    assert copies.here.changes == []
+
+
+async def test_an_incomplete_look_counts_for_nothing(state: State) -> None:
+    copies = await settled(state)
+    copies.there.remove("home")
+    copies.there.is_complete = False
+    for _ in range(6):
+        await copies.cycle()
+    assert copies.here.changes == []
+    assert copies.known.sightings(Side.REMOTE) == {}
+
+
+async def test_a_look_at_a_part_of_the_folder_counts_for_nothing(
+    state: State,
+) -> None:
+    copies = await settled(state)
+    copies.here.remove("home")
+    copies.here.is_complete = False
+    for _ in range(4):
+        await copies.cycle()
+    assert copies.there.changes == []
+
+
+async def test_a_dry_run_counts_nothing(state: State) -> None:
+    copies = await settled(state)
+    copies.there.remove("home")
+    for _ in range(4):
+        await copies.cycle(ExchangeOptions(is_dry_run=True))
+    assert copies.known.sightings(Side.REMOTE) == {}
+
+
+async def test_an_ignored_page_is_deleted_nowhere(state: State) -> None:
+    """Its file is gone from the look, not from the disk."""
+    copies = await settled(state)
+    copies.here.remove("home")
+    copies.here.ignored = frozenset({HOME})
+    await copies.rest()
+    assert "home" in copies.there.texts()
+
+
+async def test_nothing_is_removed_in_a_cycle_with_an_error(state: State) -> None:
+    copies = await settled(state)
+    patience = ExchangeOptions(patience=Patience(1, 0.0, 1, 0.0))
+    copies.there.remove("home")
+    copies.here.put("other", "edited\n")
+
+    async def before(entry: str) -> None:
+        if entry == "write other":
+            raise Unavailable("no answer")
+
+    copies.there.before = before
+    result = await copies.cycle(patience)
+    assert not result.removed
+    assert result.has_more
+    copies.there.before = copies.here.before
+    assert (await copies.cycle(patience)).removed == 1
+
+
+async def test_an_edit_here_beats_a_removal_on_the_wiki(state: State) -> None:
+    copies = await settled(state)
+    copies.there.remove("home")
+    await copies.cycle()
+    copies.here.put("home", "edited\n")
+    await copies.rest()
+    assert copies.texts()["home"] == "edited\n"

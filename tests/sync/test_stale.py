@@ -1,0 +1,44 @@
+"""Saves from windows that show a text which was replaced since."""
+
+from __future__ import annotations
+
+from wikisync.sync.ledger import Replaced
+from wikisync.sync.stale import stale_ancestor
+
+OLD = "one\ntwo\nthree\n"
+NEW = "one\ntwo\nthree\nfour from the wiki\nfive from the wiki\n"
+OLDER = "one\n"
+
+
+def ring(*pairs: tuple[str, str], is_stale: bool = False) -> list[Replaced]:
+    """Replacements, the newest first."""
+    return [Replaced(old, new, 0.0, is_stale=is_stale) for old, new in pairs]
+
+
+def test_a_save_of_the_old_window_belongs_to_the_text_it_showed() -> None:
+    replaced = ring((OLD, NEW))
+    assert stale_ancestor("one\ntwo, edited\nthree\n", replaced) == replaced[0]
+
+
+def test_an_edit_of_the_text_that_is_there_is_no_stale_save() -> None:
+    assert stale_ancestor(NEW + "six\n", ring((OLD, NEW))) is None
+
+
+def test_an_edit_as_near_to_both_is_taken_as_meant() -> None:
+    """In doubt a person's save is what they wanted."""
+    assert stale_ancestor("one\ntwo\n", ring(("one\n", "two\n"))) is None
+
+
+def test_the_nearest_of_several_replaced_texts_is_the_ancestor() -> None:
+    replaced = ring((OLD, NEW), (OLDER, OLD))
+    assert stale_ancestor("one\nagain\n", replaced) == replaced[1]
+
+
+def test_a_save_that_was_merged_once_and_comes_again_is_meant() -> None:
+    save = "one\ntwo, edited\nthree\n"
+    replaced = ring((save, NEW), is_stale=True)
+    assert stale_ancestor(save, replaced) is None
+
+
+def test_nothing_was_replaced_so_nothing_is_stale() -> None:
+    assert stale_ancestor("anything\n", []) is None

@@ -1,0 +1,193 @@
+"""Pictures beside the pages, on a real disk and a real wiki (``sync.md`` 3.13)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.pair import OWNER, Pair, paired
+from wikisync.errors import Rejected
+from wikisync.model import Format
+
+RED, BLUE = b"\x89PNG\r\n\x1a\nred", b"\x89PNG\r\n\x1a\nblue"
+UPLOADED = re.compile(r"uploads/[0-9a-f]+/[\w.%-]+")
+WAYS = {
+    Format.MARKDOWN: ("# Home\n\n![red](red.png)\n", "`red.png`"),
+    Format.RDOC: ("= Home\n\n{red}[red.png]\n", "  red.png"),
+    Format.ASCIIDOC: ("= Home\n\nimage::red.png[red]\n", "----\nred.png\n----"),
+    Format.ORG: ("* Home\n\n[[file:red.png][red]]\n", "=red.png="),
+}
+
+
+@pytest.fixture
+async def pair(tmp_path: Path) -> AsyncIterator[Pair]:
+    async with paired(tmp_path) as opened:
+        yield opened
+
+
+def put(pair: Pair, name: str, content: bytes) -> Path:
+    path = pair.folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return path
+
+
+async def there(pair: Pair, slug: str = "home") -> str:
+    return (await pair.wiki_texts())[slug]
+
+
+async def upload_of(pair: Pair, slug: str = "home") -> str:
+    """Where the page on the wiki leads to, which must be an upload."""
+    found = UPLOADED.search(await there(pair, slug))
+    assert found is not None, await there(pair, slug)
+    return found.group()
+
+
+def count_uploads(pair: Pair) -> list[str]:
+    """The files that are sent to the wiki from now on, by name."""
+    sent: list[str] = []
+    write = pair.remote._wiki.write_attachment
+
+    async def counted(path: str, chunks: object) -> object:
+        sent.append(path)
+        return await write(path, chunks)  # type: ignore[arg-type]
+
+    pair.remote._wiki.write_attachment = counted  # type: ignore[assignment,method-assign]
+    return sent
+
+
+@pytest.mark.parametrize("page_format", WAYS)
+async def test_a_picture_beside_a_page_is_uploaded_in_each_format(
+    pair: Pair, page_format: Format
+) -> None:
+    text, code = WAYS[page_format]
+    put(pair, "red.png", RED)
+    source = f"{text}\n{code}\n"
+    pair.save(f"home{page_format.extensions[0]}", source)
+    await pair.rest()
+    path = await upload_of(pair)
+    assert code in await there(pair)
+    assert (await there(pair)).replace(path, "red.png") == source
+    assert pair.texts()["home"] == source
+
+
+async def test_the_wiki_can_hand_the_picture_out(pair: Pair) -> None:
+    put(pair, "red.png", RED)
+    pair.save("home", "![red](red.png)\n")
+    await pair.rest()
+    files = await pair.service.files(OWNER)
+    assert files[await upload_of(pair)] == RED
+
+
+async def test_a_picture_is_uploaded_once_for_many_pages(pair: Pair) -> None:
+    sent = count_uploads(pair)
+    put(pair, "red.png", RED)
+    for slug in ("home", "guide", "notes"):
+        pair.save(slug, f"{slug}: ![red](red.png)\n")
+    await pair.rest()
+    assert len(sent) == 1
+    assert await upload_of(pair, "home") == await upload_of(pair, "notes")
+
+
+async def test_the_same_content_under_another_name_is_not_sent_again(
+    pair: Pair,
+) -> None:
+    sent = count_uploads(pair)
+    put(pair, "red.png", RED)
+    put(pair, "crimson.png", RED)
+    pair.save("home", "![red](red.png)\n")
+    await pair.rest()
+    pair.save("guide", "![red](crimson.png)\n")
+    await pair.rest()
+    assert len(sent) == 1
+    assert pair.texts()["guide"] == "![red](crimson.png)\n"
+
+
+async def test_another_content_is_uploaded_anew_and_the_page_follows(
+    pair: Pair,
+) -> None:
+    put(pair, "red.png", RED)
+    pair.save("home", "![red](red.png)\n")
+    await pair.rest()
+    before = await upload_of(pair)
+    put(pair, "red.png", BLUE)
+    await pair.rest()
+    assert await upload_of(pair) != before
+    assert pair.texts()["home"] == "![red](red.png)\n"
+
+
+async def test_a_picture_that_is_gone_here_stays_on_the_wiki(pair: Pair) -> None:
+    path = put(pair, "red.png", RED)
+    pair.save("home", "![red](red.png)\n")
+    await pair.rest()
+    before = await upload_of(pair)
+    path.unlink()
+    pair.save("home", "![red](red.png)\n\nedited\n")
+    await pair.rest()
+    assert await upload_of(pair) == before
+    assert "edited" in await there(pair)
+
+
+async def test_an_edit_on_the_wiki_comes_back_with_the_link_as_it_was_written(
+    pair: Pair,
+) -> None:
+    put(pair, "red.png", RED)
+    pair.save("home", "![red](red.png)\n")
+    await pair.rest()
+    await pair.edit("home", await there(pair) + "\nedited there\n")
+    await pair.rest()
+    assert pair.texts()["home"] == "![red](red.png)\n\nedited there\n"
+
+
+async def test_a_picture_that_is_refused_keeps_its_page_and_breaks_nothing(
+    pair: Pair,
+) -> None:
+    put(pair, "red.png", RED)
+    pair.save("home", "before\n")
+    pair.save("other", "other\n")
+    await pair.rest()
+
+    async def refused(path: str, _chunks: object) -> object:
+        raise Rejected(f"{path} is too large")
+
+    pair.remote._wiki.write_attachment = refused  # type: ignore[assignment,method-assign]
+    pair.save("home", "![red](red.png)\n")
+    pair.save("other", "edited\n")
+    result = await pair.cycle()
+    assert [one.subject for one in result.problems] == ["home"]
+    assert await there(pair) == "before\n"
+    assert await there(pair, "other") == "edited\n"
+    assert pair.texts()["home"] == "![red](red.png)\n"
+
+
+async def test_a_picture_in_a_folder_is_found_from_the_page(pair: Pair) -> None:
+    put(pair, "guide/pictures/red one.png", RED)
+    pair.save("guide/first", "![red](pictures/red%20one.png)\n")
+    pair.save("home", "![red](</guide/pictures/red one.png>)\n")
+    await pair.rest()
+    assert await upload_of(pair, "guide/first") == await upload_of(pair)
+
+
+async def test_nothing_outside_the_folder_is_uploaded(pair: Pair) -> None:
+    put(pair, "../secret.png", RED)
+    (pair.folder / "link.png").symlink_to(pair.folder / "../secret.png")
+    text = "![a](../secret.png) ![b](link.png)\n"
+    pair.save("home", text)
+    sent = count_uploads(pair)
+    await pair.rest()
+    assert sent == []
+    assert await there(pair) == text
+
+
+async def test_a_second_start_uploads_nothing(pair: Pair) -> None:
+    put(pair, "red.png", RED)
+    pair.save("home", "![red](red.png)\n")
+    await pair.rest()
+    pair.restart()
+    sent = count_uploads(pair)
+    result = await pair.rest()
+    assert result.is_quiet
+    assert sent == []
