@@ -131,6 +131,14 @@ def test_missing_marker_stops_and_offers_to_adopt(private: Path) -> None:
     assert not (private / FOLDER_ID_FILE).exists()
 
 
+def test_adopting_keeps_what_is_in_the_trash(private: Path) -> None:
+    """A writer removes leftovers from its place, which must not be all of ours."""
+    (private / "trash").mkdir()
+    (private / "trash/home.md").write_text("the only copy")
+    adopt(private)
+    assert (private / "trash/home.md").read_text() == "the only copy"
+
+
 def test_copied_workspace_is_known_by_its_place(private: Path, tmp_path: Path) -> None:
     identity = adopt(private)
     copy = tmp_path / "copy" / ".wikisync"

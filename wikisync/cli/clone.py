@@ -265,9 +265,10 @@ def _write_workspace(folder: Path, workspace: Workspace) -> None:
         return
     private = folder / PRIVATE_FOLDER
     identity = secrets.token_hex(16) + "\n"
-    write_atomically(private, FOLDER_ID_FILE, identity.encode(), temporary=private)
+    place = private / "tmp"
+    write_atomically(private, FOLDER_ID_FILE, identity.encode(), temporary=place)
     text = render_config(workspace.config)
-    write_atomically(folder, FILE_NAME, text.encode(), temporary=private)
+    write_atomically(folder, FILE_NAME, text.encode(), temporary=place)
 
 
 def _note_identity(private: Path, workspace: Workspace) -> None:

@@ -217,7 +217,9 @@ def adopt(private: Path) -> Identity:
     if marker is None:
         marker = secrets.token_hex(16)
         content = f"{marker}\n".encode()
-        write_atomically(private, FOLDER_ID_FILE, content, temporary=private)
+        # a writer clears its place of what others left: never the trash's folder
+        place = private / "tmp"
+        write_atomically(private, FOLDER_ID_FILE, content, temporary=place)
     return _identity(private, marker)
 
 
