@@ -228,6 +228,21 @@ async def test_without_watches_folders_are_looked_through_with_a_notice(
     assert "sysctl" in notices[0].hint
 
 
+async def test_a_root_that_is_looked_through_may_be_another_folder(
+    tmp_path: Path,
+) -> None:
+    root, other = tmp_path / "wiki", tmp_path / "other"
+    root.mkdir()
+    other.mkdir()
+    how = {"events": no_events, "notice": lambda _: None, "scan_interval_s": 0.01}
+    async with watching(root, **how) as watcher:
+        root.rename(tmp_path / "old")
+        other.rename(root)
+        await watcher.until_everything()
+        (root / "home.md").write_text("text")
+        await watcher.until(root / "home.md")
+
+
 async def test_events_are_tried_again_and_the_notice_is_given_once(
     tmp_path: Path,
 ) -> None:

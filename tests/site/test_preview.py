@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 import socket
+import sqlite3
 import sys
 import threading
 from pathlib import Path
@@ -18,6 +20,7 @@ from tests.support.preview import Desk, StatesOfTest
 from wikisync.errors import ConfigError, SiteError
 from wikisync.site import preview as preview_module
 from wikisync.site import preview_windows
+from wikisync.site.cache import CACHE_NAME
 from wikisync.site.preview import PreviewOptions, running_preview
 from wikisync.site.preview_states import PageStatus
 from wikisync.site.preview_world import PreviewInputs
@@ -604,13 +607,15 @@ async def test_an_error_of_the_program_around_it_comes_out_as_it_is(
 
 
 async def test_it_ends_while_it_still_reads_pages(desk: Desk) -> None:
-    folder = desk.root / "handbook"
+    folder, cache = desk.root / "handbook", desk.root / "cache"
     for number in range(300):
         (folder / f"page-{number}.md").write_text(f"# Page {number}\n")
     async with (
-        running_preview(desk.inputs, desk.root / "cache") as preview,
+        running_preview(desk.inputs, cache) as preview,
         aiohttp.ClientSession() as session,
         session.get(preview.url) as answer,
     ):
         assert answer.status == 503
         assert "One moment" in await answer.text()
+    with contextlib.closing(sqlite3.connect(cache / CACHE_NAME)) as kept:
+        assert kept.execute("SELECT count(*) FROM parsed").fetchone()[0] < 300

@@ -297,9 +297,7 @@ def _same_composers(
         for slug, page in now.pages.items():
             old = before.pages[slug]
             if page is not old and (
-                page.parsed.title != old.parsed.title
-                or page.parsed.ids != old.parsed.ids
-                or slug == SIDEBAR_SLUG
+                page.parsed.title != old.parsed.title or slug == SIDEBAR_SLUG
             ):
                 return None
     for composer, now in zip(last.site.wikis, wikis, strict=True):

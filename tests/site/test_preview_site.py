@@ -1,0 +1,157 @@
+"""The site of a preview, change by change, without a server or a watcher."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.site.sites import Studio
+from tests.support.archive import unpack
+from wikisync.site.cache import open_cache
+from wikisync.site.preview_site import LiveSite, Rendered
+from wikisync.site.preview_windows import Reading, Stopped
+from wikisync.site.preview_world import PreviewInputs
+
+WIKI = """\
+-- home.md --
+# Welcome
+
+[guide](guide#part)
+-- guide.md --
+## Part
+
+Words.
+-- other.md --
+Other words.
+-- _sidebar.md --
+- [guide](guide)
+"""
+ORIGIN = "http://127.0.0.1:1"
+
+
+class Desk:
+    """An author's folder, and the site that is told of each save."""
+
+    def __init__(self, studio: Studio, site: LiveSite) -> None:
+        self.studio = studio
+        self.site = site
+        self.folder = studio.add(WIKI)
+        site.refresh(None)
+        for name in ("index", "guide", "other"):
+            self.shown(name)
+
+    def save(self, name: str, text: str) -> None:
+        """One whole save, told by its path."""
+        (self.folder / name).write_text(text)
+        self.told(self.folder / name)
+
+    def told(self, *paths: Path) -> None:
+        self.site.refresh(frozenset(map(str, paths)))
+
+    def is_failing(self) -> bool:
+        return self.site.failure is not None
+
+    def shown(self, name: str) -> str:
+        found = self.site.answer(f"{name}.html", ORIGIN)
+        assert isinstance(found, Rendered)
+        return found.content.decode()
+
+
+@pytest.fixture
+def desk(studio: Studio) -> Iterator[Desk]:
+    def load() -> PreviewInputs:
+        return PreviewInputs(tuple(studio.sources), studio.options)
+
+    site = LiveSite(load, Reading())
+    with open_cache(studio.root / "cache") as cache:
+        site.use(cache)
+        yield Desk(studio, site)
+
+
+def test_after_any_changes_pages_are_those_of_a_clean_build(desk: Desk) -> None:
+    desk.save("guide.md", "## Chapter\n\n[other](other)\n")
+    desk.save("other.md", "---\ntitle: Elsewhere\n---\nWords.\n")
+    desk.save("_sidebar.md", "- [other](other)\n- [guide](guide)\n")
+    desk.save("new.md", "[home](home)\n")
+    (desk.folder / "new.md").rename(desk.folder / "newer.md")
+    desk.told(desk.folder / "new.md", desk.folder / "newer.md")
+    desk.save("home.md", "# Welcome\n\n[newer](newer) [guide](guide#part)\n")
+    clean = desk.studio.clean_build()
+    pages = [path for path in clean if path.endswith(".html") and path != "404.html"]
+    assert len(pages) > 8
+    for path in pages:
+        assert desk.shown(path.removesuffix(".html")) == clean[path].decode(), path
+
+
+def test_a_title_reaches_the_pages_beside_it(desk: Desk) -> None:
+    sidebar = desk.folder / "_sidebar.md"
+    sidebar.unlink()
+    desk.told(sidebar)
+    desk.save("other.md", "---\ntitle: Elsewhere\n---\nOther words.\n")
+    tree = desk.shown("index").partition('id="siteContent"')[0]
+    assert "Elsewhere" in tree
+
+
+def test_a_sidebar_reaches_every_page(desk: Desk) -> None:
+    desk.save("_sidebar.md", "- [Now with other](other)\n")
+    assert "Now with other" in desk.shown("guide")
+
+
+def test_a_heading_that_went_breaks_the_link_of_the_sidebar(desk: Desk) -> None:
+    desk.save("_sidebar.md", "- [guide](guide#part)\n")
+    desk.save("guide.md", "Words.\n")
+    clean = desk.studio.clean_build()["other.html"].decode()
+    assert desk.shown("other") == clean
+
+
+def test_a_new_link_is_a_backlink_at_its_target(desk: Desk) -> None:
+    assert 'href="guide.html"' in desk.shown("other")
+    desk.save("other.md", "See [the welcome](home).\n")
+    assert ">other</a>" in desk.shown("index")
+
+
+def test_a_heading_that_went_breaks_the_link_to_it(desk: Desk) -> None:
+    key = desk.site.look("index.html").key
+    desk.save("guide.md", "Words.\n")
+    assert desk.site.look("index.html").key != key
+
+
+def test_a_theme_that_fails_stays_failed_whatever_else_is_saved(desk: Desk) -> None:
+    theme = unpack("-- templates/404.html --\nx\n", desk.studio.root / "theme")
+    desk.studio.set(templates=theme)
+    desk.site.refresh(None)
+    assert not desk.is_failing()
+    unpack("-- i18n/en.toml --\nno TOML\n", theme)
+    desk.told(theme / "i18n" / "en.toml")
+    assert desk.is_failing()
+    desk.save("other.md", "Saved meanwhile.\n")
+    assert desk.is_failing()
+    (theme / "i18n" / "en.toml").unlink()
+    desk.told(theme / "i18n" / "en.toml")
+    assert not desk.is_failing()
+    assert "Saved meanwhile" in desk.shown("other")
+
+
+def test_a_page_that_cannot_be_read_is_named_with_its_file(desk: Desk) -> None:
+    page = desk.folder / "guide.md"
+    page.unlink()
+    page.symlink_to(desk.folder / "other.md")
+    desk.told(page)
+    look = desk.site.look("guide.html")
+    assert look.key == "missing"
+    assert desk.site.file_of("guide.html") is None
+
+
+def test_reading_ends_when_nobody_waits(studio: Studio) -> None:
+    reading = Reading()
+    studio.add(WIKI)
+    site = LiveSite(
+        lambda: PreviewInputs(tuple(studio.sources), studio.options), reading
+    )
+    reading.stop()
+    with open_cache(studio.root / "cache") as cache:
+        site.use(cache)
+        with pytest.raises(Stopped):
+            site.refresh(None)
