@@ -218,7 +218,7 @@ def costs_of(work: Callable[[str], object], texts: list[str]) -> list[float]:
 
 
 def growth(costs: list[float]) -> float:
-    """The ratio of a doubling, on the average of all; nothing for what costs nothing."""
+    """The ratio of a doubling, on the average; nothing for what costs nothing."""
     if costs[-1] < NOISE_MS:
         return 0.0
     return float((costs[-1] / costs[0]) ** (1 / (len(costs) - 1)))

@@ -83,7 +83,7 @@ class GlfmRenderer(RendererHTML):
             if token.type in TEXT_TYPES:
                 out.append(token.content)
             elif token.type in {"softbreak", "hardbreak"}:
-                out.append("\n")
+                out.append(" ")
             elif token.type == "image":
                 out.append(self.renderInlineAsText(token.children, options, env))
         return "".join(out)
