@@ -6,6 +6,7 @@ import pytest
 
 from tests.service.conftest import WIKIS, Api
 from tests.support.service import EmbeddedService
+from wikisync.service.quirks import Quirk
 
 VERSION = "/api/v4/version"
 
@@ -44,6 +45,16 @@ async def test_token_tells_of_itself_whatever_its_scope(
     assert answer.json["scopes"] == ["read_repository"]
     assert answer.json["expires_at"] == "2999-01-31"
     assert token not in answer.body.decode()
+
+
+async def test_services_before_15_5_have_no_word_of_a_token(
+    service: EmbeddedService, api: Api
+) -> None:
+    service.quirks = {Quirk.SILENT_TOKENS}
+
+    answer = await api.get("/api/v4/personal_access_tokens/self")
+
+    assert (answer.status, answer.json) == (404, {"error": "404 Not Found"})
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from wikisync.service.answers import json_answer
+from wikisync.service.answers import json_answer, unmatched_route
 from wikisync.service.call import Call
+from wikisync.service.quirks import Quirk
 
 
 async def show_version(call: Call) -> web.Response:
@@ -50,6 +51,8 @@ async def show_user(call: Call) -> web.Response:
 
 async def show_token(call: Call) -> web.Response:
     """``GET /personal_access_tokens/self``; works with every scope."""
+    if Quirk.SILENT_TOKENS in call.service.settings.quirks:
+        raise unmatched_route()
     user, token = await call.signed_in("any")
     return json_answer(
         {

@@ -101,6 +101,8 @@ class Quirk(StrEnum):
     """The file route sends tokens to the sign-in page; attachments come by git."""
     NO_GIT = "no-git"
     """Wikis cannot be cloned."""
+    SILENT_TOKENS = "silent-tokens"
+    """Tokens tell nothing of themselves, as before 15.5."""
     HOOKS_WITHOUT_VERSION = "hooks-without-version"
     """Webhooks do not name the commit (Q13)."""
     LOSES_HOOKS = "loses-hooks"

@@ -1,0 +1,704 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from tests.cli.conftest import Ran, Run
+from tests.support.service import EmbeddedService
+from wikisync.cli.context import FoundWiki
+from wikisync.cli.init_report import token_sentence
+from wikisync.cli.init_workspace import (
+    PATTERNS,
+    Planned,
+    new_files,
+    write_workspace,
+)
+from wikisync.cli.rights import (
+    Service,
+    TokenRights,
+    addresses_in,
+    nearest_paths,
+    rights_of,
+)
+from wikisync.config import (
+    Config,
+    ServiceSection,
+    WikiSection,
+    load_config,
+)
+from wikisync.errors import FolderError
+from wikisync.folder.patterns import parse_patterns
+from wikisync.model import WikiOwner
+from wikisync.service.quirks import Quirk
+
+HANDBOOK = WikiOwner("project", "docs/handbook")
+SECTION = WikiSection("project", "docs/handbook", "handbook")
+
+
+@pytest.fixture
+async def handbook(service: EmbeddedService) -> EmbeddedService:
+    await service.add_project("docs/handbook", {"home": "one", "dir/page": "two"})
+    return service
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    return tmp_path / "my-wikis"
+
+
+def words(service: EmbeddedService, workspace: Path) -> tuple[str | Path, ...]:
+    return ("init", workspace, "--url", service.url, "--project", "docs/handbook")
+
+
+def names_in(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*")}
+
+
+# -- made with options -------------------------------------------------------------
+
+
+async def test_workspace_is_made(
+    handbook: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    ran = await run(*words(handbook, workspace))
+    assert ran.code == 0, ran.err
+    assert names_in(workspace) == {
+        ".wikisync",
+        ".wikisync/folder-id",
+        ".wikisync/lock",
+        "handbook",
+        "handbook/.wikisyncignore",
+        "wikisync.toml",
+    }
+    config = load_config(workspace / "wikisync.toml")
+    assert config.service.url == handbook.url
+    assert [(wiki.owner, wiki.folder) for wiki in config.wikis] == [
+        (HANDBOOK, "handbook")
+    ]
+
+
+async def test_first_sync_fetches_the_pages(
+    handbook: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    await run(*words(handbook, workspace))
+    ran = await run("sync", "-C", workspace)
+    assert ran.code == 0, ran.err
+    assert (workspace / "handbook/dir/page.md").read_text() == "two"
+
+
+async def test_pages_that_are_here_stay_and_the_first_sync_takes_them(
+    handbook: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    (workspace / "handbook").mkdir(parents=True)
+    (workspace / "handbook/home.md").write_text("one")
+    (workspace / "handbook/mine.md").write_text("mine")
+    ran = await run(*words(handbook, workspace))
+    assert "2 pages, 2 here already" in ran.err
+    assert "--adopt push" in ran.err
+    assert "--adopt hold" in ran.err
+    synced = await run("sync", "-C", workspace, "--adopt", "push")
+    assert synced.code == 0, synced.err
+    assert (await handbook.files(HANDBOOK))["mine.md"] == b"mine"
+
+
+async def test_pages_beside_the_wikis_folders_are_warned_of(
+    handbook: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    workspace.mkdir()
+    (workspace / "home.md").write_text("one")
+    ran = await run(*words(handbook, workspace))
+    assert ran.code == 0
+    assert f"{workspace} itself holds pages (1)" in ran.err
+
+
+async def test_folder_is_chosen_by_option(
+    handbook: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    ran = await run(*words(handbook, workspace), "--folder", "docs/handbook=pages")
+    assert ran.code == 0
+    assert load_config(workspace / "wikisync.toml").wikis[0].folder == "pages"
+
+
+async def test_group_with_all_wikis_below_it(
+    handbook: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    await handbook.add_group("docs", {"home": "group"})
+    await handbook.add_project("docs/off", wiki_access_level="disabled")
+    ran = await run(
+        "init", workspace, "--url", handbook.url, "--group", "docs", "--all", "--json"
+    )
+    assert [wiki["path"] for wiki in ran.json["wikis"]] == ["docs", "docs/handbook"]
+    assert [note["wiki"] for note in ran.json["skipped"]] == ["project docs/off"]
+
+
+async def test_pattern_file_that_is_there_stays(
+    handbook: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    (workspace / "handbook").mkdir(parents=True)
+    (workspace / "handbook/.wikisyncignore").write_text("mine/\n")
+    await run(*words(handbook, workspace))
+    assert (workspace / "handbook/.wikisyncignore").read_text() == "mine/\n"
+
+
+def test_patterns_are_all_comments() -> None:
+    patterns, problems = parse_patterns(PATTERNS)
+    assert not patterns
+    assert not problems
+
+
+async def test_dry_run_shows_the_file_and_writes_nothing(
+    handbook: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    ran = await run(*words(handbook, workspace), "--dry-run")
+    assert ran.code == 0
+    assert f"would write {workspace / 'wikisync.toml'}" in ran.out
+    assert f'url = "{handbook.url}"' in ran.out
+    assert not workspace.exists()
+
+
+async def test_json_tells_what_may_be_done(
+    handbook: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    ran = await run(*words(handbook, workspace), "--json")
+    answer = ran.json
+    assert answer["service"]["url"] == handbook.url
+    assert answer["token"]["scopes"] == ["api"]
+    assert answer["wikis"][0]["pages"] == 2
+    assert answer["files"][-1] == str(workspace / "wikisync.toml")
+    assert handbook.token not in ran.out + ran.err
+
+
+# -- the token ---------------------------------------------------------------------
+
+
+async def test_token_file_is_named_in_the_configuration_and_wins(
+    handbook: EmbeddedService,
+    run: Run,
+    workspace: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    file = tmp_path / "token"
+    file.write_text(handbook.token)
+    file.chmod(0o600)
+    monkeypatch.setenv("WIKISYNC_TOKEN", "glpat-EXAMPLE")
+    ran = await run(*words(handbook, workspace), "--token-file", file)
+    assert ran.code == 0, ran.err
+    assert load_config(workspace / "wikisync.toml").service.token_file == str(file)
+    assert "the token is not kept" not in ran.err
+
+
+async def test_token_command_is_named_in_the_configuration(
+    handbook: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    spoken = f"echo {handbook.token}"
+    ran = await run(*words(handbook, workspace), "--token-command", spoken)
+    assert ran.code == 0, ran.err
+    config = load_config(workspace / "wikisync.toml")
+    assert config.service.token_command == ("echo", handbook.token)
+
+
+async def test_token_of_the_variable_is_written_nowhere(
+    handbook: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    ran = await run(*words(handbook, workspace))
+    texts = [path.read_text() for path in workspace.rglob("*") if path.is_file()]
+    assert not any(handbook.token in text for text in [*texts, ran.out, ran.err])
+    assert "the token is not kept" in ran.err
+
+
+async def test_dead_token_makes_no_workspace(
+    handbook: EmbeddedService,
+    run: Run,
+    workspace: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    token = await handbook.add_user("dana", expires_on="2020-01-31")
+    monkeypatch.setenv("WIKISYNC_TOKEN", token)
+    ran = await run(*words(handbook, workspace))
+    assert ran.code == 1
+    assert "the token has expired" in ran.err
+    assert not workspace.exists()
+
+
+@pytest.mark.parametrize(
+    ("level", "scope", "told"),
+    [
+        (40, "api", "may read, write, upload and delete: your role is Maintainer"),
+        (30, "api", "but not delete: your role is Developer"),
+        (20, "api", "may only read, never write, upload or delete: your role is Rep"),
+        (40, "read_api", "the token lacks the scope api (it has read_api)"),
+    ],
+)
+async def test_rights_are_told_in_a_sentence(
+    handbook: EmbeddedService,
+    run: Run,
+    workspace: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    level: int,
+    scope: str,
+    told: str,
+) -> None:
+    token = await handbook.add_user("dana", scopes=(scope,))
+    await handbook.add_member("docs/handbook", "dana", level)
+    monkeypatch.setenv("WIKISYNC_TOKEN", token)
+    ran = await run(*words(handbook, workspace))
+    assert ran.code == 0, ran.err
+    assert told in ran.err
+
+
+async def test_archived_project_is_read_only(
+    service: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    await service.add_project("docs/handbook", {"home": "x"}, is_archived=True)
+    ran = await run(*words(service, workspace))
+    assert "the project is archived" in ran.err
+    assert "--pull" in ran.err
+
+
+async def test_token_that_ends_soon_is_warned_of(
+    handbook: EmbeddedService,
+    run: Run,
+    workspace: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    soon = datetime.now(UTC).date() + timedelta(days=5)
+    token = await handbook.add_user("dana", expires_on=str(soon), is_admin=True)
+    monkeypatch.setenv("WIKISYNC_TOKEN", token)
+    ran = await run(*words(handbook, workspace))
+    assert f"ends on {soon}" in ran.err
+    assert "the token expires in 5 days" in ran.err
+
+
+async def test_public_wiki_needs_no_token(
+    service: EmbeddedService,
+    run: Run,
+    workspace: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    await service.add_project("docs/handbook", {"home": "x"}, visibility="public")
+    monkeypatch.delenv("WIKISYNC_TOKEN")
+    ran = await run(*words(service, workspace))
+    assert ran.code == 0, ran.err
+    assert "no token: only what everybody may read" in ran.err
+
+
+# -- what is refused ---------------------------------------------------------------
+
+
+async def test_unknown_project_is_told_with_the_nearest_names(
+    handbook: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    ran = await run(
+        "init", workspace, "--url", handbook.url, "--project", "docs/handbok"
+    )
+    assert ran.code == 1
+    assert "docs/handbok does not exist" in ran.err
+    assert "did you mean docs/handbook?" in ran.err
+    assert not workspace.exists()
+
+
+async def test_wiki_that_is_switched_off_makes_no_workspace(
+    service: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    await service.add_project("docs/handbook", wiki_access_level="disabled")
+    ran = await run(*words(service, workspace))
+    assert ran.code == 1
+    assert "disabled" in ran.err
+    assert not workspace.exists()
+
+
+@pytest.mark.parametrize(
+    "page", ["docs/handbook", "docs/handbook/-/wikis/home", "docs/handbook.wiki.git"]
+)
+async def test_address_of_a_page_is_taken_apart_in_the_hint(
+    handbook: EmbeddedService, run: Run, workspace: Path, page: str
+) -> None:
+    ran = await run("init", workspace, "--url", f"{handbook.url}/{page}", "--all")
+    assert ran.code == 2
+    assert f"--url {handbook.url} --project docs/handbook" in ran.err
+    assert not workspace.exists()
+
+
+class Website:
+    """A web server that is no service; keeps what headers it was sent."""
+
+    def __init__(self, status: int, body: str) -> None:
+        self.status, self.body = status, body
+        self.tokens: list[str] = []
+
+    async def answer(self, request: web.BaseRequest) -> web.Response:
+        self.tokens += request.headers.getall("PRIVATE-TOKEN", [])
+        return web.Response(
+            status=self.status, text=self.body, content_type="text/html"
+        )
+
+
+@pytest.mark.parametrize("status", [200, 404])
+async def test_website_that_is_no_service_never_sees_the_token(
+    run: Run, workspace: Path, status: int
+) -> None:
+    website = Website(status, "<h1>Hello</h1>")
+    server = web.Server(website.answer)
+    runner = web.ServerRunner(server)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    try:
+        ran = await run("init", workspace, "--url", url, "--project", "docs/handbook")
+    finally:
+        await runner.cleanup()
+    assert ran.code == 2
+    assert f"{url} does not answer as a GitLab-compatible service" in ran.err
+    assert website.tokens == []
+    assert not workspace.exists()
+
+
+async def test_service_that_cannot_be_reached_is_told(
+    run: Run, workspace: Path
+) -> None:
+    ran = await run(
+        "init", workspace, "--url", "http://127.0.0.1:1", "--project", "a/b"
+    )
+    assert ran.code == 1
+    assert "127.0.0.1:1" in ran.err
+    assert not workspace.exists()
+
+
+@pytest.mark.parametrize(
+    ("missing", "told"),
+    [
+        (("--url",), "no service is named"),
+        (("--project",), "no wiki is named"),
+    ],
+)
+async def test_what_is_not_said_is_asked_of_nobody_outside_a_terminal(
+    handbook: EmbeddedService,
+    run: Run,
+    workspace: Path,
+    missing: tuple[str],
+    told: str,
+) -> None:
+    given = list(words(handbook, workspace))
+    place = given.index(missing[0])
+    ran = await run(*given[:place], *given[place + 2 :])
+    assert ran.code == 2
+    assert told in ran.err
+    assert not workspace.exists()
+
+
+async def test_workspace_is_not_made_twice(
+    handbook: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    await run(*words(handbook, workspace))
+    before = (workspace / "wikisync.toml").read_bytes()
+    ran = await run(*words(handbook, workspace), "--folder", "docs/handbook=other")
+    assert ran.code == 1
+    assert f"{workspace} is a workspace already" in ran.err
+    assert (workspace / "wikisync.toml").read_bytes() == before
+
+
+async def test_folder_in_a_workspace_is_refused(
+    handbook: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    await run(*words(handbook, workspace))
+    ran = await run(*words(handbook, workspace / "handbook" / "inner"))
+    assert ran.code == 1
+    assert f"lies in the workspace {workspace}" in ran.err
+    assert not (workspace / "handbook/inner").exists()
+
+
+async def test_folder_of_a_wiki_that_is_a_workspace_is_refused(
+    handbook: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    await run(*words(handbook, workspace / "handbook"))
+    ran = await run(*words(handbook, workspace))
+    assert ran.code == 1
+    assert "is another workspace" in ran.err
+    assert not (workspace / "wikisync.toml").exists()
+
+
+async def test_folders_that_overlap_are_refused(
+    handbook: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    await handbook.add_project("docs/other", {"home": "x"})
+    ran = await run(
+        *words(handbook, workspace),
+        *("--project", "docs/other"),
+        *("--folder", "docs/other=handbook/other"),
+    )
+    assert ran.code == 2
+    assert "overlaps wiki[0].folder" in ran.err
+    assert not workspace.exists()
+
+
+@pytest.mark.parametrize(
+    ("folder", "told"),
+    [
+        ("pages", "names no folder of a wiki"),
+        ("docs/none=pages", "which is none of the wikis"),
+        ("docs/handbook=../pages", "must be a folder inside the workspace"),
+        ("docs/handbook=.wikisync", "is wikisync's own folder"),
+    ],
+)
+async def test_folder_that_cannot_be_is_refused(
+    handbook: EmbeddedService, run: Run, workspace: Path, folder: str, told: str
+) -> None:
+    ran = await run(*words(handbook, workspace), "--folder", folder)
+    assert ran.code == 2
+    assert told in ran.err
+    assert not workspace.exists()
+
+
+async def test_file_in_place_of_the_folder_is_refused(
+    handbook: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    workspace.write_text("a file")
+    ran = await run(*words(handbook, workspace))
+    assert ran.code == 1
+    assert f"{workspace} is not a folder" in ran.err
+
+
+async def test_folder_that_cannot_be_written_is_told(
+    handbook: EmbeddedService, run: Run
+) -> None:
+    ran = await run(*words(handbook, Path("/proc/my-wikis")))
+    assert ran.code == 1
+    assert "cannot write to /proc/my-wikis" in ran.err
+
+
+async def test_failure_half_way_takes_everything_away_again(
+    handbook: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    """A link to nowhere has no place for the folder's file, which is seen late."""
+    workspace.mkdir()
+    (workspace / "handbook").symlink_to(workspace / "gone" / "away")
+    (workspace / "notes.txt").write_text("mine")
+    ran = await run(*words(handbook, workspace))
+    assert ran.code == 1, ran.err
+    assert names_in(workspace) == {"handbook", "notes.txt"}
+
+
+async def test_workspace_that_another_process_makes_is_left_alone(
+    handbook: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    from wikisync.folder.workspace import locked
+
+    with locked(workspace / ".wikisync", "it"):
+        ran = await run(*words(handbook, workspace))
+    assert ran.code == 1
+    assert "another wikisync works on" in ran.err
+    assert names_in(workspace) == {".wikisync", ".wikisync/lock"}
+
+
+async def test_workspace_made_meanwhile_is_not_taken_away(
+    handbook: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    """Between the plan and the yes of a person anything may happen."""
+    config = Config(ServiceSection(handbook.url), (SECTION,))
+    late = Planned(
+        workspace,
+        Service(handbook.url, "", None),
+        config,
+        (),
+        (),
+        new_files(workspace, config),
+    )
+    await run(*words(handbook, workspace))
+    before = names_in(workspace)
+    with pytest.raises(FolderError, match="is a workspace already"):
+        write_workspace(late)
+    assert names_in(workspace) == before
+
+
+async def test_service_without_word_of_the_token_is_no_obstacle(
+    handbook: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    handbook.quirks = {Quirk.SILENT_TOKENS}
+    ran = await run(*words(handbook, workspace))
+    assert ran.code == 0, ran.err
+    assert "the service does not tell what it may do" in ran.err
+
+
+# -- asked in a terminal -----------------------------------------------------------
+
+
+def run_in_terminal(
+    arguments: Sequence[str | Path], answers: Sequence[tuple[str, str]], token: str
+) -> Ran:
+    """Run in a terminal of its own; each answer is typed when its question shows."""
+    ours, theirs = os.openpty()
+    environment = {**os.environ, "TERM": "dumb", "WIKISYNC_TOKEN": token}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "wikisync", *map(str, arguments)],
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        env=environment,
+        start_new_session=True,
+    )
+    os.close(theirs)
+    shown = ""
+    for question, answer in answers:
+        start = len(shown)
+        while question not in shown[start:]:
+            shown += _read(ours) or pytest.fail(f"no question {question}: {shown}")
+        os.write(ours, f"{answer}\n".encode())
+    while more := _read(ours):
+        shown += more
+    out, _ = process.communicate(timeout=60)
+    os.close(ours)
+    assert "Traceback" not in shown
+    return Ran(process.returncode, out.decode(), shown.replace("\r\n", "\n"))
+
+
+def _read(terminal: int) -> str:
+    try:
+        return os.read(terminal, 65536).decode()
+    except OSError:
+        # the other end is gone
+        return ""
+
+
+async def test_all_is_asked_in_a_terminal(
+    handbook: EmbeddedService, workspace: Path
+) -> None:
+    ran = await asyncio.to_thread(
+        run_in_terminal,
+        ["init", workspace],
+        [
+            ("Address of the service", f"{handbook.url}/docs/handbook"),
+            ("Address of the service", handbook.url),
+            ("Where does the token come from", "variable"),
+            ("Token, for the checks", "glpat-EXAMPLE"),
+            ("Where does the token come from", "variable"),
+            ("Token, for the checks", handbook.token),
+            ("Projects and groups", "docs/handbok"),
+            ("Projects and groups", f"{handbook.url}/docs/handbook/-/wikis/home"),
+            ("Folder for project docs/handbook", "pages"),
+            ("Make this workspace?", "y"),
+        ],
+        "",
+    )
+    assert ran.code == 0, ran.err
+    assert ran.out == f"made the workspace {workspace}\n"
+    assert "is a page of the service" in ran.err
+    assert "the service does not know this token" in ran.err
+    assert "did you mean docs/handbook?" in ran.err
+    assert handbook.token not in ran.err
+    assert load_config(workspace / "wikisync.toml").wikis[0].folder == "pages"
+
+
+async def test_group_that_is_named_is_asked_about_what_is_below(
+    handbook: EmbeddedService, workspace: Path
+) -> None:
+    await handbook.add_group("docs", {"home": "group"})
+    ran = await asyncio.to_thread(
+        run_in_terminal,
+        ["init", workspace, "--url", handbook.url],
+        [
+            ("Projects and groups", "docs"),
+            ("Also every wiki below docs?", "y"),
+            ("Folder for group docs", ""),
+            ("Folder for project docs/handbook", ""),
+            ("Make this workspace?", "y"),
+        ],
+        handbook.token,
+    )
+    assert ran.code == 0, ran.err
+    config = load_config(workspace / "wikisync.toml")
+    assert [wiki.folder for wiki in config.wikis] == ["docs", "handbook"]
+
+
+async def test_answer_no_writes_nothing(
+    handbook: EmbeddedService, workspace: Path
+) -> None:
+    ran = await asyncio.to_thread(
+        run_in_terminal,
+        words(handbook, workspace),
+        [("Folder for", ""), ("Make this workspace?", "n")],
+        handbook.token,
+    )
+    assert ran.code == 0
+    assert "nothing was written" in ran.err
+    assert not workspace.exists()
+
+
+async def test_yes_asks_nothing(handbook: EmbeddedService, workspace: Path) -> None:
+    ran = await asyncio.to_thread(
+        run_in_terminal, [*words(handbook, workspace), "--yes"], [], handbook.token
+    )
+    assert ran.code == 0, ran.err
+    assert (workspace / "wikisync.toml").exists()
+
+
+async def test_wrong_answers_end_some_time(
+    service: EmbeddedService, workspace: Path
+) -> None:
+    ran = await asyncio.to_thread(
+        run_in_terminal,
+        ["init", workspace],
+        [("Address of the service", "nonsense")] * 5,
+        service.token,
+    )
+    assert ran.code == 2
+    assert not workspace.exists()
+
+
+# -- judging alone -----------------------------------------------------------------
+
+WIKI = FoundWiki(HANDBOOK, 7, "handbook", "", "private", "", is_named=True)
+API_TOKEN = TokenRights("laptop", "ann", ("api",))
+
+
+@pytest.mark.parametrize("level", [None, 0])
+def test_role_that_is_not_told_is_not_guessed(level: int | None) -> None:
+    """It may come by a shared group, or be an administrator's."""
+    rights = rights_of(WIKI, 1, API_TOKEN, level)
+    assert (rights.writes, rights.deletes) == (None, None)
+    assert "the service does not tell your role" in rights.sentence()
+
+
+def test_nothing_is_known_of_scopes_but_of_the_role() -> None:
+    rights = rights_of(WIKI, 1, TokenRights(), 20)
+    assert rights.writes is False
+
+
+def test_token_without_end_says_so() -> None:
+    service = Service("https://gitlab.example.com", "17.0", API_TOKEN)
+    assert token_sentence(service, date(2026, 1, 1)) == (
+        'token "laptop" of ann: scopes api, without an end date'
+    )
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        ("docs/handbok", ["docs/handbook"]),
+        ("Docs/Handbook", ["docs/handbook"]),
+        ("team/handbook", ["docs/handbook"]),
+        ("xyz", []),
+    ],
+)
+def test_nearest_paths_are_like_in_spelling_or_name(
+    wanted: str, found: list[str]
+) -> None:
+    assert nearest_paths(wanted, ["docs/handbook", "infra/deploy"]) == found
+
+
+def test_pasted_address_is_every_service_that_it_may_be() -> None:
+    found = addresses_in("https://h.example/git/docs/handbook/-/wikis/home")
+    assert found == [
+        ("https://h.example", "git/docs/handbook"),
+        ("https://h.example/git", "docs/handbook"),
+        ("https://h.example/git/docs", "handbook"),
+    ]

@@ -1,0 +1,280 @@
+"""``wikisync init``: a workspace made with what was seen to work.
+
+Everything is asked and checked before the first byte is written: the address, the
+token, the right to read each wiki, the folders.  What fails while it is written
+takes what was written before it away again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from wikisync.cli.context import TOKEN_VARIABLE, Selection
+from wikisync.cli.init_questions import Questions, can_ask
+from wikisync.cli.init_report import report, tell
+from wikisync.cli.init_workspace import (
+    Planned,
+    new_files,
+    refuse_folder,
+    write_workspace,
+)
+from wikisync.cli.service_command import URL_VARIABLE, token_option
+from wikisync.errors import ExitCode, FolderError, UsageError
+
+if TYPE_CHECKING:
+    from wikisync.cli.console import Console
+    from wikisync.cli.rights import Service, WikiRights
+    from wikisync.config import Config, ServiceSection
+    from wikisync.model import Problem, WikiOwner
+
+FOLDERS_ASKED_MAX = 10
+"""For more wikis no folders are asked for: they get their own names."""
+
+
+@click.command(
+    name="init",
+    epilog="Example: wikisync init my-wikis --url https://gitlab.example.com"
+    " --project docs/handbook",
+)
+@click.argument(
+    "root", type=click.Path(path_type=Path), default=Path(), metavar="[FOLDER]"
+)
+@click.option("--url", envvar=URL_VARIABLE, metavar="URL", help="The service.")
+@click.option(
+    "--project",
+    "projects",
+    multiple=True,
+    metavar="PATH",
+    help="Wiki of this project; may be given again.",
+)
+@click.option(
+    "--group",
+    "groups",
+    multiple=True,
+    metavar="PATH",
+    help="Wiki of this group; may be given again.",
+)
+@click.option(
+    "--all",
+    "is_all",
+    is_flag=True,
+    help="With --group: every wiki below it. Alone: every wiki you can see.",
+)
+@click.option(
+    "--folder",
+    "folders",
+    multiple=True,
+    metavar="PATH=NAME",
+    help="Folder of a wiki, like docs/handbook=pages; may be given again.",
+)
+@token_option()
+@click.option(
+    "--token-command",
+    metavar="COMMAND",
+    help="Command whose first line of output is the token.",
+)
+@click.option("-y", "--yes", "is_yes", is_flag=True, help="Ask nothing.")
+@click.option("--dry-run", is_flag=True, help="Check and show, and write nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@click.option(
+    "--network-disk", is_flag=True, help="Only this machine writes on that disk."
+)
+@click.pass_obj
+def command(console: Console, /, root: Path, **options: Any) -> int:
+    """Make FOLDER (the current one by default) a workspace of wikis.
+
+    Asks for what the options leave open when it runs in a terminal.  Checks the
+    service, the token and what it may do with each wiki, and only then writes
+    wikisync.toml and .wikisyncignore.  Pages that are in the folders already stay.
+    """
+    refuse_folder(root, allows_network_disk=options["network_disk"])
+    asks = can_ask() and not options["is_yes"] and not options["as_json"]
+    planned = _plan(console, root, options, Questions(console) if asks else None)
+    tell(console, planned)
+    is_dry_run = options["dry_run"]
+    if (
+        not is_dry_run
+        and asks
+        and not click.confirm("Make this workspace?", default=True, err=True)
+    ):
+        console.note("nothing was written")
+        return int(ExitCode.DONE)
+    if not is_dry_run:
+        write_workspace(planned)
+    return report(console, planned, is_dry_run=is_dry_run, as_json=options["as_json"])
+
+
+def _agreed() -> bool:
+    return click.confirm("Make this workspace?", default=True, err=True)
+
+
+# -- asking and checking -----------------------------------------------------------
+
+
+def _plan(
+    console: Console, root: Path, options: dict[str, Any], questions: Questions | None
+) -> Planned:
+    from wikisync.cli.rights import check_wikis
+
+    url = _url(options["url"], questions)
+    section, token, service = _token(console, url, options, questions)
+    selection = Selection(options["projects"], options["groups"], options["is_all"])
+
+    def wikis() -> tuple[list[WikiRights], list[Problem]]:
+        chosen = selection
+        if questions is not None and chosen == Selection():
+            chosen = questions.ask_wikis(service, token)
+        chosen.check()
+        return asyncio.run(check_wikis(service, token, chosen))
+
+    is_asked = questions is not None and selection == Selection()
+    rights, notes = questions.until(wikis) if questions and is_asked else wikis()
+    folders = _folders(rights, _named_folders(options["folders"]), questions)
+    config = _checked_config(section, folders, root)
+    return Planned(root, service, config, rights, notes, new_files(root, config))
+
+
+def _url(given: str | None, questions: Questions | None) -> str:
+    from wikisync.cli.rights import find_service
+
+    if given:
+        return asyncio.run(find_service(given))
+    if questions is None:
+        raise UsageError(
+            "no service is named",
+            hint=f"add --url https://gitlab.example.com, or set {URL_VARIABLE}",
+        )
+    return questions.until(lambda: asyncio.run(find_service(questions.ask_url())))
+
+
+def _token(
+    console: Console, url: str, options: dict[str, Any], questions: Questions | None
+) -> tuple[ServiceSection, str | None, Service]:
+    """Where the token comes from from now on, the token, and what it is told to be."""
+    from wikisync.cli.rights import check_token
+
+    file, words = options["token_file"], options["token_command"]
+    if file and words:
+        raise UsageError(
+            "--token-file and --token-command exclude each other", hint="leave out one"
+        )
+    is_set = bool(os.environ.get(TOKEN_VARIABLE, "").strip())
+
+    def checked(
+        file: Path | None, words: str | None, typed: str | None
+    ) -> tuple[ServiceSection, str | None, Service]:
+        section = _section(url, file, words)
+        token = typed or _read(section, console)
+        return section, token, asyncio.run(check_token(url, token))
+
+    if questions is None or file or words or is_set:
+        return checked(file, words, None)
+    return questions.until(lambda: checked(*questions.ask_token()))
+
+
+def _section(url: str, file: Path | None, words: str | None) -> ServiceSection:
+    from wikisync.config import ServiceSection
+
+    try:
+        command = tuple(shlex.split(words or ""))
+    except ValueError as exc:
+        raise UsageError(
+            "the token command has a quote that is not closed",
+            hint="write it as in a shell",
+        ) from exc
+    # the workspace may be used from anywhere; only ~ stays as it was written
+    path = str(file) if file is None or str(file)[:1] == "~" else str(file.absolute())
+    return ServiceSection(
+        url=url, token_command=command, token_file=path if file else ""
+    )
+
+
+def _read(section: ServiceSection, console: Console) -> str | None:
+    """The token from where the person says, or else from the variable."""
+    from wikisync.cli.workspace import workspace_token
+    from wikisync.config import Config
+
+    is_said = section.token_command or section.token_file
+    environment = {} if is_said else os.environ
+    return workspace_token(Config(section), None, console, environment)
+
+
+def _named_folders(given: Sequence[str]) -> Mapping[str, str]:
+    """Path of a project or group to the folder that a person wants for it.
+
+    Raises:
+        UsageError: an option is not of this form.
+    """
+    found: dict[str, str] = {}
+    for text in given:
+        path, separator, name = text.partition("=")
+        if not separator or not path.strip("/") or not name:
+            raise UsageError(
+                f"--folder {text} names no folder of a wiki",
+                hint="write the wiki's path and the folder, like docs/handbook=pages",
+            )
+        found[path.strip("/")] = name
+    return found
+
+
+def _folders(
+    rights: Sequence[WikiRights], named: Mapping[str, str], questions: Questions | None
+) -> Mapping[WikiOwner, str]:
+    from wikisync.cli.clone import folder_names
+
+    owners = [one.wiki.owner for one in rights]
+    unknown = named.keys() - {owner.full_path for owner in owners}
+    if unknown:
+        raise UsageError(
+            f"--folder names {min(unknown)}, which is none of the wikis",
+            hint=f"the wikis are: {', '.join(owner.full_path for owner in owners)}",
+        )
+    folders = dict(folder_names(owners))
+    for owner in owners:
+        if owner.full_path in named:
+            folders[owner] = named[owner.full_path]
+        elif questions is not None and len(owners) <= FOLDERS_ASKED_MAX:
+            folders[owner] = questions.ask_folder(owner, folders[owner])
+    return folders
+
+
+def _checked_config(
+    section: ServiceSection, folders: Mapping[WikiOwner, str], root: Path
+) -> Config:
+    """The configuration, read once as it will be read.
+
+    Raises:
+        UsageError: there is no wiki in it.
+        ConfigError: two folders overlap, or one cannot be.
+        FolderError: one is another workspace.
+    """
+    from wikisync.config import Config, WikiSection, parse_config, render_config
+    from wikisync.folder.workspace import refuse_overlaps
+
+    if not folders:
+        raise UsageError(
+            "no wiki is left to make a workspace of",
+            hint="name one with --project PATH or --group PATH",
+        )
+    wikis = tuple(
+        WikiSection(owner.kind, owner.full_path, name)
+        for owner, name in folders.items()
+    )
+    config = parse_config(render_config(Config(section, wikis)))
+    refuse_overlaps(root, [root / wiki.folder for wiki in config.wikis])
+    for wiki in config.wikis:
+        folder = root / wiki.folder
+        if folder.exists() and not folder.is_dir():
+            raise FolderError(
+                f"{folder} is not a folder",
+                path=str(folder),
+                hint=f"give another: --folder {wiki.path}=NAME",
+            )
+    return config
