@@ -106,3 +106,24 @@ def show_attention(root: Path, wikis: Sequence[Synced]) -> None:
         if path.read_text(encoding="utf-8") == text:
             return
     write_atomically(root, ATTENTION_FILE, text.encode())
+
+
+def drop_attention(root: Path, words: str) -> None:
+    """Take a line out of the file that a person has just dealt with.
+
+    Raises:
+        FolderError: it cannot be written.
+    """
+    from wikisync.folder.swap import write_atomically
+
+    path = root / ATTENTION_FILE
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return
+    left = [line for line in lines if words not in line]
+    if any(line.startswith("- ") for line in left):
+        write_atomically(root, ATTENTION_FILE, ("\n".join(left) + "\n").encode())
+        return
+    with suppress(OSError):
+        path.unlink(missing_ok=True)

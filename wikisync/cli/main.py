@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 COMMANDS: dict[str, str] = {
     "adopt": "Take a workspace's folders as they are; removes nothing.",
+    "approve": "Let go ahead what a brake holds.",
     "build": "Turn a folder into a static website, without a service.",
     "clone": "Copy wikis into a new workspace folder.",
     "demo": "Show the whole way on an embedded service and the user guide.",
@@ -32,7 +33,10 @@ COMMANDS: dict[str, str] = {
     "pause": "Leave a wiki alone until resume.",
     "preview": "Show a folder as a site on this machine, and follow every save.",
     "project": "List, show and change projects.",
+    "refuse": "Keep from happening what a brake holds.",
     "render": "Print a page's HTML without a theme.",
+    "resolve": "Settle a page that both sides changed.",
+    "restore": "Bring an earlier text of a page back into its file.",
     "resume": "Go on with a wiki that was paused.",
     "serve": "Run the service itself, embedded, on this machine.",
     "status": "Say what is not in step, and what waits for you.",

@@ -1,0 +1,86 @@
+"""``approve`` and ``refuse``: a person's word on what a brake holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.cli.workspaces import PAGES, Cloned, clone_handbook
+from tests.support.service import EmbeddedService
+from wikisync.folder.workspace import locked
+
+
+@pytest.fixture
+async def braked(service: EmbeddedService, run: Run, tmp_path: Path) -> Cloned:
+    """Every page was deleted on the wiki, for certain; a brake holds that."""
+    cloned = await clone_handbook(service, run, tmp_path / "wikis")
+    for slug in PAGES:
+        await cloned.remove(slug)
+    await cloned.run("sync")
+    await cloned.run("sync")
+    cloned.age_sightings(100)
+    assert (await cloned.run("sync")).code == 4
+    return cloned
+
+
+@pytest.mark.parametrize("name", ["handbook:1", "1"])
+async def test_approved_deletion_is_carried_out_into_the_trash(
+    braked: Cloned, name: str
+) -> None:
+    ran = await braked.run("approve", name)
+    assert ran.code == 0
+    assert "handbook:1 is approved: 4 of 4 pages would be removed here" in ran.err
+    assert ran.out == "handbook: 0 pages, 4 removed\n"
+    assert braked.files() == {}
+    assert not (braked.root / "WIKISYNC-ATTENTION.md").exists()
+    assert len(list((braked.root / ".wikisync/trash").rglob("*.md"))) == 4
+
+
+async def test_refused_deletion_brings_the_pages_back(braked: Cloned) -> None:
+    before = braked.files()
+    ran = await braked.run("refuse", "handbook:1")
+    assert ran.code == 0
+    assert await braked.wiki() == before
+    assert braked.files() == before
+
+
+async def test_unknown_batch_tells_which_are_waiting(braked: Cloned) -> None:
+    ran = await braked.run("approve", "handbook:7")
+    assert ran.code == 2
+    assert "no batch handbook:7 waits for a decision" in ran.err
+    assert "what waits: handbook:1 (4 of 4 pages would be removed here" in ran.err
+
+
+async def test_batch_is_decided_once(braked: Cloned) -> None:
+    with locked(braked.root / ".wikisync", "it"):
+        await braked.run("refuse", "handbook:1")
+        ran = await braked.run("approve", "handbook:1")
+    assert ran.code == 2
+    assert "handbook:1 is refused already" in ran.err
+    assert "nothing waits" in ran.err
+
+
+async def test_running_watch_is_left_to_carry_it_out(braked: Cloned) -> None:
+    with locked(braked.root / ".wikisync", "it"):
+        ran = await braked.run("approve", "handbook:1")
+    assert ran.code == 0
+    assert "the running wikisync carries it out (process" in ran.err
+    assert set(braked.files()) == {f"{slug}.md" for slug in PAGES}
+    await braked.run("sync")
+    assert braked.files() == {}
+
+
+async def test_batch_of_no_wiki_here_is_a_usage_error(braked: Cloned) -> None:
+    ran = await braked.run("approve", "handbok:1")
+    assert ran.code == 2
+    assert "its wikis are: handbook" in ran.err
+
+
+async def test_page_edited_since_is_not_what_was_approved(braked: Cloned) -> None:
+    braked.write("home.md", "edited since\n")
+    ran = await braked.run("approve", "handbook:1")
+    assert ran.code == 0
+    assert braked.files() == {"home.md": "edited since\n"}
+    assert await braked.wiki() == {"home.md": "edited since\n"}

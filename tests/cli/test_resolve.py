@@ -1,0 +1,227 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.cli.workspaces import Cloned, clone_handbook
+from tests.support.service import EmbeddedService
+from wikisync.cli.resolve import editor_command
+from wikisync.errors import UsageError
+from wikisync.folder.workspace import locked
+from wikisync.service.quirks import Quirk
+
+HERE = "ONE\n\ntwo\n\nTHREE here\n"
+THERE = "one\n\nTWO there\n\nTHREE there\n"
+
+
+@pytest.fixture
+async def cloned(service: EmbeddedService, run: Run, tmp_path: Path) -> Cloned:
+    return await clone_handbook(service, run, tmp_path / "wikis")
+
+
+@pytest.fixture
+async def clashing(cloned: Cloned) -> Cloned:
+    """``home`` is edited on both sides, in part at the same place, and held."""
+    cloned.write("home.md", HERE)
+    await cloned.edit({"home": THERE})
+    assert (await cloned.run("sync")).code == 3
+    return cloned
+
+
+@pytest.mark.parametrize(
+    ("choice", "settled"),
+    [
+        ("--mine", "THREE here\n"),
+        ("--wiki", "THREE there\n"),
+        ("--both", "THREE there\nTHREE here\n"),
+    ],
+)
+async def test_choice_is_about_what_clashes_and_the_rest_is_merged(
+    clashing: Cloned, choice: str, settled: str
+) -> None:
+    ran = await clashing.run("resolve", "handbook/home", choice)
+    assert ran.code == 0
+    expected = f"ONE\n\nTWO there\n\n{settled}"
+    assert clashing.read("home.md") == expected
+    assert (await clashing.wiki())["home.md"] == expected
+    assert "home.conflict.md" not in clashing.files()
+    assert not (clashing.root / "WIKISYNC-ATTENTION.md").exists()
+    assert (await clashing.run("status")).code == 0
+
+
+async def test_text_that_resolve_replaced_can_be_had_again(clashing: Cloned) -> None:
+    await clashing.run("resolve", "handbook/home", "--wiki")
+    ran = await clashing.run("restore", "handbook/home")
+    assert ran.code == 0
+    assert clashing.read("home.md") == HERE
+
+
+async def test_page_created_on_both_sides_is_settled_as_a_whole(
+    cloned: Cloned,
+) -> None:
+    cloned.write("new.md", "mine\n")
+    await cloned.edit({"new": "theirs\n"})
+    assert (await cloned.run("sync")).code == 3
+    ran = await cloned.run("resolve", cloned.folder / "new.md", "--mine")
+    assert ran.code == 0
+    assert (await cloned.wiki())["new.md"] == "mine\n"
+
+
+async def test_what_the_person_settled_already_stays_settled(clashing: Cloned) -> None:
+    clashing.write("home.conflict.md", "all settled by hand\n")
+    await clashing.run("resolve", "handbook/home", "--wiki")
+    assert (await clashing.wiki())["home.md"] == "all settled by hand\n"
+
+
+async def test_conflict_that_no_sync_has_seen_yet_is_found_first(
+    cloned: Cloned,
+) -> None:
+    cloned.write("guide.md", "mine\n")
+    await cloned.edit({"guide": "theirs\n"})
+    ran = await cloned.run("resolve", "handbook/guide", "--wiki")
+    assert ran.code == 0
+    assert cloned.read("guide.md") == "theirs\n"
+
+
+@pytest.mark.parametrize("ruin", ["", "%%%% wikisync conflict 1 of 1: here %%%%\n"])
+async def test_removed_or_broken_conflict_file_is_no_hindrance(
+    clashing: Cloned, ruin: str
+) -> None:
+    (clashing.folder / "home.conflict.md").unlink()
+    if ruin:
+        clashing.write("home.conflict.md", ruin)
+    ran = await clashing.run("resolve", "handbook/home", "--mine")
+    assert ran.code == 0
+    assert (await clashing.wiki())["home.md"] == "ONE\n\nTWO there\n\nTHREE here\n"
+
+
+async def test_edit_on_the_wiki_since_then_is_not_written_over(
+    clashing: Cloned,
+) -> None:
+    await clashing.edit({"home": THERE + "later\n"})
+    ran = await clashing.run("resolve", "handbook/home", "--mine")
+    assert ran.code == 0
+    assert (await clashing.wiki())["home.md"].endswith("THREE here\nlater\n")
+
+
+async def test_edit_here_since_then_is_not_lost(clashing: Cloned) -> None:
+    clashing.write("home.md", HERE + "later\n")
+    await clashing.run("resolve", "handbook/home", "--wiki")
+    assert "later" in "".join(clashing.files().values())
+
+
+async def test_page_in_step_has_no_conflict(cloned: Cloned) -> None:
+    ran = await cloned.run("resolve", "handbook/home", "--mine")
+    assert ran.code == 0
+    assert "handbook/home: there is no conflict to resolve" in ran.err
+
+
+async def test_page_held_for_another_reason_is_told_what_to_do(
+    cloned: Cloned,
+) -> None:
+    cloned.service.quirks = {Quirk.SMALL_LIMITS}
+    cloned.write("guide.md", "x" * 70_000)
+    await cloned.run("sync")
+    ran = await cloned.run("resolve", "handbook/guide", "--mine")
+    assert ran.code == 3
+    assert "the service refused it as it is; see why in wikisync log" in ran.err
+
+
+async def test_no_choice_is_a_usage_error(clashing: Cloned) -> None:
+    ran = await clashing.run("resolve", "handbook/home")
+    assert ran.code == 2
+    assert "add --mine, --wiki, --both, or --edit" in ran.err
+
+
+async def test_running_watch_is_left_to_take_it(clashing: Cloned) -> None:
+    with locked(clashing.root / ".wikisync", "it"):
+        ran = await clashing.run("resolve", "handbook/home", "--wiki")
+    assert ran.code == 0
+    assert "the running wikisync takes it (process" in ran.err
+    assert clashing.read("home.md") == HERE
+    await clashing.run("sync")
+    assert clashing.read("home.md") == "ONE\n\nTWO there\n\nTHREE there\n"
+
+
+async def test_service_away_keeps_what_was_decided_for_the_next_sync(
+    clashing: Cloned,
+) -> None:
+    clashing.service.quirks = {Quirk.TOKEN_REVOKED}
+    ran = await clashing.run("resolve", "handbook/home", "--mine")
+    assert ran.code == 1
+    clashing.service.quirks = ()
+    assert (await clashing.run("sync")).code == 0
+    assert (await clashing.wiki())["home.md"] == "ONE\n\nTWO there\n\nTHREE here\n"
+
+
+# -- in an editor ------------------------------------------------------------------
+
+
+def editor(tmp_path: Path, script: str) -> str:
+    path = tmp_path / "editor.sh"
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return f"'{path}' --wait"
+
+
+async def test_editor_opens_the_conflict_file_and_what_it_saves_is_the_page(
+    clashing: Cloned, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = editor(tmp_path, 'echo "$1" > "$2.seen"; echo settled > "$2"')
+    monkeypatch.setenv("VISUAL", words)
+    ran = await clashing.run("resolve", "handbook/home", "--edit")
+    assert ran.code == 0
+    assert (await clashing.wiki())["home.md"] == "settled\n"
+
+
+async def test_editor_that_leaves_clashes_leaves_the_page_held(
+    clashing: Cloned, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VISUAL", editor(tmp_path, "true"))
+    ran = await clashing.run("resolve", "handbook/home", "--edit")
+    assert ran.code == 3
+    assert "1 clash left" in ran.err
+    assert clashing.read("home.md") == HERE
+
+
+async def test_hidden_conflict_file_is_there_again_for_the_editor(
+    clashing: Cloned, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (clashing.folder / "home.conflict.md").unlink()
+    monkeypatch.setenv("VISUAL", editor(tmp_path, "true"))
+    await clashing.run("resolve", "handbook/home", "--edit")
+    assert "THREE there" in clashing.read("home.conflict.md")
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [("exit 3", "ended with exit code 3"), (None, "cannot be run")],
+)
+async def test_editor_that_fails_takes_nothing(
+    clashing: Cloned,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    script: str | None,
+    words: str,
+) -> None:
+    named = editor(tmp_path, script) if script else str(tmp_path / "none")
+    monkeypatch.setenv("VISUAL", named)
+    ran = await clashing.run("resolve", "handbook/home", "--edit")
+    assert ran.code == 2
+    assert words in ran.err
+    assert clashing.read("home.md") == HERE
+
+
+def test_editor_is_the_persons_own() -> None:
+    assert editor_command({"VISUAL": "code --wait", "EDITOR": "vi"}) == [
+        "code",
+        "--wait",
+    ]
+    assert editor_command({"EDITOR": "vi"}) == ["vi"]
+
+
+def test_open_quotation_mark_in_the_editors_name_is_told() -> None:
+    with pytest.raises(UsageError, match="cannot be read"):
+        editor_command({"EDITOR": "vi '"})

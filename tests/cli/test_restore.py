@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.cli.workspaces import HANDBOOK, PAGES, Cloned, clone_handbook
+from tests.support.service import EmbeddedService
+from wikisync.cli.times import ago, local_time, parse_time
+from wikisync.errors import UsageError
+from wikisync.folder.workspace import locked
+from wikisync.model import Slug
+
+
+@pytest.fixture
+async def cloned(service: EmbeddedService, run: Run, tmp_path: Path) -> Cloned:
+    return await clone_handbook(service, run, tmp_path / "wikis")
+
+
+async def pull(cloned: Cloned, *texts: str) -> None:
+    for text in texts:
+        await cloned.edit({"guide": text})
+        await cloned.run("sync")
+
+
+async def test_page_removed_by_a_sync_comes_back_and_goes_to_the_wiki(
+    cloned: Cloned,
+) -> None:
+    await cloned.remove("guide")
+    await cloned.run("sync")
+    await cloned.run("sync")
+    cloned.age_sightings(100)
+    await cloned.run("sync")
+    assert "guide.md" not in cloned.files()
+    ran = await cloned.run("restore", "handbook/guide.md")
+    assert ran.code == 0
+    assert cloned.read("guide.md") == PAGES["guide"]
+    await cloned.run("sync")
+    assert (await cloned.wiki())["guide.md"] == PAGES["guide"]
+
+
+async def test_file_removed_here_comes_back_as_last_synced(cloned: Cloned) -> None:
+    await pull(cloned, "second\n")
+    (cloned.folder / "guide.md").unlink()
+    ran = await cloned.run("restore", "guide")
+    assert ran.code == 0
+    assert cloned.read("guide.md") == "second\n"
+
+
+async def test_edit_since_the_last_sync_is_taken_back_and_kept(cloned: Cloned) -> None:
+    cloned.write("guide.md", "spoilt\n")
+    await cloned.run("restore", "handbook/guide")
+    assert cloned.read("guide.md") == PAGES["guide"]
+    assert "spoilt" in (await cloned.run("restore", "guide", "--json")).out
+    await cloned.run("restore", "handbook/guide")
+    assert cloned.read("guide.md") == "spoilt\n"
+
+
+async def test_text_that_a_pull_replaced_comes_back(cloned: Cloned) -> None:
+    await pull(cloned, "second\n")
+    await cloned.run("restore", "handbook/guide")
+    assert cloned.read("guide.md") == PAGES["guide"]
+    ran = await cloned.run("sync")
+    assert "1 pushed" in ran.out
+    assert (await cloned.wiki())["guide.md"] == PAGES["guide"]
+
+
+async def test_time_names_the_text_that_stood_there_then(cloned: Cloned) -> None:
+    await pull(cloned, "second\n", "third\n", "fourth\n")
+    with cloned.state() as state:
+        times = [one.at for one in state.wiki(HANDBOOK).replaced(Slug("guide"))]
+        texts = [one.replaced for one in state.wiki(HANDBOOK).replaced(Slug("guide"))]
+    assert texts == ["third\n", "second\n", PAGES["guide"]]
+    ran = await cloned.run("restore", "guide", "--at", local_time(times[-1] - 5))
+    assert ran.code == 0
+    assert cloned.read("guide.md") == PAGES["guide"]
+
+
+async def test_time_after_everything_is_the_last_sync(cloned: Cloned) -> None:
+    await pull(cloned, "second\n")
+    cloned.write("guide.md", "edited\n")
+    await cloned.run("restore", "guide", "--at", "2099-01-01")
+    assert cloned.read("guide.md") == "second\n"
+
+
+async def test_list_tells_what_there_is_and_changes_nothing(cloned: Cloned) -> None:
+    await pull(cloned, "second\n")
+    ran = await cloned.run("restore", "guide", "--list")
+    assert ran.code == 0
+    assert ran.out.splitlines()[0].startswith("until\tbytes\tfrom\tfirst line")
+    assert "the last sync\tsecond" in ran.out
+    assert "a guide" in ran.out
+    assert cloned.read("guide.md") == "second\n"
+
+
+async def test_dry_run_prints_the_text(cloned: Cloned) -> None:
+    await pull(cloned, "second\n")
+    ran = await cloned.run("restore", "guide", "--dry-run")
+    assert ran.out == PAGES["guide"]
+    assert cloned.read("guide.md") == "second\n"
+
+
+async def test_page_with_no_other_text_is_told(cloned: Cloned) -> None:
+    ran = await cloned.run("restore", "handbook/guide")
+    assert ran.code == 2
+    assert "no other text of handbook/guide is kept" in ran.err
+
+
+async def test_restore_works_while_watch_runs(cloned: Cloned) -> None:
+    cloned.write("guide.md", "spoilt\n")
+    with locked(cloned.root / ".wikisync", "it"):
+        ran = await cloned.run("restore", "guide")
+    assert ran.code == 0
+    assert cloned.read("guide.md") == PAGES["guide"]
+
+
+async def test_folder_of_a_missing_disk_is_not_made(cloned: Cloned) -> None:
+    cloned.folder.rename(cloned.root.parent / "away")
+    ran = await cloned.run("restore", "guide")
+    assert ran.code == 1
+    assert not cloned.folder.exists()
+
+
+async def test_conflict_file_of_before_is_no_text_of_the_page(cloned: Cloned) -> None:
+    cloned.write("guide.md", "mine\n")
+    await cloned.edit({"guide": "theirs\n"})
+    await cloned.run("sync")
+    await cloned.run("resolve", "guide", "--mine")
+    ran = await cloned.run("restore", "guide", "--list")
+    assert "%%%%" not in ran.out
+
+
+# -- times -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("2026-11-21 14:30:12", "2026-11-21 14:30:12"),
+        ("2026-11-21T14:30", "2026-11-21 14:30:00"),
+        ("2026-11-21", "2026-11-21 00:00:00"),
+        (" 14:30 ", "2026-11-20 14:30:00"),
+    ],
+)
+def test_time_is_read_as_people_write_it(text: str, shown: str) -> None:
+    now = parse_time("2026-11-20 18:00")
+    assert local_time(parse_time(text, now=now)) == shown
+
+
+def test_what_is_no_time_is_refused_with_an_example() -> None:
+    with pytest.raises(UsageError, match="is not a time") as caught:
+        parse_time("yesterday")
+    assert "2026-11-21 14:30" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0.4, "just now"),
+        (1, "1 second ago"),
+        (119, "1 minute ago"),
+        (7200, "2 hours ago"),
+        (86_400 * 11, "11 days ago"),
+    ],
+)
+def test_age_is_told_in_the_largest_unit(seconds: float, words: str) -> None:
+    assert ago(seconds) == words

@@ -1,0 +1,31 @@
+"""``wikisync approve``: let what a brake holds go ahead."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from wikisync.cli.service_command import token_option
+from wikisync.cli.workspace import workspace_option
+
+if TYPE_CHECKING:
+    from wikisync.cli.console import Console
+
+
+@click.command(name="approve", epilog="Example: wikisync approve handbook:1")
+@click.argument("batch")
+@workspace_option()
+@token_option()
+@click.pass_obj
+def command(console: Console, start: Path, batch: str, token_file: Path | None) -> int:
+    """Let a batch go ahead, which was held because it would remove or change much.
+
+    BATCH is FOLDER:ID as status shows it, or the ID alone where that is clear.  Only
+    the very texts it names are meant; what is edited since is asked about anew.
+    """
+    from wikisync.cli.batches import decide_batch
+    from wikisync.sync.safety import Decision
+
+    return decide_batch(console, start, batch, Decision.APPROVED, token_file)
