@@ -197,10 +197,12 @@ def _undone_on_failure(
     try:
         yield
     except BaseException as exc:
-        with suppress(OSError):
-            for path in files:
-                path.unlink(missing_ok=True)
-            for place in folders:
+        for path in files:
+            with suppress(OSError):
+                path.unlink()
+        for place in folders:
+            # one that somebody else put something into stays
+            with suppress(OSError):
                 place.rmdir()
         if isinstance(exc, OSError):
             raise FolderError(
