@@ -1,0 +1,108 @@
+"""How the wikis of a daemon fare: what it keeps of each between two cycles.
+
+Values for ``daemon``, which alone changes them, and for whoever shows them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum, auto
+
+HINT_MIN_S = 15.0
+"""Between two hints while something happens."""
+
+
+class Why(Enum):
+    """What a cycle is asked for; it says which sides have to be looked at."""
+
+    FOLDER = auto()
+    """Something changed here; the wiki is taken as it was last seen."""
+    WIKI = auto()
+    """Something changed on the wiki, or may have."""
+    EVERYTHING = auto()
+    """Time for a whole look, or a person asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class CycleOutcome:
+    """What the daemon needs to know of one cycle."""
+
+    is_quiet: bool
+    has_more: bool = False
+    next_look_s: float | None = None
+    needs_person: bool = False
+    problem: str = ""
+
+
+class Condition(Enum):
+    """How one wiki fares."""
+
+    STARTING = "starting"
+    IN_STEP = "in step"
+    NEEDS_PERSON = "needs a person"
+    OFFLINE = "offline"
+    REFUSED = "refused"
+    FAILING = "failing"
+    PAUSED = "paused"
+
+
+@dataclass(slots=True)
+class Standing:
+    """One wiki as the daemon sees it; times are of the daemon's clock."""
+
+    name: str
+    condition: Condition = Condition.STARTING
+    is_working: bool = False
+    """A cycle is under way."""
+    asked: set[Why] = field(default_factory=lambda: {Why.EVERYTHING})
+    asked_at: float = 0.0
+    """Since when, where it is asked."""
+    began_at: float = 0.0
+    """When its last cycles began."""
+    not_before: float = 0.0
+    """No cycle starts earlier: the wiki is in trouble."""
+    failures: int = 0
+    """In a row."""
+    full_look_at: float = float("-inf")
+    """When the wiki was last looked at whole."""
+    due_at: float = float("inf")
+    """When a cycle is due without being asked."""
+    last_good_at: float | None = None
+    outcome: CycleOutcome | None = None
+    """Of the last cycle that ended well."""
+    mark: str | None = None
+    """The last hint."""
+    has_hints: bool = True
+    """Whether the service gives marks of this wiki."""
+    hint_s: float = HINT_MIN_S
+    quickened: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when the wait for the next hint may be too long."""
+    problem: str = ""
+    hint: str = ""
+    """What a person can do about the problem."""
+    cycles: int = 0
+
+    def waits_since(self) -> float:
+        """When it began to wait for a cycle, or will."""
+        return min(self.asked_at, self.due_at) if self.asked else self.due_at
+
+
+@dataclass(slots=True)
+class Trouble:
+    """Why no wiki of the service can be worked on."""
+
+    condition: Condition
+    """Offline or refused."""
+    problem: str
+    hint: str
+    since: float
+    failed_at: float
+    """When it was tried last; what began earlier says nothing of now."""
+    until: float
+    """When it is tried again."""
+    failures: int
+    """In a row."""
+    before: Mapping[str, Condition]
+    """How each wiki fared when it began."""
