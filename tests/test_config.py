@@ -39,10 +39,14 @@ folder = "our/docs/"
 reads_max = 4
 settle_ms = 50
 poll_interval_s = 60
+listen = "127.0.0.1:8765"
+hook_secret_file = "~/.wikisync-hook"
+attention_command = "mail -s 'a page waits' me"
 
 [site]
 title = "Our handbook"
 output = "public"
+publish = true
 url = "https://docs.example.com"
 language = "pt-BR"
 description = "How we work"
@@ -85,10 +89,18 @@ def test_every_key_is_read() -> None:
             WikiSection("project", "docs/handbook", "handbook"),
             WikiSection("group", "docs", "our/docs"),
         ),
-        sync=SyncSection(4, 50, 60),
+        sync=SyncSection(
+            4,
+            50,
+            60,
+            listen="127.0.0.1:8765",
+            hook_secret_file="~/.wikisync-hook",
+            attention_command=("mail", "-s", "a page waits", "me"),
+        ),
         site=SiteSection(
             title="Our handbook",
             output="public",
+            publish=True,
             url="https://docs.example.com",
             language="pt-BR",
             description="How we work",
@@ -134,6 +146,17 @@ def test_token_command_may_be_a_list_of_words() -> None:
         ("[sycn]\nreads_max = 3", 'sycn: unknown key (did you mean "sync"?)'),
         ('[site]\nthem = "x"', 'site.them = "x": unknown key (did you mean "theme"?)'),
         ("[site]\nxyz = 1", "site.xyz = 1: unknown key"),
+        (
+            '[sync]\nlisten = "0.0.0.0:8765"',
+            (
+                'sync.listen = "0.0.0.0:8765": must be an address of this machine with a'
+                ' port, like "127.0.0.1:8765"'
+            ),
+        ),
+        (
+            '[sync]\nhook_secret = "abc"',
+            'sync.hook_secret: unknown key (did you mean "hook_secret_file"?)',
+        ),
         ("[site]\ntitle = 7", "site.title = 7: expected a string"),
         ("[site]\ntheme = ' '", 'site.theme = " ": must not be empty'),
         (

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from wikisync.site.model import BuildReport
     from wikisync.site.publish import AfterCommand, Published
 
-SECRET_VARIABLES = frozenset({"WIKISYNC_TOKEN"})
+SECRET_VARIABLES = frozenset({"WIKISYNC_TOKEN", "WIKISYNC_HOOK_SECRET"})
 """What no other program is given."""
 
 

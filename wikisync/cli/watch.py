@@ -1,7 +1,8 @@
 """``wikisync watch``: keep folders and wikis in step until it is stopped.
 
 SIGINT and SIGTERM end it after the page that is under way, a second one at once;
-SIGHUP reads ``wikisync.toml`` anew.
+SIGHUP reads ``wikisync.toml`` and the token anew, and keeps the old ones where the
+new ones are wrong.
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,25 +24,27 @@ from wikisync.cli.workspace import (
     find_workspace,
     open_service,
     open_workspace,
+    workspace_option,
+    workspace_token,
 )
-from wikisync.errors import ExitCode
+from wikisync.errors import ExitCode, WikisyncError
 
 if TYPE_CHECKING:
     from wikisync.api.client import Client
     from wikisync.cli.console import Console
+    from wikisync.cli.systemd import Notifier
+    from wikisync.cli.watch_run import Watch
     from wikisync.cli.watching import WatchedWiki
-    from wikisync.sync.daemon import CycleOutcome, Daemon, Standing, WikiWork
+
+STOP_S = 1.5
+"""How long a request under way may hold up the end; what came of it is found out
+by the next start."""
+TOKEN_LOOK_S = 10.0
+"""How often the token's file is looked at after the service refused the token."""
 
 
-@click.command(name="watch", epilog="Example: wikisync watch -C my-wikis")
-@click.option(
-    "--workspace",
-    "-C",
-    "start",
-    type=click.Path(path_type=Path),
-    default=Path(),
-    help="The workspace; else the one that the current folder is in.",
-)
+@click.command(name="watch", epilog="Example: wikisync watch -C my-wikis --site")
+@workspace_option()
 @click.option(
     "--adopt",
     type=click.Choice(["push", "hold"]),
@@ -56,6 +59,18 @@ if TYPE_CHECKING:
     metavar="MS",
     help="Quiet time after a save before it is carried over.",
 )
+@click.option("--site", is_flag=True, help="Keep the published site in step, too.")
+@click.option("--preview", is_flag=True, help="Show the folder as a site as well.")
+@click.option("--notify", is_flag=True, help="Say on the desktop when you are needed.")
+@click.option(
+    "--log-format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Lines of .wikisync/log.",
+)
+@click.option("--print-unit", is_flag=True, help="Print a unit file for systemd.")
+@click.option("--system", is_flag=True, help="With --print-unit: for the system.")
 @click.option(
     "--network-disk", is_flag=True, help="Only this machine writes on that disk."
 )
@@ -65,47 +80,106 @@ def command(console: Console, /, start: Path, **options: Any) -> int:
     """Keep the workspace's folders and their wikis in step, both ways.
 
     Saves are carried over within a second, edits on the wiki within seconds to
-    minutes.  What needs you stands in WIKISYNC-ATTENTION.md and in the log.
+    minutes.  What needs you stands in WIKISYNC-ATTENTION.md and in .wikisync/log.
     """
+    if options["print_unit"]:
+        from wikisync.cli.systemd import command_path, unit_text
+
+        root = find_workspace(start).root
+        unit = unit_text(root, command_path(), is_system=options["system"])
+        console.result(unit)
+        return ExitCode.DONE
     return asyncio.run(_watch(console, start, options))
 
 
+class _Signals:
+    """What the process was told from outside."""
+
+    def __init__(self) -> None:
+        self.stopped, self.reload = asyncio.Event(), asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._loop.add_signal_handler(number, self._stop)
+        self._loop.add_signal_handler(signal.SIGHUP, self.reload.set)
+
+    def _stop(self) -> None:
+        """Begin the end; from now on a signal ends the process at once."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._loop.remove_signal_handler(number)
+        self.stopped.set()
+        # every change is journaled before it is made, so that this is safe
+        self._loop.call_later(STOP_S, os._exit, int(ExitCode.DONE))
+
+
 async def _watch(console: Console, start: Path, options: dict[str, Any]) -> int:
-    """Watch until a signal ends it; SIGHUP begins anew with the new configuration."""
-    stopped, reload = asyncio.Event(), asyncio.Event()
-    _on_signals(stopped, reload)
-    while not stopped.is_set():
-        reload.clear()
-        workspace = find_workspace(start)
-        with open_workspace(
-            workspace, allows_network_disk=options["network_disk"]
-        ) as opened:
-            async with open_service(
-                workspace, options["token_file"], console, os.environ
-            ) as client:
-                wikis = await _wikis(opened, client, options)
-                await _watch_until(console, opened, wikis, (stopped, reload))
+    """Watch until a signal ends it; SIGHUP goes on with the new configuration."""
+    from wikisync.cli.systemd import Notifier
+    from wikisync.cli.watch_log import logging_to
+
+    signals, notifier = _Signals(), Notifier(os.environ)
+    workspace, before = find_workspace(start), None
+    with logging_to(workspace.private, options["log_format"]):
+        while not signals.stopped.is_set():
+            try:
+                following = await _watch_with(
+                    console, workspace, options, signals, notifier
+                )
+            except WikisyncError as error:
+                if before is None:
+                    raise
+                console.error(error)
+                console.note("the configuration of before is kept")
+                workspace, before = before, None
+            else:
+                workspace, before = following, workspace
+    notifier.stopping()
     console.note("stopped")
     return ExitCode.DONE
 
 
-def _on_signals(stopped: asyncio.Event, reload: asyncio.Event) -> None:
-    loop = asyncio.get_running_loop()
-    endings = (signal.SIGINT, signal.SIGTERM)
+async def _watch_with(
+    console: Console,
+    workspace: Workspace,
+    options: dict[str, Any],
+    signals: _Signals,
+    notifier: Notifier,
+) -> Workspace:
+    """Watch under one configuration; the one to go on with.
 
-    def stop() -> None:
-        for number in endings:
-            loop.remove_signal_handler(number)
-        stopped.set()
+    Raises:
+        WikisyncError: it cannot begin.
+    """
+    from wikisync.cli.watch_run import Watch, answering, hook_secret
 
-    for number in endings:
-        loop.add_signal_handler(number, stop)
-    loop.add_signal_handler(signal.SIGHUP, reload.set)
+    async with AsyncExitStack() as stack:
+        opened = stack.enter_context(
+            open_workspace(workspace, allows_network_disk=options["network_disk"])
+        )
+        for notice in opened.notices():
+            console.warn(notice)
+        service = open_service(workspace, options["token_file"], console, os.environ)
+        client = await stack.enter_async_context(service)
+        watch = Watch(
+            console,
+            opened,
+            _wikis(opened, client, options),
+            notifier,
+            publishes=options["site"] or workspace.config.site.publish,
+            notifies=options["notify"],
+        )
+        sync = workspace.config.sync
+        if sync.listen:
+            secret = hook_secret(sync.hook_secret_file, os.environ)
+            url = await stack.enter_async_context(answering(watch, sync.listen, secret))
+            console.note(f"webhooks and health: {url}")
+        if options["preview"]:
+            await stack.enter_async_context(_previewing(console, workspace, watch))
+        return await _until_ended(console, watch, workspace, options, signals)
 
 
-async def _wikis(
+def _wikis(
     opened: OpenWorkspace, client: Client, options: dict[str, Any]
-) -> list[WatchedWiki]:
+) -> Sequence[WatchedWiki]:
     from wikisync.cli.watching import WatchedWiki
     from wikisync.sync.exchange import ExchangeOptions
 
@@ -116,70 +190,114 @@ async def _wikis(
     settle_ms = options["settle_ms"]
     settle_s = None if settle_ms is None else settle_ms / 1000
     return [
-        WatchedWiki(
-            opened,
-            await opened.synced(client, section, settle_s=settle_s),
-            client,
-            asked,
-        )
+        WatchedWiki(opened, section, client, asked, settle_s=settle_s)
         for section in opened.workspace.config.wikis
     ]
 
 
-async def _watch_until(
+@asynccontextmanager
+async def _previewing(
+    console: Console, workspace: Workspace, watch: Watch
+) -> AsyncIterator[None]:
+    """A preview of the workspace that shows how far each page is."""
+    from wikisync.cli.folders import ShownFolder, cache_folder
+    from wikisync.cli.preview import editor_command, preview_inputs
+    from wikisync.site.preview import PreviewOptions, running_preview
+
+    shown = ShownFolder(workspace.root, workspace.root)
+    section = workspace.config.preview
+    options = PreviewOptions(
+        host=section.host,
+        port=section.port,
+        is_port_wanted=False,
+        editor=editor_command(None, os.environ),
+        settings=shown.settings,
+    )
+    async with running_preview(
+        lambda: preview_inputs(shown),
+        cache_folder(shown, "preview", os.environ),
+        options,
+        states=watch.states,
+        notice=lambda problem: console.problems([problem]),
+    ) as preview:
+        console.result(preview.url)
+        yield
+
+
+async def _until_ended(
     console: Console,
-    opened: OpenWorkspace,
-    wikis: Sequence[WatchedWiki],
-    ends: Sequence[asyncio.Event],
-) -> None:
-    """Run the daemon and the watcher until one of the events is set."""
-    from wikisync.cli.attention import show_attention
-    from wikisync.sync.daemon import Daemon
-
-    root = opened.workspace.root
-
-    async def after_cycle(_work: WikiWork, _outcome: CycleOutcome) -> None:
-        done = [wiki.synced for wiki in wikis if wiki.synced.results]
-        await asyncio.to_thread(show_attention, root, done)
-        if opened.is_adopting and len(done) == len(wikis):
-            opened.note_adopted()
-
-    def told(standing: Standing) -> None:
-        text = f": {standing.problem}" if standing.problem else ""
-        console.note(f"{standing.work.name}: {standing.condition.value}{text}")
-
-    daemon = Daemon(wikis, clock=time.monotonic, told=told, after_cycle=after_cycle)
-    console.note(f"watching {root}; stop it with Ctrl-C")
+    watch: Watch,
+    workspace: Workspace,
+    options: dict[str, Any],
+    signals: _Signals,
+) -> Workspace:
+    """Run the watch until a signal ends it, or a new configuration is there."""
     async with asyncio.TaskGroup() as group:
-        working = [
-            group.create_task(daemon.run()),
-            group.create_task(_watch_folders(opened.workspace, daemon)),
-        ]
-        waits = [group.create_task(end.wait()) for end in ends]
-        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        for task in (*working, *waits):
+        working = group.create_task(watch.run())
+        token = group.create_task(_follow_token(watch, workspace, options, signals))
+        stop = group.create_task(signals.stopped.wait())
+        while True:
+            reload = group.create_task(signals.reload.wait())
+            await asyncio.wait({stop, reload}, return_when=asyncio.FIRST_COMPLETED)
+            reload.cancel()
+            following = _reread(console, workspace, options, signals)
+            if following is not None:
+                break
+        for task in (working, token, stop):
             task.cancel()
+    return following
 
 
-async def _watch_folders(workspace: Workspace, daemon: Daemon) -> None:
-    """Ask for a cycle of the wiki below whose folder something happened."""
-    from wikisync.folder.ignore import CONFLICT_MARK
-    from wikisync.folder.watch import is_watched, watch_folders
-    from wikisync.sync.daemon import Why
+def _reread(
+    console: Console, workspace: Workspace, options: dict[str, Any], signals: _Signals
+) -> Workspace | None:
+    """The configuration to go on with; None where the new one is wrong."""
+    if signals.stopped.is_set():
+        return workspace
+    signals.reload.clear()
+    try:
+        new = find_workspace(workspace.root)
+        workspace_token(new.config, options["token_file"], console, os.environ)
+    except WikisyncError as error:
+        console.error(error)
+        console.note("the configuration of before is kept")
+        return None
+    console.note("reading the configuration anew")
+    return new
 
-    def is_wanted(path: str) -> bool:
-        # a conflict file is ignored as a page, but its saving settles one
-        return is_watched(path) or f"{CONFLICT_MARK}." in path
 
-    roots = {
-        str(workspace.folder_of(wiki).resolve()): wiki.folder
-        for wiki in workspace.config.wikis
-    }
-    places = [Path(root) for root in roots]
-    async for hint in watch_folders(places, is_wanted=is_wanted):
-        for root, name in roots.items():
-            below = root + os.sep
-            if hint.is_everything or any(
-                path == root or path.startswith(below) for path in hint.paths
-            ):
-                daemon.ask(name, Why.FOLDER)
+async def _follow_token(
+    watch: Watch, workspace: Workspace, options: dict[str, Any], signals: _Signals
+) -> None:
+    """Begin anew where the service refused the token and there may be another one."""
+    from wikisync.sync.daemon import REFUSED_RETRY_S
+    from wikisync.sync.standing import Condition
+
+    named = options["token_file"] or workspace.config.service.token_file
+    path = _expanded(named)
+    is_asked = bool(workspace.config.service.token_command)
+    before = _stamp(path)
+    while True:
+        await asyncio.sleep(TOKEN_LOOK_S)
+        trouble = watch.daemon.trouble
+        if trouble is None or trouble.condition is not Condition.REFUSED:
+            before = _stamp(path)
+            continue
+        is_old = watch.daemon.now() - trouble.since > REFUSED_RETRY_S
+        if _stamp(path) != before or (is_asked and is_old):
+            signals.reload.set()
+            return
+
+
+def _expanded(named: str | Path | None) -> Path | None:
+    return Path(named).expanduser() if named else None
+
+
+def _stamp(path: Path | None) -> tuple[int, int, int] | None:
+    if path is None:
+        return None
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns

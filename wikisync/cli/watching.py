@@ -1,4 +1,8 @@
-"""What the daemon does for one wiki: cycles, scans and hints, on real parts."""
+"""What the daemon does for one wiki: cycles, scans and hints, on real parts.
+
+The service is asked for nothing before the first cycle, so that a watch may begin
+while it is away.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +11,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from wikisync.api.git import wiki_head
-from wikisync.cli.syncing import Synced
+from wikisync.cli.syncing import OF_ALL, Synced
 from wikisync.cli.workspace import OpenWorkspace, SyncedWiki
-from wikisync.errors import NotFound, PermissionDenied
-from wikisync.model import Digest, digest_of
+from wikisync.errors import NotFound, PermissionDenied, WikisyncError
+from wikisync.model import Digest, Slug, digest_of
 from wikisync.sync.daemon import CycleOutcome, Why
-from wikisync.sync.exchange import ExchangeOptions, exchange
+from wikisync.sync.exchange import ExchangeOptions, ExchangeResult, exchange
+from wikisync.sync.plan import SkipReason
 
 if TYPE_CHECKING:
     from wikisync.api.client import Client
+    from wikisync.config import WikiSection
+
+GIT_RETRY = 20
+"""After so many hints without git it is tried again: an empty wiki has none."""
 
 
 class WatchedWiki:
@@ -24,52 +33,48 @@ class WatchedWiki:
     def __init__(
         self,
         opened: OpenWorkspace,
-        wiki: SyncedWiki,
+        section: WikiSection,
         client: Client,
         options: ExchangeOptions,
+        *,
+        settle_s: float | None = None,
     ) -> None:
         self._opened = opened
         self._client = client
         self._options = options
+        self._settle_s = settle_s
+        self._wiki: SyncedWiki | None = None
         self._seen: Mapping[str, Digest] | None = None
         """What the last scan saw."""
-        self._has_git = True
-        self.wiki = wiki
-        self.synced = Synced(wiki.section)
-        """The last cycles, for whoever shows them."""
+        self._without_git = 0
+        """Hints since git was found not to be there; 0 while it is."""
+        self.section = section
+        self.synced = Synced(section)
+        """The last cycle, for whoever shows it."""
 
     @property
     def name(self) -> str:
         """The wiki's folder in the workspace."""
-        return self.wiki.section.folder
+        return self.section.folder
 
     @property
     def is_paused(self) -> bool:
         """Whether a person wants it left alone."""
-        return self.wiki.known.is_paused
+        return self._opened.known(self.section).is_paused
 
     async def cycle(self, why: Why) -> CycleOutcome:
         """One cycle; for a save here the wiki is not looked at first."""
-        self.wiki.remote.is_remembering = why is Why.FOLDER
-        section = self.wiki.section
-        asked_for_all = self._options.puts_new
-        left = frozenset() if asked_for_all else self._opened.left_out(section)
         try:
-            result = await exchange(
-                self.wiki.remote,
-                self.wiki.local,
-                self._opened.state,
-                owner=self.wiki.section.owner,
-                remote_id=self.wiki.remote_id,
-                options=replace(
-                    self._options, adopts=self._opened.is_adopting, leaves=left
-                ),
-                outdated=self.wiki.remote.outdated,
-            )
-        finally:
-            self.wiki.remote.is_remembering = False
-        self.synced.results = [result]
-        self._opened.note_left_out(section, self.synced.left_out)
+            result = await self._exchange(why)
+        except WikisyncError as error:
+            if isinstance(error, NotFound):
+                # a project may come back under its path with another id
+                self._wiki = None
+            if not isinstance(error, OF_ALL):
+                self.synced.failure = error
+            raise
+        self.synced.failure, self.synced.results = None, [result]
+        self._note_left_out()
         return CycleOutcome(
             is_quiet=result.is_quiet,
             has_more=result.has_more,
@@ -78,12 +83,55 @@ class WatchedWiki:
             problem=str(result.problems[0]) if result.problems else "",
         )
 
+    async def _exchange(self, why: Why) -> ExchangeResult:
+        wiki = await self._connected()
+        is_first = not self.synced.results
+        wiki.remote.is_remembering = why is Why.FOLDER
+        try:
+            return await exchange(
+                wiki.remote,
+                wiki.local,
+                self._opened.state,
+                owner=self.section.owner,
+                remote_id=wiki.remote_id,
+                options=replace(
+                    self._options,
+                    adopts=self._opened.is_adopting and is_first,
+                    leaves=self._left_out(),
+                ),
+                outdated=wiki.remote.outdated,
+            )
+        finally:
+            wiki.remote.is_remembering = False
+
+    async def _connected(self) -> SyncedWiki:
+        if self._wiki is None:
+            self._wiki = await self._opened.synced(
+                self._client, self.section, settle_s=self._settle_s
+            )
+        return self._wiki
+
+    def _left_out(self) -> frozenset[Slug]:
+        if self._options.puts_new:
+            return frozenset()
+        return self._opened.left_out(self.section)
+
+    def _note_left_out(self) -> None:
+        asked = [
+            one for one in self.synced.waiting if one.reason is SkipReason.NOT_ASKED
+        ]
+        self._opened.note_left_out(self.section, [one.slug for one in asked])
+
     async def scan(self) -> bool:
         """Whether the folder differs from the scan before; the first one says yes."""
-        local, known = self.wiki.local, self.wiki.known
+        if self._wiki is None:
+            return False  # its first cycle is still to come
+        local = self._wiki.local
         snapshot = await local.snapshot()
-        seen = {str(slug): page.digest for slug, page in snapshot.pages.items()}
-        for slug in known.bundles():
+        seen: dict[str, Digest] = {
+            slug: page.digest for slug, page in snapshot.pages.items()
+        }
+        for slug in self._wiki.known.bundles():
             text = await local.conflict_text(slug)
             if text is not None:
                 # no page's slug has a space at its end
@@ -93,16 +141,17 @@ class WatchedWiki:
 
     async def hint(self) -> str | None:
         """The wiki's newest commit, or else when its project was last active."""
-        owner = self.wiki.section.owner
-        if self._has_git:
+        owner = self.section.owner
+        if self._without_git % GIT_RETRY == 0:
             head = await wiki_head(self._client, owner)
             if head is not None:
+                self._without_git = 0
                 return head
-            self._has_git = False
+        self._without_git += 1
         if owner.kind == "group":
             return None
         try:
-            project = await self._client.project(self.wiki.section.path)
+            project = await self._client.project(self.section.path)
         except (NotFound, PermissionDenied):
             return None
         return project.last_activity_at

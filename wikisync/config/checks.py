@@ -77,6 +77,15 @@ def check_language(value: str) -> str:
     return "" if LANGUAGE.fullmatch(value) else "must be a language tag like en"
 
 
+def check_listen(value: str) -> str:
+    """An address of this machine alone, with a port; empty for none."""
+    host, _, port = value.rpartition(":")
+    is_port = port.isascii() and port.isdigit() and int(port) < 65_536
+    if not value or (is_port and host in {"127.0.0.1", "localhost", "[::1]"}):
+        return ""
+    return 'must be an address of this machine with a port, like "127.0.0.1:8765"'
+
+
 def check_folders(
     wikis: Mapping[str, WikiSection], output: str, problems: list[str]
 ) -> None:

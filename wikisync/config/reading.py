@@ -13,6 +13,7 @@ from wikisync.config.checks import (
     check_folders,
     check_group,
     check_language,
+    check_listen,
     check_not_empty,
     check_project,
     check_url,
@@ -156,6 +157,9 @@ def _sync(table: Table) -> SyncSection:
         poll_interval_s=table.integer(
             "poll_interval_s", default.poll_interval_s, 1, 86_400
         ),
+        listen=table.text("listen", default.listen, check_listen),
+        hook_secret_file=table.text("hook_secret_file", default.hook_secret_file),
+        attention_command=table.command("attention_command"),
     )
     table.refuse_the_rest()
     return section
@@ -168,6 +172,7 @@ def _site(table: Table) -> SiteSection:
         output=tidy(table.text("output", default.output, check_folder)),
         after=table.command("after"),
         keep=table.integer("keep", default.keep, 0, 100),
+        publish=table.flag("publish", is_on=default.publish),
         public=table.flag("public", is_on=default.public),
         url=table.text("url", default.url, check_url),
         language=table.text("language", default.language, check_language),

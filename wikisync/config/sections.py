@@ -50,8 +50,15 @@ class SyncSection:
     """Pages read at once."""
     settle_ms: int = 300
     """Quiet time after a save before a file is looked at."""
-    poll_interval_s: int = 20
-    """Time between two looks at the service."""
+    poll_interval_s: int = 15
+    """Time between two hints from the service while something happens; eight times
+    that while nothing does."""
+    listen: str = ""
+    """Address on this machine for webhooks and health; empty: none."""
+    hook_secret_file: str = ""
+    """File that holds what webhooks have to bring."""
+    attention_command: tuple[str, ...] = ()
+    """Command to run when a person is needed; without a shell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +73,8 @@ class SiteSection:
     """Command to run when a new version is published; without a shell."""
     keep: int = 1
     """Earlier versions of a published site that stay."""
+    publish: bool = False
+    """Whether ``watch`` keeps it in step."""
     public: bool = False
     """Whether search engines may list it."""
     url: str = ""

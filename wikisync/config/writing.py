@@ -43,13 +43,17 @@ _HEAD = """\
 _SYNC_NOTES = {
     "reads_max": "pages read at once",
     "settle_ms": "quiet time after a save before a file is looked at",
-    "poll_interval_s": "seconds between two looks at the service",
+    "poll_interval_s": "seconds between two hints while something happens",
+    "listen": 'address on this machine for webhooks, like "127.0.0.1:8765"',
+    "hook_secret_file": "file that holds what webhooks have to bring",
+    "attention_command": "command to run when a person is needed",
 }
 _SITE_NOTES = {
     "title": "empty: the wiki's own title",
     "output": "folder of the site",
     "after": "command to run when a new version is published",
     "keep": "earlier versions of a published site that stay",
+    "publish": "whether watch keeps the site in step",
     "public": "whether search engines may list it",
     "url": "address where it will be published",
     "language": "language tag of the site's own words",

@@ -1,0 +1,241 @@
+"""``wikisync watch`` as a process, against the embedded service."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.service import EmbeddedService, embedded_service
+from tests.support.watching import OWNER, WatchProcess, watching
+from wikisync.cli.watch import STOP_S
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+async def service(tmp_path: Path) -> AsyncIterator[EmbeddedService]:
+    async with embedded_service(tmp_path) as running:
+        await running.add_project(OWNER.full_path, {"home": "one\n"})
+        yield running
+
+
+async def test_save_here_is_on_the_wiki_within_seconds(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    async with watching(service, tmp_path / "ws") as watch:
+        await watch.in_step()
+        assert watch.text("home") == "one\n"
+        watch.save("home", "two\n")
+
+        async def is_there() -> bool:
+            return await watch.wiki_text("home") == "two\n"
+
+        await watch.until(is_there)
+        await watch.said("1 pushed")
+
+
+async def test_edit_on_the_wiki_is_here_with_the_next_hint(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    quick = "[sync]\npoll_interval_s = 1\n"
+    async with watching(service, tmp_path / "ws", more=quick) as watch:
+        await watch.in_step()
+        await service.add_pages(OWNER, {"home": "two\n"})
+        await watch.until(lambda: watch.text("home") == "two\n")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_signal_ends_it_cleanly_and_soon(
+    service: EmbeddedService, tmp_path: Path, number: signal.Signals
+) -> None:
+    async with watching(service, tmp_path / "ws") as watch:
+        await watch.in_step()
+        watch.signal(number)
+        began = time.monotonic()
+        assert await watch.ended() == 0
+        assert time.monotonic() - began < 2.0
+        assert watch.lines[-1] == "stopped"
+
+
+async def test_signal_ends_it_soon_though_the_service_hangs(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    async with watching(service, tmp_path / "ws") as watch:
+        await watch.in_step()
+        service.set_faults(latency_s=60)
+        watch.save("home", "two\n")
+        await asyncio.sleep(1)
+        watch.signal(signal.SIGTERM)
+        began = time.monotonic()
+        assert await watch.ended() == 0
+        assert time.monotonic() - began < STOP_S + 0.5
+        service.set_faults(latency_s=0)
+
+
+async def test_reload_reads_the_configuration_anew(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    await service.add_project("docs/other", {"start": "other\n"})
+    async with watching(service, tmp_path / "ws") as watch:
+        await watch.in_step()
+        config = watch.root / "wikisync.toml"
+        config.write_text(config.read_text() + '[[wiki]]\nproject = "docs/other"\n')
+        watch.signal(signal.SIGHUP)
+        await watch.said("other: in step")
+        assert (watch.root / "other" / "start.md").read_text() == "other\n"
+
+
+async def test_wrong_configuration_is_told_and_the_one_of_before_kept(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    async with watching(service, tmp_path / "ws") as watch:
+        await watch.in_step()
+        config = watch.root / "wikisync.toml"
+        config.write_text(config.read_text() + "[sycn]\n")
+        watch.signal(signal.SIGHUP)
+        await watch.said('did you mean "sync"?')
+        await watch.said("the configuration of before is kept")
+        watch.save("home", "two\n")
+        await watch.said("1 pushed")
+
+
+async def test_configuration_that_cannot_begin_gives_way_to_the_one_of_before(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    async with watching(service, tmp_path / "ws") as watch:
+        await watch.in_step()
+        config = watch.root / "wikisync.toml"
+        taken = service.url.rpartition(":")[2]
+        config.write_text(
+            config.read_text() + f'[sync]\nlisten = "127.0.0.1:{taken}"\n'
+        )
+        watch.signal(signal.SIGHUP)
+        await watch.said("cannot listen")
+        await watch.said("watching", times=2)
+        watch.save("home", "two\n")
+        await watch.said("1 pushed")
+
+
+async def test_wrong_configuration_at_the_start_is_an_error_of_usage(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    async with watching(service, tmp_path / "ws", more="[sycn]\n") as watch:
+        assert await watch.ended() == 2
+
+
+async def test_start_without_the_service_waits_for_it(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    nobody = "http://127.0.0.1:1"
+    async with watching(service, tmp_path / "ws", url=nobody) as watch:
+        await watch.said("offline:")
+        await watch.until(lambda: watch.health.get("condition") == "offline")
+        assert not watch.health["is_healthy"]
+        watch.signal(signal.SIGTERM)
+        assert await watch.ended() == 0
+
+
+async def test_service_without_a_name_in_the_network_is_away_and_nothing_worse(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    async with watching(
+        service, tmp_path / "ws", url="http://nowhere.invalid"
+    ) as watch:
+        await watch.said("offline:")
+        assert watch.process.returncode is None
+
+
+async def test_token_that_was_revoked_is_told_and_a_new_one_taken_at_the_signal(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    token = await service.add_user("ann", is_admin=True)
+    place = tmp_path / "token"
+    place.write_text(token)
+    place.chmod(0o600)
+    more = "[sync]\npoll_interval_s = 1\n"
+    words = ("--token-file", str(place))
+    async with watching(service, tmp_path / "ws", *words, more=more) as watch:
+        await watch.in_step()
+        await service.revoke(token)
+        watch.save("home", "two\n")
+        await watch.said("refused:")
+        place.write_text(await service.add_user("ben", is_admin=True))
+        watch.signal(signal.SIGHUP)
+        await watch.said("1 pushed")
+
+
+async def test_what_needs_a_person_is_told_to_their_command_once(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    told = tmp_path / "told"
+    more = f'[sync]\nattention_command = ["sh", "-c", "cat >> {told}"]\n'
+    root = tmp_path / "ws"
+    (root / "handbook").mkdir(parents=True)
+    (root / "handbook" / "home.md").write_text("mine\n")
+    async with watching(service, root, more=more) as watch:
+        await watch.said("needs a person")
+        await watch.until(lambda: told.exists() and "home" in told.read_text())
+        watch.save("other", "new\n")
+        await asyncio.sleep(1)
+        assert told.read_text().count("wikisync needs you") == 1
+        assert "home" in (root / "WIKISYNC-ATTENTION.md").read_text()
+        assert watch.health["wikis"][0]["held"] == 1
+
+
+async def test_touched_file_asks_for_a_look_at_everything(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    async with watching(service, tmp_path / "ws") as watch:
+        await watch.in_step()
+        await service.add_pages(OWNER, {"home": "two\n"})
+        (watch.root / ".wikisync" / "ask").touch()
+        await watch.until(lambda: watch.text("home") == "two\n")
+
+
+async def test_log_bears_the_cycle_of_each_line(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    words = ("--log-format", "json")
+    async with watching(service, tmp_path / "ws", *words) as watch:
+        await watch.in_step()
+        await watch.until(lambda: '"cycle": "handbook#1"' in watch.log)
+
+
+def site_text(watch: WatchProcess) -> str:
+    try:
+        return (watch.root / "site" / "index.html").read_text()
+    except OSError:
+        return ""
+
+
+async def test_published_site_follows_each_change(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    async with watching(service, tmp_path / "ws", "--site") as watch:
+        await watch.until(
+            lambda: "one" in site_text(watch) or bool(list(watch.root.glob("site/**")))
+        )
+        watch.save("home", "two words\n")
+        await watch.until(
+            lambda: any(
+                "two words" in page.read_text()
+                for page in watch.root.glob("site/**/*.html")
+            )
+        )
+
+
+async def test_preview_in_the_same_process_answers(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    more = "[preview]\nport = 0\n"
+    async with watching(service, tmp_path / "ws", "--preview", more=more) as watch:
+        await watch.in_step()
+        assert watch.out
+        assert watch.out[0].startswith("http://127.0.0.1:")
+        watch.signal(signal.SIGTERM)
+        assert await watch.ended() == 0

@@ -1,0 +1,131 @@
+"""What systemd wants of a service: a unit file, and word of how it fares.
+
+The protocol is one datagram of ``KEY=value`` lines to the socket that
+``NOTIFY_SOCKET`` names (sd_notify(3)); elsewhere nothing is said to anybody.
+"""
+
+from __future__ import annotations
+
+import getpass
+import os
+import re
+import socket
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+SOCKET_VARIABLE = "NOTIFY_SOCKET"
+WATCHDOG_VARIABLE = "WATCHDOG_USEC"
+STATUS_CHARS_MAX = 200
+WATCHDOG_S = 60
+"""In the unit file: silence for so long means that it hangs."""
+STOP_S = 10
+
+
+class Notifier:
+    """Tells systemd, where it wants to know; never fails for it."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        name = environment.get(SOCKET_VARIABLE, "")
+        # a name that begins with @ is in the abstract name space
+        self._address = f"\0{name[1:]}" if name.startswith("@") else name
+        try:
+            usec = int(environment.get(WATCHDOG_VARIABLE, "0"))
+        except ValueError:
+            usec = 0
+        self.watchdog_s = usec / 2_000_000 if usec > 0 and name else None
+        """How often it wants to hear that we live; None for never."""
+
+    def ready(self) -> None:
+        """Everything is set up."""
+        self._tell("READY=1")
+
+    def reloading(self) -> None:
+        """The configuration is read anew; ``ready`` follows."""
+        self._tell(f"RELOADING=1\nMONOTONIC_USEC={time.monotonic_ns() // 1000}")
+
+    def stopping(self) -> None:
+        """The end has begun."""
+        self._tell("STOPPING=1")
+
+    def alive(self) -> None:
+        """Nothing hangs."""
+        self._tell("WATCHDOG=1")
+
+    def status(self, line: str) -> None:
+        """How it fares, in one line for people."""
+        clean = re.sub(r"\s+", " ", line)[:STATUS_CHARS_MAX]
+        self._tell(f"STATUS={clean}")
+
+    def _tell(self, message: str) -> None:
+        if not self._address:
+            return
+        kind = socket.SOCK_DGRAM | socket.SOCK_CLOEXEC
+        with socket.socket(socket.AF_UNIX, kind) as link:
+            link.setblocking(False)
+            try:
+                link.sendto(message.encode(), self._address)
+            except OSError:
+                return  # nobody listens any more; that is no reason to fail
+
+
+def unit_text(workspace: Path, command: str, *, is_system: bool) -> str:
+    """A unit file that watches one workspace.
+
+    Args:
+        workspace: Its folder.
+        command: Path of the ``wikisync`` command.
+        is_system: For the system's own manager, not a person's.
+    """
+    start = f"{_quoted(command)} watch -C {_quoted(str(workspace))}"
+    environment = (
+        "/etc/wikisync/environment" if is_system else "%h/.config/wikisync/environment"
+    )
+    lines = [
+        "[Unit]",
+        f"Description=wikisync watch in {str(workspace).replace('%', '%%')}",
+        "Documentation=man:systemd.service(5)",
+    ]
+    if is_system:
+        lines += ["Wants=network-online.target", "After=network-online.target"]
+    lines += [
+        "",
+        "[Service]",
+        "Type=notify",
+        *([f"User={getpass.getuser()}"] if is_system else []),
+        f"ExecStart={start}",
+        "ExecReload=/bin/kill -HUP $MAINPID",
+        "# a file that you alone can read, with WIKISYNC_TOKEN=... in it",
+        f"EnvironmentFile=-{environment}",
+        "Restart=on-failure",
+        "RestartSec=10",
+        "# a wrong wikisync.toml does not get better by trying again",
+        "RestartPreventExitStatus=2",
+        f"WatchdogSec={WATCHDOG_S}",
+        f"TimeoutStopSec={STOP_S}",
+        "NoNewPrivileges=yes",
+        "UMask=0077",
+    ]
+    if is_system:
+        place = _quoted(str(workspace))
+        lines += ["PrivateTmp=yes", "ProtectSystem=strict", "ProtectHome=read-only"]
+        lines += [f"ReadWritePaths={place}", "ProtectKernelTunables=yes"]
+    target = "multi-user.target" if is_system else "default.target"
+    return "\n".join([*lines, "", "[Install]", f"WantedBy={target}", ""])
+
+
+def _quoted(word: str) -> str:
+    """A word of a command line as unit files write it; plain where it may be."""
+    word = word.replace("%", "%%")
+    if re.fullmatch(r"[A-Za-z0-9_./%+:@-]+", word):
+        return word
+    escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("$", "$$")
+    return f'"{escaped}"'
+
+
+def command_path() -> str:
+    """Where the ``wikisync`` command is, beside the Python that runs it."""
+    import sys
+
+    beside = Path(sys.executable).with_name("wikisync")
+    return os.fspath(beside if beside.exists() else Path(sys.argv[0]).resolve())

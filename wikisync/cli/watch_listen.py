@@ -1,0 +1,172 @@
+"""What a watch answers on this machine: webhooks, health, status, figures.
+
+A webhook is a hint and nothing else: it says which wiki to look at, and what it says
+of pages is not believed.  The secret is compared before anything else is read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+
+import msgspec
+from aiohttp import web
+
+from wikisync.cli.watch_report import WatchReport
+from wikisync.errors import UsageError
+
+log = logging.getLogger(__name__)
+
+BODY_BYTES_MAX = 1024 * 1024
+SHUTDOWN_S = 0.5
+STATUS_AGE_S = 5.0
+"""A status is given again for so long: it costs a look into every folder."""
+TOKEN_HEADER = "X-Gitlab-Token"  # noqa: S105 - the header's name
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+NAME_CHARS_MAX = 200
+
+Ask = Callable[[str], bool]
+"""Asks for a look at the wiki of a project's path; whether there is one."""
+Status = Callable[[], Awaitable[Mapping[str, object]]]
+
+
+class _Project(msgspec.Struct):
+    path_with_namespace: str
+
+
+class _Page(msgspec.Struct):
+    slug: str = ""
+    action: str = ""
+    version_id: str | None = None
+
+
+class _Event(msgspec.Struct):
+    """What is read of a webhook."""
+
+    object_kind: str
+    project: _Project
+    object_attributes: _Page = msgspec.field(default_factory=_Page)
+
+
+class Listener:
+    """The answers."""
+
+    def __init__(
+        self, secret: str, ask: Ask, status: Status, report: WatchReport
+    ) -> None:
+        self._secret = secret.encode()
+        self._ask = ask
+        self._status = status
+        self._report = report
+        self._turn = asyncio.Lock()
+        self._last: tuple[float, str] | None = None
+
+    def app(self) -> web.Application:
+        """The application."""
+        app = web.Application(client_max_size=BODY_BYTES_MAX)
+        app.router.add_post("/hook", self._hook)
+        app.router.add_get("/healthz", self._healthz)
+        app.router.add_get("/status", self._status_json)
+        app.router.add_get("/metrics", self._metrics)
+        return app
+
+    async def _hook(self, request: web.Request) -> web.Response:
+        if not self._secret:
+            return _said(403, "webhooks need a secret: set WIKISYNC_HOOK_SECRET")
+        given = request.headers.get(TOKEN_HEADER, "").encode("utf-8", "replace")
+        if not hmac.compare_digest(given, self._secret):
+            return _said(401, "the secret is another one")
+        try:
+            body = await request.read()
+            event = msgspec.json.decode(body, type=_Event)
+        except web.HTTPRequestEntityTooLarge:
+            return _said(413, "an event is at most 1 MiB")
+        except (msgspec.MsgspecError, UnicodeError, RecursionError):
+            return _said(400, "this is no event of a wiki page")
+        self._report.hooks += 1
+        path = event.project.path_with_namespace[:NAME_CHARS_MAX]
+        if event.object_kind != "wiki_page" or not self._ask(path):
+            return _said(202, "nothing of ours")
+        page = event.object_attributes
+        log.info(
+            "webhook: %r of page %r of %r, version %r",
+            page.action[:NAME_CHARS_MAX],
+            page.slug[:NAME_CHARS_MAX],
+            path,
+            (page.version_id or "")[:NAME_CHARS_MAX],
+        )
+        return _said(202, "asked")
+
+    async def _healthz(self, request: web.Request) -> web.Response:
+        _refuse_foreign(request)
+        status = 200 if self._report.is_healthy else 503
+        return _said(status, self._report.condition)
+
+    async def _status_json(self, request: web.Request) -> web.Response:
+        _refuse_foreign(request)
+        async with self._turn:
+            now = time.monotonic()
+            if self._last is None or now - self._last[0] > STATUS_AGE_S:
+                found = await self._status()
+                self._last = time.monotonic(), json.dumps(found, ensure_ascii=False)
+            text = self._last[1]
+        return web.Response(text=text, content_type="application/json")
+
+    async def _metrics(self, request: web.Request) -> web.Response:
+        _refuse_foreign(request)
+        return web.Response(
+            body=self._report.metrics().encode(), headers={"Content-Type": METRICS_TYPE}
+        )
+
+
+def _refuse_foreign(request: web.Request) -> None:
+    """Refuse what a web page asks that has our address by a name of its own.
+
+    Raises:
+        HTTPForbidden: the name asked for is not this machine's.
+    """
+    host = request.url.host or ""
+    if host not in LOOPBACK or "Origin" in request.headers:
+        raise web.HTTPForbidden(text="this is for this machine alone\n")
+
+
+def _said(status: int, sentence: str) -> web.Response:
+    return web.Response(status=status, text=sentence + "\n")
+
+
+@asynccontextmanager
+async def listening(listener: Listener, address: str) -> AsyncIterator[str]:
+    """Answer at an address until the block ends; the URL.
+
+    Raises:
+        UsageError: the port is taken.
+    """
+    host, _, port = address.rpartition(":")
+    host = host.strip("[]")
+    runner = web.AppRunner(
+        listener.app(),
+        access_log=None,
+        handle_signals=False,
+        shutdown_timeout=SHUTDOWN_S,
+    )
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, host, int(port))
+        try:
+            await site.start()
+        except OSError as exc:
+            raise UsageError(
+                f"cannot listen at {address}: {exc.strerror or exc}",
+                hint="set [sync] listen to another port",
+            ) from exc
+        bound = runner.addresses[0]
+        shown = f"[{bound[0]}]" if ":" in bound[0] else bound[0]
+        yield f"http://{shown}:{bound[1]}"
+    finally:
+        await runner.cleanup()

@@ -1,0 +1,96 @@
+"""Calling a person: a command of theirs, and a notice on their desktop.
+
+Once for each change of what waits for them, and never so that anything waits for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import shutil
+import signal
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+log = logging.getLogger(__name__)
+
+CALL_S_MAX = 30.0
+"""For one command."""
+NOTICE_CHARS_MAX = 300
+NOTIFY_SEND = "notify-send"
+
+
+class Caller:
+    """Runs what tells a person that they are needed."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        root: Path,
+        environment: Mapping[str, str],
+        *,
+        is_desktop: bool = False,
+        seconds_max: float = CALL_S_MAX,
+    ) -> None:
+        """Make one.
+
+        Args:
+            command: ``[sync] attention_command``, or nothing.
+            root: The workspace, where it runs.
+            environment: Whole; it should hold no token.
+            is_desktop: Whether to show a notice on the desktop as well.
+            seconds_max: How long a command may take.
+        """
+        self._command = tuple(command)
+        self._root = root
+        self._environment = environment
+        self._is_desktop = is_desktop and shutil.which(NOTIFY_SEND) is not None
+        self._seconds_max = seconds_max
+        self._told = ""
+
+    async def call(self, text: str, attention_file: Path) -> None:
+        """Tell what waits now; the same text twice in a row is told once.
+
+        The command gets the text on stdin, and the file's path in the variable
+        ``WIKISYNC_ATTENTION``.  Cancelled, it kills what runs.
+        """
+        if text == self._told:
+            return
+        self._told = text
+        if not text:
+            return
+        if self._command:
+            await self._run(self._command, text, attention_file)
+        if self._is_desktop:
+            lines = [line[2:] for line in text.splitlines() if line.startswith("- ")]
+            said = "\n".join(lines)[:NOTICE_CHARS_MAX]
+            await self._run((NOTIFY_SEND, "wikisync", said), "", attention_file)
+
+    async def _run(self, words: Sequence[str], text: str, path: Path) -> None:
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *words,
+                cwd=self._root,
+                env={**self._environment, "WIKISYNC_ATTENTION": os.fspath(path)},
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.DEVNULL,
+                stderr=asyncio.subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        except OSError as exc:
+            log.warning("%s cannot be started: %s", words[0], exc.strerror)
+            return
+        try:
+            async with asyncio.timeout(self._seconds_max):
+                await process.communicate(text.encode())
+        except TimeoutError:
+            log.warning("%s took longer than %.0f s", words[0], self._seconds_max)
+        finally:
+            if process.returncode is None:
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                await process.wait()
+        if process.returncode:
+            log.warning("%s ended with exit code %d", words[0], process.returncode)

@@ -1,0 +1,167 @@
+"""How a watch fares, for programs: the health file, ``/healthz`` and ``/metrics``."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from wikisync import __version__
+from wikisync.sync.standing import Condition
+
+if TYPE_CHECKING:
+    from wikisync.cli.watching import WatchedWiki
+    from wikisync.sync.daemon import Daemon
+    from wikisync.sync.standing import Standing
+
+HEALTH_FILE = "health.json"
+"""In ``.wikisync``."""
+UNHEALTHY = frozenset({Condition.OFFLINE, Condition.REFUSED, Condition.FAILING})
+
+
+class WatchReport:
+    """What can be said of a watch that runs."""
+
+    def __init__(self, daemon: Daemon, wikis: Sequence[WatchedWiki]) -> None:
+        self._daemon = daemon
+        self._wikis = {wiki.name: wiki for wiki in wikis}
+        self._started_at = time.time()
+        self.site_problem = ""
+        """Why the published site is not of now."""
+        self.hooks = 0
+        """Webhooks taken so far."""
+        self.pushed = self.pulled = 0
+        """Pages carried over so far."""
+
+    @property
+    def condition(self) -> str:
+        """The worst of all wikis' conditions, in one word or a few."""
+        if self._daemon.trouble is not None:
+            return str(self._daemon.trouble.condition.value)
+        found = {one.condition for one in self._daemon.standings.values()}
+        for condition in (
+            Condition.FAILING,
+            Condition.REFUSED,
+            Condition.NEEDS_PERSON,
+            Condition.STARTING,
+        ):
+            if condition in found:
+                return str(condition.value)
+        return str(Condition.IN_STEP.value)
+
+    @property
+    def is_healthy(self) -> bool:
+        """Whether pages are carried over: a page that is held is no trouble."""
+        return self.condition not in {one.value for one in UNHEALTHY}
+
+    def health(self) -> Mapping[str, object]:
+        """Everything but the pages, as JSON has it; times are of the epoch."""
+        trouble = self._daemon.trouble
+        return {
+            "version": __version__,
+            "pid": os.getpid(),
+            "started_at": self._started_at,
+            "at": time.time(),
+            "condition": self.condition,
+            "is_healthy": self.is_healthy,
+            "service": {
+                "condition": trouble.condition.value if trouble else "in reach",
+                "problem": trouble.problem if trouble else "",
+                "hint": trouble.hint if trouble else "",
+                "since": self._epoch(trouble.since) if trouble else None,
+                "next_try_at": self._epoch(trouble.until) if trouble else None,
+            },
+            "site_problem": self.site_problem,
+            "wikis": [self.wiki(one) for one in self._daemon.standings.values()],
+        }
+
+    def wiki(self, standing: Standing) -> Mapping[str, object]:
+        """How one wiki fares."""
+        synced = self._wikis[standing.name].synced
+        return {
+            "folder": standing.name,
+            "condition": standing.condition.value,
+            "problem": standing.problem,
+            "hint": standing.hint,
+            "held": len(synced.held),
+            "batches": len(synced.batches),
+            "cycles": standing.cycles,
+            "failures": standing.failures,
+            "last_good_at": self._epoch(standing.last_good_at),
+        }
+
+    def health_text(self) -> str:
+        """``health`` as a file's content."""
+        return json.dumps(self.health(), ensure_ascii=False, indent=2) + "\n"
+
+    def status_line(self) -> str:
+        """One line for the system's own list of services."""
+        count = len(self._daemon.standings)
+        waiting = sum(
+            one.condition is Condition.NEEDS_PERSON
+            for one in self._daemon.standings.values()
+        )
+        line = f"{count} wiki{'s' * (count != 1)}: {self.condition}"
+        return f"{line}, {waiting} need a person" if waiting and count > 1 else line
+
+    def metrics(self) -> str:
+        """Figures in the text format of Prometheus, version 0.0.4."""
+        lines = [
+            *_metric("wikisync_up", "gauge", "1 while pages are carried over")
+            .value(int(self.is_healthy))
+            .lines,
+            *_metric("wikisync_hooks_total", "counter", "webhooks taken")
+            .value(self.hooks)
+            .lines,
+            *_metric("wikisync_pushed_total", "counter", "pages put on wikis")
+            .value(self.pushed)
+            .lines,
+            *_metric("wikisync_pulled_total", "counter", "pages put into folders")
+            .value(self.pulled)
+            .lines,
+        ]
+        cycles = _metric("wikisync_cycles_total", "counter", "cycles begun")
+        held = _metric("wikisync_held_pages", "gauge", "pages that wait for a person")
+        good = _metric("wikisync_last_good_seconds", "gauge", "epoch of the last sync")
+        state = _metric("wikisync_condition", "gauge", "1 for the condition it is in")
+        for one in self._daemon.standings.values():
+            at = self._epoch(one.last_good_at)
+            cycles.value(one.cycles, wiki=one.name)
+            held.value(len(self._wikis[one.name].synced.held), wiki=one.name)
+            good.value(at or 0, wiki=one.name)
+            state.value(1, wiki=one.name, condition=one.condition.value)
+        for metric in (cycles, held, good, state):
+            lines += metric.lines
+        return "\n".join(lines) + "\n"
+
+    def _epoch(self, at: float | None) -> float | None:
+        """A time of the daemon's clock as seconds since the epoch."""
+        if at is None:
+            return None
+        return round(time.time() - (self._daemon.now() - at), 3)
+
+
+class _Metric:
+    """One metric with its values."""
+
+    def __init__(self, name: str, kind: str, meaning: str) -> None:
+        self._name = name
+        self.lines = [f"# HELP {name} {meaning}", f"# TYPE {name} {kind}"]
+
+    def value(self, value: float, **labels: str) -> _Metric:
+        """Add a value; what labels hold may be anything."""
+        shown = ",".join(f'{name}="{_quoted(text)}"' for name, text in labels.items())
+        self.lines.append(
+            f"{self._name}{{{shown}}} {value}" if shown else f"{self._name} {value}"
+        )
+        return self
+
+
+def _metric(name: str, kind: str, meaning: str) -> _Metric:
+    return _Metric(name, kind, meaning)
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -1,0 +1,303 @@
+"""One watch of a workspace under one configuration: the daemon and all around it.
+
+    watcher, scans, hints, webhooks ---ask---> daemon ---told---> attention file,
+    health file, systemd, a person's command, the published site, a preview
+
+Nothing that is told delays a cycle: a change is noted, and one task of its own
+shows what is so by then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wikisync.cli.attention import ATTENTION_FILE, attention_text, show_attention
+from wikisync.cli.build import SECRET_VARIABLES
+from wikisync.cli.watch_person import Caller
+from wikisync.cli.watch_report import HEALTH_FILE, WatchReport
+from wikisync.cli.watch_site import PublishedSite
+from wikisync.cli.watch_states import WatchedStates
+from wikisync.errors import FolderError, UsageError
+from wikisync.folder.ignore import CONFLICT_MARK
+from wikisync.folder.swap import write_atomically
+from wikisync.folder.watch import is_watched, watch_folders
+from wikisync.sync.daemon import Daemon, Why
+
+if TYPE_CHECKING:
+    from wikisync.cli.console import Console
+    from wikisync.cli.syncing import Synced
+    from wikisync.cli.systemd import Notifier
+    from wikisync.cli.watching import WatchedWiki
+    from wikisync.cli.workspace import OpenWorkspace
+    from wikisync.sync.daemon import CycleOutcome, Standing, Trouble, WikiWork
+
+log = logging.getLogger(__name__)
+
+TOLD_QUIET_S = 0.05
+"""Changes within this time are shown together."""
+ASK_FILE = "ask"
+"""In ``.wikisync``: who touches it asks for a look at every wiki."""
+ASK_LOOK_S = 1.0
+SECRET_VARIABLE = "WIKISYNC_HOOK_SECRET"  # noqa: S105 - the variable's name
+SECRET_BYTES_MAX = 4096
+
+
+class Watch:
+    """A watch that runs."""
+
+    def __init__(
+        self,
+        console: Console,
+        opened: OpenWorkspace,
+        wikis: Sequence[WatchedWiki],
+        notifier: Notifier,
+        *,
+        publishes: bool,
+        notifies: bool,
+    ) -> None:
+        self._console = console
+        self._opened = opened
+        self._wikis = {wiki.name: wiki for wiki in wikis}
+        self._notifier = notifier
+        self._changed = asyncio.Event()
+        workspace = opened.workspace
+        sync = workspace.config.sync
+        self._root, self._private = workspace.root, workspace.private
+        self.daemon = Daemon(
+            wikis,
+            hint_min_s=sync.poll_interval_s,
+            told=self._told,
+            told_service=self._told_service,
+            after_cycle=self._after_cycle,
+        )
+        self.report = WatchReport(self.daemon, wikis)
+        self.states = WatchedStates(self._wikis)
+        self.states.follow(self.daemon)
+        self._site = PublishedSite(workspace, self._told_site) if publishes else None
+        self._caller = Caller(
+            sync.attention_command,
+            self._root,
+            without_secrets(os.environ),
+            is_desktop=notifies,
+        )
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.daemon.run())
+            group.create_task(self._watch_folders())
+            group.create_task(self._show_changes())
+            group.create_task(self._follow_asks())
+            if self._notifier.watchdog_s is not None:
+                group.create_task(self._live(self._notifier.watchdog_s))
+            if self._site is not None:
+                self._site.change()
+                group.create_task(self._site.run())
+            self._console.note(f"watching {self._root}; stop it with Ctrl-C")
+            self._notifier.ready()
+
+    # -- what the daemon tells ---------------------------------------------------
+
+    async def _after_cycle(self, work: WikiWork, outcome: CycleOutcome) -> None:
+        wiki = self._wikis[work.name]
+        result = wiki.synced.last
+        self.report.pushed += result.pushed
+        self.report.pulled += result.pulled
+        if not outcome.is_quiet:
+            self._tell_counts(wiki)
+            if self._site is not None:
+                self._site.change()
+        self.states.carried(wiki)
+        if self._opened.is_adopting and all(
+            one.synced.results for one in self._wikis.values()
+        ):
+            self._opened.note_adopted()
+        self._changed.set()
+
+    def _tell_counts(self, wiki: WatchedWiki) -> None:
+        result = wiki.synced.last
+        names = ("pulled", "pushed", "merged", "renamed", "removed", "attachments")
+        counts = [(getattr(result, name), name) for name in names]
+        words = ", ".join(f"{count} {name}" for count, name in counts if count)
+        log.info("%s: %s", wiki.name, words)
+        self._console.note(f"{wiki.name}: {words}")
+
+    def _told(self, standing: Standing) -> None:
+        text = f": {standing.problem}" if standing.problem else ""
+        hint = f" ({standing.hint})" if standing.hint else ""
+        log.info("%s is %s%s", standing.name, standing.condition.value, text)
+        line = f"{standing.name}: {standing.condition.value}{text}{hint}"
+        self._console.note(line)
+        self._changed.set()
+
+    def _told_service(self, trouble: Trouble | None) -> None:
+        if trouble is None:
+            self._console.note("the service is back")
+        else:
+            hint = f" ({trouble.hint})" if trouble.hint else ""
+            self._console.note(
+                f"{trouble.condition.value}: {trouble.problem}{hint};"
+                " saves wait and are carried over later"
+            )
+        self._changed.set()
+
+    def _told_site(self, problem: str) -> None:
+        self.report.site_problem = problem
+        if problem:
+            log.warning("the site is not of now: %s", problem)
+            self._console.warn(f"the last good site stays: {problem}")
+        else:
+            log.info("the site is as it should be again")
+        self._changed.set()
+
+    async def _show_changes(self) -> None:
+        """Show what is so, once for many changes, until cancelled."""
+        while True:
+            await self._changed.wait()
+            await asyncio.sleep(TOLD_QUIET_S)
+            self._changed.clear()
+            try:
+                await asyncio.to_thread(self._write_files)
+            except FolderError as error:
+                log.warning("%s", error.message)
+            await self.states.tell()
+            self._notifier.status(self.report.status_line())
+            await self._caller.call(
+                attention_text(self._synced()), self._root / ATTENTION_FILE
+            )
+
+    def _synced(self) -> list[Synced]:
+        return [
+            wiki.synced
+            for wiki in self._wikis.values()
+            if wiki.synced.results or wiki.synced.failure
+        ]
+
+    def _write_files(self) -> None:
+        show_attention(self._root, self._synced())
+        text = self.report.health_text()
+        write_atomically(self._private, HEALTH_FILE, text.encode())
+
+    async def _live(self, interval_s: float) -> None:
+        while True:
+            self._notifier.alive()
+            await asyncio.sleep(interval_s)
+
+    # -- who asks ----------------------------------------------------------------
+
+    def ask_for(self, path: str) -> bool:
+        """Ask for a look at the wiki of this project; whether it is one of ours."""
+        for wiki in self._wikis.values():
+            if wiki.section.kind == "project" and wiki.section.path == path:
+                self.daemon.ask(wiki.name, Why.WIKI)
+                return True
+        return False
+
+    async def status(self) -> Mapping[str, object]:
+        """What ``status --json`` says, and how each wiki fares."""
+        from wikisync.cli.status_report import look_at, status_as_json
+
+        wikis: list[Mapping[str, object]] = []
+        for wiki in self._wikis.values():
+            status = await look_at(self._opened, wiki.section, None)
+            standing = self.report.wiki(self.daemon.standings[wiki.name])
+            wikis.append({**status_as_json(status), **standing})
+        return {**self.report.health(), "workspace": str(self._root), "wikis": wikis}
+
+    async def _follow_asks(self) -> None:
+        """Other commands ask by touching a file; it is looked at, not watched."""
+        path = self._private / ASK_FILE
+        before = _touched(path)
+        while True:
+            await asyncio.sleep(ASK_LOOK_S)
+            now = _touched(path)
+            if now != before:
+                before = now
+                self.daemon.retry()
+
+    async def _watch_folders(self) -> None:
+        """Ask for a cycle of the wiki below whose folder something happened."""
+        workspace = self._opened.workspace
+        roots = {
+            str(workspace.folder_of(wiki.section).resolve()): wiki
+            for wiki in self._wikis.values()
+        }
+        places = [Path(root) for root in roots]
+        async with aclosing(watch_folders(places, is_wanted=_is_wanted)) as hints:
+            async for hint in hints:
+                for root, wiki in roots.items():
+                    below = root + os.sep
+                    inside = [path for path in hint.paths if path.startswith(below)]
+                    if hint.is_everything or inside or root in hint.paths:
+                        for path in inside:
+                            self.states.saved(
+                                wiki.section.owner, path.removeprefix(below)
+                            )
+                        self.daemon.ask(wiki.name, Why.FOLDER)
+                await self.states.tell()
+
+
+def _is_wanted(path: str) -> bool:
+    # a conflict file is ignored as a page, but its saving settles one
+    return is_watched(path) or f"{CONFLICT_MARK}." in path
+
+
+def _touched(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
+    """An environment for programs of others."""
+    return {
+        name: text for name, text in environment.items() if name not in SECRET_VARIABLES
+    }
+
+
+def hook_secret(watched: str, environment: Mapping[str, str]) -> str:
+    """What webhooks have to bring: of the variable, or of the file; else nothing.
+
+    Raises:
+        UsageError: the file cannot be read, or is empty.
+    """
+    given = environment.get(SECRET_VARIABLE, "").strip()
+    if given or not watched:
+        return given
+    path = Path(watched).expanduser()
+    try:
+        with path.open("rb") as file:
+            secret = file.read(SECRET_BYTES_MAX).decode("utf-8", "replace").strip()
+    except OSError as exc:
+        raise UsageError(
+            f"the file {path} of [sync] hook_secret_file cannot be read:"
+            f" {exc.strerror}",
+            hint=f"name a file that you can read, or set {SECRET_VARIABLE}",
+        ) from exc
+    if not secret:
+        raise UsageError(
+            f"the file {path} of [sync] hook_secret_file is empty",
+            hint="put the secret into it, the same as in the webhook's settings",
+        )
+    return secret
+
+
+@asynccontextmanager
+async def answering(watch: Watch, address: str, secret: str) -> AsyncIterator[str]:
+    """Answer webhooks and questions at ``[sync] listen`` until the block ends.
+
+    Raises:
+        UsageError: the port is taken.
+    """
+    from wikisync.cli.watch_listen import Listener, listening
+
+    listener = Listener(secret, watch.ask_for, watch.status, watch.report)
+    async with listening(listener, address) as url:
+        yield url
