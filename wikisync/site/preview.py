@@ -36,12 +36,14 @@ from aiohttp import web
 
 from wikisync.errors import SiteError, WikisyncError
 from wikisync.folder.ignore import CONFLICT_MARK
+from wikisync.folder.threads import finish_in_thread
 from wikisync.folder.watch import (
     is_watched,
     log_notice,
     watch_folders,
 )
-from wikisync.model import Problem
+from wikisync.markup.bounded import bounded_parser
+from wikisync.model import Format, Page, Problem, Slug
 from wikisync.site.cache import Cache, open_cache
 from wikisync.site.output import content_type
 from wikisync.site.preview_editor import Editor
@@ -207,6 +209,7 @@ class Preview:
                     group.create_task(self._follow_files()),
                     group.create_task(self._follow_states()),
                     group.create_task(self._follow_reading()),
+                    group.create_task(finish_in_thread(_start_parser)),
                 ]
                 try:
                     yield
@@ -429,6 +432,12 @@ def _stamp(file: Path | None) -> tuple[int, int, int] | None:
     except OSError:
         return None
     return (status.st_mtime_ns, status.st_size, status.st_ino) if status else None
+
+
+def _start_parser() -> None:
+    """Start the process that parses pages, or the first save would wait for it."""
+    with contextlib.suppress(WikisyncError):
+        bounded_parser().parse(Page(Slug("start"), Format.MARKDOWN, ""))
 
 
 def _is_shown(path: str) -> bool:
