@@ -4,7 +4,7 @@
 BIN := .venv/bin
 SETUP := pyproject.toml hatch_build.py package-lock.json tools/setup.sh
 TESTS ?= tests
-BENCHMARKS := $(filter-out %/corpus.py %/measured.py,$(wildcard benchmarks/[a-z]*.py))
+BENCHMARKS := $(filter-out %/corpus.py %/growth.py %/measured.py,$(wildcard benchmarks/[a-z]*.py))
 LOCKED := pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
 	--no-header --no-emit-index-url --no-emit-trusted-host --no-emit-find-links \
 	--no-emit-options --build-deps-for editable --build-deps-for wheel --extra math
