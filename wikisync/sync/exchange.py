@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
@@ -23,6 +23,7 @@ from wikisync.sync.cycle import look, remember_tag, replaced_wiki
 from wikisync.sync.deciding import Decided, Deciding, ExchangeOptions, Outdated
 from wikisync.sync.holds import Holds
 from wikisync.sync.intents import settle_intents
+from wikisync.sync.ledger import NO_SLUG, Event, Level
 from wikisync.sync.merge import merge
 from wikisync.sync.plan import (
     Action,
@@ -42,6 +43,7 @@ from wikisync.sync.plan import (
     Push,
     Rebind,
     Skip,
+    describe,
 )
 from wikisync.sync.push import Pushes, Tally
 from wikisync.sync.replica import LocalReplica, RemoteReplica
@@ -51,6 +53,9 @@ from wikisync.sync.state import Agreed, PackedText, State, WikiState
 __all__ = ["ExchangeOptions", "ExchangeResult", "Held", "exchange"]
 
 log = logging.getLogger(__name__)
+
+EVENTS_EACH_MAX = 200
+"""Pages of one cycle that the log tells each in a line of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +208,7 @@ class _Exchange:
         )
         if not self._options.is_dry_run:
             self._note_health(started_at, problems, decided)
+            self._note_trouble(problems, decided.plan)
         result = self._result(decided, problems)
         if result.is_quiet and not problems and not self._options.is_dry_run:
             remember_tag(self._known, decided.there)
@@ -308,6 +314,7 @@ class _Exchange:
         for move in plan.moves:
             await self._one(move, decided, arrivals, pushes)
         await arrivals.run_writes(plan)
+        self._note_writes(plan)
         rest = [a for a in plan.actions if isinstance(a, CreateRemote | Merge | Push)]
         sent = sum(not isinstance(action, Merge) for action in rest)
         if sent:
@@ -373,6 +380,32 @@ class _Exchange:
                 problem=str(problems[0]) if problems else "",
             )
         )
+
+    def _note_writes(self, plan: Plan) -> None:
+        """Log what came from the wiki; so many pages at once in one line."""
+        base, now = self._known.base(), self._clock()
+        done = [
+            write
+            for write in plan.writes
+            if write.slug in base and base[write.slug].remote == write.remote
+        ]
+        if len(done) > EVENTS_EACH_MAX:
+            what = f"{len(done)} pages came from the wiki"
+            self._known.note_done(now, NO_SLUG, what)
+        elif done:
+            with self._known.together():
+                for write in done:
+                    self._known.note_done(now, write.slug, describe(write))
+
+    def _note_trouble(self, problems: Sequence[Problem], plan: Plan) -> None:
+        """Log what is new of what a person has to look at."""
+        told = {Slug(one.subject): one.message for one in problems}
+        told |= {one.slug: str(one.reason) for one in plan.held}
+        now = self._clock()
+        for slug, what in list(told.items())[:EVENTS_EACH_MAX]:
+            last = self._known.events(1, slug)
+            if not last or last[0].what != what:
+                self._known.note(Event(now, Level.WARNING, slug, what))
 
     def _result(
         self, decided: Decided, problems: tuple[Problem, ...]

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.cli.workspaces import Cloned, clone_handbook
+from tests.support.service import EmbeddedService
+
+
+@pytest.fixture
+async def cloned(service: EmbeddedService, run: Run, tmp_path: Path) -> Cloned:
+    found = await clone_handbook(service, run, tmp_path / "wikis")
+    found.write("guide.md", "mine\n")
+    await found.edit({"home": "theirs\n"})
+    await found.run("sync")
+    return found
+
+
+def told(out: str) -> list[str]:
+    return [line.partition("  ")[2] for line in out.splitlines()]
+
+
+async def test_log_tells_both_ways_the_newest_first(cloned: Cloned) -> None:
+    cloned.write("new.md", "new\n")
+    await cloned.run("sync")
+    ran = await cloned.run("log")
+    assert ran.code == 0
+    assert told(ran.out) == [
+        "handbook: create new on the wiki",
+        "handbook: update guide on the wiki",
+        "handbook: update home",
+    ]
+
+
+async def test_log_of_one_page(cloned: Cloned) -> None:
+    ran = await cloned.run("log", cloned.folder / "home.md")
+    assert told(ran.out) == ["handbook: update home"]
+
+
+async def test_limit_keeps_the_newest(cloned: Cloned) -> None:
+    ran = await cloned.run("log", "handbook", "--limit", "1")
+    assert told(ran.out) == ["handbook: update guide on the wiki"]
+
+
+async def test_held_page_is_logged_once_however_often_it_is_seen(
+    cloned: Cloned,
+) -> None:
+    cloned.write("home.md", "mine\n")
+    await cloned.edit({"home": "theirs again\n"})
+    await cloned.run("sync")
+    await cloned.run("sync")
+    ran = await cloned.run("log", "home")
+    assert told(ran.out) == [
+        "handbook: home: edited here and on the wiki",
+        "handbook: update home",
+    ]
+
+
+async def test_json_is_for_programs(cloned: Cloned) -> None:
+    ran = await cloned.run("log", "--json")
+    assert [(one["page"], one["level"]) for one in ran.json] == [
+        ("guide", "info"),
+        ("home", "info"),
+    ]
+
+
+async def test_new_workspace_has_an_empty_log(
+    service: EmbeddedService, run: Run, tmp_path: Path
+) -> None:
+    other = await clone_handbook(service, run, tmp_path / "other")
+    ran = await other.run("log")
+    assert (ran.out, ran.err) == ("", "nothing was done yet\n")

@@ -1,0 +1,215 @@
+"""``wikisync diff``: the differences between here, the wiki and the last sync."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from wikisync.cli.service_command import token_option
+from wikisync.cli.sync import wanted_pages
+from wikisync.cli.workspace import (
+    OpenWorkspace,
+    find_workspace,
+    open_service,
+    open_workspace,
+    workspace_option,
+)
+from wikisync.errors import FolderError, NotFound
+
+if TYPE_CHECKING:
+    from wikisync.api.client import Client
+    from wikisync.cli.console import Console
+    from wikisync.cli.workspace import SyncedWiki
+    from wikisync.config import WikiSection
+    from wikisync.model import Slug
+    from wikisync.sync.plan import Action
+    from wikisync.sync.replica import Replica
+
+Wanted = Sequence[tuple["WikiSection", frozenset["Slug"] | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Two texts of one page, and what they are."""
+
+    page: str
+    """``handbook/home``."""
+    names: tuple[str, str]
+    old: str
+    new: str
+
+
+@click.command(name="diff", epilog="Example: wikisync diff handbook/home.md")
+@click.argument("pages", nargs=-1, metavar="[PAGE]...")
+@workspace_option()
+@click.option(
+    "--base", is_flag=True, help="What changed here since the last sync; asks no wiki."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print both texts as JSON.")
+@token_option()
+@click.pass_obj
+def command(
+    console: Console,
+    start: Path,
+    pages: tuple[str, ...],
+    token_file: Path | None,
+    *,
+    base: bool,
+    as_json: bool,
+) -> int:
+    """Show the differences from the wiki's texts to those here; changes nothing.
+
+    Of a page that both sides edited, what each of them did since the last sync is
+    shown instead.  PAGE names a page by its file or by FOLDER/SLUG.
+    """
+    workspace = find_workspace(start)
+    wanted = wanted_pages(workspace, pages)
+    with open_workspace(workspace, is_held=False, allows_network_disk=True) as opened:
+        shown = asyncio.run(
+            _since_base(opened, wanted)
+            if base
+            else _from_wiki(console, opened, wanted, token_file)
+        )
+    _show(console, shown, as_json=as_json)
+    return 0
+
+
+# -- the texts ---------------------------------------------------------------------
+
+
+async def _since_base(opened: OpenWorkspace, wanted: Wanted) -> list[Shown]:
+    """What changed here since both sides last agreed."""
+    shown: list[Shown] = []
+    for section, slugs in wanted:
+        known, local = opened.known(section), opened.local(section)
+        here, base = (await local.snapshot()).pages, known.base()
+        for slug in sorted(here.keys() | base.keys()):
+            is_same = slug in here and slug in base
+            if is_same and here[slug].digest == base[slug].local:
+                continue
+            if slugs is None or slug in _slugs(opened, section, slugs):
+                name = f"{section.folder}/{slug}"
+                shown.append(
+                    Shown(
+                        name,
+                        (f"{name} at the last sync", f"{name} here"),
+                        known.text(slug) or "",
+                        await _text(local, slug),
+                    )
+                )
+    return shown
+
+
+async def _from_wiki(
+    console: Console, opened: OpenWorkspace, wanted: Wanted, token_file: Path | None
+) -> list[Shown]:
+    """What the next sync would see as different, page by page."""
+    shown: list[Shown] = []
+    async with open_service(
+        opened.workspace, token_file, console, os.environ
+    ) as client:
+        for section, slugs in wanted:
+            asked = None if slugs is None else _slugs(opened, section, slugs)
+            shown += await _of_wiki(opened, client, section, asked)
+    return shown
+
+
+async def _of_wiki(
+    opened: OpenWorkspace,
+    client: Client,
+    section: WikiSection,
+    slugs: frozenset[Slug] | None,
+) -> list[Shown]:
+    from wikisync.sync.exchange import ExchangeOptions, exchange
+
+    wiki = await opened.synced(client, section)
+    result = await exchange(
+        wiki.remote,
+        wiki.local,
+        opened.state,
+        owner=section.owner,
+        remote_id=wiki.remote_id,
+        options=ExchangeOptions(
+            is_dry_run=True, pages=slugs, adopts=opened.is_adopting
+        ),
+    )
+    names = {move.target: move.slug for move in result.plan.moves}
+    shown: list[Shown] = []
+    for action in result.plan.actions:
+        shown += await _of_action(wiki, action, names)
+    return shown
+
+
+async def _of_action(
+    wiki: SyncedWiki, action: Action, names: Mapping[Slug, Slug]
+) -> list[Shown]:
+    """The texts of one page; none where both sides hold the same."""
+    from wikisync.sync.plan import Adopt, DropRecord, Hold, Merge, Move
+
+    if isinstance(action, Adopt | DropRecord | Move):
+        return []
+    slug = action.slug
+    name = f"{wiki.section.folder}/{slug}"
+    here = await _text(wiki.local, slug, names.get(slug))
+    there = await _text(wiki.remote, slug, names.get(slug))
+    base = wiki.known.text(names.get(slug, slug))
+    if isinstance(action, Hold | Merge) and base is not None:
+        last = f"{name} at the last sync"
+        return [
+            Shown(name, (last, f"{name} on the wiki"), base, there),
+            Shown(name, (last, f"{name} here"), base, here),
+        ]
+    return [Shown(name, (f"{name} on the wiki", f"{name} here"), there, here)]
+
+
+async def _text(replica: Replica, *slugs: Slug | None) -> str:
+    """What a side has under the first of these names; empty where nothing."""
+    for slug in slugs:
+        try:
+            if slug is not None:
+                return (await replica.read(slug)).content
+        except (NotFound, FolderError):
+            continue
+    return ""
+
+
+def _slugs(
+    opened: OpenWorkspace, section: WikiSection, slugs: frozenset[Slug]
+) -> frozenset[Slug]:
+    return frozenset(opened.page_of(section, slug) for slug in slugs)
+
+
+# -- shown -------------------------------------------------------------------------
+
+
+def _show(console: Console, shown: Sequence[Shown], *, as_json: bool) -> None:
+    from wikisync.cli.diff_text import unified
+
+    different = [one for one in shown if one.old != one.new]
+    if as_json:
+        rows = [
+            {
+                "page": one.page,
+                "from": one.names[0],
+                "to": one.names[1],
+                "old": one.old,
+                "new": one.new,
+                "diff": unified(one.old, one.new, one.names),
+            }
+            for one in different
+        ]
+        console.result(json.dumps(rows, ensure_ascii=False, indent=2))
+        return
+    is_coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    for one in different:
+        console.result(unified(one.old, one.new, one.names, is_coloured=is_coloured))
+    if not different:
+        console.note("no differences")

@@ -1,0 +1,93 @@
+"""``wikisync log``: what was done, and what a person had to look at."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from wikisync.cli.times import local_time
+from wikisync.cli.workspace import find_workspace, open_workspace, workspace_option
+
+if TYPE_CHECKING:
+    from wikisync.cli.console import Console
+    from wikisync.config import WikiSection
+    from wikisync.sync.ledger import Event
+
+SHOWN = 50
+SHOWN_MAX = 100_000
+
+
+@click.command(name="log", epilog="Example: wikisync log handbook/home.md --limit 10")
+@click.argument("page", required=False)
+@workspace_option()
+@click.option(
+    "--limit",
+    type=click.IntRange(1, SHOWN_MAX),
+    default=SHOWN,
+    show_default=True,
+    help="So many lines at most.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the lines as JSON.")
+@click.pass_obj
+def command(
+    console: Console, start: Path, page: str | None, limit: int, *, as_json: bool
+) -> int:
+    """Say what was done in the workspace, or with PAGE, the newest first.
+
+    PAGE is a page's file, FOLDER/SLUG, or a wiki's folder.
+    """
+    workspace = find_workspace(start)
+    with open_workspace(workspace, is_held=False, allows_network_disk=True) as opened:
+        found: list[tuple[WikiSection, Event]] = []
+        whole = workspace.wiki_at(page) if page else None
+        if page and whole is None:
+            section, named = workspace.page(page)
+            slug = opened.page_of(section, named)
+            events = opened.known(section).events(limit, slug)
+            found = [(section, event) for event in events]
+        else:
+            for section in (whole,) if whole else workspace.config.wikis:
+                events = opened.known(section).events(limit)
+                found += [(section, event) for event in events]
+    found.sort(key=lambda one: one[1].at, reverse=True)
+    _show(console, found[:limit], as_json=as_json)
+    return 0
+
+
+def _show(
+    console: Console, found: Sequence[tuple[WikiSection, Event]], *, as_json: bool
+) -> None:
+    if as_json:
+        rows = [
+            {
+                "at": event.at,
+                "level": event.level.value,
+                "folder": section.folder,
+                "page": event.slug,
+                "what": sentence(event),
+                "why": event.why,
+            }
+            for section, event in found
+        ]
+        console.result(json.dumps(rows, ensure_ascii=False, indent=2))
+        return
+    if not found:
+        console.note("nothing was done yet")
+        return
+    lines = [
+        f"{local_time(event.at)}  {section.folder}: {sentence(event)}"
+        for section, event in found
+    ]
+    console.result("\n".join(lines))
+
+
+def sentence(event: Event) -> str:
+    """``update guide on the wiki``, ``guide: edited here and on the wiki``."""
+    what = " ".join(event.what.split())
+    if event.slug and event.slug not in what:
+        what = f"{event.slug}: {what}"
+    return f"{what} ({event.why})" if event.why else what
