@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import sys
+from pathlib import Path
 from typing import IO
 
 import msgspec
@@ -31,6 +33,9 @@ from wikisync.markup.frames import (
     write_frame,
 )
 from wikisync.markup.page import parse_page, safe_html, to_html
+
+STATUS = Path("/proc/self/status")
+PEAK = re.compile(rb"^VmHWM:\s+(\d+) kB$", re.MULTILINE)
 
 
 def serve(
@@ -89,16 +94,19 @@ def limit_memory(memory_bytes_max: int) -> None:
 
 
 def is_spent(memory_bytes_max: int | None) -> bool:
-    """Whether this process has once held half of what it may."""
+    """Whether this process has once held half of what it may; False if not known.
+
+    The peak that ``getrusage`` tells will not do: it begins with that of the
+    process which has started this one.
+    """
     if memory_bytes_max is None:
         return False
     try:
-        import resource
-    except ImportError:
+        status = STATUS.read_bytes()
+    except OSError:
         return False
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    unit = 1 if sys.platform == "darwin" else 1024
-    return peak * unit > memory_bytes_max // 2
+    found = PEAK.search(status)
+    return found is not None and int(found[1]) * 1024 > memory_bytes_max // 2
 
 
 def main() -> None:
