@@ -1,0 +1,469 @@
+"""The recipes of the user guide, done as they are written.
+
+The code is taken out of the pages, so that text and test cannot drift.  What this
+machine has no program for (nginx) is looked at as text; what belongs to other
+people's machines (pip, systemctl, rclone) is a program that notes how it was called.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.service import EmbeddedService, embedded_service
+from wikisync.config import parse_config
+from wikisync.model import WikiOwner
+
+RECIPES = Path(__file__).resolve().parent.parent / "sample-site/handbook/recipes"
+HANDBOOK = WikiOwner("project", "docs/handbook")
+SERVICE_URL = "https://gitlab.example.com"
+BLOCK = re.compile(
+    r"^```(?P<md>\w+)\n(?P<md_text>.*?)^```$"
+    r"|^\[source,(?P<adoc>\w+)\]\n----\n(?P<adoc_text>.*?)^----$"
+    r"|^#\+begin_src (?P<org>\w+)\n(?P<org_text>.*?)^#\+end_src$",
+    re.MULTILINE | re.DOTALL,
+)
+CRON_FIELD = re.compile(r"(\*|\d{1,2}(-\d{1,2})?)(/\d{1,2})?(,\d{1,2})*")
+CRON_LIMITS = (59, 23, 31, 12, 7)
+RUN_S = 120.0
+
+
+def blocks(page: str, language: str) -> list[str]:
+    """The blocks of code in this language on a page, in order."""
+    text = (RECIPES / page).read_text(encoding="utf-8")
+    found = [
+        next(
+            (match[kind], match[f"{kind}_text"])
+            for kind in ("md", "adoc", "org")
+            if match[kind]
+        )
+        for match in BLOCK.finditer(text)
+    ]
+    assert found, f"{page} has no code"
+    return [code for name, code in found if name == language]
+
+
+def read_yaml(text: str) -> Any:
+    """The document, read by whichever YAML reader this machine has."""
+    script = "import json,sys,yaml; print(json.dumps(yaml.safe_load(sys.stdin)))"
+    ruby = "require 'yaml'; require 'json'; puts YAML.safe_load(STDIN.read).to_json"
+    for command in (
+        [sys.executable, "-c", script],
+        ["/usr/bin/python3", "-c", script],
+        ["ruby", "-e", ruby],
+    ):
+        if shutil.which(command[0]):
+            done = subprocess.run(
+                command, input=text, capture_output=True, text=True, check=False
+            )
+            if done.returncode == 0:
+                return json.loads(done.stdout)
+    pytest.skip("no program that reads YAML is installed")
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A clean machine: a home, wikisync, and programs that note their calls."""
+
+    home: Path
+    service: EmbeddedService
+
+    @property
+    def programs(self) -> Path:
+        return self.home / "bin"
+
+    @property
+    def calls(self) -> list[str]:
+        noted = self.home / "calls"
+        return noted.read_text().splitlines() if noted.exists() else []
+
+    def add_program(self, name: str, script: str) -> None:
+        path = self.programs / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
+
+    def note_calls_of(self, *names: str) -> None:
+        for name in names:
+            self.add_program(name, f'echo "{name} $*" >> {self.home}/calls')
+
+    def localised(self, code: str) -> str:
+        """The recipe with the example's service replaced by the one that runs."""
+        return code.replace(SERVICE_URL, self.service.url)
+
+    async def run(
+        self,
+        code: str,
+        *,
+        shell: Sequence[str] = ("sh", "-e"),
+        folder: Path | None = None,
+        **variables: str,
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a piece of shell at home, with nothing but these variables."""
+        environment = {
+            "HOME": str(self.home),
+            "PATH": f"{self.programs}:/usr/bin:/bin",
+            "LANG": "C.UTF-8",
+            **variables,
+        }
+        return await asyncio.to_thread(
+            subprocess.run,
+            [*shell, "-c", self.localised(code)],
+            cwd=folder or self.home,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=RUN_S,
+        )
+
+    async def clone(self) -> Path:
+        """A workspace with the handbook, as ``~/my-wikis``."""
+        done = await self.run(
+            f"wikisync clone {SERVICE_URL} --project docs/handbook my-wikis",
+            WIKISYNC_TOKEN=self.service.token,
+        )
+        assert done.returncode == 0, done.stderr
+        return self.home / "my-wikis"
+
+
+@pytest.fixture
+async def machine(tmp_path: Path) -> AsyncIterator[Machine]:
+    async with embedded_service(tmp_path) as service:
+        await service.add_project("docs/handbook", {"home": "# Welcome\n"})
+        machine = Machine(tmp_path / "home", service)
+        machine.home.mkdir()
+        machine.add_program("wikisync", f'exec {sys.executable} -m wikisync "$@"')
+        machine.note_calls_of("pip", "systemctl", "loginctl")
+        yield machine
+
+
+# -- pipelines ---------------------------------------------------------------------
+
+
+def gitlab_job() -> Mapping[str, Any]:
+    (code,) = blocks("gitlab-pages.md", "yaml")
+    job: Mapping[str, Any] = read_yaml(code)["pages"]
+    return job
+
+
+@pytest.mark.parametrize("page", ["# Welcome\n", f"![](uploads/{'0' * 32}/p.png)\n"])
+async def test_gitlab_pipeline_publishes_the_site(machine: Machine, page: str) -> None:
+    """Also where a page has a problem, which ends the export with exit code 3."""
+    await machine.service.add_pages(HANDBOOK, {"other": page})
+    job = gitlab_job()
+    folder = machine.home / "build"
+    folder.mkdir()
+    done = await machine.run(
+        "\n".join(job["script"]),
+        folder=folder,
+        CI_SERVER_URL=machine.service.url,
+        CI_PROJECT_PATH="docs/handbook",
+        WIKISYNC_TOKEN=machine.service.token,
+    )
+    assert done.returncode == 0, done.stderr
+    assert machine.calls == ["pip install wikisync"]
+    kept = [*job["artifacts"]["paths"], *job["cache"]["paths"]]
+    assert kept == ["public", ".wikisync-cache"]
+    assert (folder / "public/index.html").exists()
+    assert any((folder / ".wikisync-cache").iterdir())
+
+
+async def test_gitlab_pipeline_fails_where_nothing_was_exported(
+    machine: Machine,
+) -> None:
+    done = await machine.run(
+        "\n".join(gitlab_job()["script"]),
+        CI_SERVER_URL=machine.service.url,
+        CI_PROJECT_PATH="docs/none",
+        WIKISYNC_TOKEN=machine.service.token,
+    )
+    assert done.returncode != 0
+
+
+def test_gitlab_pipeline_runs_for_the_events_that_the_page_names() -> None:
+    conditions = [rule["if"] for rule in gitlab_job()["rules"]]
+    assert conditions == [
+        f'$CI_PIPELINE_SOURCE == "{source}"'
+        for source in ("schedule", "web", "trigger")
+    ]
+
+
+async def test_github_workflow_makes_the_site_that_it_uploads(machine: Machine) -> None:
+    (code,) = blocks("github-pages.md", "yaml")
+    workflow = read_yaml(machine.localised(code))
+    job = workflow["jobs"]["site"]
+    steps = [step for step in job["steps"] if "run" in step]
+    for step in steps:
+        variables = {**job["env"], **step.get("env", {})}
+        secret = "${{ secrets.WIKISYNC_TOKEN }}"
+        done = await machine.run(
+            step["run"],
+            shell=("bash", "-e"),
+            **{
+                name: value.replace(secret, machine.service.token)
+                for name, value in variables.items()
+            },
+        )
+        assert done.returncode == 0, done.stderr
+    uploaded = next(step for step in job["steps"] if "upload" in step.get("uses", ""))
+    cached = next(step for step in job["steps"] if "cache" in step.get("uses", ""))
+    assert (machine.home / uploaded["with"]["path"] / "index.html").exists()
+    assert any((machine.home / cached["with"]["path"]).iterdir())
+
+
+def test_github_workflow_gives_the_token_to_one_step_and_fixes_versions() -> None:
+    (code,) = blocks("github-pages.md", "yaml")
+    workflow = read_yaml(code)
+    # the key "on" is the truth value of YAML 1.1
+    (schedule,) = (workflow.get("on") or workflow["true"])["schedule"]
+    steps = workflow["jobs"]["site"]["steps"]
+    assert is_cron(schedule["cron"])
+    assert code.count("secrets.") == 1
+    assert all(re.search(r"@v\d+$", step["uses"]) for step in steps if "uses" in step)
+
+
+# -- systemd -----------------------------------------------------------------------
+
+
+def verify(unit: Path, *options: str) -> None:
+    """What systemd says of a unit; it says nothing of a good one."""
+    program = shutil.which("systemd-analyze")
+    if program is None:
+        pytest.skip("systemd-analyze is not installed")
+    done = subprocess.run(
+        [program, *options, "verify", str(unit)],
+        check=False,
+        capture_output=True,
+        text=True,
+        env={
+            **os.environ,
+            "SYSTEMD_LOG_LEVEL": "warning",
+            # without one of a session it looks at nothing
+            "XDG_RUNTIME_DIR": str(unit.parent),
+        },
+    )
+    assert "Failed to initialize manager" not in done.stderr
+    about = [line for line in done.stderr.splitlines() if unit.stem in line]
+    assert about == []
+
+
+async def test_systemd_unit_of_a_person_is_set_up(machine: Machine) -> None:
+    await machine.clone()
+    done = await machine.run(blocks("systemd.md", "sh")[0])
+    assert done.returncode == 0, done.stderr
+    unit = machine.home / ".config/systemd/user/wikisync.service"
+    assert f"watch -C {machine.home / 'my-wikis'}" in unit.read_text()
+    environment = machine.home / ".config/wikisync/environment"
+    assert environment.stat().st_mode & 0o777 == 0o600
+    assert f"EnvironmentFile=-%h/{environment.relative_to(machine.home)}\n" in (
+        unit.read_text()
+    )
+    assert machine.calls[-1] == "systemctl --user enable --now wikisync"
+    verify(unit, "--user")
+
+
+async def test_systemd_unit_of_the_system_is_set_up(machine: Machine) -> None:
+    workspace = await machine.clone()
+    units = machine.home / "units"
+    units.mkdir()
+    machine.add_program("sudo", '[ "$1" = -u ] && shift 2\nexec "$@"')
+    code = blocks("systemd.md", "sh")[3]
+    done = await machine.run(
+        code.replace("/srv/wikis", str(workspace)).replace(
+            "/etc/systemd/system", str(units)
+        )
+    )
+    assert done.returncode == 0, done.stderr
+    unit = units / "wikisync.service"
+    assert "EnvironmentFile=-/etc/wikisync/environment\n" in unit.read_text()
+    assert f"ReadWritePaths={workspace}\n" in unit.read_text()
+    verify(unit)
+
+
+async def test_systemd_timer_exports(machine: Machine) -> None:
+    service, timer = blocks("systemd.md", "ini")
+    started = re.search(r"^ExecStart=(.*)$", service, re.MULTILINE)
+    assert started is not None
+    command = started[1].replace("%h/.local/bin/wikisync", "wikisync")
+    done = await machine.run(
+        command.replace("%h", str(machine.home)),
+        WIKISYNC_TOKEN=machine.service.token,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (machine.home / "site/index.html").exists()
+    folder = machine.home / "units"
+    folder.mkdir()
+    program = str(machine.programs / "wikisync")
+    (folder / "handbook.service").write_text(
+        service.replace("%h/.local/bin/wikisync", program)
+    )
+    (folder / "handbook.timer").write_text(timer)
+    verify(folder / "handbook.timer", "--user")
+    verify(folder / "handbook.service", "--user")
+
+
+# -- nginx -------------------------------------------------------------------------
+
+
+def nginx_depths(text: str) -> list[int]:
+    """How deep in braces each line ends; every line is a directive or a brace."""
+    depth, depths = 0, []
+    for line in filter(None, map(str.strip, text.splitlines())):
+        assert line.endswith((";", "{", "}")), line
+        depth += line.count("{") - line.count("}")
+        depths.append(depth)
+    return depths
+
+
+def test_nginx_configuration_is_well_formed() -> None:
+    (server,) = blocks("nginx.asciidoc", "nginx")
+    depths = nginx_depths(server)
+    assert depths[-1] == 0
+    assert min(depths[:-1]) > 0
+
+
+def test_nginx_passes_hooks_to_where_watch_listens() -> None:
+    (server,) = blocks("nginx.asciidoc", "nginx")
+    (settings,) = blocks("nginx.asciidoc", "toml")
+    config = parse_config(
+        f'[service]\nurl = "{SERVICE_URL}"\n[[wiki]]\nproject = "a/b"\n{settings}'
+    )
+    assert f"proxy_pass http://{config.sync.listen};" in server
+    assert server.count("proxy_pass") == 1
+
+
+def test_nginx_itself_takes_the_configuration(tmp_path: Path) -> None:
+    program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
+    openssl = shutil.which("openssl")
+    if program is None or openssl is None:
+        pytest.skip("nginx is not installed")
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    subprocess.run(
+        [
+            *(openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1"),
+            *("-subj", "/CN=x", "-keyout", str(key), "-out", str(certificate)),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    (server,) = blocks("nginx.asciidoc", "nginx")
+    server = re.sub(r"(ssl_certificate) .*;", rf"\1 {certificate};", server)
+    server = re.sub(r"(ssl_certificate_key) .*;", rf"\1 {key};", server)
+    file = tmp_path / "nginx.conf"
+    file.write_text(
+        f"pid {tmp_path}/pid;\nerror_log stderr;\nevents {{}}\nhttp {{\n{server}}}\n"
+    )
+    done = subprocess.run(
+        [program, "-t", "-c", str(file), "-p", str(tmp_path)],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+# -- object storage ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [0, 1], ids=["rclone", "aws"])
+async def test_new_version_of_the_site_is_copied_to_the_storage(
+    machine: Machine, number: int
+) -> None:
+    workspace = await machine.clone()
+    settings = blocks("object-storage.md", "toml")[number]
+    words = tomllib.loads(settings)["site"]["after"]
+    machine.add_program(
+        words[0],
+        f'echo "{words[0]} $*" >> {machine.home}/calls\n'
+        'test -f site/index.html && test -z "$WIKISYNC_TOKEN"',
+    )
+    file = workspace / "wikisync.toml"
+    table = file.read_text().partition("[site]\n")
+    file.write_text(table[0] + settings + table[2])
+    code = blocks("object-storage.md", "sh")[0]
+    done = await machine.run(code, WIKISYNC_TOKEN=machine.service.token)
+    assert done.returncode == 0, done.stderr
+    assert machine.calls == [" ".join(words)]
+
+
+# -- cron --------------------------------------------------------------------------
+
+
+def is_cron(text: str) -> bool:
+    """Whether these are the five fields of a time, each within its limits."""
+    fields = text.split()
+    return len(fields) == len(CRON_LIMITS) and all(
+        CRON_FIELD.fullmatch(field)
+        and all(int(number) <= most for number in re.findall(r"\d+", field))
+        for field, most in zip(fields, CRON_LIMITS, strict=True)
+    )
+
+
+async def test_cron_lines_run(machine: Machine) -> None:
+    workspace = await machine.clone()
+    token = machine.home / ".wikisync-token"
+    token.write_text(machine.service.token)
+    token.chmod(0o600)
+    file = workspace / "wikisync.toml"
+    file.write_text(
+        file.read_text().replace(
+            "# token_file =", f'token_file = "{token}"\n# token_file ='
+        )
+    )
+    local = machine.home / ".local/bin"
+    local.mkdir(parents=True)
+    (local / "wikisync").symlink_to(machine.programs / "wikisync")
+    (table,) = blocks("cron.org", "crontab")
+    lines = [line for line in table.splitlines() if not line.startswith("#")]
+    assert len(lines) == 2
+    for line in lines:
+        *time, command = line.split(maxsplit=5)
+        assert is_cron(" ".join(time))
+        assert "%" not in command, "cron ends a command there"
+        done = await machine.run(command)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (machine.home / "site/index.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        (0, ""),
+        (1, "it failed"),
+        (3, "something waits for you"),
+        (4, "a brake stopped it"),
+        (130, "it was interrupted"),
+    ],
+)
+async def test_exit_codes_lead_to_what_the_page_says(
+    machine: Machine, code: int, said: str
+) -> None:
+    (script,) = blocks("cron.org", "sh")
+    machine.add_program("wikisync", f"exit {code}")
+    done = await machine.run(script, shell=("sh",))
+    assert done.returncode == 0
+    assert done.stdout.startswith(said)
+    assert bool(done.stdout) == bool(said)
+
+
+# -- all of them -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", sorted(RECIPES.iterdir()), ids=lambda path: path.stem)
+def test_recipe_is_found_from_the_sidebar_and_the_list(path: Path) -> None:
+    handbook = RECIPES.parent
+    link = f"(recipes/{path.stem})"
+    assert link in (handbook / "_sidebar.md").read_text(encoding="utf-8")
+    assert link in (handbook / "recipes.md").read_text(encoding="utf-8")
