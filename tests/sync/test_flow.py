@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 
 import pytest
 
@@ -86,6 +87,26 @@ async def test_interrupt_does_not_wait_for_ever(
     assert task.cancelled()
     release.set()
     await asyncio.sleep(0)
+
+
+async def test_an_error_after_an_interrupt_prints_no_traceback() -> None:
+    """Nobody waits for it any more; the interpreter would tell it as a mistake."""
+    told: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, what: told.append(what))
+    started = asyncio.Event()
+
+    async def work() -> None:
+        started.set()
+        await asyncio.sleep(0)
+        raise NotFound("gone")
+
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(finish(work()))
+        await started.wait()
+        task.cancel()
+    gc.collect()
+    assert task.cancelled()
+    assert told == []
 
 
 async def test_finish_gives_the_result_and_the_error() -> None:

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from typing import TypeVar
 
 from wikisync.errors import WikisyncError
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -66,16 +69,24 @@ async def finish(work: Coroutine[None, None, T]) -> T:
     comparing what it did.
     """
     ended = asyncio.Event()
+    is_left = False
 
     async def run() -> T:
         try:
             return await work
+        except WikisyncError as error:
+            if not is_left:
+                raise
+            # nobody waits for it any more, and the next cycle sees what came of it
+            log.info("failed after it was interrupted: %s", error.message)
+            raise asyncio.CancelledError from error
         finally:
             ended.set()
 
     try:
         return await asyncio.shield(run())
     except asyncio.CancelledError:
+        is_left = True
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(FINISH_TIMEOUT_S):
                 await ended.wait()
