@@ -16,9 +16,9 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 
+from tests.sync.persons import Weather
 from tests.sync.prove_sim import tally
 from tests.sync.schedules import Verdict, run_schedule, steps_of
-from tests.sync.simulated import Weather
 
 QUIET = Weather(person=0.02, fault=0.0)
 

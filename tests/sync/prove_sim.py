@@ -1,9 +1,10 @@
 """``make prove-sim``: ten thousand schedules of the real engine, and what was lost.
 
-    python -m tests.sync.prove_sim [--schedules 10000] [--first-seed 0]
+    python -m tests.sync.prove_sim [--schedules 2000] [--first-seed 0]
 
-One seed is one schedule; the seeds of bad ones are printed, and
-``--trace SEED`` prints a schedule step by step.
+So many schedules run in each of five weathers.  One seed is one schedule; the seeds
+of bad ones are printed, and ``--trace SEED --weather NAME`` prints a schedule step
+by step.  "troubled" counts the cycles, six in a schedule, that met a fault.
 """
 
 from __future__ import annotations
@@ -16,18 +17,22 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 
+from tests.sync.persons import Weather
 from tests.sync.schedules import Verdict, run_schedule
-from tests.sync.simulated import Weather
 
 WEATHERS: Mapping[str, Weather] = {
     "extreme contention": Weather(crash=0.01),
-    "light traffic": Weather(person=0.025, crash=0.01),
-    "old editor windows": Weather(crash=0.01, stale=0.3),
+    "light traffic": Weather(person=0.025, fault=0.4, crash=0.01, cancel=0.005),
+    "odd texts and names": Weather(crash=0.01, odd=0.4),
+    "two folders": Weather(person=0.1, crash=0.005, cancel=0.005, odd=0.1, folders=2),
+    "old editor windows": Weather(crash=0.01, stale=0.3, late=0.3),
 }
 COLUMNS = (
     "edits",
     "faults",
+    "troubled",
     "crashes",
+    "cancels",
     "conflicts",
     "lost",
     "unexplained",
@@ -45,7 +50,9 @@ def counts_of(verdict: Verdict) -> Counter[str]:
         {
             "edits": verdict.edits,
             "faults": verdict.faults,
+            "troubled": verdict.troubled,
             "crashes": verdict.crashes,
+            "cancels": verdict.cancels,
             "conflicts": verdict.conflicts,
             "lost": len(verdict.lost),
             "unexplained": len(verdict.unexplained),
@@ -73,12 +80,13 @@ def tally(verdicts: Iterable[Verdict]) -> tuple[Counter[str], list[int]]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--schedules", type=int, default=10_000)
+    parser.add_argument("--schedules", type=int, default=2_000)
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--trace", type=int)
+    parser.add_argument("--weather", choices=WEATHERS, default="extreme contention")
     options = parser.parse_args()
     if options.trace is not None:
-        verdict = run_schedule(options.trace, WEATHERS["extreme contention"])
+        verdict = run_schedule(options.trace, WEATHERS[options.weather])
         print("\n".join(verdict.trace))
         return int(verdict.is_bad)
     seeds = range(options.first_seed, options.first_seed + options.schedules)

@@ -6,6 +6,7 @@ any more, and then asks where every mark is that a person ever saved.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import random
 import sqlite3
@@ -13,26 +14,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.sync.simulated import (
-    CALM,
-    MARK,
-    Crash,
-    SimulatedFolder,
-    SimulatedWiki,
-    Weather,
-    World,
-)
+from tests.sync.persons import CALM, MARK, Copy, Crash, Weather, World
+from tests.sync.simulated import SimulatedFolder, SimulatedWiki
 from tests.sync.virtual import VirtualLoop, run_virtually
 from wikisync.errors import WikisyncError
-from wikisync.model import Slug, WikiOwner
+from wikisync.model import Slug, WikiOwner, fold_text
 from wikisync.sync.conflict import Clash, read_bundle
 from wikisync.sync.database import Database
 from wikisync.sync.deciding import ExchangeOptions
+from wikisync.sync.echo import front_matter_of
 from wikisync.sync.exchange import ExchangeResult, exchange
 from wikisync.sync.migrations import SCHEMA_VERSION, create
 from wikisync.sync.safety import Decision, decide
 from wikisync.sync.sightings import Patience
-from wikisync.sync.state import State
+from wikisync.sync.state import State, WikiState
 
 OWNER = WikiOwner("project", "docs/handbook")
 CYCLES = 6
@@ -65,6 +60,11 @@ class Verdict:
     edits: int = 0
     faults: int = 0
     crashes: int = 0
+    cancels: int = 0
+    cycles: int = 0
+    """Cycles in bad weather."""
+    troubled: int = 0
+    """Those that met a fault."""
     conflicts: int = 0
     steps: int = 0
     """Steps in bad weather."""
@@ -89,6 +89,92 @@ class Verdict:
         return bool(self.lost or self.unexplained or self.different or self.late_writes)
 
 
+class Client:
+    """One folder with its state and its process."""
+
+    def __init__(self, world: World, copy: Copy) -> None:
+        self.world = world
+        self.copy = copy
+        database = SimulatedDatabase.open(Path(":memory:"))
+        assert isinstance(database, SimulatedDatabase)
+        self.database = database
+        database.world = World(0, CALM)
+        with database.transaction() as connection:
+            create(connection)
+            connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        self.state = State(database)
+        self.state.wiki(OWNER)
+        database.world = world
+        self.wiki = SimulatedWiki(world)
+        self.folder = SimulatedFolder(world, copy)
+        self.result: ExchangeResult | None = None
+
+    @property
+    def known(self) -> WikiState:
+        return self.state.wiki(OWNER)
+
+    async def cycle(
+        self, loop: VirtualLoop, options: ExchangeOptions
+    ) -> ExchangeResult | None:
+        """One cycle, to whatever end."""
+        self.result = None
+        try:
+            self.result = await exchange(
+                self.wiki,
+                self.folder,
+                self.state,
+                owner=OWNER,
+                options=options,
+                clock=loop.time,
+            )
+        except (Crash, asyncio.CancelledError):
+            self.restart()
+        except BaseExceptionGroup as group:
+            if group.split((Crash, asyncio.CancelledError))[1] is not None:
+                raise
+            self.restart()
+        except WikisyncError as error:
+            self.world.trace.append(f"cycle ended: {error}")
+        return self.result
+
+    def restart(self) -> None:
+        """A new process: what was only in memory is gone."""
+        self.state = State(self.database)
+
+    def approve(self) -> None:
+        """A person says yes to all that waits."""
+        batches = self.known.batches()
+        for batch in batches:
+            if batch.decision is Decision.WAITING:
+                batches = decide(batches, batch.id, Decision.APPROVED)
+        self.known.record_batches(batches, self.known.last_batch)
+
+    def settle_held(self) -> bool:
+        """A person saves every conflict file with both texts in it."""
+        settled = False
+        for slug, text in list(self.copy.bundles.items()):
+            bundle = read_bundle(text)
+            if bundle.text is None:
+                self.copy.bundles[slug] = "".join(
+                    piece.remote + piece.local if isinstance(piece, Clash) else piece
+                    for piece in bundle.pieces
+                )
+                settled = True
+        return settled
+
+    def held_names(self) -> set[str]:
+        """Pages that wait for a person, by all the names they have or want."""
+        held = self.result.plan.held if self.result else ()
+        return {str(name) for one in held for name in (one.slug, one.target) if name}
+
+    def kept_marks(self) -> set[str]:
+        """What is in the trash, in the ring, and in conflict files that are gone."""
+        texts = list(self.copy.trash)
+        for slug in {*self.known.base(), *map(Slug, self.copy.pages)}:
+            texts += [one.replaced for one in self.known.replaced(slug)]
+        return {mark for text in texts for mark in MARK.findall(text)}
+
+
 class Schedule:
     """One seed under way."""
 
@@ -97,24 +183,17 @@ class Schedule:
         self.weather = weather
         self.verdict = Verdict(seed)
         self.random = random.Random(seed + 1)
-        self.database = SimulatedDatabase.open(Path(":memory:"))
-        assert isinstance(self.database, SimulatedDatabase)
-        self.database.world = World(0, CALM)
-        with self.database.transaction() as connection:
-            create(connection)
-            connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-        self.state = State(self.database)
-        self.state.wiki(OWNER)
-        self.database.world = self.world
-        self.wiki = SimulatedWiki(self.world)
-        self.folder = SimulatedFolder(self.world)
+        self.clients = [Client(self.world, copy) for copy in self.world.folders]
 
     async def run(self, loop: VirtualLoop) -> Verdict:
         for _ in range(3):
             self.world.create(self.world.wiki)
-            self.world.create(self.world.folder)
+            self.world.create(self.random.choice(self.world.folders))
         for _ in range(CYCLES):
-            await self.cycle(loop, ExchangeOptions(patience=Patience(2, 20.0, 2, 10.0)))
+            faults = self.world.faults
+            await self.storm(loop, ExchangeOptions(patience=Patience(2, 20.0, 2, 10.0)))
+            self.verdict.cycles += 1
+            self.verdict.troubled += self.world.faults > faults
             loop.now_s += self.random.uniform(1, 40)
         self.world.weather = CALM
         self.verdict.steps = self.world.steps
@@ -123,100 +202,88 @@ class Schedule:
         self.judge()
         return self.verdict
 
-    async def cycle(
-        self, loop: VirtualLoop, options: ExchangeOptions
-    ) -> ExchangeResult | None:
-        try:
-            return await exchange(
-                self.wiki,
-                self.folder,
-                self.state,
-                owner=OWNER,
-                options=options,
-                clock=loop.time,
-            )
-        except Crash:
-            self.restart()
-        except BaseExceptionGroup as group:
-            if group.split(Crash)[0] is None:
-                raise
-            self.restart()
-        except WikisyncError as error:
-            self.world.trace.append(f"cycle ended: {error}")
-        return None
-
-    def restart(self) -> None:
-        """A new process: what was only in memory is gone."""
-        self.state = State(self.database)
+    async def storm(self, loop: VirtualLoop, options: ExchangeOptions) -> None:
+        """A cycle of every client at the same time."""
+        async with asyncio.TaskGroup() as group:
+            tasks = [
+                group.create_task(client.cycle(loop, options))
+                for client in self.clients
+            ]
+            self.world.cancel = lambda: self.random.choice(tasks).cancel()
+        self.world.cancel = lambda: False
 
     async def rest(self, loop: VirtualLoop) -> None:
         """Calm cycles, with a person who settles what is held, until all is quiet."""
-        for round_number in range(1, ROUNDS_MAX + 1):
-            self.approve()
-            result = await self.cycle(loop, AT_ONCE)
-            assert result is not None, self.world.trace[-20:]
-            if result.is_quiet and not result.has_more:
-                if self.settle_held():
+        for round_number in range(1, ROUNDS_MAX * len(self.clients) + 1):
+            results = []
+            for client in self.clients:
+                client.approve()
+                results.append(await client.cycle(loop, AT_ONCE))
+            assert all(results), self.world.trace[-20:]
+            if all(one and one.is_quiet and not one.has_more for one in results):
+                if sum(client.settle_held() for client in self.clients):
                     self.verdict.conflicts += 1
                     continue
                 break
             self.verdict.rounds = round_number
         writes = self.world.writes
-        await self.cycle(loop, AT_ONCE)
+        for client in self.clients:
+            await client.cycle(loop, AT_ONCE)
         self.verdict.late_writes = self.world.writes - writes
-        self.held = {one.slug for one in result.held} if result else set()
-        self.names = {str(one.slug) for one in result.plan.held} if result else set()
-        for one in result.plan.held if result else ():
-            if one.target:
-                self.names.add(one.target)
-
-    def approve(self) -> None:
-        known = self.state.wiki(OWNER)
-        batches = known.batches()
-        for batch in batches:
-            if batch.decision is Decision.WAITING:
-                batches = decide(batches, batch.id, Decision.APPROVED)
-        known.record_batches(batches, known.last_batch)
-
-    def settle_held(self) -> bool:
-        """A person saves every conflict file with both texts in it."""
-        settled = False
-        for slug, text in list(self.world.bundles.items()):
-            bundle = read_bundle(text)
-            if bundle.text is None:
-                self.world.bundles[slug] = "".join(
-                    piece.remote + piece.local if isinstance(piece, Clash) else piece
-                    for piece in bundle.pieces
-                )
-                settled = True
-        return settled
 
     def judge(self) -> None:
         world, verdict = self.world, self.verdict
         verdict.edits, verdict.faults = world.edits, world.faults
         verdict.crashes, verdict.trace = world.crashes, world.trace
-        made = {f"<{number}>" for number in range(1, world._marks + 1)}
-        shown = world.folder.marks() | world.wiki.marks()
-        for text in world.bundles.values():
-            shown |= set(MARK.findall(text))
+        verdict.cancels = world.cancels
+        made = {f"<{number}>" for number in range(1, world.marks + 1)}
+        shown = world.wiki.marks()
+        kept: set[str] = set()
+        for client in self.clients:
+            shown |= client.copy.marks()
+            for text in client.copy.bundles.values():
+                shown |= set(MARK.findall(text))
+            kept |= client.kept_marks()
         missing = made - shown - world.removed
-        kept = {m for text in world.trash for m in MARK.findall(text)}
-        known = self.state.wiki(OWNER)
-        for slug in {*known.base(), *map(Slug, world.folder.pages)}:
-            for one in known.replaced(slug):
-                kept |= set(MARK.findall(one.replaced))
         past = {m for text in world.wiki.history for m in MARK.findall(text)}
         verdict.in_history = missing & world.overwritten
         rest = missing - world.overwritten
         verdict.in_trash = rest & kept
         verdict.unexplained = (rest - kept) & past
         verdict.lost = rest - kept - past
-        mine, theirs = world.folder.texts(), world.wiki.texts()
-        verdict.different = {
+        for client in self.clients:
+            verdict.different |= self._different(client)
+
+    def _different(self, client: Client) -> set[str]:
+        """Pages that differ by more than line ends, which each side has as it likes.
+
+        Where the wiki's only front matter was taken away by a person, the engine
+        takes the service for one that strips it, and keeps it here.
+        """
+        mine, theirs = client.copy.texts(), self.world.wiki.texts()
+        if client.known.capabilities().strips_front_matter:
+            mine, theirs = _without_front_matter(mine), _without_front_matter(theirs)
+        return {
             name
             for name in mine.keys() | theirs.keys()
-            if name not in self.names and mine.get(name) != theirs.get(name)
+            if name not in client.held_names()
+            and _folded(mine.get(name)) != _folded(theirs.get(name))
         }
+
+    def close(self) -> None:
+        for client in self.clients:
+            client.database.close()
+
+
+def _without_front_matter(texts: dict[str, str]) -> dict[str, str]:
+    return {
+        slug: text[len(front_matter_of(text)) :].lstrip("\r\n")
+        for slug, text in texts.items()
+    }
+
+
+def _folded(text: str | None) -> str | None:
+    return None if text is None else fold_text(text)
 
 
 def run_schedule(
@@ -235,7 +302,7 @@ def run_schedule(
     try:
         return run_virtually(schedule.run)
     finally:
-        schedule.database.close()
+        schedule.close()
 
 
 def steps_of(seed: int, weather: Weather) -> int:

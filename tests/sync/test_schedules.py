@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import pytest
 
+from tests.sync.persons import Weather
 from tests.sync.prove_crash import QUIET, crashed_everywhere, crashed_twice
 from tests.sync.prove_sim import WEATHERS
 from tests.sync.schedules import Verdict, run_schedule
-from tests.sync.simulated import Weather
 
 SEEDS = range(60)
 CRASH_SEEDS = range(3)
@@ -26,7 +26,10 @@ def assert_nothing_lost(verdict: Verdict) -> None:
     assert not verdict.late_writes, told
 
 
-@pytest.mark.parametrize("name", ["extreme contention", "light traffic"])
+@pytest.mark.parametrize(
+    "name",
+    ["extreme contention", "light traffic", "odd texts and names", "two folders"],
+)
 def test_no_edit_is_lost_whatever_happens_between_two_steps(name: str) -> None:
     for seed in SEEDS:
         assert_nothing_lost(run_schedule(seed, WEATHERS[name]))
@@ -55,7 +58,7 @@ def test_two_crashes_lose_nothing() -> None:
 
 def test_one_seed_is_one_schedule() -> None:
     """Step for step, so that a bad seed can be looked at."""
-    weather = Weather(crash=0.02, stale=0.2)
+    weather = Weather(crash=0.02, cancel=0.01, stale=0.2, late=0.2, odd=0.3, folders=2)
     assert run_schedule(7, weather).trace == run_schedule(7, weather).trace
 
 
@@ -63,9 +66,16 @@ def test_persons_faults_and_crashes_really_happen() -> None:
     """A proof in calm weather would prove nothing."""
     verdicts = [run_schedule(seed, WEATHERS["extreme contention"]) for seed in SEEDS]
     assert sum(verdict.edits for verdict in verdicts) > 1_000
-    assert sum(verdict.faults for verdict in verdicts) > 30
+    assert sum(verdict.faults for verdict in verdicts) > 60
     assert sum(verdict.crashes for verdict in verdicts) > 30
     assert sum(verdict.conflicts for verdict in verdicts) > 10
+
+
+def test_in_a_bad_network_most_cycles_meet_a_fault() -> None:
+    verdicts = [run_schedule(seed, WEATHERS["light traffic"]) for seed in SEEDS]
+    cycles = sum(verdict.cycles for verdict in verdicts)
+    assert sum(verdict.troubled for verdict in verdicts) > cycles / 2
+    assert sum(verdict.cancels for verdict in verdicts) > 5
 
 
 def test_a_quiet_schedule_comes_to_rest_in_four_rounds() -> None:

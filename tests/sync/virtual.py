@@ -56,8 +56,16 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 def run_virtually(work: Callable[[VirtualLoop], Coroutine[Any, Any, T]]) -> T:
     """Run a coroutine to its end on a new virtual loop."""
     loop = VirtualLoop()
+    loop.set_exception_handler(_tell_but_ends)
     try:
         return loop.run_until_complete(work(loop))
     finally:
         loop.run_until_complete(loop.shutdown_asyncgens())
         loop.close()
+
+
+def _tell_but_ends(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Tell errors that nobody fetched; a process that ends fetches none."""
+    error = context.get("exception")
+    if error is None or isinstance(error, Exception):
+        loop.default_exception_handler(context)

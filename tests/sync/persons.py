@@ -1,0 +1,298 @@
+"""Two or three copies of a wiki that persons edit between any two steps of the engine.
+
+Every text that a person saves holds a mark of its own, so that a lost one can be
+named.  One seed is one schedule: who acts when, on which side, what fails and where
+a process ends all come from it.  ``simulated`` is what the engine sees of this.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from wikisync.model import Format, LateSave, Slug
+
+MARK = re.compile(r"<\d+>")
+NAMES = ("home", "guide", "guide/first", "guide/second", "notes", "Home")
+FAULTS = (
+    "refuse",
+    "lose the answer",
+    "500",
+    "429",
+    "empty list",
+    "not found",
+    "cut",
+)
+
+
+class Crash(BaseException):
+    """The process ends here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weather:
+    """How often things happen at one step."""
+
+    person: float = 0.25
+    """A person acts, on either side."""
+    fault: float = 0.2
+    crash: float = 0.0
+    cancel: float = 0.0
+    """A cycle is cancelled, as by a signal, and comes to its end in order."""
+    stale: float = 0.0
+    """A local edit is made in an editor that shows an older text."""
+    late: float = 0.0
+    """Such an editor writes into the file that was replaced."""
+    odd: float = 0.0
+    """A new page has front matter, or line ends as in Windows; or a case twin is
+    made in a folder."""
+    web: float = 0.5
+    """A person's act is on the wiki."""
+    folders: int = 1
+    """How many folders are in step with the wiki, each with its own process."""
+
+
+CALM = Weather(person=0.0, fault=0.0)
+
+
+@dataclass(slots=True, eq=False)
+class Copy:
+    """One side's pages, and what was there."""
+
+    name: str
+    pages: dict[str, tuple[str, Format, int]] = field(default_factory=dict)
+    """Text, format, identity by slug."""
+    history: list[str] = field(default_factory=list)
+    """Every text that was replaced or removed."""
+    trash: list[str] = field(default_factory=list)
+    bundles: dict[str, str] = field(default_factory=dict)
+    late: list[LateSave] = field(default_factory=list)
+    windows: dict[str, str] = field(default_factory=dict)
+    """What editor windows still show of files that the engine replaced."""
+
+    @property
+    def is_wiki(self) -> bool:
+        return self.name == "wiki"
+
+    def texts(self) -> dict[str, str]:
+        return {slug: text for slug, (text, _, _) in self.pages.items()}
+
+    def marks(self) -> set[str]:
+        return {
+            mark for text, _, _ in self.pages.values() for mark in MARK.findall(text)
+        }
+
+    def is_taken(self, name: str) -> bool:
+        """Whether a page has this name, or one that differs by case alone."""
+        return any(slug.casefold() == name.casefold() for slug in self.pages)
+
+
+class World:
+    """All copies, the persons, and the steps of the engines."""
+
+    def __init__(self, seed: int, weather: Weather) -> None:
+        self.random = random.Random(seed)
+        self.weather = weather
+        self.wiki = Copy("wiki")
+        self.folders = [
+            Copy("folder" if not number else f"folder {number + 1}")
+            for number in range(weather.folders)
+        ]
+        self.removed: set[str] = set()
+        """Marks that a person had on the screen and took away."""
+        self.overwritten: set[str] = set()
+        """Marks that stood on the wiki between our read and our write."""
+        self.steps = 0
+        self.crashes_at: set[int] = set()
+        """Steps at which the process ends."""
+        self.cancel: Callable[[], bool] = _nobody
+        """Cancels the cycle under way."""
+        self.trace: list[str] = []
+        self.edits = 0
+        self.faults = 0
+        self.crashes = 0
+        self.cancels = 0
+        self.writes = 0
+        """Writes by the engines, on any side."""
+        self.marks = 0
+        self._identities = 0
+        self._late = 0
+
+    # -- steps -------------------------------------------------------------------
+
+    def step(self, what: str) -> None:
+        """One point at which an engine reads or writes: anything may happen."""
+        self.steps += 1
+        self.trace.append(what)
+        if self.steps in self.crashes_at:
+            self.crash(what)
+        if self.random.random() < self.weather.crash:
+            self.crash(what)
+        if self.weather.cancel and self.random.random() < self.weather.cancel:
+            self.cancels += 1
+            self.trace.append(f"cancelled at {what}")
+            self.cancel()
+        while self.random.random() < self.weather.person:
+            self.act()
+
+    def crash(self, what: str) -> None:
+        self.crashes += 1
+        self.trace.append(f"crash at {what}")
+        raise Crash(what)
+
+    def fault(self) -> str | None:
+        """What goes wrong with this call to the wiki, if anything."""
+        if self.random.random() >= self.weather.fault:
+            return None
+        self.faults += 1
+        kind = self.random.choice(FAULTS)
+        self.trace.append(f"fault: {kind}")
+        return kind
+
+    # -- persons -----------------------------------------------------------------
+
+    def act(self) -> None:
+        """A person does something on one of the sides."""
+        is_web = self.random.random() < self.weather.web
+        copy = self.wiki if is_web else self.random.choice(self.folders)
+        kind = self.random.choices(
+            ("edit", "insert", "cut", "create", "rename", "rename all", "delete"),
+            (8, 8, 2, 3, 2, 1, 1),
+        )[0]
+        if kind == "create" or not copy.pages:
+            self.create(copy)
+        elif kind.startswith("rename"):
+            self.rename(copy, is_subtree=kind == "rename all")
+        elif kind == "delete":
+            self.delete(copy)
+        elif copy.windows and self.random.random() < self.weather.stale:
+            self.save_old(copy)
+        else:
+            self.edit(copy, kind)
+        self.edits += 1
+
+    def new_line(self) -> str:
+        self.marks += 1
+        return f"line <{self.marks}>\n"
+
+    def create(self, copy: Copy) -> None:
+        is_odd = self.random.random() < self.weather.odd
+        may_be_twin = is_odd and not copy.is_wiki
+        free = [
+            name
+            for name in NAMES
+            if name not in copy.pages and (may_be_twin or not copy.is_taken(name))
+        ]
+        if not free:
+            return
+        slug = self.random.choice(free)
+        text = "".join(self.new_line() for _ in range(self.random.randint(1, 4)))
+        if is_odd:
+            text = self.random.choice(
+                (f"---\ntitle: {slug}\n---\n\n{text}", text.replace("\n", "\r\n"))
+            )
+        self.put(copy, slug, text)
+
+    def edit(self, copy: Copy, kind: str) -> None:
+        slug = self.random.choice(sorted(copy.pages))
+        text = copy.pages[slug][0]
+        self.put(copy, slug, self._changed(text, kind))
+
+    def _changed(self, text: str, kind: str) -> str:
+        """One edit, in the text's own line ends, below its front matter."""
+        end = "\r\n" if "\r\n" in text else "\n"
+        lines = text.replace("\r\n", "\n").splitlines(keepends=True)
+        first = 4 if lines[:1] == ["---\n"] and len(lines) > 4 else 0
+        at = self.random.randrange(first, len(lines) + 1)
+        if kind == "insert" or not lines:
+            lines.insert(at, self.new_line())
+        elif kind == "cut" and len(lines) - first > 2:
+            del lines[min(at, len(lines) - 1)]
+        else:
+            lines[min(at, len(lines) - 1)] = self.new_line()
+        return "".join(lines).replace("\n", end)
+
+    def save_old(self, copy: Copy) -> None:
+        """Save from an editor that does not know what came in since."""
+        slug = self.random.choice(sorted(copy.windows))
+        shown = copy.windows.pop(slug)
+        if slug not in copy.pages:
+            return
+        text = self._changed(shown, "insert")
+        if self.random.random() < self.weather.late:
+            self._late += 1
+            self.trace.append(f"{copy.name}: late save of {slug} {text!r}")
+            copy.late.append(LateSave(Slug(slug), text, str(self._late)))
+        else:
+            self.put(copy, slug, text, is_blind=True)
+
+    def open_window(self, copy: Copy, slug: str) -> None:
+        """An editor shows the file, which the engine is about to replace."""
+        copy.windows.setdefault(slug, copy.pages[slug][0])
+
+    def rename(self, copy: Copy, *, is_subtree: bool = False) -> None:
+        slug = self.random.choice(sorted(copy.pages))
+        free = [
+            name
+            for name in NAMES
+            if not copy.is_taken(name) and not name.startswith(f"{slug}/")
+        ]
+        if not free:
+            return
+        target = self.random.choice(free)
+        self.trace.append(f"{copy.name}: rename {slug} to {target}")
+        self.move(copy, slug, target, is_subtree=is_subtree or copy.is_wiki)
+
+    def move(
+        self, copy: Copy, slug: str, target: str, *, is_subtree: bool = False
+    ) -> None:
+        copy.pages[target] = copy.pages.pop(slug)
+        if not is_subtree:
+            return
+        for below in [one for one in copy.pages if one.startswith(f"{slug}/")]:
+            new = target + below[len(slug) :]
+            if new not in copy.pages:
+                copy.pages[new] = copy.pages.pop(below)
+
+    def delete(self, copy: Copy) -> None:
+        slug = self.random.choice(sorted(copy.pages))
+        text = copy.pages.pop(slug)[0]
+        self.trace.append(f"{copy.name}: delete {slug}")
+        copy.history.append(text)
+        self.removed |= set(MARK.findall(text))
+
+    def put(self, copy: Copy, slug: str, text: str, *, is_blind: bool = False) -> None:
+        """A person saves a page."""
+        self.trace.append(f"{copy.name}: save {slug} {text!r}")
+        before = copy.pages.get(slug)
+        if before is not None:
+            copy.history.append(before[0])
+            # what a window did not show was not taken away on purpose
+            if not is_blind:
+                self.removed |= set(MARK.findall(before[0])) - set(MARK.findall(text))
+        copy.windows.pop(slug, None)
+        is_atomic = not copy.is_wiki and self.random.random() < self.weather.odd
+        self.store(copy, slug, text, is_new_file=is_atomic)
+
+    def store(
+        self,
+        copy: Copy,
+        slug: str,
+        text: str,
+        page_format: Format = Format.MARKDOWN,
+        *,
+        is_new_file: bool = False,
+    ) -> None:
+        """Args: ``is_new_file`` is True for an editor that saves by a rename."""
+        before = copy.pages.get(slug)
+        if before is None or is_new_file:
+            self._identities += 1
+        identity = before[2] if before and not is_new_file else self._identities
+        copy.pages[slug] = (text, before[1] if before else page_format, identity)
+
+
+def _nobody() -> bool:
+    """No cycle is under way."""
+    return False
