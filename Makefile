@@ -10,7 +10,7 @@ LOCKED := pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
 	--no-emit-options --build-deps-for editable --build-deps-for wheel --extra math
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench prove-plan prove-sim prove-crash conformance parity bench-markup wheel lock clean
+.PHONY: help demo test lint bench prove-plan prove-sim prove-crash prove-guards prove-real conformance parity bench-markup wheel lock clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -33,11 +33,18 @@ bench: .venv/dev ## Print the tables behind the README's figures
 prove-plan: .venv/dev ## Prove the planner: every world of two pages, 100,000 schedules
 	@$(BIN)/python -m tests.sync.prove_plan
 
-prove-sim: .venv/dev ## Prove the sync: 10,000 schedules of persons, faults and crashes
+prove-sim: .venv/dev ## Prove the sync: 10,000 schedules of persons, faults and ends
 	@$(BIN)/python -m tests.sync.prove_sim
 
 prove-crash: .venv/dev ## Prove the sync: the process ended at every single step
 	@$(BIN)/python -m tests.sync.prove_crash
+
+prove-guards: .venv/dev ## Prove the sync: each guard switched off is missed by a test
+	@$(BIN)/python -m tests.sync.prove_guards
+
+prove-real: .venv/dev ## Prove the sync: a real process killed 200 times, saves raced
+	@$(BIN)/python -m tests.sync.prove_real
+	@$(BIN)/python -m tests.folder.prove_swap
 
 conformance: .venv/dev ## Hold every format to its corpus
 	@$(BIN)/python tools/conformance.py

@@ -1,0 +1,417 @@
+"""``make prove-guards``: each guard switched off makes a named proof fail.
+
+    python -m tests.sync.prove_guards [GUARD]...
+
+A guard is one function, method or constant; switched off, it is replaced by one
+that lets everything pass.  Beside each stands the test or the schedule that must
+notice.  A guard that nothing misses would be no guard.  Prints one row for each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+SWITCH = "WIKISYNC_GUARD_OFF"
+"""Names the guard that ``conftest`` switches off in a test process."""
+TESTS_TIMEOUT_S = 120.0
+
+Off = Callable[[Any], Any]
+"""From what the guard is to what lets everything pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """One guard, how it is switched off, and who must notice."""
+
+    name: str
+    place: str
+    """``module:name`` or ``module:Class.name``."""
+    off: Off
+    proof: str
+    """A test as pytest names it, relative to ``tests``."""
+
+    def switch_off(self, patch: Callable[[Any, str, Any], None]) -> None:
+        """Replace the guard by way of pytest's ``monkeypatch.setattr``."""
+        module, _, way = self.place.partition(":")
+        owner: Any = importlib.import_module(module)
+        *classes, name = way.split(".")
+        for part in classes:
+            owner = getattr(owner, part)
+        patch(owner, name, self.off(getattr(owner, name)))
+
+
+def constant(value: object) -> Off:
+    """Another value in the guard's place."""
+    return lambda _guard: value
+
+
+def answer(value: object) -> Off:
+    """A function that answers the same whatever it is asked."""
+    return lambda _guard: lambda *_args, **_kwargs: value
+
+
+def async_answer(value: object) -> Off:
+    """The same for a coroutine."""
+
+    def switched(_guard: object) -> object:
+        async def answering(*_args: object, **_kwargs: object) -> object:
+            return value
+
+        return answering
+
+    return switched
+
+
+def argument(number: int) -> Off:
+    """A function that gives back one of its arguments as it was."""
+    return lambda _guard: lambda *args, **_kwargs: args[number]
+
+
+def _eager(execute: Any) -> Any:
+    """Removals, whatever went wrong before."""
+
+    async def carry_out(self: Any, decided: Any) -> None:
+        self._tally.problems = _Forgetful()
+        await execute(self, decided)
+
+    return carry_out
+
+
+class _Forgetful(list[Any]):
+    """A list of problems that seems empty."""
+
+    def __bool__(self) -> bool:
+        return False
+
+
+SYNC = "wikisync.sync"
+MEMORY = "tests.support.memory:MemoryReplica"
+
+GUARDS = (
+    Guard(
+        "read before the write",
+        f"{MEMORY}._require",
+        answer(None),
+        "sync/test_push.py::test_a_page_that_changed_since_the_look_is_not_overwritten",
+    ),
+    Guard(
+        "read before the write, of the client",
+        "wikisync.api.writing:Writing._held",
+        lambda _held: _unread,
+        "contract/test_replica.py::test_text_is_replaced_only_as_it_was_expected",
+    ),
+    Guard(
+        "compare before a file is replaced",
+        "wikisync.folder.swap:check_expected",
+        answer(None),
+        "folder/test_swap.py::test_text_that_is_not_expected_stays",
+    ),
+    Guard(
+        "look at what came out of a swap",
+        "wikisync.folder.limbo:Batch._give_back",
+        answer(None),
+        "folder/test_limbo.py::test_text_saved_right_before_the_swap_goes_back_in",
+    ),
+    Guard(
+        "ring of replaced texts",
+        f"{SYNC}.journal:Journal.remember_replaced",
+        answer(0),
+        "sync/test_exchange.py::test_what_a_pull_replaces_is_kept",
+    ),
+    Guard(
+        "old editor windows",
+        f"{SYNC}.merging:stale_ancestor",
+        answer(None),
+        "sync/test_exchange.py::test_a_save_from_an_old_window_takes_nothing_back",
+    ),
+    Guard(
+        "a second save is meant",
+        f"{SYNC}.arrive:Arrivals._merge",
+        lambda merge: _never_stale(merge),  # noqa: PLW0108 - it is defined below
+        "sync/test_exchange.py::test_the_same_save_once_more_is_meant",
+    ),
+    Guard(
+        "intents are looked after",
+        f"{SYNC}.exchange:settle_intents",
+        async_answer(None),
+        "sync/test_intents.py",
+    ),
+    Guard(
+        "patience with absences",
+        f"{SYNC}.sightings:is_certain",
+        answer(True),
+        "sync/test_sightings.py::test_a_page_gone_from_the_wiki_goes_at_the_third_look",
+    ),
+    Guard(
+        "missing pages are asked for",
+        f"{SYNC}.sightings:still_there",
+        async_answer(None),
+        "sync/test_sightings.py"
+        "::test_a_page_that_the_list_lacks_and_the_wiki_still_has_stays",
+    ),
+    Guard(
+        "control read",
+        f"{SYNC}.sightings:is_answering",
+        async_answer(True),
+        "sync/test_sightings.py::test_a_wiki_that_denies_everything_is_not_believed",
+    ),
+    Guard(
+        "brakes",
+        f"{SYNC}.safety:_is_too_much",
+        answer(False),
+        "sync/test_exchange.py::test_many_absences_wait_for_a_yes_and_edits_go_on",
+    ),
+    Guard(
+        "never all pages",
+        f"{SYNC}.safety:removals_max",
+        lambda _guard: lambda tracked: tracked,
+        "sync/test_exchange.py::test_an_empty_folder_deletes_no_page_on_the_wiki",
+    ),
+    Guard(
+        "brake for shrunken pages",
+        f"{SYNC}.deciding:shrunk_pages",
+        answer(frozenset()),
+        "sync/test_exchange.py::test_a_page_that_lost_nearly_all_its_text_waits",
+    ),
+    Guard(
+        "marker lines are not sent",
+        f"{SYNC}.deciding:has_marker",
+        answer(False),
+        "sync/test_push.py::test_a_text_with_a_marker_line_is_never_sent",
+    ),
+    Guard(
+        "memory of refusals",
+        f"{SYNC}.deciding:REFUSAL_S",
+        constant(0.0),
+        "sync/test_push.py::test_a_refused_page_waits_and_the_others_go_on",
+    ),
+    Guard(
+        "loop breaker",
+        f"{SYNC}.deciding:SAME_TEXT_MAX",
+        constant(1_000_000),
+        "sync/test_push.py::test_a_text_that_something_changes_back_is_held",
+    ),
+    Guard(
+        "same wiki as last time",
+        f"{SYNC}.state:WikiState.is_same_wiki",
+        answer(True),
+        "sync/test_exchange.py::test_another_wiki_under_the_path_is_a_first_sync",
+    ),
+    Guard(
+        "deletes last and only in a clean cycle",
+        f"{SYNC}.exchange:_Exchange._carry_out",
+        _eager,
+        "sync/test_sightings.py::test_nothing_is_removed_in_a_cycle_with_an_error",
+    ),
+    Guard(
+        "open editors",
+        f"{SYNC}.narrowing:around_editors",
+        argument(0),
+        "sync/test_exchange.py::test_an_open_page_is_pulled_when_it_is_closed",
+    ),
+    Guard(
+        "another text in the answer",
+        f"{SYNC}.push:echo_of",
+        lambda _guard: _always_unicode,
+        "sync/test_push.py::test_another_text_in_the_answer_is_somebodys_edit",
+    ),
+    Guard(
+        "line ends are no edit",
+        f"{SYNC}.deciding:Deciding._is_folded",
+        answer(False),
+        "sync/test_exchange.py::test_line_ends_alone_are_no_edit",
+    ),
+    Guard(
+        "a file's own line ends",
+        f"{SYNC}.arrive:with_line_ends_of",
+        argument(0),
+        "sync/test_exchange.py::test_a_file_in_windows_style_keeps_its_line_ends",
+    ),
+    Guard(
+        "late saves",
+        f"{SYNC}.exchange:_Exchange._take_late_saves",
+        async_answer(None),
+        "sync/test_exchange.py::test_a_late_save_is_merged_with_what_replaced_it",
+    ),
+    Guard(
+        "a person's work on a conflict file",
+        f"{SYNC}.holds:Holds._show",
+        lambda show: _always_fresh(show),  # noqa: PLW0108 - it is defined below
+        "sync/test_holds.py::test_a_begun_settlement_is_never_written_over",
+    ),
+    Guard(
+        "trash before a removal on the wiki",
+        f"{MEMORY}.keep",
+        async_answer(None),
+        "sync/test_push.py::test_a_removed_page_is_in_the_trash_before_it_is_removed",
+    ),
+    Guard(
+        "ignored is not deleted",
+        f"{MEMORY}.untracked",
+        async_answer(frozenset()),
+        "sync/test_sightings.py::test_an_ignored_page_is_deleted_nowhere",
+    ),
+    Guard(
+        "soundness of a merge",
+        f"{SYNC}.merge:_is_sound",
+        answer(True),
+        "sync/test_merge.py::test_fault_in_the_merger_holds_the_page",
+    ),
+    Guard(
+        "uploads by content",
+        f"{SYNC}.agreements:Agreements.uploads",
+        answer({}),
+        "sync/test_translation.py::test_a_picture_is_uploaded_once_for_many_pages",
+    ),
+    Guard(
+        "no link out of the folder",
+        "wikisync.folder.loose:opened_file",
+        lambda _guard: _followed,
+        "folder/test_loose.py::test_a_symbolic_link_is_never_followed",
+    ),
+    Guard(
+        "folder marker",
+        "wikisync.folder.workspace:standing_of",
+        lambda _guard: _same_place,
+        "folder/test_workspace.py::test_missing_marker_stops_and_offers_to_adopt",
+    ),
+    Guard(
+        "this machine, this place",
+        "wikisync.folder.workspace:standing_of",
+        lambda _guard: _same_place,
+        "folder/test_workspace.py::test_workspace_of_another_machine_is_known",
+    ),
+    Guard(
+        "emptied folder",
+        "wikisync.folder.workspace:refuse_emptied",
+        answer(None),
+        "folder/test_workspace.py::test_folder_that_had_pages_and_is_empty_stops",
+    ),
+    Guard(
+        "one folder in another",
+        "wikisync.folder.workspace:refuse_overlaps",
+        answer(None),
+        "folder/test_workspace.py::test_folders_that_overlap_are_refused",
+    ),
+    Guard(
+        "settling of fresh files",
+        "wikisync.folder.replica:SETTLE_MAX_S",
+        constant(0.0),
+        "folder/test_two_way.py::test_look_waits_for_a_file_that_was_just_saved",
+    ),
+)
+
+
+def _always_unicode(sent: str, answered: str) -> Any:
+    from wikisync.sync.echo import Echo
+
+    return Echo.SAME if sent == answered else Echo.UNICODE
+
+
+async def _unread(self: Any, slug: Any, _expected: object) -> Any:
+    return await self.read(slug)
+
+
+def _same_place(*_args: object) -> Any:
+    from wikisync.folder.workspace import Standing
+
+    return Standing.SAME
+
+
+def _never_stale(merge: Any) -> Any:
+    async def forgetting(self: Any, action: Any, merged: Any) -> None:
+        from dataclasses import replace
+
+        await merge(self, action, replace(merged, stale=None))
+
+    return forgetting
+
+
+def _always_fresh(show: Any) -> Any:
+    async def fresh(self: Any, merged: Any) -> bool:
+        self._state.drop_bundle(merged.slug)
+        return bool(await show(self, merged))
+
+    return fresh
+
+
+def _followed(_folders: object, path: str) -> Any:
+    """Opens what a link leads to, wherever that is."""
+    import contextlib
+
+    @contextlib.contextmanager
+    def opened() -> Any:
+        place = next(Path("/tmp").rglob(path))
+        with place.open("rb") as file:
+            yield file.fileno()
+
+    return opened()
+
+
+def guard_named(name: str) -> Guard:
+    """The guard of this name.
+
+    Raises:
+        KeyError: there is none.
+    """
+    return {guard.name: guard for guard in GUARDS}[name]
+
+
+def is_missed(guard: Guard, *, off: bool = True) -> tuple[bool, float]:
+    """Whether the proof fails with the guard off, and how long that took.
+
+    Args:
+        guard: The guard.
+        off: Switch it off; False to see that the proof passes with it.
+    """
+    started = time.perf_counter()
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"),
+            f"tests/{guard.proof}",
+        ],
+        cwd=ROOT,
+        env={**os.environ, SWITCH: guard.name if off else ""},
+        capture_output=True,
+        timeout=TESTS_TIMEOUT_S,
+        check=False,
+    )
+    # 1: tests failed; anything else says that the proof itself is broken
+    assert done.returncode in {0, 1}, done.stdout.decode()[-2_000:]
+    return done.returncode == 1, time.perf_counter() - started
+
+
+def main(names: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("guards", nargs="*", metavar="GUARD")
+    wanted = parser.parse_args(names).guards
+    guards = [guard_named(name) for name in wanted] or list(GUARDS)
+    print("| guard switched off | what notices | noticed | s |")
+    print("|---|---|---|---|")
+    failed = False
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for guard, (noticed, took_s) in zip(
+            guards, pool.map(is_missed, guards), strict=True
+        ):
+            failed = failed or not noticed
+            word = "yes" if noticed else "NO"
+            print(
+                f"| {guard.name} | `{guard.proof}` | {word} | {took_s:.1f} |",
+                flush=True,
+            )
+    return int(failed)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,21 @@
+"""The short form of ``make prove-guards``: a few guards, each with its proof."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.sync.prove_guards import GUARDS, guard_named, is_missed
+
+
+@pytest.mark.parametrize("name", ["old editor windows", "control read", "brakes"])
+def test_a_guard_that_is_off_is_missed_by_its_proof(name: str) -> None:
+    assert is_missed(guard_named(name))[0]
+
+
+def test_the_proof_of_a_guard_passes_while_it_is_on() -> None:
+    assert not is_missed(guard_named("brakes"), off=False)[0]
+
+
+def test_no_two_guards_have_one_name() -> None:
+    names = [guard.name for guard in GUARDS]
+    assert len(set(names)) == len(names) >= 20
