@@ -28,6 +28,7 @@ COMMANDS: dict[str, str] = {
     "clone": "Copy wikis into a new workspace folder.",
     "demo": "Show the whole way on an embedded service and the user guide.",
     "diff": "Show the differences between here and the wiki.",
+    "doctor": "Look at everything a sync needs, and say what to do.",
     "export": "Turn one wiki, or many, into a static website.",
     "init": "Make a folder a workspace: ask, check, write wikisync.toml.",
     "log": "Say what was done, the newest first.",

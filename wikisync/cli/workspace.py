@@ -377,6 +377,7 @@ def open_workspace(
     allows_network_disk: bool = False,
     is_held: bool = True,
     adopts: bool = False,
+    is_guarded: bool = True,
 ) -> Iterator[OpenWorkspace]:
     """Hold a workspace until the block ends.
 
@@ -385,6 +386,7 @@ def open_workspace(
         allows_network_disk: A person's word that no other machine writes there.
         is_held: False only to look into it, also while another process holds it.
         adopts: A person's word that this is the workspace, whatever its marker says.
+        is_guarded: False to look even at what the guards refuse.
 
     Raises:
         FolderError: another process holds it, its folders overlap, or it is on a
@@ -404,9 +406,10 @@ def open_workspace(
     from wikisync.sync.state import State
 
     root = workspace.root
-    refuse_network_disk(root, is_allowed=allows_network_disk)
-    folders = [workspace.folder_of(wiki) for wiki in workspace.config.wikis]
-    refuse_overlaps(root, folders)
+    if is_guarded:
+        refuse_network_disk(root, is_allowed=allows_network_disk)
+        folders = [workspace.folder_of(wiki) for wiki in workspace.config.wikis]
+        refuse_overlaps(root, folders)
     if not is_held:
         _make_private(workspace.private)
     lock = locked(workspace.private, f"the workspace {root}")
@@ -421,7 +424,9 @@ def open_workspace(
         if adopts:
             adopt(workspace.private)
             state.remember(ADOPTING, "yes")
-        standing = standing_of(workspace.private, recorded)
+        standing = Standing.SAME
+        if is_guarded:
+            standing = standing_of(workspace.private, recorded)
         is_copied = standing is Standing.COPIED
         opened = OpenWorkspace(
             workspace,

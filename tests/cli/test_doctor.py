@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Ran, Run
+from tests.cli.workspaces import Cloned, clone_handbook
+from tests.support.service import EmbeddedService
+from wikisync.cli.findings_there import token_findings
+from wikisync.cli.rights import TokenRights
+from wikisync.folder.workspace import locked
+from wikisync.service.quirks import Quirk
+
+TODAY = date(2026, 11, 21)
+
+
+@pytest.fixture
+async def cloned(service: EmbeddedService, run: Run, tmp_path: Path) -> Cloned:
+    return await clone_handbook(service, run, tmp_path / "wikis")
+
+
+def graded(ran: Ran, grade: str) -> list[str]:
+    lines = ran.out.splitlines()
+    return [line[7:] for line in lines if line.startswith(f"{grade:<5}  ")]
+
+
+async def test_healthy_workspace_has_nothing_to_look_at(cloned: Cloned) -> None:
+    ran = await cloned.run("doctor")
+    assert (graded(ran, "look"), graded(ran, "wrong")) == ([], [])
+    assert ran.code == 0
+    fine = "\n".join(graded(ran, "fine"))
+    assert f"{cloned.service.url} answers as a GitLab-compatible service" in fine
+    assert "handbook: may read" in fine
+    assert "the clocks of both sides agree" in fine
+    assert "handbook: 4 pages here" in fine
+    assert "0 texts in the trash" in fine
+    assert "the marker is that of this workspace" in fine
+
+
+async def test_doctor_leaves_nothing_behind(cloned: Cloned) -> None:
+    await cloned.run("doctor")
+    before = sorted(str(path) for path in cloned.root.rglob("*"))
+    await cloned.run("doctor")
+    assert sorted(str(path) for path in cloned.root.rglob("*")) == before
+    assert not list(cloned.root.rglob("*probe*"))
+
+
+async def test_dead_token_is_wrong_and_says_what_to_do(cloned: Cloned) -> None:
+    cloned.service.quirks = {Quirk.TOKEN_REVOKED}
+    ran = await cloned.run("doctor")
+    assert ran.code == 1
+    assert any("token" in line for line in graded(ran, "wrong"))
+
+
+async def test_missing_marker_is_told_beside_everything_else(cloned: Cloned) -> None:
+    (cloned.root / ".wikisync/folder-id").unlink()
+    ran = await cloned.run("doctor")
+    assert ran.code == 1
+    assert any("folder-id is missing" in line for line in graded(ran, "wrong"))
+    assert "wikisync adopt" in ran.out
+    assert "handbook: 4 pages here" in ran.out
+
+
+async def test_folder_that_is_away_is_wrong(cloned: Cloned) -> None:
+    cloned.folder.rename(cloned.root.parent / "away")
+    ran = await cloned.run("doctor")
+    assert ran.code == 1
+    assert "check that its disk is there" in ran.out
+
+
+async def test_files_that_cannot_be_pages_are_told(cloned: Cloned) -> None:
+    (cloned.folder / "link.md").symlink_to(cloned.folder / "home.md")
+    ran = await cloned.run("doctor", "--offline")
+    assert ran.code == 3
+    (line,) = graded(ran, "look")
+    assert line.startswith("handbook: link.md: is a symbolic link")
+
+
+async def test_wrong_configuration_is_told_problem_by_problem(cloned: Cloned) -> None:
+    settings = cloned.root / "wikisync.toml"
+    settings.write_text(settings.read_text() + "\n[snyc]\nsettle = 3\n")
+    ran = await cloned.run("doctor")
+    assert ran.code == 1
+    assert any("snyc" in line for line in graded(ran, "wrong"))
+
+
+async def test_holder_and_pause_are_told(cloned: Cloned) -> None:
+    await cloned.run("pause", "handbook", "the big move")
+    with locked(cloned.root / ".wikisync", "it"):
+        ran = await cloned.run("doctor", "--offline")
+    assert ran.code == 3
+    assert "another wikisync works on it: process" in ran.out
+    assert graded(ran, "look") == ["handbook: paused (the big move)"]
+
+
+async def test_json_has_grade_sentence_and_next_step(cloned: Cloned) -> None:
+    ran = await cloned.run("doctor", "--offline", "--json")
+    assert {tuple(one) for one in ran.json} == {("grade", "sentence", "next_step")}
+
+
+async def test_wiki_that_is_gone_is_told(cloned: Cloned) -> None:
+    settings = cloned.root / "wikisync.toml"
+    settings.write_text(settings.read_text().replace("docs/handbook", "docs/gone"))
+    ran = await cloned.run("doctor")
+    assert ran.code == 1
+    assert any("docs/gone" in line for line in graded(ran, "wrong"))
+
+
+# -- the token ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("token", "words"),
+    [
+        (None, "there is no token"),
+        (TokenRights("t", "ann", ("read_api",)), "has not the scope api"),
+        (TokenRights("t", "ann", ("api",), date(2026, 11, 25)), "ends in 4 days"),
+    ],
+)
+def test_token_that_will_not_do_is_told(token: TokenRights | None, words: str) -> None:
+    found = list(token_findings(token, TODAY))
+    (told,) = [one for one in found if one.grade == "look"]
+    assert words in told.sentence
+    assert told.next_step
+
+
+def test_good_token_is_fine() -> None:
+    (told,) = token_findings(TokenRights("t", "ann", ("api",)), TODAY)
+    assert told.grade == "fine"

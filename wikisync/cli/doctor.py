@@ -1,0 +1,109 @@
+"""``wikisync doctor``: look at everything a sync needs, and say what to do."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from wikisync.cli.findings import Finding, Grade
+from wikisync.cli.service_command import token_option
+from wikisync.cli.workspace import (
+    find_workspace,
+    open_workspace,
+    workspace_option,
+    workspace_token,
+)
+from wikisync.errors import ConfigError, ExitCode, UsageError, WikisyncError
+
+if TYPE_CHECKING:
+    from wikisync.cli.console import Console
+    from wikisync.cli.workspace import OpenWorkspace
+
+
+@click.command(name="doctor", epilog="Example: wikisync doctor -C my-wikis")
+@workspace_option()
+@click.option("--offline", is_flag=True, help="Leave the service alone.")
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+@token_option()
+@click.pass_obj
+def command(
+    console: Console,
+    start: Path,
+    token_file: Path | None,
+    *,
+    offline: bool,
+    as_json: bool,
+) -> int:
+    """Look at configuration, folders, state, token and service; changes nothing.
+
+    Each finding comes with its next step.  Exit code 3 where there is something to
+    look at, 1 where something cannot work.
+    """
+    found = _examine(console, start, token_file, offline=offline)
+    if as_json:
+        rows = [
+            {"grade": one.grade, "sentence": one.sentence, "next_step": one.next_step}
+            for one in found
+        ]
+        console.result(json.dumps(rows, ensure_ascii=False, indent=2))
+    else:
+        for one in found:
+            step = f"\n       {one.next_step}" if one.next_step else ""
+            console.result(f"{one.grade:<5}  {one.sentence}{step}")
+    return _exit_code(found)
+
+
+def _examine(
+    console: Console, start: Path, token_file: Path | None, *, offline: bool
+) -> Sequence[Finding]:
+    """Everything, as far as one thing does not need another that is wrong."""
+    from wikisync.cli.findings_here import check_disk, check_folder, check_state
+    from wikisync.cli.pulling import counted
+
+    try:
+        workspace = find_workspace(start)
+    except ConfigError as error:
+        problems = [Finding(Grade.WRONG, text) for text in error.problems]
+        return [Finding(Grade.WRONG, error.message, error.hint or ""), *problems]
+    count = counted(len(workspace.config.wikis), "wiki")
+    settings = workspace.root / "wikisync.toml"
+    found = [Finding(Grade.FINE, f"{settings} is right, and names {count}")]
+    found += check_disk(workspace)
+    try:
+        with open_workspace(workspace, is_held=False, is_guarded=False) as opened:
+            found += check_state(opened)
+            for wiki in workspace.config.wikis:
+                found += check_folder(opened, wiki)
+            if not offline:
+                found += asyncio.run(_there(console, opened, token_file))
+    except WikisyncError as error:
+        finding = Finding(Grade.WRONG, error.message, error.hint or "")
+        if finding not in found:
+            found.append(finding)
+    return found
+
+
+async def _there(
+    console: Console, opened: OpenWorkspace, token_file: Path | None
+) -> Sequence[Finding]:
+    from wikisync.cli.findings_there import check_there
+
+    config = opened.workspace.config
+    try:
+        token = workspace_token(config, token_file, console, os.environ)
+    except UsageError as error:
+        return [Finding(Grade.WRONG, error.message, error.hint or "")]
+    return [finding async for finding in check_there(opened, token)]
+
+
+def _exit_code(found: Sequence[Finding]) -> ExitCode:
+    grades = {one.grade for one in found}
+    if Grade.WRONG in grades:
+        return ExitCode.FAILED
+    return ExitCode.HELD if Grade.LOOK in grades else ExitCode.DONE

@@ -1,0 +1,180 @@
+"""What ``doctor`` finds on this machine: folders, marker, lock, disk, state, trash."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from wikisync.cli.findings import Finding, Grade
+from wikisync.cli.pulling import counted
+from wikisync.errors import FolderError, Halted, WikisyncError
+from wikisync.folder.workspace import (
+    MOUNTS,
+    Identity,
+    Standing,
+    file_system_of,
+    holder_of,
+    refuse_emptied,
+    refuse_network_disk,
+    refuse_overlaps,
+    standing_of,
+)
+
+if TYPE_CHECKING:
+    from wikisync.cli.workspace import OpenWorkspace, Workspace
+    from wikisync.config import WikiSection
+
+MEGABYTE = 1_000_000
+
+
+def check_disk(workspace: Workspace) -> Iterator[Finding]:
+    """The workspace's folder: its disk, what overlaps, who holds it."""
+    root = workspace.root
+    folders = [workspace.folder_of(wiki) for wiki in workspace.config.wikis]
+    try:
+        refuse_overlaps(root, folders)
+    except FolderError as error:
+        yield Finding(Grade.WRONG, error.message, error.hint or "")
+    try:
+        refuse_network_disk(root)
+        kind = ""
+        with suppress(OSError):
+            mounts = MOUNTS.read_text(encoding="utf-8", errors="surrogateescape")
+            kind = file_system_of(str(root.resolve()), mounts)
+        named = f" ({kind})" if kind else ""
+        yield Finding(Grade.FINE, f"{root} is on a disk of this machine{named}")
+    except FolderError as error:
+        yield Finding(Grade.LOOK, error.message, error.hint or "")
+    holder = holder_of(workspace.private)
+    if holder is None:
+        yield Finding(Grade.FINE, "no other wikisync works on it")
+    else:
+        yield Finding(Grade.FINE, f"another wikisync works on it: {holder}")
+    yield from _check_watches(workspace)
+
+
+def _check_watches(workspace: Workspace) -> Iterator[Finding]:
+    from wikisync.folder.watch import check_watches_left
+
+    if not sys.platform.startswith("linux"):
+        return
+    try:
+        check_watches_left(str(workspace.root))
+        yield Finding(Grade.FINE, "Linux has watches left for saves to be seen at once")
+    except OSError as exc:
+        yield Finding(
+            Grade.LOOK,
+            f"saves are not seen at once: {exc.strerror or exc}",
+            "raise the limit: sysctl fs.inotify.max_user_watches=524288",
+        )
+
+
+def check_state(opened: OpenWorkspace) -> Iterator[Finding]:
+    """The state file and the trash."""
+    from wikisync.cli.workspace import IDENTITY
+    from wikisync.folder.trash import KEPT_BYTES, KEPT_DAYS, Trash
+
+    private = opened.workspace.private
+    yield from (Finding(Grade.LOOK, notice) for notice in opened.notices())
+    recorded = Identity.parse(opened.state.recalled(IDENTITY))
+    try:
+        standing = standing_of(private, recorded)
+    except WikisyncError as error:
+        yield Finding(Grade.WRONG, error.message, error.hint or "")
+    else:
+        if standing is Standing.NEW:
+            yield Finding(Grade.FINE, "the workspace has not been synced yet")
+        elif standing is Standing.SAME:
+            yield Finding(Grade.FINE, "the marker is that of this workspace")
+        else:
+            yield Finding(
+                Grade.LOOK,
+                "the workspace was copied or moved; the next sync removes nothing",
+                "stop the other one if this is a copy by mistake",
+            )
+    if opened.is_adopting:
+        yield Finding(Grade.LOOK, "the next sync takes it as it is; it removes nothing")
+    for path in sorted(private.glob("state.db.damaged-*")):
+        yield Finding(
+            Grade.LOOK,
+            f"a damaged state was set aside: {path}",
+            "delete it when all is well",
+        )
+    size = opened.state.path.stat().st_size
+    yield Finding(Grade.FINE, f"the state is readable ({size / MEGABYTE:.1f} MB)")
+    for wiki in opened.workspace.config.wikis:
+        entries = Trash(private / "trash", wiki=wiki.folder).entries()
+        size = sum(entry.size for entry in entries)
+        yield Finding(
+            Grade.FINE,
+            f"{wiki.folder}: {counted(len(entries), 'text')} in the trash"
+            f" ({size / MEGABYTE:.1f} of {KEPT_BYTES / MEGABYTE:.0f} MB,"
+            f" {KEPT_DAYS} days)",
+        )
+
+
+def check_folder(opened: OpenWorkspace, wiki: WikiSection) -> Iterator[Finding]:
+    """One wiki's folder: what is in it, and what its disk can do."""
+    from wikisync.folder.probe import probe_folding
+    from wikisync.folder.scan import scan_pages
+
+    folder = opened.workspace.folder_of(wiki)
+    known = opened.known(wiki)
+    name = wiki.folder
+    try:
+        refuse_emptied(folder, known_pages=len(known.base()))
+        if not folder.exists():
+            yield Finding(Grade.FINE, f"{name}: the first sync makes the folder")
+            return
+        scanned = scan_pages(folder)
+        folding = probe_folding(folder)
+    except (FolderError, Halted) as error:
+        yield Finding(Grade.WRONG, f"{name}: {error.message}", error.hint or "")
+        return
+    yield Finding(Grade.FINE, f"{name}: {counted(len(scanned.pages), 'page')} here")
+    for problem in scanned.problems:
+        yield Finding(Grade.LOOK, f"{name}: {problem}", problem.hint)
+    if folding.case or folding.unicode:
+        what = "case" if folding.case else "the spelling of accents"
+        yield Finding(
+            Grade.FINE,
+            f"{name}: the disk ignores {what} in names; pages that differ only in that"
+            " get names of their own",
+        )
+    yield from _check_swap(opened, name)
+    if known.is_paused:
+        because = f" ({known.pause_reason})" if known.pause_reason else ""
+        yield Finding(Grade.LOOK, f"{name}: paused{because}", f"wikisync resume {name}")
+    if problem_now := known.health().problem:
+        yield Finding(
+            Grade.LOOK,
+            f"{name}: the last sync met trouble: {problem_now}",
+            f"see wikisync status {name}",
+        )
+
+
+def _check_swap(opened: OpenWorkspace, name: str) -> Iterator[Finding]:
+    from wikisync.folder.limbo import Limbo
+
+    place = opened.workspace.private / "limbo" / "doctor"
+    limbo = Limbo(place)
+    try:
+        with limbo.batch():
+            pass
+    except FolderError as error:
+        yield Finding(Grade.WRONG, f"{name}: {error.message}", error.hint or "")
+        return
+    finally:
+        with suppress(OSError):
+            place.rmdir()
+    if limbo.can_swap:
+        yield Finding(Grade.FINE, f"{name}: files are replaced by swapping names")
+        return
+    yield Finding(
+        Grade.LOOK,
+        f"{name}: this disk cannot swap the names of two files; a save in the very"
+        " moment of a write is found a little later",
+        "nothing to do; another disk would be safer",
+    )
