@@ -25,6 +25,7 @@ COMMANDS: dict[str, str] = {
     "adopt": "Take a workspace's folders as they are; removes nothing.",
     "approve": "Let go ahead what a brake holds.",
     "build": "Turn a folder into a static website, without a service.",
+    "check": "Look for broken links and unsound pages, without making a site.",
     "clone": "Copy wikis into a new workspace folder.",
     "demo": "Show the whole way on an embedded service and the user guide.",
     "diff": "Show the differences between here and the wiki.",

@@ -1,0 +1,118 @@
+"""``wikisync check``: what is wrong with a folder's pages, without a site."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from wikisync.cli.main import main
+from wikisync.errors import ExitCode
+
+BROKEN = "[home](home)\n\n[lost](lost) and ![none](uploads/none/none.png)\n"
+
+
+@pytest.fixture
+def pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = tmp_path / "pages"
+    folder.mkdir()
+    (folder / "home.md").write_text("# Welcome\n\n[more](more)\n")
+    (folder / "more.md").write_text("[home](home)\n")
+    return folder
+
+
+def test_sound_pages_are_done_in_silence(
+    pages: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", str(pages)]) == ExitCode.DONE
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("2 pages: 0 broken links, 0 problems")
+
+
+def test_broken_link_is_told_with_file_and_line(
+    pages: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (pages / "more.md").write_text(BROKEN)
+    monkeypatch.chdir(pages.parent)
+    assert main(["check", "pages"]) == ExitCode.HELD
+    lines = capsys.readouterr().out.splitlines()
+    assert "pages/more.md:3: broken link lost (there is no such page)" in lines
+    assert len(lines) == 2
+
+
+def test_nothing_is_written_into_the_folder(pages: Path) -> None:
+    before = sorted(pages.rglob("*"))
+    main(["check", str(pages)])
+    assert sorted(pages.rglob("*")) == before
+
+
+def test_json_tells_all_of_it(pages: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (pages / "more.md").write_text(BROKEN)
+    (pages / "alone.md").write_text("nobody comes here\n")
+    assert main(["check", str(pages), "--json"]) == ExitCode.HELD
+    found = json.loads(capsys.readouterr().out)
+    assert found["pages"] == 3
+    assert found["broken_links"][0]["file"] == str(pages / "more.md")
+    assert found["wanted_pages"] == [
+        {"wiki": "local/pages", "slug": "lost", "count": 1}
+    ]
+    assert found["orphans"] == [{"wiki": "local/pages", "slug": "alone"}]
+
+
+def test_page_that_nobody_links_to_is_no_fault_but_listed_on_demand(
+    pages: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (pages / "alone.md").write_text("nobody comes here\n")
+    assert main(["check", str(pages), "--orphans"]) == ExitCode.DONE
+    assert "no page links to alone" in capsys.readouterr().out
+
+
+def test_page_that_cannot_be_read_is_a_problem(
+    pages: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (pages / "home.md").write_bytes(b"\xff\xfe not utf-8 \xff")
+    assert main(["check", str(pages), "--json"]) == ExitCode.HELD
+    assert json.loads(capsys.readouterr().out)["problems"]
+
+
+def test_workspace_is_checked_across_its_wikis(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = tmp_path / "books"
+    for name in ("one", "two"):
+        (root / name).mkdir(parents=True)
+        (root / name / "home.md").write_text("[x](x)\n" if name == "two" else "x\n")
+    (root / "wikisync.toml").write_text(
+        '[service]\nurl = "https://gitlab.example.com"\n'
+        '[[wiki]]\nproject = "docs/one"\n[[wiki]]\nproject = "docs/two"\n'
+    )
+    monkeypatch.chdir(root)
+    assert main(["check"]) == ExitCode.HELD
+    assert capsys.readouterr().out.startswith("two/home.md:1: broken link x")
+    assert main(["check", "one"]) == ExitCode.DONE
+
+
+def test_folder_that_is_not_there_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", str(tmp_path / "none")]) == ExitCode.USAGE
+    assert "there is no folder" in capsys.readouterr().err
+
+
+def test_check_finds_what_a_build_finds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    guide = Path(__file__).parents[2] / "sample-site" / "handbook"
+    main(["check", str(guide), "--json"])
+    checked = json.loads(capsys.readouterr().out)
+    main(["build", str(guide), "-o", str(tmp_path / "site"), "--json"])
+    built = json.loads(capsys.readouterr().out)
+    for link in checked["broken_links"]:
+        del link["file"]
+    assert checked["broken_links"] == built["broken_links"]
+    assert checked["problems"] == built["problems"]
+    assert checked["pages"] == built["pages"]

@@ -1,0 +1,107 @@
+"""``wikisync check``: every page and link of a folder looked at, no site written."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from wikisync.cli.folders import cache_folder, find_shown
+from wikisync.errors import ExitCode
+
+if TYPE_CHECKING:
+    from wikisync.cli.console import Console
+    from wikisync.site.checking import CheckReport
+
+
+@click.command(
+    name="check", epilog="Example: wikisync check my-wikis/handbook --orphans"
+)
+@click.argument(
+    "folder", type=click.Path(path_type=Path), default=Path(), metavar="[FOLDER]"
+)
+@click.option(
+    "--orphans", "shows_orphans", is_flag=True, help="List pages that no page links to."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print all of it as JSON.")
+@click.pass_obj
+def command(
+    console: Console, folder: Path, *, shows_orphans: bool, as_json: bool
+) -> int:
+    """Look for broken links and unsound pages in FOLDER, without making a site.
+
+    FOLDER is a workspace, one wiki of it, or any folder with pages in it; the
+    current one by default.  Exit code 3 if anything was found.
+    """
+    from wikisync.site.checking import check_wikis
+
+    shown = find_shown(folder)
+    wikis, options = shown.site()
+    with console.progress() as progress:
+        report = check_wikis(
+            wikis,
+            options,
+            cache=cache_folder(shown, "site", os.environ),
+            progress=progress,
+        )
+    if as_json:
+        found = _as_json(report)
+        console.result(json.dumps(found, ensure_ascii=False, indent=2))
+    else:
+        _show(console, report, shows_orphans=shows_orphans)
+    return int(ExitCode.DONE if report.is_clean else ExitCode.HELD)
+
+
+def _show(console: Console, report: CheckReport, *, shows_orphans: bool) -> None:
+    """One line for each finding, as an editor takes it: ``file:line: what``."""
+    from wikisync.cli.pulling import counted
+
+    for one in report.broken_links:
+        place = f"{_near(one.file)}:{one.link.line or 1}"
+        console.result(f"{place}: broken link {one.link.href} ({one.link.reason})")
+    for problem in report.problems:
+        hint = f" ({problem.hint})" if problem.hint else ""
+        console.result(f"{problem}{hint}")
+    if shows_orphans:
+        for wiki, slug in report.orphans:
+            console.result(f"{wiki}: no page links to {slug}")
+    console.note(
+        f"{counted(report.pages, 'page')}:"
+        f" {counted(len(report.broken_links), 'broken link')},"
+        f" {counted(len(report.problems), 'problem')},"
+        f" {counted(len(report.orphans), 'page')} that no page links to"
+    )
+
+
+def _near(file: Path) -> Path:
+    """The file as seen from the current folder, where it lies below that."""
+    file, here = file.resolve(), Path.cwd()
+    return file.relative_to(here) if file.is_relative_to(here) else file
+
+
+def _as_json(report: CheckReport) -> dict[str, object]:
+    from wikisync.cli.pulling import problem_as_json
+
+    return {
+        "pages": report.pages,
+        "broken_links": [
+            {
+                "wiki": one.link.wiki,
+                "slug": one.link.slug,
+                "file": str(one.file),
+                "line": one.link.line,
+                "href": one.link.href,
+                "reason": one.link.reason,
+            }
+            for one in report.broken_links
+        ],
+        "wanted_pages": [
+            {"wiki": wiki, "slug": slug, "count": count}
+            for wiki, slug, count in report.wanted
+        ],
+        "orphans": [{"wiki": wiki, "slug": slug} for wiki, slug in report.orphans],
+        "problems": [problem_as_json(problem) for problem in report.problems],
+    }

@@ -1,0 +1,117 @@
+"""What a site build would say of its wikis, without making a site.
+
+Pages are parsed and their links resolved as in a build, with the same cache; nothing
+but the cache is written.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wikisync.model import Problem
+from wikisync.progress import Progress, SilentProgress
+from wikisync.site.addresses import SIDEBAR_SLUG
+from wikisync.site.model import BrokenLink
+
+if TYPE_CHECKING:
+    from wikisync.site.index import IndexedWiki
+    from wikisync.site.model import SiteOptions, WikiSource
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedLink:
+    """A broken link, and the file that holds it."""
+
+    link: BrokenLink
+    file: Path
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """What was found in some wikis."""
+
+    pages: int
+    """A sidebar is none."""
+    broken_links: tuple[CheckedLink, ...]
+    wanted: tuple[tuple[str, str, int], ...]
+    """Wiki, slug and number of pages that link there; those wanted most first."""
+    orphans: tuple[tuple[str, str], ...]
+    """Wiki and slug of each page that no other leads to."""
+    problems: tuple[Problem, ...]
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether every link leads somewhere and every page is well."""
+        return not self.broken_links and not self.problems
+
+
+def check_wikis(
+    wikis: Sequence[WikiSource],
+    options: SiteOptions,
+    *,
+    cache: Path,
+    progress: Progress | None = None,
+) -> CheckReport:
+    """Look at every page and every link of some wikis that make a site together.
+
+    Args:
+        wikis: Which ones, in any order.
+        options: How their site is made.
+        cache: Folder of the build's cache, or one like it.
+        progress: Who watches; nobody by default.
+
+    Raises:
+        SiteError: They make no site together, or the theme is wrong.
+        FolderError: The folder of a wiki cannot be read at all.
+    """
+    from wikisync.site.build import checked_sources
+    from wikisync.site.cache import open_cache
+    from wikisync.site.composing import composed_site, site_addresses, site_problems
+    from wikisync.site.crosslinks import WikiTable
+    from wikisync.site.index import Indexer
+    from wikisync.site.sources import scan_wiki, settle
+    from wikisync.site.theme import load_theme
+
+    progress = progress or SilentProgress()
+    # nothing is written, so that no output can lie in a wiki's folder
+    sources = checked_sources(wikis, Path(os.devnull), options)
+    theme = load_theme(
+        options.theme, project=options.templates, options=options.theme_options
+    )
+    with open_cache(cache) as store:
+        scanned = [scan_wiki(source, store) for source in sources]
+        addresses = site_addresses(scanned, options)
+        table = WikiTable(sources, addresses)
+        indexer = Indexer(store, table, progress, options.markup)
+        progress.start("reading pages", sum(len(wiki.pages) for wiki in scanned))
+        indexed = [indexer.index(number, wiki) for number, wiki in enumerate(scanned)]
+        site = composed_site(indexed, addresses, options, theme, indexer, table)
+        problems = tuple(site_problems(indexed, addresses, site.wikis))
+        for source in sources:
+            settle(source, store)
+    return _report(indexed, problems)
+
+
+def _report(wikis: Sequence[IndexedWiki], problems: tuple[Problem, ...]) -> CheckReport:
+    from wikisync.site.report import link_report
+
+    links = link_report(wikis)
+    by_name = {wiki.name: wiki for wiki in wikis}
+
+    def file_of(link: BrokenLink) -> Path:
+        wiki = by_name[link.wiki]
+        return wiki.scanned.source.folder / wiki.pages[link.slug].source.path
+
+    return CheckReport(
+        pages=sum(slug != SIDEBAR_SLUG for wiki in wikis for slug in wiki.pages),
+        broken_links=tuple(CheckedLink(link, file_of(link)) for link in links.broken),
+        wanted=tuple(
+            (wikis[page.wiki].name, page.slug, len(page.pages)) for page in links.wanted
+        ),
+        orphans=tuple((wikis[place.wiki].name, place.name) for place in links.orphans),
+        problems=problems,
+    )
