@@ -1,0 +1,113 @@
+"""``wikisync theme``: themes listed, shown and begun."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from wikisync.cli.main import main
+from wikisync.errors import ExitCode
+from wikisync.site.theme_layers import theme_names
+
+
+def test_themes_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["theme", "list", "--json"]) == ExitCode.DONE
+    found = json.loads(capsys.readouterr().out)
+    assert [theme["name"] for theme in found] == list(theme_names())
+    main(["theme", "list"])
+    assert "plain\t1.0.0\tdefault\t" in capsys.readouterr().out
+
+
+def test_options_of_the_extended_theme_are_shown_with_the_own_default(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["theme", "show", "plain", "--json"]) == ExitCode.DONE
+    shown = json.loads(capsys.readouterr().out)
+    defaults = {option["name"]: option["default"] for option in shown["options"]}
+    assert shown["layers"] == ["plain", "default"]
+    assert defaults["max_width"] == 44
+    assert defaults["show_backlinks"] is True
+
+
+def test_options_are_a_table_with_what_they_may_be(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    main(["theme", "show", "default"])
+    captured = capsys.readouterr()
+    assert "max_width\tinteger\t80\t" in captured.out
+    assert 'one of "system"' in captured.out
+    assert captured.err.startswith("default: ")
+
+
+def test_unknown_theme_is_told_with_the_nearest(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["theme", "show", "plian"]) == ExitCode.FAILED
+    assert "did you mean 'plain'?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("extends", ["default", "plain"])
+def test_new_theme_builds_a_site_with_its_own_option(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, extends: str
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "books/handbook").mkdir(parents=True)
+    (tmp_path / "books/handbook/home.md").write_text("# Hello\n")
+    (tmp_path / "books/wikisync.toml").write_text(
+        '[service]\nurl = "https://gitlab.example.com"\n'
+        '[[wiki]]\nproject = "docs/handbook"\n'
+        '[site]\ntheme = "./themes/ours"\n[site.options]\nbanner = "<We> move"\n'
+    )
+    monkeypatch.chdir(tmp_path / "books")
+    made = main(["theme", "new", "./themes/ours", "--extends", extends])
+    assert made == ExitCode.DONE
+    assert main(["build"]) == ExitCode.DONE
+    page = Path("site/index.html").read_text()
+    assert '<p class="lead">&lt;We&gt; move</p>' in page
+    assert "/ours." in page
+
+
+def test_new_theme_shows_its_options(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["theme", "new", str(tmp_path / "ours")])
+    capsys.readouterr()
+    main(["theme", "show", str(tmp_path / "ours"), "--json"])
+    shown = json.loads(capsys.readouterr().out)
+    names = [option["name"] for option in shown["options"]]
+    assert "banner" in names
+    assert "accent" in names
+
+
+def test_new_theme_touches_nothing_that_is_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "theme.toml").write_text("mine")
+    assert main(["theme", "new", str(tmp_path)]) == ExitCode.FAILED
+    assert "is there already" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["theme.toml"]
+
+
+def test_dry_run_of_a_new_theme_writes_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["theme", "new", str(tmp_path / "ours"), "--dry-run"]) == ExitCode.DONE
+    assert "would write" in capsys.readouterr().out
+    assert not (tmp_path / "ours").exists()
+
+
+def test_new_theme_extends_only_what_comes_along(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = main(["theme", "new", str(tmp_path / "ours"), "--extends", "../evil"])
+    assert code == ExitCode.USAGE
+    assert "there is: default, plain" in capsys.readouterr().err
+
+
+def test_place_that_cannot_be_written_is_told(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["theme", "new", "/proc/ours"]) == ExitCode.FAILED
+    assert "cannot write /proc/ours" in capsys.readouterr().err

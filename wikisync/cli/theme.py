@@ -1,0 +1,195 @@
+"""``wikisync theme``: the themes, their options, and a start of one's own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from wikisync.errors import ExitCode, FolderError, UsageError
+
+if TYPE_CHECKING:
+    from wikisync.cli.console import Console
+    from wikisync.site.theme_layers import Layer
+    from wikisync.site.theme_manifest import ThemeOption
+
+MANIFEST = """\
+name = {name}
+version = "0.1.0"
+api = 1
+extends = {extends}
+description = "A theme of our own"
+
+# Options of the theme that this one extends may get another default here.
+[options.extra_css]
+type = "strings"
+default = ["ours.css"]
+help = "style sheets in static/, after the theme's own"
+
+[options.banner]
+type = "string"
+default = ""
+help = "shown above every page"
+"""
+TEMPLATE = """\
+{{% extends "!{extends}/base.html" %}}
+{{# Fill blocks here; docs/themes.md lists them. Never copy a whole template. #}}
+{{% block announce %}}
+{{% if theme.banner %}}<p class="lead">{{{{ theme.banner }}}}</p>{{% endif %}}
+{{% endblock %}}
+"""
+STYLE = """\
+/* The variables of the theme; each colour is for light and for dark.
+:root { --link: light-dark(#0b6e4f, #6fd3ac); }
+*/
+"""
+
+
+@click.group("theme")
+def command() -> None:
+    """List themes, show a theme's options, begin one of your own."""
+
+
+@command.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_obj
+def list_themes(console: Console, *, as_json: bool) -> int:
+    """List the themes that come with wikisync."""
+    from wikisync.site.theme_layers import theme_chain, theme_names
+
+    themes = [theme_chain(name)[0].manifest for name in theme_names()]
+    shown = [
+        {
+            "name": theme.name,
+            "version": theme.version,
+            "extends": theme.extends,
+            "description": theme.description,
+        }
+        for theme in themes
+        if theme is not None
+    ]
+    if as_json:
+        console.result(json.dumps(shown, ensure_ascii=False, indent=2))
+    else:
+        rows = [[value or "" for value in theme.values()] for theme in shown]
+        console.table(("name", "version", "extends", "description"), rows)
+    return int(ExitCode.DONE)
+
+
+@command.command("show", epilog="Example: wikisync theme show ./themes/ours")
+@click.argument("name", metavar="NAME")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_obj
+def show_theme(console: Console, name: str, *, as_json: bool) -> int:
+    """Show the options of the theme NAME, or of the folder NAME if it has a slash.
+
+    They are set in [site.options] of wikisync.toml, or with --theme-option.
+    """
+    from wikisync.site.theme_layers import theme_chain
+
+    chain = theme_chain(name)
+    options = _options(chain)
+    if as_json:
+        shown = {
+            "name": chain[0].name,
+            "folder": str(chain[0].folder),
+            "layers": [layer.name for layer in chain],
+            "options": [_as_json(option) for option in options.values()],
+        }
+        console.result(json.dumps(shown, ensure_ascii=False, indent=2))
+        return int(ExitCode.DONE)
+    console.note(f"{' > '.join(layer.name for layer in chain)}: {chain[0].folder}")
+    rows = [
+        (option.name, option.kind, json.dumps(option.default), _help(option))
+        for option in options.values()
+    ]
+    console.table(("option", "type", "default", "meaning"), rows)
+    return int(ExitCode.DONE)
+
+
+@command.command("new", epilog="Example: wikisync theme new ./themes/ours")
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option(
+    "--extends", default="default", show_default=True, help="The theme to begin with."
+)
+@click.option("--dry-run", is_flag=True, help="Say what would be written.")
+@click.pass_obj
+def new_theme(console: Console, folder: Path, extends: str, *, dry_run: bool) -> int:
+    """Begin a theme in FOLDER: a manifest, one template, one style sheet."""
+    from wikisync.site.theme_layers import theme_names
+
+    if extends not in theme_names():
+        raise UsageError(
+            f"no theme {extends} comes with wikisync",
+            hint=f"there is: {', '.join(theme_names())}",
+        )
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise FolderError(
+            f"{folder} is there already and not an empty folder",
+            path=str(folder),
+            hint="choose another place for the theme; nothing was touched",
+        )
+    name = json.dumps(folder.resolve().name, ensure_ascii=False)
+    files = {
+        "theme.toml": MANIFEST.format(name=name, extends=json.dumps(extends)),
+        "templates/base.html": TEMPLATE.format(extends=extends),
+        "static/ours.css": STYLE,
+    }
+    if not dry_run:
+        _write(folder, files)
+    word = "would write" if dry_run else "wrote"
+    console.result("\n".join(f"{word} {folder / path}" for path in files))
+    shown = folder if "/" in str(folder) else f"./{folder}"
+    console.note(
+        f'use it with theme = "{shown}" in [site] of wikisync.toml, or --theme {shown}'
+    )
+    return int(ExitCode.DONE)
+
+
+def _write(folder: Path, files: Mapping[str, str]) -> None:
+    try:
+        for path, text in files.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_text(text, encoding="utf-8")
+    except OSError as exc:
+        raise FolderError(
+            f"cannot write {exc.filename or folder}: {exc.strerror}",
+            path=str(folder),
+            hint="choose another place for the theme",
+        ) from exc
+
+
+def _options(chain: list[Layer]) -> Mapping[str, ThemeOption]:
+    """Every option of a theme; what it declares counts before what it extends."""
+    found: dict[str, ThemeOption] = {}
+    for layer in reversed(chain):
+        found |= layer.manifest.options if layer.manifest else {}
+    return found
+
+
+def _help(option: ThemeOption) -> str:
+    """What it means and what it may be, on one line."""
+    words = [option.help] if option.help else []
+    if option.choices:
+        choices = ", ".join(json.dumps(choice) for choice in option.choices)
+        words.append(f"one of {choices}")
+    if option.minimum is not None or option.maximum is not None:
+        low = "" if option.minimum is None else option.minimum
+        high = "" if option.maximum is None else option.maximum
+        words.append(f"{low}..{high}")
+    return "; ".join(words)
+
+
+def _as_json(option: ThemeOption) -> dict[str, object]:
+    return {
+        "name": option.name,
+        "type": option.kind,
+        "default": option.default,
+        "choices": list(option.choices),
+        "minimum": option.minimum,
+        "maximum": option.maximum,
+        "help": option.help,
+    }
