@@ -18,7 +18,7 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import asynccontextmanager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -161,7 +161,16 @@ def find_workspace(start: Path) -> Workspace:
             f"the workspace {found.workspace} names no wiki",
             hint='add a table [[wiki]] with project = "docs/handbook" to wikisync.toml',
         )
-    return Workspace(found.workspace, config)
+    return Workspace(found.workspace, _with_token_file(config, found.workspace))
+
+
+def _with_token_file(config: Config, root: Path) -> Config:
+    """The configuration with its token file as seen from anywhere."""
+    service = config.service
+    if not service.token_file:
+        return config
+    path = root / Path(service.token_file).expanduser()
+    return replace(config, service=replace(service, token_file=str(path)))
 
 
 def workspace_token(
