@@ -132,7 +132,6 @@ async def _watch(console: Console, start: Path, options: dict[str, Any]) -> int:
                 workspace, before = before, None
             else:
                 workspace, before = following, workspace
-    notifier.stopping()
     console.note("stopped")
     return ExitCode.DONE
 
@@ -174,7 +173,7 @@ async def _watch_with(
             console.note(f"webhooks and health: {url}")
         if options["preview"]:
             await stack.enter_async_context(_previewing(console, workspace, watch))
-        return await _until_ended(console, watch, workspace, options, signals)
+        return await _until_ended(console, watch, workspace, options, signals, notifier)
 
 
 def _wikis(
@@ -230,6 +229,7 @@ async def _until_ended(
     workspace: Workspace,
     options: dict[str, Any],
     signals: _Signals,
+    notifier: Notifier,
 ) -> Workspace:
     """Run the watch until a signal ends it, or a new configuration is there."""
     async with asyncio.TaskGroup() as group:
@@ -240,21 +240,28 @@ async def _until_ended(
             reload = group.create_task(signals.reload.wait())
             await asyncio.wait({stop, reload}, return_when=asyncio.FIRST_COMPLETED)
             reload.cancel()
-            following = _reread(console, workspace, options, signals)
+            following = _reread(console, workspace, options, signals, notifier)
             if following is not None:
                 break
+            notifier.ready()
         for task in (working, token, stop):
             task.cancel()
     return following
 
 
 def _reread(
-    console: Console, workspace: Workspace, options: dict[str, Any], signals: _Signals
+    console: Console,
+    workspace: Workspace,
+    options: dict[str, Any],
+    signals: _Signals,
+    notifier: Notifier,
 ) -> Workspace | None:
     """The configuration to go on with; None where the new one is wrong."""
     if signals.stopped.is_set():
+        notifier.stopping()
         return workspace
     signals.reload.clear()
+    notifier.reloading()
     try:
         new = find_workspace(workspace.root)
         workspace_token(new.config, options["token_file"], console, os.environ)

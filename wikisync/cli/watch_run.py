@@ -131,8 +131,8 @@ class Watch:
     def _told(self, standing: Standing) -> None:
         text = f": {standing.problem}" if standing.problem else ""
         hint = f" ({standing.hint})" if standing.hint else ""
-        log.info("%s is %s%s", standing.name, standing.condition.value, text)
         line = f"{standing.name}: {standing.condition.value}{text}{hint}"
+        log.info("%s", line)
         self._console.note(line)
         self._changed.set()
 

@@ -1,0 +1,274 @@
+"""What hangs on a watch, each by itself: its log, its calls, its report, its states."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from wikisync.cli.watch_log import LOG_FILES_KEPT, logging_to
+from wikisync.cli.watch_person import Caller
+from wikisync.cli.watch_report import WatchReport
+from wikisync.cli.watch_run import hook_secret, without_secrets
+from wikisync.cli.watch_states import WatchedStates
+from wikisync.config import WikiSection
+from wikisync.errors import FolderError, UsageError
+from wikisync.model import Format, Problem, Slug, digest_of
+from wikisync.site.preview_states import PageStatus
+from wikisync.sync.daemon import CYCLE
+from wikisync.sync.exchange import Held
+from wikisync.sync.plan import CreateRemote, HoldReason
+from wikisync.sync.standing import Condition, Standing, Trouble
+
+SECTION = WikiSection("project", "docs/handbook", "handbook")
+log = logging.getLogger("wikisync.cli.test")
+
+# -- the log -----------------------------------------------------------------------
+
+
+def test_log_as_text_bears_time_level_and_cycle(tmp_path: Path) -> None:
+    with logging_to(tmp_path, "text") as path:
+        CYCLE.set("docs#3")
+        log.info("pushed %s", "home\nforged line")
+        CYCLE.set("")
+    (line,) = path.read_text().splitlines()
+    assert line.endswith("INFO [docs#3] pushed home forged line")
+
+
+def test_log_as_json_is_an_object_a_line(tmp_path: Path) -> None:
+    with logging_to(tmp_path, "json") as path:
+        try:
+            int("ours")
+        except ValueError:
+            log.exception("a cycle failed")
+    (line,) = path.read_text().splitlines()
+    said = json.loads(line)
+    assert said["level"] == "error"
+    assert said["message"] == "a cycle failed"
+    assert "ValueError: invalid" in said["traceback"]
+
+
+def test_log_never_takes_more_than_its_share_of_the_disk(tmp_path: Path) -> None:
+    with logging_to(tmp_path, "text", bytes_max=2000):
+        for number in range(1000):
+            log.info("line %d", number)
+    files = sorted(tmp_path.iterdir())
+    assert len(files) == LOG_FILES_KEPT + 1
+    assert all(path.stat().st_size <= 2000 for path in files)
+
+
+def test_log_is_let_go_of(tmp_path: Path) -> None:
+    logger = logging.getLogger("wikisync")
+    before = logger.level, len(logger.handlers)
+    with logging_to(tmp_path, "text"):
+        assert len(logger.handlers) == before[1] + 1
+    assert (logger.level, len(logger.handlers)) == before
+
+
+def test_log_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(FolderError, match="cannot write"):  # noqa: SIM117
+        with logging_to(tmp_path / "file", "text"):
+            pass
+
+
+# -- calling a person --------------------------------------------------------------
+
+
+def caller(tmp_path: Path, script: str, **more: Any) -> Caller:
+    command = ("sh", "-c", script)
+    return Caller(command, tmp_path, {"PATH": "/usr/bin:/bin"}, **more)
+
+
+async def test_person_is_called_once_for_each_change(tmp_path: Path) -> None:
+    calls = caller(tmp_path, 'cat >> told; echo "$WIKISYNC_ATTENTION" >> told')
+    for text in ("one\n", "one\n", "two\n", "", "two\n"):
+        await calls.call(text, tmp_path / "A.md")
+    told = (tmp_path / "told").read_text().splitlines()
+    assert told == [
+        line for one in ("one", "two", "two") for line in (one, str(tmp_path / "A.md"))
+    ]
+
+
+async def test_command_that_hangs_is_ended_with_all_that_it_started(
+    tmp_path: Path,
+) -> None:
+    calls = caller(tmp_path, "sleep 60 & sleep 60", seconds_max=0.2)
+    async with asyncio.timeout(5):
+        await calls.call("one\n", tmp_path / "A.md")
+
+
+@pytest.mark.parametrize("script", ["exit 7", "exec <&-; exit 0"])
+async def test_command_that_fails_is_no_trouble(
+    tmp_path: Path, script: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    await caller(tmp_path, script).call("x" * 200_000, tmp_path / "A.md")
+    assert all("Traceback" not in record.message for record in caplog.records)
+
+
+async def test_command_that_does_not_exist_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    calls = Caller(("/no/such/command",), tmp_path, {})
+    await calls.call("one\n", tmp_path / "A.md")
+    assert "cannot be started" in caplog.text
+
+
+async def test_desktop_gets_the_lines_without_their_frame(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "bin"
+    place.mkdir()
+    fake = place / "notify-send"
+    fake.write_text('#!/bin/sh\necho "$1: $2" > "$WIKISYNC_ATTENTION.seen"\n')
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{place}:/usr/bin:/bin")
+    environment = {"PATH": f"{place}:/usr/bin:/bin"}
+    calls = Caller((), tmp_path, environment, is_desktop=True)
+    await calls.call("# head\n\n- home waits\n", tmp_path / "A.md")
+    assert (tmp_path / "A.md.seen").read_text() == "wikisync: home waits\n"
+
+
+def test_commands_of_others_get_no_secret() -> None:
+    environment = {"WIKISYNC_TOKEN": "t", "WIKISYNC_HOOK_SECRET": "s", "PATH": "p"}
+    assert without_secrets(environment) == {"PATH": "p"}
+
+
+# -- the secret of webhooks --------------------------------------------------------
+
+
+def test_secret_of_the_variable_goes_before_the_file(tmp_path: Path) -> None:
+    place = tmp_path / "secret"
+    place.write_text("of the file\n")
+    assert hook_secret(str(place), {}) == "of the file"
+    assert hook_secret(str(place), {"WIKISYNC_HOOK_SECRET": "v"}) == "v"
+    assert hook_secret("", {}) == ""
+
+
+def test_secret_that_cannot_be_had_is_an_error_of_usage(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot be read"):
+        hook_secret(str(tmp_path / "none"), {})
+    (tmp_path / "empty").touch()
+    with pytest.raises(UsageError, match="is empty"):
+        hook_secret(str(tmp_path / "empty"), {})
+
+
+# -- the report, and pages' states -------------------------------------------------
+
+
+def fake_wiki(*actions: object, held: tuple[Held, ...] = (), problems: Any = ()) -> Any:
+    """A watched wiki after a cycle that planned these actions."""
+    plan = SimpleNamespace(actions=actions)
+    last = SimpleNamespace(plan=plan, problems=problems)
+    synced = SimpleNamespace(held=held, batches=(), last=last)
+    return SimpleNamespace(section=SECTION, name="handbook", synced=synced)
+
+
+def created(slug: str) -> CreateRemote:
+    return CreateRemote(Slug(slug), Format.MARKDOWN, digest_of("text"))
+
+
+def report(
+    condition: Condition, trouble: Trouble | None = None, **values: Any
+) -> WatchReport:
+    standing = Standing("handbook", condition, **values)
+    daemon = SimpleNamespace(
+        standings={"handbook": standing}, trouble=trouble, now=lambda: 100.0
+    )
+    return WatchReport(cast("Any", daemon), [fake_wiki()])
+
+
+@pytest.mark.parametrize(
+    ("condition", "is_healthy"),
+    [
+        (Condition.IN_STEP, True),
+        (Condition.NEEDS_PERSON, True),
+        (Condition.PAUSED, True),
+        (Condition.STARTING, True),
+        (Condition.FAILING, False),
+        (Condition.REFUSED, False),
+    ],
+)
+def test_health_is_that_pages_are_carried_over(
+    condition: Condition, *, is_healthy: bool
+) -> None:
+    assert report(condition).is_healthy is is_healthy
+
+
+def test_service_that_is_away_is_no_health_and_is_told_with_its_reason() -> None:
+    trouble = Trouble(Condition.OFFLINE, "no answer", "wait", 90, 95, 102, 3, {})
+    found = report(Condition.OFFLINE, trouble)
+    assert not found.is_healthy
+    service = cast("Mapping[str, object]", found.health()["service"])
+    assert service["problem"] == "no answer"
+    assert found.status_line() == "1 wiki: offline"
+    assert json.loads(found.health_text())["condition"] == "offline"
+
+
+def test_names_in_metrics_cannot_break_their_line() -> None:
+    found = report(Condition.IN_STEP, cycles=3)
+    daemon = cast("Any", found)._daemon
+    daemon.standings["handbook"].name = 'a"b\nc\\'
+    cast("Any", found)._wikis['a"b\nc\\'] = fake_wiki()
+    assert 'wikisync_cycles_total{wiki="a\\"b\\nc\\\\"} 3\n' in found.metrics()
+
+
+def test_page_waits_from_its_save_until_it_is_pushed() -> None:
+    wiki = fake_wiki(created("home"))
+    states = WatchedStates({"handbook": wiki})
+    states.saved(SECTION.owner, "home.md")
+    states.saved(SECTION.owner, "notes.png")
+    assert states.current(SECTION.owner) == {Slug("home"): PageStatus("waiting")}
+    states.carried(wiki)
+    assert states.current(SECTION.owner) == {Slug("home"): PageStatus("pushed")}
+
+
+def test_page_that_could_not_be_pushed_still_waits() -> None:
+    problem = Problem("refused", "home", "the service refuses it")
+    wiki = fake_wiki(created("home"), problems=(problem,))
+    states = WatchedStates({"handbook": wiki})
+    states.saved(SECTION.owner, "home.md")
+    states.carried(wiki)
+    assert states.current(SECTION.owner) == {Slug("home"): PageStatus("waiting")}
+
+
+def test_held_page_says_what_a_person_can_do() -> None:
+    held = Held(Slug("home"), HoldReason.EDITED_BOTH, has_bundle=True)
+    states = WatchedStates({"handbook": fake_wiki(held=(held,))})
+    found = states.current(SECTION.owner)[Slug("home")]
+    assert found.state == "held"
+    assert "wikisync resolve" in found.note
+
+
+def test_waiting_pages_say_that_the_service_is_away() -> None:
+    states = WatchedStates({"handbook": fake_wiki()})
+    trouble = SimpleNamespace(condition=Condition.OFFLINE)
+    states.follow(cast("Any", SimpleNamespace(trouble=trouble)))
+    states.saved(SECTION.owner, "home.md")
+    note = states.current(SECTION.owner)[Slug("home")].note
+    assert note == "the service is offline"
+
+
+async def test_whoever_follows_states_hears_of_each_change() -> None:
+    states = WatchedStates({"handbook": fake_wiki()})
+    heard = 0
+
+    async def follow() -> None:
+        nonlocal heard
+        async for _ in states.changes():
+            heard += 1
+            if heard == 2:
+                return
+
+    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+        task = group.create_task(follow())
+        while not task.done():
+            await asyncio.sleep(0)
+            await states.tell()
+    assert heard == 2
