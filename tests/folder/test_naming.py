@@ -158,6 +158,8 @@ def test_slug_that_ends_in_its_own_mark_is_not_taken_for_a_marked_name() -> None
         ("100% sure.md", "100% sure", Format.MARKDOWN),
         ("a%2fb.md", "a%2fb", Format.MARKDOWN),
         ("a%2Fb.md", "a%2Fb", Format.MARKDOWN),
+        ("%2F.md", "%2F", Format.MARKDOWN),
+        ("dir/a%2F.md", "dir/a%2F", Format.MARKDOWN),
         ("%41.md", "%41", Format.MARKDOWN),
         ("a%+/b.md", "a%+/b", Format.MARKDOWN),
         ("%ff.md", "%ff", Format.MARKDOWN),

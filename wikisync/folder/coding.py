@@ -287,9 +287,11 @@ def _decode(group: Sequence[str]) -> str | None:
     if text == _EMPTY:
         return ""
     try:
-        return _CODES.sub(lambda run: _decoded_bytes(run[0]), text)
+        decoded = _CODES.sub(lambda run: _decoded_bytes(run[0]), text)
     except UnicodeDecodeError:
         return None
+    # no component of a slug has a slash, so a person wrote this ``%2F``
+    return None if "/" in decoded else decoded
 
 
 def _decoded_bytes(codes: str) -> str:
