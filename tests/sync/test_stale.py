@@ -24,6 +24,19 @@ def test_an_edit_of_the_text_that_is_there_is_no_stale_save() -> None:
     assert stale_ancestor(NEW + "six\n", ring((OLD, NEW))) is None
 
 
+def test_a_word_mended_in_a_line_from_the_wiki_is_no_stale_save() -> None:
+    """By lines it is nearer to the old text, and the line would be there twice."""
+    replaced = ring((OLD, OLD + "for fron the wiki\n"))
+    assert stale_ancestor(OLD + "four from the wiki\n", replaced) is None
+
+
+def test_a_long_paragraph_in_an_old_window_is_a_stale_save() -> None:
+    """What a save brings itself is as far from either text."""
+    save = "one\ntwo\n" + "a long paragraph of its own " * 40 + "\nthree\n"
+    replaced = ring((OLD, OLD + "four\n"))
+    assert stale_ancestor(save, replaced) == replaced[0]
+
+
 def test_an_edit_as_near_to_both_is_taken_as_meant() -> None:
     """In doubt a person's save is what they wanted."""
     assert stale_ancestor("one\ntwo\n", ring(("one\n", "two\n"))) is None

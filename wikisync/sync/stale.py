@@ -1,17 +1,22 @@
 """Saves from an editor that still shows a text we have replaced since.
 
 Pure.  Such a save looks like an edit that takes back everything that came from the
-wiki.  It is told by its nearness: fewer of its lines differ from a text that we
-replaced than from the one we wrote last (``sync.md`` 3.9).  It is then an edit
-of the older text, and merged as one.
+wiki.  It is told by its nearness: less of it differs from a text that we replaced
+than from the one we wrote last (``sync.md`` 3.9).  It is then an edit of the older
+text, and merged as one.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from wikisync.sync.diff import changes
 from wikisync.sync.ledger import Replaced
+
+_WORD = re.compile(r"\w+|\W")
+WORDS_MAX = 20_000
+"""Words on one side of a change beyond which all of it counts as changed."""
 
 
 def stale_ancestor(text: str, replaced: Sequence[Replaced]) -> Replaced | None:
@@ -32,8 +37,27 @@ def stale_ancestor(text: str, replaced: Sequence[Replaced]) -> Replaced | None:
 
 
 def _distance(one: str, other: str) -> int:
-    """How many lines of either text the other lacks."""
+    """How many characters of either text the other lacks, by lines, then words.
+
+    Lines alone would take a word mended in a line that came from the wiki for that
+    line added once more: one line away from the old text, two from the new one.
+    """
+    mine, theirs = one.splitlines(), other.splitlines()
     return sum(
-        change.old_end - change.old_start + change.new_end - change.new_start
-        for change in changes(one.splitlines(), other.splitlines())
+        _word_distance(
+            "\n".join(mine[change.old_start : change.old_end]),
+            "\n".join(theirs[change.new_start : change.new_end]),
+        )
+        for change in changes(mine, theirs)
+    )
+
+
+def _word_distance(one: str, other: str) -> int:
+    mine, theirs = _WORD.findall(one), _WORD.findall(other)
+    if not mine or not theirs or max(len(mine), len(theirs)) > WORDS_MAX:
+        return len(one) + len(other)
+    return sum(
+        sum(map(len, mine[change.old_start : change.old_end]))
+        + sum(map(len, theirs[change.new_start : change.new_end]))
+        for change in changes(mine, theirs)
     )
