@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from tests.cli.conftest import Run
 from tests.cli.workspaces import PAGES, Cloned, clone_handbook
 from tests.support.service import EmbeddedService
-from wikisync.cli.diff_text import BOLD, GREEN, RED, unified, visible
+from wikisync.cli.console import visible
+from wikisync.cli.diff_text import BOLD, GREEN, RED, unified
 from wikisync.service.quirks import Quirk
 
 

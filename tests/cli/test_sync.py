@@ -1,7 +1,13 @@
 from __future__ import annotations
 
+import asyncio
+import fcntl
 import os
+import pty
 import shutil
+import signal
+import sys
+import termios
 from pathlib import Path
 
 import pytest
@@ -403,7 +409,7 @@ async def test_name_that_the_service_refuses_is_held_and_others_go_on(
     assert (await cloned.wiki())["guide.md"] == "mine\n"
     again = await cloned.run("sync")
     assert again.code == 3
-    assert f"handbook/{name}: the service refused it as it is" in again.err
+    assert f"handbook/{name}: the service refused it as it is: " in again.err
 
 
 async def test_page_too_large_is_held_with_the_reason(cloned: Cloned) -> None:
@@ -518,6 +524,110 @@ async def test_service_away_is_an_error_with_its_address(cloned: Cloned) -> None
     ran = await cloned.run("sync")
     assert ran.code == 1
     assert "127.0.0.1:9" in ran.err
+
+
+async def test_token_revoked_in_the_middle_stops_and_the_next_sync_goes_on(
+    cloned: Cloned,
+) -> None:
+    names = [f"new-{number}" for number in range(60)]
+    for name in names:
+        cloned.write(f"{name}.md", f"{name}\n")
+    (cloned.folder / "guide.md").unlink()
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(cloned.run("sync"))
+        while len(await cloned.wiki()) < len(PAGES) + 5:
+            pass
+        cloned.service.quirks = {Quirk.TOKEN_REVOKED}
+    ran = running.result()
+    assert ran.code == 1
+    assert "token" in ran.err
+    assert len(await cloned.wiki()) < len(PAGES) + len(names)
+    cloned.service.quirks = ()
+    again = await cloned.run("sync")
+    assert again.code == 0
+    assert set(await cloned.wiki()) == wiki_of(PAGES).keys() | {
+        f"{name}.md" for name in names
+    }
+
+
+async def test_interrupted_sync_says_how_to_go_on_and_the_next_one_does(
+    cloned: Cloned,
+) -> None:
+    """A real process, ended by Ctrl-C while it writes the wiki."""
+    for number in range(200):
+        cloned.write(f"new-{number}.md", f"{number}\n")
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "wikisync", "sync", "-C", str(cloned.root)),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    while len(await cloned.wiki()) < len(PAGES) + 5:
+        pass
+    process.send_signal(signal.SIGINT)
+    out, err = await process.communicate()
+    assert process.returncode == 130
+    assert err.strip() == b"interrupted; run the same command again to go on"
+    assert out == b""
+    assert len(await cloned.wiki()) < len(PAGES) + 200
+    ran = await cloned.run("sync")
+    assert ran.code == 0
+    assert len(await cloned.wiki()) == len(PAGES) + 200
+
+
+async def test_file_in_the_place_of_the_folder_is_told(first: Cloned) -> None:
+    shutil.rmtree(first.folder)
+    first.folder.write_text("a file\n")
+    ran = await first.run("sync")
+    assert ran.code == 1
+    assert "something else has its name" in ran.err
+    assert first.folder.read_text() == "a file\n"
+
+
+async def test_escape_in_a_name_does_not_reach_the_terminal(cloned: Cloned) -> None:
+    cloned.write("bad\x1b]0;owned\x07.md", "text\n")
+    ran = await cloned.run("sync", "--dry-run")
+    assert "\x1b" not in ran.out + ran.err
+    assert "owned" in ran.out
+
+
+async def test_pages_are_counted_after_what_was_done(cloned: Cloned) -> None:
+    cloned.write("new.md", "new\n")
+    cloned.write("another.md", "another\n")
+    (cloned.folder / "guide.md").rename(cloned.folder / "manual.md")
+    ran = await cloned.run("sync")
+    assert ran.out == "handbook: 6 pages, 2 pushed, 1 renamed\n"
+
+
+# -- a person is asked -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("typed", "code", "is_there"),
+    [(b"y\n", 0, True), (b"n\n", 0, False), (b"\x03", 130, False)],
+)
+async def test_first_sync_asks_on_a_terminal(
+    first: Cloned, typed: bytes, code: int, is_there: bool
+) -> None:
+    """One Ctrl-C is enough, though a loop runs."""
+    ours, theirs = pty.openpty()
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "wikisync", "sync", "-C", str(first.root)),
+        stdin=theirs,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=theirs,
+        start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(theirs, termios.TIOCSCTTY, 0),
+    )
+    os.close(theirs)
+    seen = b""
+    while b"[y/N]" not in seen:
+        seen += await asyncio.to_thread(os.read, ours, 1024)
+    os.write(ours, typed)
+    await process.communicate()
+    os.close(ours)
+    assert b"only in handbook: 1 page (here); put them on the wiki?" in seen
+    assert process.returncode == code
+    assert ("here.md" in await first.wiki()) == is_there
 
 
 # -- several wikis -----------------------------------------------------------------

@@ -26,10 +26,10 @@ def held_sentence(folder: str, held: Held) -> str:
     name = f"{folder}/{held.slug}"
     if held.has_bundle:
         return (
-            f"{name}: {held.reason}; settle its conflict file and save it, or run:"
+            f"{name}: {held}; settle its conflict file and save it, or run:"
             f" wikisync resolve {name} --mine, --wiki or --both"
         )
-    return f"{name}: {held.reason}; {next_step(held.reason)}"
+    return f"{name}: {held}; {next_step(held.reason)}"
 
 
 def next_step(reason: HoldReason) -> str:
@@ -41,7 +41,7 @@ def next_step(reason: HoldReason) -> str:
             # its conflict file was removed, which only hides it
             return "see wikisync diff, then wikisync resolve --mine, --wiki or --both"
         case HoldReason.EDITED_HERE_GONE_THERE:
-            return "remove the file, or keep the page: wikisync resolve --mine"
+            return "remove the file, or give it another name to keep it"
         case HoldReason.FORMATS:
             return "give the file the extension of the wiki's format, or the other way"
         case HoldReason.NAME_TAKEN | HoldReason.CASE_TWIN:
@@ -51,7 +51,7 @@ def next_step(reason: HoldReason) -> str:
         case HoldReason.MARKER:
             return "remove every line with %%%% wikisync from it"
         case HoldReason.REFUSED:
-            return "see why in wikisync log, and change the file"
+            return "change the file or its name; it is tried again then, and every hour"
         case HoldReason.LOOP:
             return "see the page on the wiki; it is tried again in ten minutes"
         case HoldReason.OPEN_LONG:

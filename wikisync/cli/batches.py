@@ -7,12 +7,14 @@ holds the workspace; that one carries it out with its next cycle.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wikisync.cli.workspace import OpenWorkspace, find_workspace, open_workspace
 from wikisync.errors import ExitCode, UsageError
+from wikisync.sync.ledger import NO_SLUG
 from wikisync.sync.safety import Batch, Decision, decide
 
 if TYPE_CHECKING:
@@ -43,6 +45,7 @@ def decide_batch(
         with known.together():
             decided = decide(known.batches(), batch.id, decision)
             known.record_batches(decided, known.last_batch)
+            known.note_done(time.time(), NO_SLUG, f"{decision} by a person: {batch}")
         console.note(f"{section.folder}:{batch.id} is {decision}: {batch}")
         if holder is not None:
             console.note(f"the running wikisync carries it out ({holder})")

@@ -25,6 +25,19 @@ if TYPE_CHECKING:
 RED, YELLOW, BOLD, RESET = "\x1b[31m", "\x1b[33m", "\x1b[1m", "\x1b[0m"
 
 
+_CONTROLS = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n\r"}
+_CONTROLS |= {0x7F: 0x2421} | dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
+
+
+def visible(text: str) -> str:
+    """A text that cannot make a terminal do anything but show it.
+
+    Names and texts of pages come from anybody; an escape in them would colour,
+    retitle or type on the terminal.
+    """
+    return text.translate(_CONTROLS)
+
+
 class Console:
     """Where a command prints to; made once per run."""
 
@@ -36,6 +49,10 @@ class Console:
         sys.stdout.write(text if text.endswith("\n") else text + "\n")
         sys.stdout.flush()
 
+    def told(self, text: str) -> None:
+        """Sentences the command was asked for, to stdout, safe on a terminal."""
+        self.result(visible(text))
+
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
         """Rows the command was asked for, to stdout; lines with tabs in a pipe."""
         from wikisync.cli.tables import table_text
@@ -46,20 +63,20 @@ class Console:
     def note(self, text: str) -> None:
         """A line for people, to stderr, unless ``--quiet``."""
         if not self.quiet:
-            sys.stderr.write(text + "\n")
+            sys.stderr.write(visible(text) + "\n")
 
     def warn(self, text: str) -> None:
         """A line that a person should act on, to stderr."""
-        sys.stderr.write(f"{self._paint('warning', YELLOW)}: {text}\n")
+        sys.stderr.write(f"{self._paint('warning', YELLOW)}: {visible(text)}\n")
 
     def error(self, error: WikisyncError) -> None:
         """An error with all its problems and its hint, to stderr."""
-        sys.stderr.write(f"{self._paint('error', RED)}: {error.message}\n")
+        sys.stderr.write(f"{self._paint('error', RED)}: {visible(error.message)}\n")
         if isinstance(error, ConfigError):
             for problem in error.problems:
-                sys.stderr.write(f"  - {problem}\n")
+                sys.stderr.write(f"  - {visible(problem)}\n")
         if error.hint:
-            sys.stderr.write(f"{self._paint('hint', BOLD)}: {error.hint}\n")
+            sys.stderr.write(f"{self._paint('hint', BOLD)}: {visible(error.hint)}\n")
 
     def problems(self, problems: Iterable[Problem]) -> None:
         """One line a problem, with its hint where it has one."""

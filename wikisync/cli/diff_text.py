@@ -1,4 +1,4 @@
-"""Two texts as a unified difference, with changed words coloured on a terminal.  Pure.
+"""Two texts as a unified difference, with changed words coloured on a terminal.
 
 What changed is found by ``sync.diff``, whose search is bounded on any text.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from wikisync.cli.console import visible
 from wikisync.sync.diff import Change, changes
 
 CONTEXT_LINES = 3
@@ -23,13 +24,6 @@ RED, GREEN, CYAN, BOLD, RESET = (
     "\x1b[0m",
 )
 _WORD = re.compile(r"\w+|\n|[^\S\n]+|[^\w\s]")
-_CONTROLS = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n\r"}
-_CONTROLS |= {0x7F: 0x2421} | dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
-
-
-def visible(text: str) -> str:
-    """A text that cannot make a terminal do anything but show it."""
-    return text.translate(_CONTROLS)
 
 
 def unified(

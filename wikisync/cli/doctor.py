@@ -55,7 +55,7 @@ def command(
     else:
         for one in found:
             step = f"\n       {one.next_step}" if one.next_step else ""
-            console.result(f"{one.grade:<5}  {one.sentence}{step}")
+            console.told(f"{one.grade:<5}  {one.sentence}{step}")
     return _exit_code(found)
 
 

@@ -82,7 +82,7 @@ def _show(
         f"{local_time(event.at)}  {section.folder}: {sentence(event)}"
         for section, event in found
     ]
-    console.result("\n".join(lines))
+    console.told("\n".join(lines))
 
 
 def sentence(event: Event) -> str:

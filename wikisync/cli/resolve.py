@@ -97,6 +97,8 @@ async def _settle(
         text = resolved(await _pieces(opened, section, slug), choice)
         if holder is None:
             await _take(opened, section, slug, text)
+            what = f"resolve {slug}: {choice}"
+            opened.known(section).note_done(time.time(), slug, what)
             return await sync_decided(console, opened, section, slug, token_file)
         await _write_settled(opened, section, slug, text)
     console.note(

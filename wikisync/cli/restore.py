@@ -89,6 +89,8 @@ def command(
             console.result(chosen.text)
             return 0
         asyncio.run(_write(opened, section, slug, chosen, current))
+        what = f"restore {slug} as it was {_when(chosen)}"
+        opened.known(section).note_done(time.time(), slug, what)
     console.note(
         f"{section.folder}/{slug} is again as it was {_when(chosen)};"
         " the next sync carries it over"

@@ -123,16 +123,16 @@ def _show_wiki(console: Console, status: WikiStatus) -> None:
     from wikisync.cli.status_report import headline, notes
 
     folder = status.section.folder
-    console.result(headline(status))
+    console.told(headline(status))
     for batch in status.batches:
-        console.result(f"  {batch_sentence(folder, batch).removeprefix(folder + ': ')}")
+        console.told(f"  {batch_sentence(folder, batch).removeprefix(folder + ': ')}")
     for one in status.differences:
-        console.result(f"  {one.slug}: {one.sentence}")
+        console.told(f"  {one.slug}: {one.sentence}")
     for problem in status.problems:
         hint = f" ({problem.hint})" if problem.hint else ""
-        console.result(f"  {problem}{hint}")
+        console.told(f"  {problem}{hint}")
     for note in notes(status):
-        console.result(f"  {note}")
+        console.told(f"  {note}")
     if status.failure is not None:
         console.error(status.failure)
     elif status.unseen is not None and status.unseen.hint:

@@ -258,12 +258,20 @@ def _told(folder: str, action: Action, known: WikiState) -> tuple[Side, str]:
             return "both", "edited here and on the wiki; the next sync merges it"
         case Hold():
             has_bundle = action.reason in WITH_BUNDLE and action.slug in known.bundles()
-            held = Held(action.slug, action.reason, has_bundle)
+            held = Held(action.slug, action.reason, has_bundle, _detail(action, known))
             return "held", held_sentence(folder, held).partition(": ")[2]
         case Skip():
             return "waiting", str(action.reason)
         case Adopt() | Rebind() | DropRecord():
             return "both", ""
+
+
+def _detail(hold: Hold, known: WikiState) -> str:
+    """What the service said of a page, or which name is in the way."""
+    refusal = known.refusals().get(hold.slug)
+    if hold.reason is HoldReason.REFUSED and refusal is not None:
+        return refusal.message
+    return hold.target or ""
 
 
 # -- shown -------------------------------------------------------------------------

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -254,6 +256,16 @@ def _unknown(
     )
 
 
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Let Ctrl-C end a question at once; the loop would only note the first one."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 async def _asks_first(
     console: Console, opened: OpenWorkspace, wiki: SyncedWiki, asked: ExchangeOptions
 ) -> bool:
@@ -279,6 +291,7 @@ async def _asks_first(
     shown = ", ".join(new[:NAMES_SHOWN_MAX]) + more
     what = f"only in {wiki.section.folder}: {counted(len(new), 'page')} ({shown})"
     if sys.stdin.isatty() and sys.stderr.isatty():
-        return click.confirm(f"{what}; put them on the wiki?", err=True)
+        with interruptible():
+            return click.confirm(f"{what}; put them on the wiki?", err=True)
     console.note(f"{what}; they stay here; put them on the wiki with --adopt push")
     return False

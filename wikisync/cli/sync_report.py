@@ -33,7 +33,7 @@ def report_sync(
         console.problems(wiki.problems)
         if wiki.results or wiki.paused is not None:
             title = f"{wiki.section.folder}:\n" if len(done) > 1 else ""
-            console.result(
+            console.told(
                 f"{title}{wiki.last.plan}"
                 if is_dry_run and wiki.results
                 else f"{wiki.section.folder}: {summary(wiki)}"
@@ -97,7 +97,12 @@ def wiki_as_json(wiki: Synced) -> dict[str, object]:
         **{name: wiki.count(name) for name in COUNTS},
         "plan": str(plan).splitlines() if plan and plan.actions else [],
         "held": [
-            {"page": one.slug, "reason": str(one.reason), "conflict": one.has_bundle}
+            {
+                "page": one.slug,
+                "reason": str(one.reason),
+                "detail": one.detail,
+                "conflict": one.has_bundle,
+            }
             for one in wiki.held
         ],
         "waiting": [

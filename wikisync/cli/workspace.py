@@ -344,7 +344,7 @@ class OpenWorkspace:
         folder = self.workspace.folder_of(wiki)
         known = self.known(wiki)
         if self.is_adopting or not known.base():
-            folder.mkdir(parents=True, exist_ok=True)
+            _make_folder(folder)
         if not self.is_adopting:
             refuse_emptied(folder, known_pages=len(known.base()))
         behind = Wiki(client, owner, found.id)
@@ -446,6 +446,22 @@ def open_workspace(
         if standing is Standing.NEW and is_held:
             opened.note_adopted()
         yield opened
+
+
+def _make_folder(folder: Path) -> None:
+    """Make a wiki's folder for its first sync."""
+    from wikisync.errors import FolderError
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as exc:
+        is_taken = isinstance(exc, FileExistsError | NotADirectoryError)
+        why = "something else has its name" if is_taken else exc.strerror
+        raise FolderError(
+            f"the folder {folder} cannot be made: {why}",
+            path=str(folder),
+            hint="move that away, or name another folder in wikisync.toml",
+        ) from exc
 
 
 def _make_private(private: Path) -> None:

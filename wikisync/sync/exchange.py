@@ -10,12 +10,21 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
 from wikisync.errors import NotFound, WikisyncError
-from wikisync.model import Format, LateSave, Page, Problem, Slug, WikiOwner, digest_of
+from wikisync.model import (
+    Format,
+    LateSave,
+    Page,
+    Problem,
+    Slug,
+    Snapshot,
+    WikiOwner,
+    digest_of,
+)
 from wikisync.progress import Progress, SilentProgress
 from wikisync.sync.arrive import Arrivals
 from wikisync.sync.attachments import AttachmentFetch
@@ -28,6 +37,7 @@ from wikisync.sync.merge import merge
 from wikisync.sync.plan import (
     Action,
     Adopt,
+    BasePage,
     CreateLocal,
     CreateRemote,
     DeleteLocal,
@@ -91,7 +101,7 @@ class ExchangeResult:
     """What a brake holds until a person decides."""
     problems: tuple[Problem, ...]
     pages: int
-    """How many pages the wiki has."""
+    """How many pages the wiki has, after what was done."""
     has_more: bool = False
     """Another cycle has something to do at once."""
     next_look_s: float | None = None
@@ -174,6 +184,8 @@ class _Exchange:
         self._holds = Holds(local, known, tally=self._tally, clock=clock)
         self._shown: frozenset[Slug] = frozenset()
         self._fetched = 0
+        self._agreed: Mapping[Slug, BasePage] | None = None
+        """The base before anything was carried out; None where nothing was."""
         self._missing: tuple[Problem, ...] = ()
         """Attachments that could not be had; no reason to keep a page."""
 
@@ -289,6 +301,7 @@ class _Exchange:
 
     async def _carry_out(self, decided: Decided) -> None:
         """The plan in the order of ``sync.md`` 3.5, removals last and with care."""
+        self._agreed = self._known.base()
         self._tally.overtaken += decided.overtaken
         self._shown = await self._holds.show(decided.plan, decided.merges)
         arrivals = Arrivals(
@@ -427,7 +440,7 @@ class _Exchange:
                 batch for batch in decided.batches if batch.decision is Decision.WAITING
             ),
             problems=problems,
-            pages=len(decided.there.pages),
+            pages=self._count(decided.there),
             has_more=bool(tally.merged or tally.renamed or tally.overtaken),
             next_look_s=decided.next_look_s,
         )
@@ -438,3 +451,10 @@ class _Exchange:
         if hold.reason is HoldReason.REFUSED and refusal is not None:
             return refusal.message
         return hold.target or ""
+
+    def _count(self, there: Snapshot) -> int:
+        """How many pages the wiki has now, without another look at it."""
+        if self._agreed is None:
+            return len(there.pages)
+        before, after = self._agreed.keys(), self._known.base().keys()
+        return len((there.pages.keys() | (after - before)) - (before - after))
