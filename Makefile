@@ -4,13 +4,14 @@
 BIN := .venv/bin
 SETUP := pyproject.toml hatch_build.py package-lock.json tools/setup.sh
 TESTS ?= tests
+HOURS ?= 1
 BENCHMARKS := $(filter-out %/corpus.py %/growth.py %/measured.py,$(wildcard benchmarks/[a-z]*.py))
 LOCKED := pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
 	--no-header --no-emit-index-url --no-emit-trusted-host --no-emit-find-links \
 	--no-emit-options --build-deps-for editable --build-deps-for wheel --extra math
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench prove-plan prove-sim prove-crash prove-guards prove-real conformance parity bench-markup wheel lock clean
+.PHONY: help demo test lint soak bench prove-plan prove-sim prove-crash prove-guards prove-real conformance parity bench-markup wheel lock clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -26,6 +27,9 @@ lint: .venv/dev ## Format, rules, types
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
+
+soak: .venv/dev ## Let watch carry 20,000 edits in an hour (HOURS=1)
+	@$(BIN)/python benchmarks/watch.py soak --hours $(HOURS)
 
 bench: .venv/dev ## Print the tables behind the README's figures
 	@for script in $(BENCHMARKS); do echo; $(BIN)/python $$script || exit 1; done
