@@ -249,6 +249,8 @@ class World:
         self, copy: Copy, slug: str, target: str, *, is_subtree: bool = False
     ) -> None:
         copy.pages[target] = copy.pages.pop(slug)
+        for name in (slug, target):
+            copy.windows.pop(name, None)  # an editor notices that its file is gone
         if not is_subtree:
             return
         for below in [one for one in copy.pages if one.startswith(f"{slug}/")]:
@@ -259,6 +261,7 @@ class World:
     def delete(self, copy: Copy) -> None:
         slug = self.random.choice(sorted(copy.pages))
         text = copy.pages.pop(slug)[0]
+        copy.windows.pop(slug, None)
         self.trace.append(f"{copy.name}: delete {slug}")
         copy.history.append(text)
         self.removed |= set(MARK.findall(text))

@@ -40,6 +40,7 @@ COLUMNS = (
     "in the window",
     "different",
     "late writes",
+    "restless",
     "most rounds",
 )
 
@@ -60,6 +61,7 @@ def counts_of(verdict: Verdict) -> Counter[str]:
             "in the window": len(verdict.in_history),
             "different": len(verdict.different),
             "late writes": verdict.late_writes,
+            "restless": verdict.is_restless,
         }
     )
 

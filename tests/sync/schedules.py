@@ -70,6 +70,8 @@ class Verdict:
     """Steps in bad weather."""
     rounds: int = 0
     """Calm cycles until nothing was written any more."""
+    is_restless: bool = False
+    """Whether it never came to rest."""
     lost: set[str] = field(default_factory=set)
     """Marks that are nowhere, and no person took them away."""
     in_trash: set[str] = field(default_factory=set)
@@ -86,7 +88,8 @@ class Verdict:
 
     @property
     def is_bad(self) -> bool:
-        return bool(self.lost or self.unexplained or self.different or self.late_writes)
+        lost = self.lost or self.unexplained
+        return bool(lost or self.different or self.late_writes or self.is_restless)
 
 
 class Client:
@@ -226,6 +229,8 @@ class Schedule:
                     continue
                 break
             self.verdict.rounds = round_number
+        else:
+            self.verdict.is_restless = True
         writes = self.world.writes
         for client in self.clients:
             await client.cycle(loop, AT_ONCE)

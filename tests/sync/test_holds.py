@@ -9,6 +9,8 @@ import pytest
 
 from tests.support.pair import Pair, paired
 from wikisync.sync.conflict import Clash, has_marker, read_bundle
+from wikisync.sync.deciding import ExchangeOptions
+from wikisync.sync.narrowing import Direction
 
 BASE = "# Home\n\nfirst\n\nlast\n"
 MINE = "# Home\n\nfirst, mine\n\nlast\n"
@@ -166,3 +168,15 @@ async def test_pages_made_on_both_sides_are_shown_side_by_side(pair: Pair) -> No
     shown = (pair.folder / "fresh.conflict.md").read_text()
     assert "mine" in shown
     assert "theirs" in shown
+
+
+async def test_settled_while_the_page_was_renamed_keeps_no_cycle_busy(
+    pair: Pair,
+) -> None:
+    """It waits: another cycle at once would find no more than this one."""
+    (pair.folder / "home.md").unlink()
+    bundle_of(pair).write_text(BOTH)
+    result = await pair.cycle(ExchangeOptions(direction=Direction.PUSH))
+    assert not result.has_more
+    await pair.rest()
+    assert pair.texts()["home"] == (await pair.wiki_texts())["home"]

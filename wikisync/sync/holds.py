@@ -84,7 +84,11 @@ class Holds:
     async def _resolve(self, slug: Slug, record: BundleRecord, text: str) -> None:
         try:
             await self.settle(slug, record, text)
-        except (NotFound, PreconditionFailed) as error:
+        except NotFound as error:
+            # renamed or deleted here: the plan tells what becomes of it, and
+            # another cycle at once would find no more than this one
+            log.info("%s cannot be settled now: %s", slug, error.message)
+        except PreconditionFailed as error:
             log.info("decide anew about %s: %s", slug, error.message)
             self._tally.overtaken += 1
         except FolderError as error:
