@@ -117,3 +117,13 @@ def test_a_command_imports_the_network_library_without_authorities() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert set(run.stdout.splitlines()) == {f"read {os.devnull}"}
+
+
+@pytest.mark.parametrize(
+    "name", ["sync", "sync_report", "status", "resolve", "batches"]
+)
+def test_commands_leave_it_to_import_network_to_load_aiohttp(name: str) -> None:
+    """Imported by the way, it reads the system's authorities, twice."""
+    program = f"import sys, wikisync.cli.{name}; sys.exit('aiohttp' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], check=False)
+    assert done.returncode == 0

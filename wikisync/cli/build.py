@@ -168,7 +168,8 @@ def show_report(
     console: Console, built: Built, *, is_strict: bool, as_json: bool
 ) -> int:
     """Print what a build did and give its exit code."""
-    from wikisync.cli.pulling import counted, show_problems
+    from wikisync.cli.pulling import show_problems
+    from wikisync.cli.sentences import counted
     from wikisync.cli.site_report import show_broken_links, site_summary
 
     report, problems = built.report, built.problems
@@ -185,7 +186,7 @@ def show_report(
 
 
 def _as_json(built: Built) -> dict[str, object]:
-    from wikisync.cli.pulling import problem_as_json
+    from wikisync.cli.sentences import problem_as_json
     from wikisync.cli.site_report import broken_links_as_json, files_as_json
 
     report = built.report

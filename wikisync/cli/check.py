@@ -57,7 +57,7 @@ def command(
 
 def _show(console: Console, report: CheckReport, *, shows_orphans: bool) -> None:
     """One line for each finding, as an editor takes it: ``file:line: what``."""
-    from wikisync.cli.pulling import counted
+    from wikisync.cli.sentences import counted
 
     for one in report.broken_links:
         place = f"{_near(one.file)}:{one.link.line or 1}"
@@ -83,7 +83,7 @@ def _near(file: Path) -> Path:
 
 
 def _as_json(report: CheckReport) -> dict[str, object]:
-    from wikisync.cli.pulling import problem_as_json
+    from wikisync.cli.sentences import problem_as_json
 
     return {
         "pages": report.pages,

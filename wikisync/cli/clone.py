@@ -303,13 +303,12 @@ def _undo(folder: Path, workspace: Workspace) -> None:
 
 def _report(console: Console, folder: Path, cloned: Pulled, *, as_json: bool) -> int:
     from wikisync.cli.pulling import (
-        counted,
         exit_code_of,
         labelled,
-        problem_as_json,
         show_problems,
         wiki_as_json,
     )
+    from wikisync.cli.sentences import counted, problem_as_json
 
     show_problems(console, labelled(cloned), cloned.skipped)
     if as_json:

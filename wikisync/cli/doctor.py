@@ -64,7 +64,7 @@ def _examine(
 ) -> Sequence[Finding]:
     """Everything, as far as one thing does not need another that is wrong."""
     from wikisync.cli.findings_here import check_disk, check_folder, check_state
-    from wikisync.cli.pulling import counted
+    from wikisync.cli.sentences import counted
 
     try:
         workspace = find_workspace(start)

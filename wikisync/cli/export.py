@@ -454,7 +454,7 @@ def _exit_code(exported: Exported, *, is_strict: bool) -> ExitCode:
 
 
 def _summary(exported: Exported) -> str:
-    from wikisync.cli.pulling import counted
+    from wikisync.cli.sentences import counted
     from wikisync.cli.site_report import site_summary
 
     pages = counted(exported.report.pages, "page")
@@ -466,7 +466,8 @@ def _summary(exported: Exported) -> str:
 
 
 def _as_json(exported: Exported) -> dict[str, object]:
-    from wikisync.cli.pulling import problem_as_json, wiki_as_json
+    from wikisync.cli.pulling import wiki_as_json
+    from wikisync.cli.sentences import problem_as_json
     from wikisync.cli.site_report import broken_links_as_json, files_as_json
 
     report = exported.report

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from wikisync.cli.findings import Finding, Grade
-from wikisync.cli.pulling import counted
+from wikisync.cli.sentences import counted
 from wikisync.errors import FolderError, Halted, WikisyncError
 from wikisync.folder.workspace import (
     MOUNTS,

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from wikisync.cli.context import Selection
 from wikisync.cli.findings import Finding, Grade
-from wikisync.cli.pulling import counted
 from wikisync.cli.rights import Service, TokenRights, check_token, check_wikis
+from wikisync.cli.sentences import counted
 from wikisync.errors import WikisyncError
 
 if TYPE_CHECKING:

@@ -69,7 +69,7 @@ def token_sentence(service: Service, today: date) -> str:
 
 
 def _counts(planned: Planned, one: WikiRights) -> str:
-    from wikisync.cli.pulling import counted
+    from wikisync.cli.sentences import counted
 
     folder = planned.folder_of(one)
     there = "not counted" if one.pages is None else counted(one.pages, "page")

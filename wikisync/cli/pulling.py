@@ -19,6 +19,7 @@ from wikisync.api.replica import WikiReplica
 from wikisync.api.wikis import Wiki
 from wikisync.cli.console import Console
 from wikisync.cli.context import FoundWiki, skipped
+from wikisync.cli.sentences import problem_as_json
 from wikisync.errors import (
     ExitCode,
     Halted,
@@ -217,11 +218,6 @@ def labelled(pulled: Pulled) -> tuple[Problem, ...]:
     )
 
 
-def counted(number: int, what: str) -> str:
-    """``1 page``, ``2 pages``."""
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
-
-
 def exit_code_of(pulled: Pulled) -> ExitCode:
     """What the shell is told; a brake is raised instead, after the report.
 
@@ -245,14 +241,4 @@ def wiki_as_json(wiki: PulledWiki) -> dict[str, object]:
         "removed": result.removed,
         "attachments_fetched": result.attachments,
         "problems": [problem_as_json(problem) for problem in result.problems],
-    }
-
-
-def problem_as_json(problem: Problem) -> dict[str, str]:
-    """One problem for programs."""
-    return {
-        "code": problem.code,
-        "subject": problem.subject,
-        "message": problem.message,
-        "hint": problem.hint,
     }

@@ -278,7 +278,7 @@ async def _conflict_file(
 
 async def _clashes_left(opened: OpenWorkspace, section: WikiSection, slug: Slug) -> str:
     """What is still unsettled in the conflict file, in words; empty for nothing."""
-    from wikisync.cli.pulling import counted
+    from wikisync.cli.sentences import counted
     from wikisync.sync.conflict import Clash, read_bundle
 
     text = await opened.local(section).conflict_text(slug)

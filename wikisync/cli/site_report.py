@@ -16,7 +16,7 @@ BROKEN_LINKS_SHOWN_MAX = 20
 
 def site_summary(report: BuildReport, pages: str, problems: int, index: Path) -> str:
     """Two lines: what was done, and where the site is."""
-    from wikisync.cli.pulling import counted
+    from wikisync.cli.sentences import counted
 
     links = counted(len(report.broken_links), "broken link")
     return (

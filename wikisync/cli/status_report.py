@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from wikisync.cli.attention import held_sentence
-from wikisync.cli.pulling import counted, problem_as_json
+from wikisync.cli.sentences import counted, problem_as_json
 from wikisync.cli.sync_report import batch_as_json
 from wikisync.errors import ExitCode, FolderError, Halted, WikisyncError
 from wikisync.model import Snapshot, digest_of, fold_text

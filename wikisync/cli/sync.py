@@ -272,7 +272,7 @@ async def _asks_first(
     """Whether a first sync puts pages on the wiki that are only here."""
     from dataclasses import replace
 
-    from wikisync.cli.pulling import counted
+    from wikisync.cli.sentences import counted
     from wikisync.sync.exchange import exchange
     from wikisync.sync.plan import CreateRemote
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from wikisync.cli.attention import batch_sentence, held_sentence
-from wikisync.cli.pulling import counted, problem_as_json
+from wikisync.cli.sentences import counted, problem_as_json
 from wikisync.cli.syncing import Synced
 from wikisync.errors import WikisyncError
 

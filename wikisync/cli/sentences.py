@@ -1,0 +1,23 @@
+"""Counts and problems, as people and as programs read them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from wikisync.model import Problem
+
+
+def counted(number: int, what: str) -> str:
+    """``1 page``, ``2 pages``."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def problem_as_json(problem: Problem) -> dict[str, str]:
+    """One problem for programs."""
+    return {
+        "code": problem.code,
+        "subject": problem.subject,
+        "message": problem.message,
+        "hint": problem.hint,
+    }
