@@ -144,7 +144,7 @@ async def test_pattern_file_that_is_there_stays(
 ) -> None:
     (workspace / "handbook").mkdir(parents=True)
     (workspace / "handbook/.wikisyncignore").write_text("mine/\n")
-    await run(*words(handbook, workspace))
+    assert (await run(*words(handbook, workspace))).code == 0
     assert (workspace / "handbook/.wikisyncignore").read_text() == "mine/\n"
 
 
@@ -326,6 +326,34 @@ async def test_address_of_a_page_is_taken_apart_in_the_hint(
     assert ran.code == 2
     assert f"--url {handbook.url} --project docs/handbook" in ran.err
     assert not workspace.exists()
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "{}/docs/handbook/-/wikis/home?private_token=glpat-EXAMPLE#glpat-EXAMPLE",
+        "{}/-/profile?private_token=glpat-EXAMPLE",
+        "http://user:glpat-EXAMPLE@{host}/-/x",
+        "http://user:glpat-EXAMPLE@{host}/docs/handbook/-/wikis/home",
+        "http://user:glpat-EXAMPLE@{host}/",
+    ],
+)
+async def test_secret_in_a_pasted_address_is_not_repeated(
+    handbook: EmbeddedService, run: Run, workspace: Path, place: str
+) -> None:
+    host = handbook.url.partition("://")[2]
+    url = place.format(handbook.url, host=host)
+    ran = await run("init", workspace, "--url", url, "--all")
+    assert ran.code == 2
+    assert "glpat-EXAMPLE" not in ran.out + ran.err
+    assert not workspace.exists()
+
+
+@pytest.mark.parametrize("url", ["", "x/-/y", "://", "http://", "https:///-/a"])
+async def test_what_is_no_address_is_told(run: Run, workspace: Path, url: str) -> None:
+    ran = await run("init", workspace, "--url", url, "--all")
+    assert ran.code == 2
+    assert "hint:" in ran.err
 
 
 class Website:

@@ -163,15 +163,22 @@ async def _not_a_service(url: str) -> UsageError:
     for service, path in addresses_in(url):
         if await _probe(service) is not None:
             return UsageError(
-                f"{url} is a page of the service {service}, not the service",
+                f"{_shown(url)} is a page of the service {service}, not the service",
                 hint=f"give the service as {service}, and the wiki as {path}"
                 f" (--url {service} --project {path})",
             )
     return UsageError(
-        f"{url} does not answer as a GitLab-compatible service",
+        f"{_shown(url)} does not answer as a GitLab-compatible service",
         hint="give the address that you open in the browser before you sign in,"
         " like https://gitlab.example.com",
     )
+
+
+def _shown(url: str) -> str:
+    """The address without what may be secret in it."""
+    bare = url.partition("?")[0].partition("#")[0]
+    scheme, separator, rest = bare.rpartition("://")
+    return f"{scheme}{separator}{rest.rpartition('@')[2]}"
 
 
 def addresses_in(url: str) -> Sequence[tuple[str, str]]:
