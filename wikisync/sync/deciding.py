@@ -119,9 +119,16 @@ class Deciding:
         self._options = options
         self._clock = clock
         self._is_first = is_first
+        self._forgotten: frozenset[Slug] = frozenset()
+        """Pages that a dry run takes for new ones, as the real run would."""
 
     def _base(self) -> Mapping[Slug, BasePage]:
-        return {} if self._is_first else self._known.base()
+        if self._is_first:
+            return {}
+        base = self._known.base()
+        if not self._forgotten:
+            return base
+        return {slug: base[slug] for slug in base.keys() - self._forgotten}
 
     async def run(self, here: Snapshot, there: Snapshot) -> Decided:
         """From two looks to a plan."""
@@ -181,7 +188,9 @@ class Deciding:
         seen_here = here.pages.keys() | here.unreadable
         seen_there = there.pages.keys() | there.unreadable
         missing = [s for s in base if s not in seen_here or s not in seen_there]
-        if missing and not self._options.is_dry_run:
+        if self._options.is_dry_run:
+            self._forgotten = frozenset(missing)
+        elif missing:
             self._known.record(dropped=missing)
 
     def _capabilities(self, there: Snapshot) -> Capabilities:

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.cli.workspaces import PAGES, Cloned, clone_handbook
+from tests.support.service import EmbeddedService
+from wikisync.folder.workspace import locked
+
+FILES = {f"{slug}.md": text for slug, text in PAGES.items()}
+
+
+@pytest.fixture
+async def cloned(service: EmbeddedService, run: Run, tmp_path: Path) -> Cloned:
+    return await clone_handbook(service, run, tmp_path / "wikis")
+
+
+def empty(folder: Path) -> None:
+    for path in folder.iterdir():
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+async def test_emptied_folder_gets_its_pages_again(cloned: Cloned) -> None:
+    empty(cloned.folder)
+    assert (await cloned.run("sync")).code == 4
+    assert (await cloned.run("adopt")).code == 0
+    ran = await cloned.run("sync")
+    assert ran.code == 0
+    assert cloned.files() == FILES
+    assert await cloned.wiki() == FILES
+
+
+async def test_folder_that_is_gone_is_made_again(cloned: Cloned) -> None:
+    cloned.folder.rename(cloned.root.parent / "away")
+    await cloned.run("adopt")
+    assert (await cloned.run("sync")).code == 0
+    assert cloned.files() == FILES
+
+
+async def test_lost_marker_is_made_again(cloned: Cloned) -> None:
+    (cloned.root / ".wikisync/folder-id").unlink()
+    (cloned.folder / "guide.md").unlink()
+    ran = await cloned.run("adopt")
+    assert ran.code == 0
+    assert "the next sync removes nothing" in ran.err
+    assert (await cloned.run("sync")).code == 0
+    assert cloned.files() == FILES
+    assert await cloned.wiki() == FILES
+
+
+async def test_dry_run_after_adopt_tells_what_the_sync_then_does(
+    cloned: Cloned,
+) -> None:
+    (cloned.folder / "guide.md").unlink()
+    await cloned.remove("home")
+    await cloned.run("adopt")
+    dry = await cloned.run("sync", "--dry-run")
+    assert dry.out == "create  guide\ncreate  home on the wiki\n"
+    await cloned.run("sync")
+    assert cloned.files() == FILES
+    assert await cloned.wiki() == FILES
+
+
+async def test_what_was_adopted_counts_from_then_on(cloned: Cloned) -> None:
+    await cloned.run("adopt")
+    await cloned.run("sync")
+    (cloned.folder / "guide.md").unlink()
+    await cloned.run("sync")
+    cloned.age_sightings(60)
+    await cloned.run("sync")
+    assert "guide.md" not in await cloned.wiki()
+
+
+async def test_adopting_waits_for_a_wiki_that_is_paused(cloned: Cloned) -> None:
+    (cloned.folder / "guide.md").unlink()
+    await cloned.run("adopt")
+    await cloned.run("pause")
+    await cloned.run("sync")
+    await cloned.run("resume")
+    await cloned.run("sync")
+    assert cloned.files() == FILES
+
+
+async def test_workspace_in_use_is_not_adopted(cloned: Cloned) -> None:
+    with locked(cloned.root / ".wikisync", "it"):
+        ran = await cloned.run("adopt")
+    assert ran.code == 1
+    assert "another wikisync works on" in ran.err
+
+
+async def test_pause_names_wikis_of_the_workspace_only(cloned: Cloned) -> None:
+    ran = await cloned.run("pause", "handbok")
+    assert ran.code == 2
+    assert "its wikis are: handbook" in ran.err
+
+
+async def test_resume_of_what_was_not_paused_is_told(cloned: Cloned) -> None:
+    ran = await cloned.run("resume", "docs/handbook")
+    assert (ran.code, ran.err) == (0, "handbook: was not paused\n")
