@@ -279,6 +279,22 @@ async def test_the_same_save_once_more_is_meant(state: State) -> None:
     assert copies.texts()["home"] == save
 
 
+async def test_an_old_window_that_a_person_chose_is_held_no_more(
+    state: State,
+) -> None:
+    """The conflict came back after every settling."""
+    copies = await settled(state, {"home": LONG, "other": "other\n"})
+    copies.there.put("home", CAME.replace("one", "one, there"))
+    await copies.rest()
+    save = LONG.replace("one", "one, here")
+    copies.here.put("home", save)
+    assert [one.slug for one in (await copies.rest()).held] == [HOME]
+    copies.here.conflicts[HOME] = save
+    result = await copies.rest()
+    assert not result.held
+    assert copies.texts()["home"] == save
+
+
 async def test_a_real_edit_of_a_pulled_page_is_taken_as_it_is(state: State) -> None:
     copies = await pulled(state)
     copies.here.put("home", CAME.replace("two", "two, edited"))

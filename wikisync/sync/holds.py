@@ -108,13 +108,13 @@ class Holds:
                 await self._ask_again(page, record, again.pieces)
                 return
             text = again.text
+        # kept also where it stays as it is: a text that a person chose is no save
+        # from an old window any more
+        kept = self._state.remember_replaced(slug, page.content, text, self._clock())
         if page.content != text:
-            kept = self._state.remember_replaced(
-                slug, page.content, text, self._clock()
-            )
             target = Page(slug, page.format, text)
             await self._local.write(target, expected=page.digest)
-            self._state.confirm_replaced([kept])
+        self._state.confirm_replaced([kept])
         remote = digest_of(record.remote)
         base = self._state.base().get(slug)
         agreed = BasePage(
