@@ -12,7 +12,9 @@ import pytest
 
 from tests.support.service import EmbeddedService, embedded_service
 from tests.support.watching import OWNER, WatchProcess, watching
+from wikisync.cli.main import main
 from wikisync.cli.watch import STOP_S
+from wikisync.service.quirks import Quirk
 
 pytestmark = pytest.mark.slow
 
@@ -140,6 +142,53 @@ async def test_start_without_the_service_waits_for_it(
         assert await watch.ended() == 0
 
 
+async def test_save_that_the_service_cannot_take_now_goes_when_it_can(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    async with watching(service, tmp_path / "ws") as watch:
+        await watch.in_step()
+        service.quirks = {Quirk.MAINTENANCE}
+        watch.save("home", "two\n")
+        await watch.said("partly in step: home: cannot edit page")
+        assert await watch.wiki_text("home") == "one\n"
+        service.quirks = ()
+        await watch.said("1 pushed")
+        assert await watch.wiki_text("home") == "two\n"
+
+
+async def test_thousands_of_files_changed_at_once_are_all_carried_over(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    count = 500
+    async with watching(service, tmp_path / "ws", "--adopt", "push") as watch:
+        await watch.in_step()
+        for number in range(count):
+            watch.save(f"page-{number}", f"text {number}\n")
+
+        async def are_there() -> bool:
+            return len(await service.files(OWNER)) == count + 1
+
+        await watch.until(are_there)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("4913", ".home.md.swp", "home.md~", "#home.md#", ".#home.md"),
+        *("home.md.tmp", ".~lock.home.md#", "~$home.md", ".goutputstream-X1.md"),
+    ],
+)
+async def test_what_editors_leave_is_no_page(
+    service: EmbeddedService, tmp_path: Path, name: str
+) -> None:
+    async with watching(service, tmp_path / "ws") as watch:
+        await watch.in_step()
+        (watch.folder / name).write_text("not a page\n")
+        watch.save("other", "a page\n")
+        await watch.said("1 pushed")
+        assert sorted(await service.files(OWNER)) == ["home.md", "other.md"]
+
+
 async def test_service_without_a_name_in_the_network_is_away_and_nothing_worse(
     service: EmbeddedService, tmp_path: Path
 ) -> None:
@@ -195,6 +244,26 @@ async def test_touched_file_asks_for_a_look_at_everything(
         await service.add_pages(OWNER, {"home": "two\n"})
         (watch.root / ".wikisync" / "ask").touch()
         await watch.until(lambda: watch.text("home") == "two\n")
+
+
+async def test_what_another_command_notes_is_carried_out_within_seconds(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    long = "".join(f"line {number} of a page\n" for number in range(100))
+    await service.add_pages(OWNER, {"long": long})
+    async with watching(service, tmp_path / "ws") as watch:
+        await watch.in_step()
+        watch.save("long", "short\n")
+        await watch.said("needs a person")
+        code = await asyncio.to_thread(
+            main, ["--quiet", "approve", "-C", str(watch.root), "handbook:1"]
+        )
+        assert code == 0
+
+        async def is_there() -> bool:
+            return await watch.wiki_text("long") == "short\n"
+
+        await watch.until(is_there)
 
 
 async def test_log_bears_the_cycle_of_each_line(

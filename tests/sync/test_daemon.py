@@ -591,6 +591,23 @@ def test_what_is_left_to_do_is_done_at_once_but_not_for_ever() -> None:
     watched(test)
 
 
+def test_page_that_could_not_be_carried_over_is_tried_again_ever_more_rarely() -> None:
+    async def test(watch: Watch) -> None:
+        work = watch.works[0]
+        await watch.at(30)
+        work.cycles.clear()
+        work.outcomes = [CycleOutcome(is_quiet=True, problem="503")] * 8
+        watch.daemon.ask("docs", Why.FOLDER)
+        await watch.at(HOUR_S)
+        tries = gaps([at for at, _ in work.cycles[:9]])
+        assert tries[0] <= module.BACK_OFF_MIN_S * 2 + 1
+        assert max(tries) > 20
+        assert ("docs", Condition.PARTLY, "503") in watch.told
+        assert watch.told[-1] == ("docs", Condition.IN_STEP, "")
+
+    watched(test)
+
+
 def test_absence_that_must_be_seen_again_is_looked_for_when_it_is_due() -> None:
     async def test(watch: Watch) -> None:
         work = watch.works[0]

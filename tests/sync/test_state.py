@@ -145,6 +145,16 @@ def test_starting_over_forgets_the_old_wiki(wiki: WikiState) -> None:
 # -- damage ------------------------------------------------------------------------
 
 
+def test_what_another_process_wrote_is_noticed(path: Path) -> None:
+    with State.open(path, service_url="https://x.example") as ours:
+        before = ours.seen_writes()
+        ours.wiki(OWNER).pause("ours")
+        assert ours.seen_writes() == before
+        with State.open(path, service_url="https://x.example") as theirs:
+            theirs.wiki(OWNER).pause("theirs")
+        assert ours.seen_writes() != before
+
+
 def test_damaged_file_is_set_aside_and_made_anew(path: Path) -> None:
     path.write_bytes(b"this is no database at all, " * 100)
     with State.open(path) as state:

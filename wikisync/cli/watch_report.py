@@ -45,6 +45,7 @@ class WatchReport:
             Condition.FAILING,
             Condition.REFUSED,
             Condition.NEEDS_PERSON,
+            Condition.PARTLY,
             Condition.STARTING,
         ):
             if condition in found:

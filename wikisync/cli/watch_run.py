@@ -23,7 +23,7 @@ from wikisync.cli.watch_person import Caller
 from wikisync.cli.watch_report import HEALTH_FILE, WatchReport
 from wikisync.cli.watch_site import PublishedSite
 from wikisync.cli.watch_states import WatchedStates
-from wikisync.errors import FolderError, UsageError
+from wikisync.errors import FolderError, StateError, UsageError
 from wikisync.folder.ignore import CONFLICT_MARK
 from wikisync.folder.swap import write_atomically
 from wikisync.folder.watch import is_watched, watch_folders
@@ -42,7 +42,8 @@ log = logging.getLogger(__name__)
 TOLD_QUIET_S = 0.05
 """Changes within this time are shown together."""
 ASK_FILE = "ask"
-"""In ``.wikisync``: who touches it asks for a look at every wiki."""
+"""In ``.wikisync``: who touches it asks for a look at every wiki; so does who writes
+into the state, such as ``wikisync approve``."""
 ASK_LOOK_S = 1.0
 SECRET_VARIABLE = "WIKISYNC_HOOK_SECRET"  # noqa: S105 - the variable's name
 SECRET_BYTES_MAX = 4096
@@ -211,12 +212,15 @@ class Watch:
         return {**self.report.health(), "workspace": str(self._root), "wikis": wikis}
 
     async def _follow_asks(self) -> None:
-        """Other commands ask by touching a file; it is looked at, not watched."""
+        """See that another command asks, or wrote what a person decided."""
         path = self._private / ASK_FILE
-        before = _touched(path)
+        before = _touched(path), self._opened.state.seen_writes()
         while True:
             await asyncio.sleep(ASK_LOOK_S)
-            now = _touched(path)
+            try:
+                now = _touched(path), self._opened.state.seen_writes()
+            except StateError:
+                continue  # the cycles meet it, too, and say so
             if now != before:
                 before = now
                 self.daemon.retry()

@@ -6,7 +6,7 @@ while it is away.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,8 @@ from wikisync.api.git import wiki_head
 from wikisync.cli.syncing import OF_ALL, Synced
 from wikisync.cli.workspace import OpenWorkspace, SyncedWiki
 from wikisync.errors import NotFound, PermissionDenied, WikisyncError
-from wikisync.model import Digest, Slug, digest_of
+from wikisync.folder.stamp import folder_stamp
+from wikisync.model import Slug
 from wikisync.sync.daemon import CycleOutcome, Why
 from wikisync.sync.exchange import ExchangeOptions, ExchangeResult, exchange
 from wikisync.sync.plan import SkipReason
@@ -44,7 +45,7 @@ class WatchedWiki:
         self._options = options
         self._settle_s = settle_s
         self._wiki: SyncedWiki | None = None
-        self._seen: Mapping[str, Digest] | None = None
+        self._stamp: int | None = None
         """What the last scan saw."""
         self._without_git = 0
         """Hints since git was found not to be there; 0 while it is."""
@@ -97,6 +98,7 @@ class WatchedWiki:
                 options=replace(
                     self._options,
                     adopts=self._opened.is_adopting and is_first,
+                    tries_again=is_first,
                     leaves=self._left_out(),
                 ),
                 outdated=wiki.remote.outdated,
@@ -126,18 +128,9 @@ class WatchedWiki:
         """Whether the folder differs from the scan before; the first one says yes."""
         if self._wiki is None:
             return False  # its first cycle is still to come
-        local = self._wiki.local
-        snapshot = await local.snapshot()
-        seen: dict[str, Digest] = {
-            slug: page.digest for slug, page in snapshot.pages.items()
-        }
-        for slug in self._wiki.known.bundles():
-            text = await local.conflict_text(slug)
-            if text is not None:
-                # no page's slug has a space at its end
-                seen[f"{slug} "] = digest_of(text)
-        before, self._seen = self._seen, seen
-        return seen != before
+        before = self._stamp
+        self._stamp = await asyncio.to_thread(folder_stamp, self._wiki.folder)
+        return self._stamp != before
 
     async def hint(self) -> str | None:
         """The wiki's newest commit, or else when its project was last active."""

@@ -360,10 +360,15 @@ class Daemon:
         if outcome.next_look_s is not None:
             # absences count only in looks at both sides
             standing.due_at = min(standing.due_at, now + max(outcome.next_look_s, 1.0))
+        standing.unsettled = standing.unsettled + 1 if outcome.problem else 0
+        if outcome.problem:
+            again_s = self._back_off_s(standing.unsettled)
+            standing.due_at = min(standing.due_at, now + again_s)
         if why is not Why.FOLDER or not outcome.is_quiet:
             self._service_answered(standing.began_at)
-        needs = outcome.needs_person
-        condition = Condition.NEEDS_PERSON if needs else Condition.IN_STEP
+        condition = Condition.PARTLY if outcome.problem else Condition.IN_STEP
+        if outcome.needs_person:
+            condition = Condition.NEEDS_PERSON
         self._set(standing, condition, outcome.problem)
 
     def _failed(self, standing: Standing, error: WikisyncError, why: Why) -> None:

@@ -34,6 +34,7 @@ class CycleOutcome:
     next_look_s: float | None = None
     needs_person: bool = False
     problem: str = ""
+    """What kept a part of it back; it is tried again, ever more rarely."""
 
 
 class Condition(Enum):
@@ -41,6 +42,7 @@ class Condition(Enum):
 
     STARTING = "starting"
     IN_STEP = "in step"
+    PARTLY = "partly in step"
     NEEDS_PERSON = "needs a person"
     OFFLINE = "offline"
     REFUSED = "refused"
@@ -70,6 +72,8 @@ class Standing:
     due_at: float = float("inf")
     """When a cycle is due without being asked."""
     last_good_at: float | None = None
+    unsettled: int = 0
+    """Cycles in a row that left a problem."""
     outcome: CycleOutcome | None = None
     """Of the last cycle that ended well."""
     mark: str | None = None

@@ -104,6 +104,10 @@ class State:
             self._wikis[owner] = WikiState(self._database, self._number_of(owner))
         return self._wikis[owner]
 
+    def seen_writes(self) -> int:
+        """A number that is another one once another process wrote here."""
+        return int(self._database.rows("PRAGMA data_version")[0][0])
+
     def recalled(self, name: str) -> str:
         """What was remembered of the workspace under a name, or empty."""
         rows = self._database.rows("SELECT value FROM workspace WHERE name = ?", name)

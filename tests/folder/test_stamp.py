@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from wikisync.errors import FolderError
+from wikisync.folder.stamp import folder_stamp
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    root = tmp_path / "wiki"
+    (root / "dir" / "deep").mkdir(parents=True)
+    for name in ("home.md", "dir/a.md", "dir/deep/b.md"):
+        (root / name).write_text("text\n")
+    return root
+
+
+def overwrite_keeping_times(folder: Path) -> None:
+    path = folder / "dir/a.md"
+    status = path.stat()
+    path.write_text("twxt\n")
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def replace(folder: Path) -> None:
+    (folder / "new").write_text("text\n")
+    (folder / "new").replace(folder / "home.md")
+
+
+CHANGES: list[Callable[[Path], object]] = [
+    lambda folder: (folder / "dir/deep/b.md").write_text("other\n"),
+    lambda folder: (folder / "c.md").touch(),
+    lambda folder: (folder / "home.md").unlink(),
+    lambda folder: (folder / "home.md").rename(folder / "dir/home.md"),
+    lambda folder: (folder / ".wikisyncignore").write_text("dir/\n"),
+    overwrite_keeping_times,
+    replace,
+]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_every_change_is_another_stamp(
+    folder: Path, change: Callable[[Path], object]
+) -> None:
+    before = folder_stamp(folder)
+    change(folder)
+    assert folder_stamp(folder) != before
+
+
+def test_reading_is_no_change(folder: Path) -> None:
+    before = folder_stamp(folder)
+    (folder / "home.md").read_text()
+    (folder / ".home.md.swp").touch()
+    (folder / ".git").mkdir()
+    (folder / ".git" / "x").touch()
+    assert folder_stamp(folder) == before
+
+
+def test_link_is_not_followed(folder: Path, tmp_path: Path) -> None:
+    (folder / "out").symlink_to(tmp_path)
+    before = folder_stamp(folder)
+    (tmp_path / "elsewhere").touch()
+    assert folder_stamp(folder) == before
+
+
+def test_folder_that_is_gone_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(FolderError, match="cannot list"):
+        folder_stamp(tmp_path / "none")
