@@ -149,8 +149,8 @@ def test_token_command_may_be_a_list_of_words() -> None:
         (
             '[sync]\nlisten = "0.0.0.0:8765"',
             (
-                'sync.listen = "0.0.0.0:8765": must be an address of this machine with a'
-                ' port, like "127.0.0.1:8765"'
+                'sync.listen = "0.0.0.0:8765": must be an address of this machine'
+                ' with a port, like "127.0.0.1:8765"'
             ),
         ),
         (
