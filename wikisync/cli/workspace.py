@@ -153,8 +153,7 @@ def find_workspace(start: Path) -> Workspace:
     if config is None or found.workspace is None:
         raise UsageError(
             f"{start.absolute()} is in no workspace: there is no wikisync.toml",
-            hint="run it in a workspace, or make one: wikisync clone URL"
-            " --project docs/handbook my-wikis",
+            hint="run it in a workspace, or make one: wikisync init my-wikis",
         )
     if not config.wikis:
         raise ConfigError(

@@ -48,7 +48,7 @@ def load_config(path: Path) -> Config:
     except FileNotFoundError as exc:
         raise ConfigError(
             f"there is no {path.name} in {path.parent}",
-            hint="go to a workspace, or make one with wikisync clone",
+            hint="go to a workspace, or make one with wikisync init",
         ) from exc
     except OSError as exc:
         raise ConfigError(f"cannot read {path}: {exc.strerror}") from exc
