@@ -334,7 +334,7 @@ def test_file_is_loaded(tmp_path: Path) -> None:
 def test_missing_file_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"no wikisync\.toml in") as caught:
         load_config(tmp_path / "wikisync.toml")
-    assert "wikisync clone" in str(caught.value.hint)
+    assert "wikisync init" in str(caught.value.hint)
 
 
 def test_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
