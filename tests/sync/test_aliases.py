@@ -1,0 +1,81 @@
+"""Files that keep another name than the service gave their page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.support.copies import Copies
+from tests.support.pair import paired
+from wikisync.model import Slug
+from wikisync.sync.state import State
+
+FILE, PAGE = Slug("My Page"), Slug("My-Page")
+
+
+async def named(state: State) -> Copies:
+    """A file that the service gave another name."""
+    copies = Copies(state, {"other": "other\n"})
+    copies.there.renames = {FILE: PAGE}
+    copies.here.put(FILE, "one\n")
+    await copies.rest()
+    return copies
+
+
+async def test_the_file_stays_as_its_writer_named_it(tmp_path: Path) -> None:
+    async with paired(tmp_path) as pair:
+        path = pair.save("My Page", "one\n")
+        await pair.rest()
+        assert path.read_text() == "one\n"
+        assert set(await pair.wiki_texts()) == {"My-Page"}
+        pair.restart()
+        await pair.edit("My-Page", "edited there\n")
+        await pair.rest()
+        assert path.read_text() == "edited there\n"
+
+
+async def test_edits_go_both_ways_under_either_name(state: State) -> None:
+    copies = await named(state)
+    copies.here.put(FILE, "edited here\n")
+    await copies.rest()
+    assert copies.there.texts()[PAGE] == "edited here\n"
+    copies.there.put(PAGE, "edited there\n")
+    await copies.rest()
+    assert copies.here.texts()[FILE] == "edited there\n"
+
+
+async def test_a_file_with_the_very_name_is_the_page(state: State) -> None:
+    copies = await named(state)
+    copies.here.put(PAGE, "another\n")
+    await copies.cycle()
+    assert copies.here.texts()[FILE] == "one\n"
+    assert copies.here.texts()[PAGE] == "another\n"
+
+
+async def test_the_name_is_forgotten_with_the_file(state: State) -> None:
+    copies = await named(state)
+    copies.here.remove(FILE)
+    await copies.rest()
+    assert copies.known.aliases() == {}
+    assert PAGE not in copies.there.pages
+
+
+async def test_a_rename_on_the_wiki_gives_the_file_that_name(state: State) -> None:
+    copies = await named(state)
+    copies.there.identities = {PAGE: "7"}
+    await copies.rest()
+    page = copies.there.pages.pop(PAGE)
+    copies.there.put("start", page.content)
+    copies.there.identities = {Slug("start"): "7"}
+    await copies.rest()
+    assert copies.texts() == {"start": "one\n", "other": "other\n"}
+
+
+async def test_a_held_page_has_its_conflict_file_beside_the_file(
+    state: State,
+) -> None:
+    copies = await named(state)
+    copies.here.put(FILE, "mine\n")
+    copies.there.put(PAGE, "theirs\n")
+    result = await copies.rest()
+    assert [one.slug for one in result.held] == [PAGE]
+    assert set(copies.here.conflicts) == {FILE}

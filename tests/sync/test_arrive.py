@@ -1,0 +1,131 @@
+"""From the wiki to the folder: nothing is replaced unseen, nothing without a copy."""
+
+from __future__ import annotations
+
+import errno
+
+import pytest
+
+from tests.support.copies import Copies
+from wikisync.errors import FolderError, PreconditionFailed
+from wikisync.model import Slug
+from wikisync.sync.state import State
+
+HOME = Slug("home")
+TEXT = "one\ntwo\nthree\n"
+PAGES = {"home": TEXT, "other": "other\n", "third": "third\n"}
+
+
+async def edited(state: State) -> Copies:
+    """Both pages were edited on the wiki."""
+    copies = Copies(state, PAGES)
+    await copies.rest()
+    copies.there.put("home", TEXT + "there\n")
+    copies.there.put("other", "other, there\n")
+    return copies
+
+
+def failing(copies: Copies, entry: str, error: Exception) -> None:
+    async def before(now: str) -> None:
+        if now == entry:
+            raise error
+
+    copies.here.before = before
+
+
+async def test_a_save_after_the_look_is_not_overwritten(state: State) -> None:
+    copies = await edited(state)
+
+    async def before(entry: str) -> None:
+        if entry == "write home":
+            copies.here.before = copies.there.before
+            copies.here.put("home", "zero, here\n" + TEXT)
+
+    copies.here.before = before
+    first = await copies.cycle()
+    assert first.has_more
+    assert not first.problems
+    await copies.rest()
+    assert copies.texts()["home"] == "zero, here\n" + TEXT + "there\n"
+
+
+async def test_what_was_not_replaced_is_no_old_text(state: State) -> None:
+    """Else the guard for old windows would take the page's own text for one."""
+    copies = await edited(state)
+    failing(copies, "write home", PreconditionFailed("home changed"))
+    await copies.cycle()
+    assert [one for one in copies.known.replaced(HOME) if one.is_written] == []
+
+
+async def test_one_file_that_cannot_be_written_does_not_stop_the_others(
+    state: State,
+) -> None:
+    copies = await edited(state)
+    batch = copies.here.write_pages
+
+    async def one_refused(pages: object) -> object:
+        results = list(await batch(pages[1:]))  # type: ignore[index]
+        return [FolderError("home.md is read-only"), *results]
+
+    copies.here.write_pages = one_refused  # type: ignore[method-assign,assignment]
+    result = await copies.cycle()
+    assert [one.code for one in result.problems] == ["page-unwritable"]
+    assert result.pulled == 1
+
+
+async def test_a_full_disk_ends_the_cycle(state: State) -> None:
+    copies = await edited(state)
+    full = FolderError("the disk is full")
+    full.__cause__ = OSError(errno.ENOSPC, "No space left on device")
+    failing(copies, "write home", full)
+    with pytest.raises(FolderError, match="disk is full"):
+        await copies.cycle()
+    copies.here.before = copies.there.before
+    await copies.rest()
+    assert copies.texts()["home"] == TEXT + "there\n"
+
+
+async def test_a_removed_page_that_was_edited_meanwhile_stays(state: State) -> None:
+    copies = Copies(state, PAGES)
+    await copies.rest()
+    copies.there.remove("home")
+
+    async def before(entry: str) -> None:
+        if entry == "delete home":
+            copies.here.before = copies.there.before
+            copies.here.put("home", "saved at the last moment\n")
+
+    copies.here.before = before
+    await copies.rest()
+    assert copies.texts()["home"] == "saved at the last moment\n"
+
+
+async def test_a_rename_whose_name_was_just_taken_is_decided_anew(
+    state: State,
+) -> None:
+    copies = Copies(state, PAGES)
+    copies.there.identities = {HOME: "7"}
+    await copies.rest()
+    page = copies.there.pages.pop(HOME)
+    copies.there.put("start", page.content)
+    copies.there.identities = {Slug("start"): "7"}
+    failing(copies, "move home start", PreconditionFailed("start exists"))
+    result = await copies.cycle()
+    assert result.has_more
+    copies.here.before = copies.there.before
+    await copies.rest()
+    assert set(copies.texts()) == {"start", "other", "third"}
+
+
+async def test_what_follows_a_rename_that_failed_waits(state: State) -> None:
+    """A text for the new name would make a second file of the page."""
+    copies = Copies(state, PAGES)
+    copies.there.identities = {HOME: "7"}
+    await copies.rest()
+    await copies.rest()  # identities are learned by the look after
+    copies.there.pages.pop(HOME)
+    copies.there.put("start", TEXT + "there\n")
+    copies.there.identities = {Slug("start"): "7"}
+    failing(copies, "move home start", FolderError("the folder is read-only"))
+    await copies.cycle()
+    assert "start" not in copies.here.texts()

@@ -1,0 +1,88 @@
+"""From two looks to a plan: what is taken for an edit, and what for none."""
+
+from __future__ import annotations
+
+from tests.support.copies import Copies
+from wikisync.model import Slug, digest_of
+from wikisync.sync.deciding import ExchangeOptions
+from wikisync.sync.plan import HoldReason, Skip, SkipReason
+from wikisync.sync.state import State
+
+HOME = Slug("home")
+PAGES = {"home": "one\ntwo\n", "other": "other\n"}
+
+
+async def settled(state: State) -> Copies:
+    copies = Copies(state, PAGES)
+    await copies.rest()
+    return copies
+
+
+async def test_line_ends_on_one_side_and_an_edit_on_the_other_is_a_pull(
+    state: State,
+) -> None:
+    copies = await settled(state)
+    copies.here.put("home", "one\r\ntwo\r\n")
+    copies.there.put("home", "one\ntwo\nthree\n")
+    result = await copies.cycle()
+    assert (result.pulled, result.merged) == (1, 0)
+    assert copies.here.texts()["home"] == "one\r\ntwo\r\nthree\r\n"
+
+
+async def test_a_dry_run_takes_line_ends_as_known_and_notes_nothing(
+    state: State,
+) -> None:
+    copies = await settled(state)
+    copies.here.put("home", "one\r\ntwo\r\n")
+    result = await copies.cycle(ExchangeOptions(is_dry_run=True))
+    assert result.plan.actions == ()
+    assert copies.known.base()[HOME].local == digest_of(PAGES["home"])
+
+
+async def test_a_file_saved_by_a_rename_is_known_by_its_new_identity(
+    state: State,
+) -> None:
+    """Else the next rename of it would look like a removal and a new page."""
+    copies = await settled(state)
+    copies.here.identities[HOME] = "another inode"
+    await copies.rest()
+    copies.rename_here("home", "start")
+    await copies.rest()
+    assert copies.there.changes == ["move home start"]
+
+
+async def test_adopting_brings_back_what_one_side_lacks(state: State) -> None:
+    copies = await settled(state)
+    copies.here.remove("home")
+    copies.there.remove("other")
+    await copies.cycle(ExchangeOptions(adopts=True))
+    assert copies.texts() == PAGES
+
+
+async def test_pages_only_here_are_left_where_nobody_asked_for_them(
+    state: State,
+) -> None:
+    copies = Copies(state)
+    copies.here.put("home", "mine\n")
+    result = await copies.cycle(ExchangeOptions(puts_new=False))
+    assert result.plan.actions == (Skip(HOME, SkipReason.NOT_ASKED),)
+    assert copies.there.changes == []
+
+
+async def test_only_line_breaks_that_are_missing_make_no_loop(state: State) -> None:
+    copies = await settled(state)
+    copies.there.put("home", "one\ntwo")
+    await copies.rest()
+    copies.here.put("home", "one\ntwo\nthree\n")
+    await copies.rest()
+    assert copies.there.changes == ["write home"]
+
+
+async def test_a_twin_by_case_is_held_and_told(state: State) -> None:
+    copies = await settled(state)
+    copies.here.put("Home", "another\n")
+    result = await copies.rest()
+    assert [(one.slug, one.reason) for one in result.held] == [
+        (Slug("Home"), HoldReason.CASE_TWIN)
+    ]
+    assert copies.there.texts() == PAGES

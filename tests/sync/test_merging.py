@@ -1,0 +1,94 @@
+"""What comes of planned merges when the texts are looked at."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from tests.support.copies import Copies
+from wikisync.model import Slug
+from wikisync.sync import merge as merge_module
+from wikisync.sync import merging
+from wikisync.sync.deciding import ExchangeOptions
+from wikisync.sync.state import State
+
+HOME = Slug("home")
+TEXT = "one\ntwo\nthree\n"
+PAGES = {"home": TEXT, "other": "other\n"}
+
+
+async def edited_both(state: State) -> Copies:
+    copies = Copies(state, PAGES)
+    await copies.rest()
+    copies.here.put("home", TEXT.replace("one", "one, here"))
+    copies.there.put("home", TEXT.replace("three", "three, there"))
+    return copies
+
+
+async def test_a_merge_is_written_here_and_pushed_by_the_next_cycle(
+    state: State,
+) -> None:
+    copies = await edited_both(state)
+    first = await copies.cycle()
+    assert (first.merged, first.pushed, first.has_more) == (1, 0, True)
+    assert copies.there.changes == []
+    second = await copies.cycle()
+    assert second.pushed == 1
+
+
+async def test_a_text_that_changed_while_it_was_decided_is_decided_anew(
+    state: State,
+) -> None:
+    copies = await edited_both(state)
+
+    async def before(entry: str) -> None:
+        if entry == "read home":
+            copies.here.before = copies.there.before
+            copies.here.put("home", TEXT.replace("two", "two, here"))
+
+    copies.here.before = before
+    first = await copies.cycle()
+    assert first.has_more
+    assert not first.merged
+    await copies.rest()
+    assert copies.texts()["home"] == "one\ntwo, here\nthree, there\n"
+
+
+async def test_a_merge_finds_a_page_under_its_old_names(state: State) -> None:
+    """The plan speaks of names as they are when it is a page's turn."""
+    copies = Copies(state, PAGES)
+    await copies.rest()
+    await copies.rest()  # identities are learned by the look after
+    copies.here.put("home", TEXT.replace("one", "one, here"))
+    copies.there.put("home", TEXT.replace("three", "three, there"))
+    copies.rename_here("home", "start")
+    await copies.rest()
+    assert copies.texts()["start"] == "one, here\ntwo\nthree, there\n"
+
+
+async def test_two_insertions_at_one_place_clash_when_asked_to(state: State) -> None:
+    copies = Copies(state, PAGES)
+    await copies.rest()
+    copies.here.put("home", TEXT + "mine\n")
+    copies.there.put("home", TEXT + "theirs\n")
+    result = await copies.rest(ExchangeOptions(keeps_both=False))
+    assert [one.slug for one in result.held] == [HOME]
+
+
+async def test_large_texts_are_merged_beside_the_loop(
+    state: State, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copies = await edited_both(state)
+    monkeypatch.setattr(merging, "THREAD_CHARS_MIN", 1)
+    threads: list[threading.Thread] = []
+    merge = merge_module.merge
+
+    def noted(*args: object, **kwargs: object) -> object:
+        threads.append(threading.current_thread())
+        return merge(*args, **kwargs)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(merging, "merge", noted)
+    await copies.rest()
+    assert threads
+    assert threading.main_thread() not in threads
