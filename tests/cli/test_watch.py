@@ -62,6 +62,7 @@ async def test_signal_ends_it_cleanly_and_soon(
         assert await watch.ended() == 0
         assert time.monotonic() - began < 2.0
         assert watch.lines[-1] == "stopped"
+        assert watch.health["condition"] == "stopped"
 
 
 async def test_signal_ends_it_soon_though_the_service_hangs(
@@ -296,6 +297,31 @@ async def test_published_site_follows_each_change(
                 for page in watch.root.glob("site/**/*.html")
             )
         )
+
+
+async def test_command_after_the_site_runs_in_the_workspace_without_the_token(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    more = (
+        "[site]\npublish = true\n"
+        'after = ["sh", "-c", "echo $WIKISYNC_SITE $WIKISYNC_TOKEN > after"]\n'
+    )
+    root = tmp_path / "ws"
+    async with watching(service, root, more=more) as watch:
+        await watch.until((root / "after").exists)
+        await watch.until(lambda: (root / "after").read_text() == f"{root / 'site'}\n")
+
+
+async def test_build_that_fails_is_told_and_delays_no_save(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    more = '[site]\ntheme = "no-such"\n'
+    async with watching(service, tmp_path / "ws", "--site", more=more) as watch:
+        await watch.said("the last good site stays")
+        watch.save("home", "two\n")
+        await watch.said("1 pushed")
+        assert sum("last good site" in line for line in watch.lines) == 1
+        await watch.until(lambda: "no-such" in str(watch.health["site_problem"]))
 
 
 async def test_preview_in_the_same_process_answers(

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 HEALTH_FILE = "health.json"
 """In ``.wikisync``."""
+STOPPED = "stopped"
 UNHEALTHY = frozenset({Condition.OFFLINE, Condition.REFUSED, Condition.FAILING})
 
 
@@ -28,6 +29,7 @@ class WatchReport:
         self._daemon = daemon
         self._wikis = {wiki.name: wiki for wiki in wikis}
         self._started_at = time.time()
+        self.is_stopped = False
         self.site_problem = ""
         """Why the published site is not of now."""
         self.hooks = 0
@@ -38,6 +40,8 @@ class WatchReport:
     @property
     def condition(self) -> str:
         """The worst of all wikis' conditions, in one word or a few."""
+        if self.is_stopped:
+            return STOPPED
         if self._daemon.trouble is not None:
             return str(self._daemon.trouble.condition.value)
         found = {one.condition for one in self._daemon.standings.values()}
@@ -55,7 +59,7 @@ class WatchReport:
     @property
     def is_healthy(self) -> bool:
         """Whether pages are carried over: a page that is held is no trouble."""
-        return self.condition not in {one.value for one in UNHEALTHY}
+        return self.condition not in {STOPPED, *(one.value for one in UNHEALTHY)}
 
     def health(self) -> Mapping[str, object]:
         """Everything but the pages, as JSON has it; times are of the epoch."""

@@ -13,7 +13,7 @@ import asyncio
 import logging
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,11 +23,11 @@ from wikisync.cli.watch_person import Caller
 from wikisync.cli.watch_report import HEALTH_FILE, WatchReport
 from wikisync.cli.watch_site import PublishedSite
 from wikisync.cli.watch_states import WatchedStates
-from wikisync.errors import FolderError, StateError, UsageError
+from wikisync.errors import FolderError, StateError, UsageError, WikisyncError
 from wikisync.folder.ignore import CONFLICT_MARK
 from wikisync.folder.swap import write_atomically
 from wikisync.folder.watch import is_watched, watch_folders
-from wikisync.sync.daemon import Daemon, Why
+from wikisync.sync.daemon import Daemon, Why, guarded
 
 if TYPE_CHECKING:
     from wikisync.cli.console import Console
@@ -89,7 +89,15 @@ class Watch:
         )
 
     async def run(self) -> None:
-        """Work until cancelled."""
+        """Work until cancelled; the health file says then that it has ended."""
+        try:
+            await self._run()
+        finally:
+            self.report.is_stopped = True
+            with suppress(FolderError):
+                self._write_health()
+
+    async def _run(self) -> None:
         async with asyncio.TaskGroup() as group:
             group.create_task(self.daemon.run())
             group.create_task(self._watch_folders())
@@ -164,14 +172,16 @@ class Watch:
             await asyncio.sleep(TOLD_QUIET_S)
             self._changed.clear()
             try:
-                await asyncio.to_thread(self._write_files)
-            except FolderError as error:
+                await guarded("what is shown", self._show())
+            except WikisyncError as error:
                 log.warning("%s", error.message)
-            await self.states.tell()
-            self._notifier.status(self.report.status_line())
-            await self._caller.call(
-                attention_text(self._synced()), self._root / ATTENTION_FILE
-            )
+
+    async def _show(self) -> None:
+        await self.states.tell()
+        self._notifier.status(self.report.status_line())
+        await asyncio.to_thread(self._write_files)
+        text = attention_text(self._synced())
+        await self._caller.call(text, self._root / ATTENTION_FILE)
 
     def _synced(self) -> list[Synced]:
         return [
@@ -182,6 +192,9 @@ class Watch:
 
     def _write_files(self) -> None:
         show_attention(self._root, self._synced())
+        self._write_health()
+
+    def _write_health(self) -> None:
         text = self.report.health_text()
         write_atomically(self._private, HEALTH_FILE, text.encode())
 

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from wikisync.errors import WikisyncError
+from wikisync.sync.daemon import guarded
 
 if TYPE_CHECKING:
     from wikisync.cli.workspace import Workspace
@@ -52,7 +53,11 @@ class PublishedSite:
             await self._wait_for_change()
             await asyncio.sleep(QUIET_S)
             self._changed.clear()
-            self._note(await self._build())
+            try:
+                problem = await guarded("the site", self._build())
+            except WikisyncError as error:
+                problem = error.message
+            self._note(problem)
 
     async def _wait_for_change(self) -> None:
         try:
@@ -62,7 +67,11 @@ class PublishedSite:
             return
 
     async def _build(self) -> str:
-        """Build once; what is wrong, in a sentence, or nothing."""
+        """Build once; what is wrong with the version that is shown, or nothing.
+
+        Raises:
+            WikisyncError: there is no new version; the last good one stays.
+        """
         from wikisync.cli.build import after_command
         from wikisync.cli.folders import ShownFolder, cache_folder
         from wikisync.site.publish import publish
@@ -71,18 +80,15 @@ class PublishedSite:
         shown = ShownFolder(root, root)
         config = self._workspace.config
         self.builds += 1
-        try:
-            wikis, options = shown.site()
-            published = await publish(
-                wikis,
-                root / config.site.output,
-                options,
-                cache=cache_folder(shown, "site", os.environ),
-                keep=config.site.keep,
-                after=after_command(shown, config, os.environ),
-            )
-        except WikisyncError as error:
-            return error.message
+        wikis, options = shown.site()
+        published = await publish(
+            wikis,
+            root / config.site.output,
+            options,
+            cache=cache_folder(shown, "site", os.environ),
+            keep=config.site.keep,
+            after=after_command(shown, config, os.environ),
+        )
         if published.is_switched:
             log.info("the site %s is up to date", config.site.output)
         return str(published.problems[0]) if published.problems else ""

@@ -41,7 +41,15 @@ from wikisync.sync.standing import (
     Why,
 )
 
-__all__ = ["Condition", "CycleOutcome", "Daemon", "Standing", "Trouble", "Why"]
+__all__ = [
+    "Condition",
+    "CycleOutcome",
+    "Daemon",
+    "Standing",
+    "Trouble",
+    "Why",
+    "guarded",
+]
 
 log = logging.getLogger(__name__)
 
@@ -309,7 +317,7 @@ class Daemon:
         work = self._works[standing.name]
         try:
             async with asyncio.timeout(CYCLE_TIMEOUT_S):
-                outcome = await self._guarded(standing, work.cycle(why))
+                outcome = await guarded(standing.name, work.cycle(why))
         except TimeoutError as exc:
             raise SyncError(
                 f"a cycle of {standing.name} took longer than"
@@ -317,30 +325,11 @@ class Daemon:
             ) from exc
         if self._after_cycle is not None:
             try:
-                await self._guarded(standing, self._after_cycle(work, outcome))
+                await guarded(standing.name, self._after_cycle(work, outcome))
             except WikisyncError as error:
                 # the wiki is in step, whatever comes of telling so
                 log.warning("%s: %s", standing.name, error.message)
         return outcome
-
-    async def _guarded(self, standing: Standing, work: Awaitable[T]) -> T:
-        """Work whose every failure is an error for people.
-
-        Raises:
-            WikisyncError: its own, or one that says what went wrong with us.
-        """
-        try:
-            return await work
-        except WikisyncError:
-            raise
-        except Exception as exc:
-            # the one place that may: a fault of ours must not end the daemon
-            log.exception("work on %s failed", standing.name)
-            said = f"{type(exc).__name__}: {exc}"[:PROBLEM_CHARS_MAX]
-            raise WikisyncError(
-                f"work on {standing.name} failed: {said}",
-                hint="this is a fault of wikisync; the log tells where",
-            ) from exc
 
     # -- what came of it ---------------------------------------------------------
 
@@ -474,7 +463,7 @@ class Daemon:
                     continue
                 try:
                     work = self._works[standing.name].scan()
-                    differs = await self._guarded(standing, work)
+                    differs = await guarded(standing.name, work)
                 except WikisyncError as error:
                     # the cycle says it, and waits
                     log.info("%s: %s", standing.name, error.message)
@@ -504,7 +493,7 @@ class Daemon:
         self, standing: Standing, hint: Coroutine[None, None, str | None]
     ) -> None:
         try:
-            mark = await self._guarded(standing, hint)
+            mark = await guarded(standing.name, hint)
         except (Unavailable, RateLimited, AuthenticationFailed) as error:
             self._ask(standing, Why.WIKI)
             self._service_failed(error)
@@ -549,6 +538,30 @@ class Daemon:
 
     def _jittered(self, seconds: float) -> float:
         return seconds * self._chance.uniform(1 - HINT_JITTER, 1 + HINT_JITTER)
+
+
+async def guarded(name: str, work: Awaitable[T]) -> T:
+    """Work whose every failure is an error for people.
+
+    Args:
+        name: What is worked on.
+        work: Whatever runs for months beside the cycles, or is one.
+
+    Raises:
+        WikisyncError: its own, or one that says what went wrong with us.
+    """
+    try:
+        return await work
+    except WikisyncError:
+        raise
+    except Exception as exc:
+        # the one place that may: a fault of ours must not end the daemon
+        log.exception("work on %s failed", name)
+        said = f"{type(exc).__name__}: {exc}"[:PROBLEM_CHARS_MAX]
+        raise WikisyncError(
+            f"work on {name} failed: {said}",
+            hint="this is a fault of wikisync; the log tells where",
+        ) from exc
 
 
 def _tell_nobody(standing: object) -> None:
