@@ -407,9 +407,24 @@ async def test_name_that_the_service_refuses_is_held_and_others_go_on(
     assert ran.code == 3
     assert name in ran.err
     assert (await cloned.wiki())["guide.md"] == "mine\n"
-    again = await cloned.run("sync")
-    assert again.code == 3
-    assert f"handbook/{name}: the service refused it as it is: " in again.err
+    status = await cloned.run("status")
+    assert status.code == 3
+    assert "the service refused it as it is" in status.out
+
+
+async def test_sync_sends_again_what_was_refused_for_want_of_rights(
+    cloned: Cloned, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who has mended the token does not wait an hour for pages held without it."""
+    cloned.write("guide.md", "mine\n")
+    reader = await cloned.service.add_user("reader")
+    await cloned.service.add_member("docs/handbook", "reader", 20)
+    monkeypatch.setenv("WIKISYNC_TOKEN", reader)
+    assert (await cloned.run("sync")).code == 3
+    monkeypatch.setenv("WIKISYNC_TOKEN", cloned.service.token)
+    ran = await cloned.run("sync")
+    assert (ran.code, ran.out) == (0, "handbook: 4 pages, 1 pushed\n")
+    assert (await cloned.wiki())["guide.md"] == "mine\n"
 
 
 async def test_page_too_large_is_held_with_the_reason(cloned: Cloned) -> None:

@@ -7,11 +7,13 @@ import pytest
 from tests.support.copies import Copies
 from wikisync.errors import (
     AuthenticationFailed,
+    PermissionDenied,
     Rejected,
     RemoteError,
     Unavailable,
 )
 from wikisync.model import Format, Page, Slug
+from wikisync.sync.deciding import ExchangeOptions
 from wikisync.sync.plan import HoldReason
 from wikisync.sync.state import State
 
@@ -146,6 +148,16 @@ async def test_a_refusal_is_forgotten_after_an_hour(state: State) -> None:
     copies.now += 3600
     await copies.rest()
     assert copies.texts()["home"] == "too long\n"
+
+
+async def test_a_refused_page_is_sent_again_for_who_asks(state: State) -> None:
+    copies = await settled(state)
+    copies.here.put("home", "edited\n")
+    failing(copies, "write home", PermissionDenied("this token may not change it"))
+    await copies.cycle()
+    copies.there.before = copies.here.before
+    await copies.cycle(ExchangeOptions(tries_again=True))
+    assert copies.there.texts()["home"] == "edited\n"
 
 
 async def test_a_revoked_token_ends_the_cycle(state: State) -> None:

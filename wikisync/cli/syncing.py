@@ -123,7 +123,8 @@ async def sync_wiki(
     from wikisync.sync.exchange import exchange
 
     synced = Synced(wiki.section)
-    options = replace(options, adopts=opened.is_adopting)
+    # who says sync may have mended the token or the service's limits just now
+    options = replace(options, adopts=opened.is_adopting, tries_again=True)
     rounds = waited = 0
     while rounds < ROUNDS_MAX:
         rounds += 1
@@ -141,7 +142,7 @@ async def sync_wiki(
         except WikisyncError as error:
             synced.failure = error
             return synced
-        options = replace(options, adopts=False)
+        options = replace(options, adopts=False, tries_again=False)
         synced.results.append(result)
         if options.is_dry_run:
             return synced

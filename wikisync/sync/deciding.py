@@ -72,6 +72,8 @@ class ExchangeOptions:
     """Keep both texts that were inserted at one place; False makes it a clash."""
     adopts: bool = False
     """Take both sides as they are: what one of them lacks was not deleted."""
+    tries_again: bool = False
+    """Send once more what the service refused: its rights may be others by now."""
     puts_new: bool = True
     """In a first sync, put pages that are only here on the wiki."""
     leaves: frozenset[Slug] = frozenset()
@@ -298,7 +300,7 @@ class Deciding:
         refused = {
             slug: one.local
             for slug, one in self._known.refusals().items()
-            if now - one.at < REFUSAL_S
+            if now - one.at < REFUSAL_S and not self._options.tries_again
         }
         return narrowing.without_vain(plan, refused, self._looping(plan))
 
