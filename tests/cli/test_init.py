@@ -1,33 +1,22 @@
+"""``wikisync init`` with options; ``test_init_questions`` sits in a terminal."""
+
 from __future__ import annotations
 
-import asyncio
-import os
-import subprocess
-import sys
-from collections.abc import Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from aiohttp import web
 
-from tests.cli.conftest import Ran, Run
+from tests.cli.conftest import Run
 from tests.support.service import EmbeddedService
-from wikisync.cli.context import FoundWiki
-from wikisync.cli.init_report import token_sentence
 from wikisync.cli.init_workspace import (
     PATTERNS,
     Planned,
     new_files,
     write_workspace,
 )
-from wikisync.cli.rights import (
-    Service,
-    TokenRights,
-    addresses_in,
-    nearest_paths,
-    rights_of,
-)
+from wikisync.cli.rights import Service
 from wikisync.config import (
     Config,
     ServiceSection,
@@ -555,178 +544,3 @@ async def test_service_without_word_of_the_token_is_no_obstacle(
     ran = await run(*words(handbook, workspace))
     assert ran.code == 0, ran.err
     assert "the service does not tell what it may do" in ran.err
-
-
-# -- asked in a terminal -----------------------------------------------------------
-
-
-def run_in_terminal(
-    arguments: Sequence[str | Path], answers: Sequence[tuple[str, str]], token: str
-) -> Ran:
-    """Run in a terminal of its own; each answer is typed when its question shows."""
-    ours, theirs = os.openpty()
-    environment = {**os.environ, "TERM": "dumb", "WIKISYNC_TOKEN": token}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "wikisync", *map(str, arguments)],
-        stdin=theirs,
-        stdout=subprocess.PIPE,
-        stderr=theirs,
-        env=environment,
-        start_new_session=True,
-    )
-    os.close(theirs)
-    shown = ""
-    for question, answer in answers:
-        start = len(shown)
-        while question not in shown[start:]:
-            shown += _read(ours) or pytest.fail(f"no question {question}: {shown}")
-        os.write(ours, f"{answer}\n".encode())
-    while more := _read(ours):
-        shown += more
-    out, _ = process.communicate(timeout=60)
-    os.close(ours)
-    assert "Traceback" not in shown
-    return Ran(process.returncode, out.decode(), shown.replace("\r\n", "\n"))
-
-
-def _read(terminal: int) -> str:
-    try:
-        return os.read(terminal, 65536).decode()
-    except OSError:
-        # the other end is gone
-        return ""
-
-
-async def test_all_is_asked_in_a_terminal(
-    handbook: EmbeddedService, workspace: Path
-) -> None:
-    ran = await asyncio.to_thread(
-        run_in_terminal,
-        ["init", workspace],
-        [
-            ("Address of the service", f"{handbook.url}/docs/handbook"),
-            ("Address of the service", handbook.url),
-            ("Where does the token come from", "variable"),
-            ("Token, for the checks", "glpat-EXAMPLE"),
-            ("Where does the token come from", "variable"),
-            ("Token, for the checks", handbook.token),
-            ("Projects and groups", "docs/handbok"),
-            ("Projects and groups", f"{handbook.url}/docs/handbook/-/wikis/home"),
-            ("Folder for project docs/handbook", "pages"),
-            ("Make this workspace?", "y"),
-        ],
-        "",
-    )
-    assert ran.code == 0, ran.err
-    assert ran.out == f"made the workspace {workspace}\n"
-    assert "is a page of the service" in ran.err
-    assert "the service does not know this token" in ran.err
-    assert "did you mean docs/handbook?" in ran.err
-    assert handbook.token not in ran.err
-    assert load_config(workspace / "wikisync.toml").wikis[0].folder == "pages"
-
-
-async def test_group_that_is_named_is_asked_about_what_is_below(
-    handbook: EmbeddedService, workspace: Path
-) -> None:
-    await handbook.add_group("docs", {"home": "group"})
-    ran = await asyncio.to_thread(
-        run_in_terminal,
-        ["init", workspace, "--url", handbook.url],
-        [
-            ("Projects and groups", "docs"),
-            ("Also every wiki below docs?", "y"),
-            ("Folder for group docs", ""),
-            ("Folder for project docs/handbook", ""),
-            ("Make this workspace?", "y"),
-        ],
-        handbook.token,
-    )
-    assert ran.code == 0, ran.err
-    config = load_config(workspace / "wikisync.toml")
-    assert [wiki.folder for wiki in config.wikis] == ["docs", "handbook"]
-
-
-async def test_answer_no_writes_nothing(
-    handbook: EmbeddedService, workspace: Path
-) -> None:
-    ran = await asyncio.to_thread(
-        run_in_terminal,
-        words(handbook, workspace),
-        [("Folder for", ""), ("Make this workspace?", "n")],
-        handbook.token,
-    )
-    assert ran.code == 0
-    assert "nothing was written" in ran.err
-    assert not workspace.exists()
-
-
-async def test_yes_asks_nothing(handbook: EmbeddedService, workspace: Path) -> None:
-    ran = await asyncio.to_thread(
-        run_in_terminal, [*words(handbook, workspace), "--yes"], [], handbook.token
-    )
-    assert ran.code == 0, ran.err
-    assert (workspace / "wikisync.toml").exists()
-
-
-async def test_wrong_answers_end_some_time(
-    service: EmbeddedService, workspace: Path
-) -> None:
-    ran = await asyncio.to_thread(
-        run_in_terminal,
-        ["init", workspace],
-        [("Address of the service", "nonsense")] * 5,
-        service.token,
-    )
-    assert ran.code == 2
-    assert not workspace.exists()
-
-
-# -- judging alone -----------------------------------------------------------------
-
-WIKI = FoundWiki(HANDBOOK, 7, "handbook", "", "private", "", is_named=True)
-API_TOKEN = TokenRights("laptop", "ann", ("api",))
-
-
-@pytest.mark.parametrize("level", [None, 0])
-def test_role_that_is_not_told_is_not_guessed(level: int | None) -> None:
-    """It may come by a shared group, or be an administrator's."""
-    rights = rights_of(WIKI, 1, API_TOKEN, level)
-    assert (rights.writes, rights.deletes) == (None, None)
-    assert "the service does not tell your role" in rights.sentence()
-
-
-def test_nothing_is_known_of_scopes_but_of_the_role() -> None:
-    rights = rights_of(WIKI, 1, TokenRights(), 20)
-    assert rights.writes is False
-
-
-def test_token_without_end_says_so() -> None:
-    service = Service("https://gitlab.example.com", "17.0", API_TOKEN)
-    assert token_sentence(service, date(2026, 1, 1)) == (
-        'token "laptop" of ann: scopes api, without an end date'
-    )
-
-
-@pytest.mark.parametrize(
-    ("wanted", "found"),
-    [
-        ("docs/handbok", ["docs/handbook"]),
-        ("Docs/Handbook", ["docs/handbook"]),
-        ("team/handbook", ["docs/handbook"]),
-        ("xyz", []),
-    ],
-)
-def test_nearest_paths_are_like_in_spelling_or_name(
-    wanted: str, found: list[str]
-) -> None:
-    assert nearest_paths(wanted, ["docs/handbook", "infra/deploy"]) == found
-
-
-def test_pasted_address_is_every_service_that_it_may_be() -> None:
-    found = addresses_in("https://h.example/git/docs/handbook/-/wikis/home")
-    assert found == [
-        ("https://h.example", "git/docs/handbook"),
-        ("https://h.example/git", "docs/handbook"),
-        ("https://h.example/git/docs", "handbook"),
-    ]
