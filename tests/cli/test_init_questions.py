@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -14,6 +15,9 @@ import pytest
 from tests.cli.conftest import Ran
 from tests.support.service import EmbeddedService
 from wikisync.config import load_config
+
+SILENCE_S = 30.0
+"""A program that asks something else would wait for ever."""
 
 
 @pytest.fixture
@@ -50,17 +54,25 @@ def run_in_terminal(
     for question, answer in answers:
         start = len(shown)
         while question not in shown[start:]:
-            shown += _read(ours) or pytest.fail(f"no question {question}: {shown}")
+            more = _read(ours)
+            if not more:
+                process.kill()
+                pytest.fail(f"no question {question}: {shown}")
+            shown += more
         os.write(ours, f"{answer}\n".encode())
     while more := _read(ours):
         shown += more
-    out, _ = process.communicate(timeout=60)
+    # one that still waits for an answer is hung up on
     os.close(ours)
+    out, _ = process.communicate(timeout=SILENCE_S)
     assert "Traceback" not in shown
     return Ran(process.returncode, out.decode(), shown.replace("\r\n", "\n"))
 
 
 def _read(terminal: int) -> str:
+    """What shows next; empty when the program has ended, or waits for nothing."""
+    if not select.select([terminal], [], [], SILENCE_S)[0]:
+        return ""
     try:
         return os.read(terminal, 65536).decode()
     except OSError:
