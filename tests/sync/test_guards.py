@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.sync.prove_guards import GUARDS, guard_named, is_missed
+from tests.sync.prove_guards import GUARDS, ROOT, Guard, guard_named, is_missed
 
 
 @pytest.mark.parametrize("name", ["old editor windows", "control read", "brakes"])
@@ -19,3 +19,13 @@ def test_the_proof_of_a_guard_passes_while_it_is_on() -> None:
 def test_no_two_guards_have_one_name() -> None:
     names = [guard.name for guard in GUARDS]
     assert len(set(names)) == len(names) >= 20
+
+
+@pytest.mark.parametrize("guard", GUARDS, ids=lambda guard: guard.name)
+def test_a_guard_and_its_proof_are_where_the_list_says(guard: Guard) -> None:
+    """A name that has gone would switch nothing off."""
+    found: list[object] = []
+    guard.switch_off(lambda owner, name, _off: found.append(getattr(owner, name)))
+    assert len(found) == 1
+    path, _, test = guard.proof.partition("::")
+    assert f"def {test}" in (ROOT / "tests" / path).read_text()
