@@ -178,6 +178,7 @@ async def test_emptied_wiki_is_stopped_by_the_brake_until_a_person_says_yes(
     ran = await run(*words, "--allow-emptying")
     assert ran.code == 0
     assert not (workspace / "handbook/home.md").exists()
+    assert len(list((workspace / ".wikisync/trash").rglob("*.md"))) == 2
 
 
 async def test_lost_folder_of_a_wiki_is_not_taken_for_deleted_pages(

@@ -53,6 +53,8 @@ async def test_edit_since_the_last_sync_is_taken_back_and_kept(cloned: Cloned) -
     await cloned.run("restore", "handbook/guide")
     assert cloned.read("guide.md") == PAGES["guide"]
     assert "spoilt" in (await cloned.run("restore", "guide", "--json")).out
+    kept = list((cloned.root / ".wikisync/trash").rglob("guide.md"))
+    assert [path.read_text() for path in kept] == ["spoilt\n"]
     await cloned.run("restore", "handbook/guide")
     assert cloned.read("guide.md") == "spoilt\n"
 

@@ -313,6 +313,19 @@ async def test_copied_workspace_says_so_and_deletes_nothing(cloned: Cloned) -> N
     assert (await other.run("sync")).err == ""
 
 
+async def test_copy_that_is_cloned_into_again_stays_a_copy(cloned: Cloned) -> None:
+    copy = cloned.root.parent / "copy"
+    shutil.copytree(cloned.root, copy)
+    (copy / "handbook/guide.md").unlink()
+    url = cloned.service.url
+    await cloned.run_main("clone", url, "--project", "docs/handbook", copy)
+    (copy / "handbook/home.md").unlink()
+    other = Cloned(cloned.service, copy, cloned.run_main)
+    ran = await other.run("sync")
+    assert f"{copy} was copied or moved" in ran.err
+    assert other.read("home.md") == PAGES["home"]
+
+
 async def test_lost_state_is_a_first_sync_that_deletes_nothing(
     cloned: Cloned,
 ) -> None:
@@ -663,3 +676,16 @@ async def test_trouble_with_one_wiki_does_not_stop_the_others(
     assert f"the folder {root / 'docs'} does not exist" in ran.err
     files = await service.files(HANDBOOK)
     assert files["guide.md"] == b"mine\n"
+
+
+async def test_dead_token_is_told_once_for_all_wikis(
+    service: EmbeddedService, run: Run, tmp_path: Path
+) -> None:
+    await service.add_group("docs", {"home": "group\n"})
+    await service.add_project("docs/handbook", PAGES)
+    root = tmp_path / "wikis"
+    await run("clone", service.url, "--group", "docs", "--all", root)
+    service.quirks = {Quirk.TOKEN_REVOKED}
+    ran = await run("sync", "-C", root)
+    assert ran.code == 1
+    assert ran.err.count("error:") == 1

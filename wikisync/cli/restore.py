@@ -215,13 +215,6 @@ async def _write(
     """
     local, known = opened.local(section), opened.known(section)
     if current is None:
-        folder = opened.workspace.folder_of(section)
-        if not folder.is_dir():
-            raise FolderError(
-                f"the folder {folder} does not exist",
-                path=str(folder),
-                hint="check that its disk is there",
-            )
         await local.write(Page(slug, version.format, version.text), expected=None)
         return
     await local.keep(slug, current.content, "replaced by a restore")
