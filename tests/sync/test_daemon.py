@@ -338,6 +338,9 @@ def test_hint_that_fails_tells_that_the_service_is_away() -> None:
         watch.works[0].failure = AWAY
         await watch.at(20)
         assert watch.told_service == ["offline"]
+        watch.works[0].failure = None
+        await watch.at(60)
+        assert watch.told_service == ["offline", "back"], "nobody asked, but it did"
 
     watched(test)
 
@@ -457,6 +460,28 @@ def test_retry_forgets_all_waiting() -> None:
     watched(test)
 
 
+def test_retry_forgets_what_one_wiki_waits_for() -> None:
+    async def test(watch: Watch) -> None:
+        watch.works[0].outcomes = [Halted("emptied")]
+        await watch.at(10)
+        watch.daemon.retry()
+        await watch.at(11)
+        assert watch.told[-1][1] is Condition.IN_STEP
+
+    watched(test)
+
+
+def test_wikis_that_fail_together_are_one_failure_of_the_service() -> None:
+    async def test(watch: Watch) -> None:
+        for work in watch.works:
+            work.failure = AWAY
+        await watch.at(1)
+        assert watch.daemon.trouble is not None
+        assert watch.daemon.trouble.failures == 1
+
+    watched(test, "a", "b", "c", "d")
+
+
 def test_machine_that_slept_looks_at_everything_when_it_wakes() -> None:
     async def test(watch: Watch) -> None:
         watch.works[0].failure = AuthenticationFailed("no", url="https://x.example")
@@ -466,6 +491,9 @@ def test_machine_that_slept_looks_at_everything_when_it_wakes() -> None:
         watch.wall_ahead_s = 8 * HOUR_S
         await watch.at(10 + module.WAKE_LOOK_S + 1)
         assert watch.works[0].cycles[0][1] is Why.EVERYTHING
+        await watch.at(60)
+        whole = [why for _, why in watch.works[0].cycles if why is Why.EVERYTHING]
+        assert len(whole) == 1, "one look is enough"
 
     watched(test)
 
@@ -549,6 +577,7 @@ def test_busy_wikis_and_quiet_ones_take_turns() -> None:
         for second in range(20):
             for work in busy:
                 watch.daemon.ask(work.name, Why.FOLDER)
+            watch.daemon.ask("quiet", Why.FOLDER)
             await watch.at(20 + second * 0.5)
         assert quiet.cycles
         assert quiet.cycles[0][0] < 24
@@ -582,10 +611,14 @@ def test_wiki_never_has_two_cycles_at_once() -> None:
 def test_what_is_left_to_do_is_done_at_once_but_not_for_ever() -> None:
     async def test(watch: Watch) -> None:
         work = watch.works[0]
+        await watch.at(25)
+        work.cycles.clear()
         work.outcomes = [CycleOutcome(is_quiet=False, has_more=True)] * 20
-        await watch.at(1)
+        watch.daemon.ask("docs", Why.FOLDER)
+        await watch.at(26)
         assert len(work.cycles) == module.ROUNDS_MAX
-        await watch.at(1 + module.RESTLESS_S)
+        assert {why for _, why in work.cycles[1:]} == {Why.EVERYTHING}
+        await watch.at(26 + module.RESTLESS_S)
         assert len(work.cycles) > module.ROUNDS_MAX
 
     watched(test)

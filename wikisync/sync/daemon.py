@@ -290,8 +290,8 @@ class Daemon:
 
     async def _work_on(self, standing: Standing) -> None:
         """Cycles of one wiki until nothing is left to do at once."""
-        now = standing.began_at = self._clock()
-        is_due = standing.due_at <= now or now - standing.full_look_at >= FULL_LOOK_S
+        standing.began_at = self._clock()
+        is_due = standing.due_at <= standing.began_at
         asked, standing.asked = standing.asked, set()
         why = Why.EVERYTHING if is_due or not asked else _widest(asked)
         if self.trouble is not None:
@@ -353,8 +353,7 @@ class Daemon:
         if outcome.problem:
             again_s = self._back_off_s(standing.unsettled)
             standing.due_at = min(standing.due_at, now + again_s)
-        if why is not Why.FOLDER or not outcome.is_quiet:
-            self._service_answered(standing.began_at)
+        self._service_answered(standing.began_at)
         condition = Condition.PARTLY if outcome.problem else Condition.IN_STEP
         if outcome.needs_person:
             condition = Condition.NEEDS_PERSON
