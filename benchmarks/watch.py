@@ -36,8 +36,8 @@ PROJECT = "local/wiki"
 LATENCY_S = 0.05
 PAUSE_S = 0.7
 """Between two saves."""
-WARM_S = 45.0
-"""After the first sync, before an idle time is measured: the first scan and hints."""
+WARM_S = 320.0
+"""After the first sync, before an idle time is measured: a watch rests after 300 s."""
 EDITS_PER_HOUR = 20_000
 SOAK_S = 60.0
 PAGES_SOAKED = 500
