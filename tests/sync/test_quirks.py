@@ -90,6 +90,21 @@ async def test_a_broken_service_deletes_no_page_here(
         assert pair.texts() == PAGES
 
 
+@pytest.mark.parametrize("quirk", [Quirk.EMPTY_LIST, Quirk.HALF_LIST, Quirk.NOT_FOUND])
+async def test_a_rename_that_waits_for_a_sound_service_stays_one(
+    quirk: Quirk, tmp_path: Path
+) -> None:
+    """No page under both names, no file that is for ever called otherwise."""
+    async with paired(tmp_path, PAGES) as pair:
+        await pair.rest()
+        (pair.folder / "guide").rename(pair.folder / "manual")
+        await pair.suffer([quirk], 3)
+        await pair.rest()
+        moved = {name.replace("guide/", "manual/"): PAGES[name] for name in PAGES}
+        assert pair.texts() == moved
+        assert await pair.wiki_texts() == moved
+
+
 async def test_another_project_under_the_path_is_a_first_sync(tmp_path: Path) -> None:
     async with paired(tmp_path, PAGES) as pair:
         await pair.rest()

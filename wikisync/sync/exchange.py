@@ -326,7 +326,9 @@ class _Exchange:
         plan = decided.plan
         for move in plan.moves:
             await self._one(move, decided, arrivals, pushes)
-        await arrivals.run_writes(plan)
+        ended = [a.slug for a in plan.actions if isinstance(a, DropRecord)]
+        kept = plan.turned(lambda a: None if isinstance(a, DropRecord) else a)
+        await arrivals.run_writes(kept)
         self._note_writes(plan)
         rest = [a for a in plan.actions if isinstance(a, CreateRemote | Merge | Push)]
         sent = sum(not isinstance(action, Merge) for action in rest)
@@ -336,6 +338,10 @@ class _Exchange:
             await self._one(action, decided, arrivals, pushes)
         await self._fetch_attachments()
         is_clean = not (self._tally.problems or self._tally.overtaken)
+        if is_clean:
+            # not before: a page that was to come back under its new name, and could
+            # not, would be a stranger to the one under its old name
+            self._known.record(dropped=ended)
         removals = [
             a for a in plan.actions if isinstance(a, DeleteLocal | DeleteRemote)
         ]
