@@ -97,7 +97,8 @@ async def test_an_error_after_an_interrupt_prints_no_traceback() -> None:
 
     async def work() -> None:
         started.set()
-        await asyncio.sleep(0)
+        for _ in range(5):
+            await asyncio.sleep(0)
         raise NotFound("gone")
 
     async with asyncio.TaskGroup() as group:
