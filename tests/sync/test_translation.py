@@ -11,6 +11,7 @@ import pytest
 from tests.support.pair import OWNER, Pair, paired
 from wikisync.errors import Rejected
 from wikisync.model import Format
+from wikisync.sync import translation
 
 RED, BLUE = b"\x89PNG\r\n\x1a\nred", b"\x89PNG\r\n\x1a\nblue"
 UPLOADED = re.compile(r"uploads/[0-9a-f]+/[\w.%-]+")
@@ -80,6 +81,19 @@ async def test_the_wiki_can_hand_the_picture_out(pair: Pair) -> None:
     await pair.rest()
     files = await pair.service.files(OWNER)
     assert files[await upload_of(pair)] == RED
+
+
+async def test_texts_are_not_remembered_without_end(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(translation, "NOTED_MAX", 3)
+    put(pair, "red.png", RED)
+    for number in range(6):
+        pair.save("home", f"edit {number} ![red](red.png)\n")
+        await pair.rest()
+    assert len(pair.remote._here) <= 3
+    assert len(pair.remote._there) <= 3
+    assert pair.texts()["home"] == "edit 5 ![red](red.png)\n"
 
 
 async def test_a_picture_is_uploaded_once_for_many_pages(pair: Pair) -> None:

@@ -42,6 +42,9 @@ log = logging.getLogger(__name__)
 FILE_BYTES_MAX = 100 * 1024 * 1024
 """A linked file larger than this is not uploaded; its page waits."""
 
+NOTED_MAX = 20_000
+"""Texts whose other form is remembered, the newest; a watch runs for months."""
+
 Targets = Callable[[Page], Sequence[str]]
 """Where a page's links lead, as its source writes it."""
 Retarget = Callable[[Page, Mapping[str, str]], str]
@@ -152,6 +155,10 @@ class TranslatedWiki:
             size=len(content.encode("utf-8", "surrogatepass")),
         )
         self._there[here.digest] = there.digest
+        for noted in (self._here, self._there):
+            if len(noted) > NOTED_MAX:
+                # whatever is asked for and not noted any more is read again
+                del noted[next(iter(noted))]
 
     async def read(self, slug: Slug) -> Page:
         """The page with its text as of now."""
