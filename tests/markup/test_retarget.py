@@ -80,6 +80,14 @@ def test_a_name_with_spaces_is_found_as_the_source_writes_it() -> None:
     assert link_targets(page("![red](red%20one.png)\n")) == ("red%20one.png",)
 
 
+def test_one_address_written_in_two_ways_is_found_in_both() -> None:
+    """The parser gives both the same, and one of them would stay behind."""
+    both = page("![café](café.png)\n\n![café](caf%C3%A9.png)\n")
+    targets = link_targets(both)
+    assert sorted(targets) == ["caf%C3%A9.png", "café.png"]
+    assert retarget(both, dict.fromkeys(targets, NEW)).count(NEW) == 2
+
+
 def test_a_page_with_very_many_places_is_left_as_it_is() -> None:
     text = "red.png " * 2_001
     assert moved(text) == text

@@ -27,12 +27,14 @@ _NAME = r"[\w%+@~-]"
 def link_targets(page: Page) -> tuple[str, ...]:
     """Where the page's links, pictures and media lead, as its source writes it."""
     parsed = parse_page(page, _PLAIN)
-    # a parser gives addresses percent-encoded, as a browser wants them
-    written = (
-        ref.href if ref.href in page.content else unquote(ref.href)
-        for ref in parsed.refs
-    )
-    return tuple(dict.fromkeys(written))
+    written: dict[str, None] = {}
+    for ref in parsed.refs:
+        # a parser gives addresses percent-encoded, as a browser wants them; one
+        # page may write the same address both ways
+        plain = unquote(ref.href)
+        spellings = [one for one in (ref.href, plain) if one in page.content]
+        written |= dict.fromkeys(spellings or [plain])
+    return tuple(written)
 
 
 def retarget(page: Page, targets: Mapping[str, str]) -> str:
