@@ -8,8 +8,10 @@ import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import aiohttp
 import pytest
 
+from tests.support.preview import Window
 from tests.support.service import EmbeddedService, embedded_service
 from tests.support.watching import OWNER, WatchProcess, watching
 from wikisync.cli.main import main
@@ -200,9 +202,11 @@ async def test_service_without_a_name_in_the_network_is_away_and_nothing_worse(
         assert watch.process.returncode is None
 
 
-async def test_token_that_was_revoked_is_told_and_a_new_one_taken_at_the_signal(
-    service: EmbeddedService, tmp_path: Path
+@pytest.mark.parametrize("is_signalled", [False, True])
+async def test_token_that_was_revoked_is_told_and_a_new_one_taken(
+    service: EmbeddedService, tmp_path: Path, *, is_signalled: bool
 ) -> None:
+    """At the signal, or by itself as soon as the file holds another one."""
     token = await service.add_user("ann", is_admin=True)
     place = tmp_path / "token"
     place.write_text(token)
@@ -215,7 +219,8 @@ async def test_token_that_was_revoked_is_told_and_a_new_one_taken_at_the_signal(
         watch.save("home", "two\n")
         await watch.said("refused:")
         place.write_text(await service.add_user("ben", is_admin=True))
-        watch.signal(signal.SIGHUP)
+        if is_signalled:
+            watch.signal(signal.SIGHUP)
         await watch.said("1 pushed")
 
 
@@ -334,3 +339,28 @@ async def test_preview_in_the_same_process_answers(
         assert watch.out[0].startswith("http://127.0.0.1:")
         watch.signal(signal.SIGTERM)
         assert await watch.ended() == 0
+
+
+async def test_preview_shows_that_a_save_was_pushed(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    await service.add_pages(OWNER, {"guide": "one\n"})
+    more = "[preview]\nport = 0\n"
+    async with (
+        watching(service, tmp_path / "ws", "--preview", more=more) as watch,
+        aiohttp.ClientSession() as session,
+    ):
+        await watch.in_step()
+        await watch.until(lambda: bool(watch.out))
+        url = watch.out[0]
+        events = f"{url}-/preview/events"
+        headers = {"Origin": url.rstrip("/")}
+        # until the first look is over there is no page to be told of
+        async with session.ws_connect(
+            events, params={"at": "guide.html"}, headers=headers
+        ) as socket:
+            window = Window(socket)
+            await window.hear_until("state", "")
+            watch.save("guide", "two\n")
+            await window.hear_until("state", "pushed")
+            assert await watch.wiki_text("guide") == "two\n"

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 STOP_S = 1.5
 """How long a request under way may hold up the end; what came of it is found out
 by the next start."""
-TOKEN_LOOK_S = 10.0
+TOKEN_LOOK_S = 2.0
 """How often the token's file is looked at after the service refused the token."""
 
 
