@@ -267,6 +267,8 @@ async def test_a_save_from_an_old_window_takes_nothing_back(state: State) -> Non
     copies.here.put("home", LONG.replace("one", "one, edited"))
     await copies.rest()
     assert copies.texts()["home"] == CAME.replace("one", "one, edited")
+    said = [event.what for event in copies.known.events(5, HOME)]
+    assert any("save the same once more" in what for what in said)
 
 
 async def test_the_same_save_once_more_is_meant(state: State) -> None:

@@ -26,6 +26,12 @@ from wikisync.sync.state import WikiState
 
 log = logging.getLogger(__name__)
 
+STALE_SAVE = (
+    "saved on top of an older text: what the wiki brought since stays; "
+    "save the same once more if it is to go"
+)
+"""Said of a save that looks like one of a window which was not loaded anew."""
+
 
 class Arrivals:
     """Carries out what a plan wants of the folder."""
@@ -157,7 +163,11 @@ class Arrivals:
             if number:
                 self._state.settle(number)
                 self._state.confirm_replaced([kept])
-            self._note(action)
+            if merged.stale is None:
+                self._note(action)
+            else:
+                log.info("%s: %s", action.slug, STALE_SAVE)
+                self._state.note_done(self._clock(), action.slug, STALE_SAVE)
         self._tally.merged += 1
 
     async def _prepare(self, page: Page, expected: Digest) -> Page:
