@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from wikisync.cli.systemd import Notifier
     from wikisync.cli.watching import WatchedWiki
     from wikisync.cli.workspace import OpenWorkspace
+    from wikisync.model import Problem
     from wikisync.sync.daemon import CycleOutcome, Standing, Trouble, WikiWork
 
 log = logging.getLogger(__name__)
@@ -165,6 +166,10 @@ class Watch:
             log.info("the site is as it should be again")
         self._changed.set()
 
+    def _told_notice(self, problem: Problem) -> None:
+        log.warning("%s", problem)
+        self._console.problems([problem])
+
     async def _show_changes(self) -> None:
         """Show what is so, once for many changes, until cancelled."""
         while True:
@@ -246,7 +251,8 @@ class Watch:
             for wiki in self._wikis.values()
         }
         places = [Path(root) for root in roots]
-        async with aclosing(watch_folders(places, is_wanted=_is_wanted)) as hints:
+        watched = watch_folders(places, is_wanted=_is_wanted, notice=self._told_notice)
+        async with aclosing(watched) as hints:
             async for hint in hints:
                 for root, wiki in roots.items():
                     below = root + os.sep
