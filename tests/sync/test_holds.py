@@ -63,6 +63,14 @@ async def test_saved_without_marker_lines_it_becomes_the_page(pair: Pair) -> Non
     assert not result.held
 
 
+async def test_the_wikis_text_that_a_settlement_replaces_is_kept(pair: Pair) -> None:
+    bundle_of(pair).write_text(MINE)
+    await pair.rest()
+    trash = pair.private / "trash"
+    kept = [path.read_bytes() for path in trash.rglob("*") if path.is_file()]
+    assert any(THEIRS.encode() in content for content in kept)
+
+
 async def test_half_settled_it_waits(pair: Pair) -> None:
     text = bundle_of(pair).read_text()
     bundle_of(pair).write_text(text + "a thought\n")

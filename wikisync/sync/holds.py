@@ -28,6 +28,9 @@ log = logging.getLogger(__name__)
 WITH_BUNDLE = frozenset({HoldReason.EDITED_BOTH, HoldReason.CREATED_BOTH})
 """Reasons that come with a conflict file; the others have no second text."""
 
+SETTLED = "the wiki's text when its conflict was settled"
+"""Why the text is in the trash."""
+
 
 class Holds:
     """The conflict files of one wiki's folder."""
@@ -108,6 +111,10 @@ class Holds:
                 await self._ask_again(page, record, again.pieces)
                 return
             text = again.text
+        if record.remote != text:
+            # the push replaces it, and the wiki's history is not at hand here; before
+            # the page's own text, which is the first that a person wants back
+            await self._local.keep(slug, record.remote, SETTLED)
         # kept also where it stays as it is: a text that a person chose is no save
         # from an old window any more
         kept = self._state.remember_replaced(slug, page.content, text, self._clock())
