@@ -42,7 +42,7 @@ log = logging.getLogger(__name__)
 FILE_BYTES_MAX = 100 * 1024 * 1024
 """A linked file larger than this is not uploaded; its page waits."""
 
-NOTED_MAX = 20_000
+NOTED_MAX = 5_000
 """Texts whose other form is remembered, the newest; a watch runs for months."""
 
 Targets = Callable[[Page], Sequence[str]]
