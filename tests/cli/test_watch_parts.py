@@ -238,6 +238,14 @@ def test_page_that_could_not_be_pushed_still_waits() -> None:
     assert states.current(SECTION.owner) == {Slug("home"): PageStatus("waiting")}
 
 
+def test_page_that_could_not_be_pushed_is_not_told_to_be() -> None:
+    problem = Problem("refused", "home", "the service refuses it")
+    wiki = fake_wiki(created("home"), problems=(problem,))
+    states = WatchedStates({"handbook": wiki})
+    states.carried(wiki)
+    assert states.current(SECTION.owner) == {}
+
+
 def test_held_page_says_what_a_person_can_do() -> None:
     held = Held(Slug("home"), HoldReason.EDITED_BOTH, has_bundle=True)
     states = WatchedStates({"handbook": fake_wiki(held=(held,))})
