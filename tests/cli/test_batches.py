@@ -38,6 +38,12 @@ async def test_approved_deletion_is_carried_out_into_the_trash(
     assert len(list((braked.root / ".wikisync/trash").rglob("*.md"))) == 4
 
 
+async def test_sync_counts_what_waits_for_a_yes(braked: Cloned) -> None:
+    """ "Nothing to do" would be said of a folder that is not in step."""
+    ran = await braked.run("sync")
+    assert (ran.code, ran.out) == (4, "handbook: 0 pages, 4 waiting for your yes\n")
+
+
 async def test_refused_deletion_brings_the_pages_back(braked: Cloned) -> None:
     before = braked.files()
     ran = await braked.run("refuse", "handbook:1")

@@ -80,6 +80,11 @@ def summary(wiki: Synced) -> str:
         words.append(f"{len(wiki.held)} held")
     if wiki.waiting:
         words.append(f"{len(wiki.waiting)} waiting")
+    asked = sum(len(batch.members) for batch in wiki.batches)
+    if asked:
+        words.append(f"{asked} waiting for your yes")
+    if wiki.problems and not words:
+        words.append(counted(len(wiki.problems), "problem"))
     pages = counted(wiki.last.pages, "page")
     return f"{pages}, {', '.join(words) or 'nothing to do'}"
 
