@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
 from hypothesis import settings
@@ -15,3 +16,9 @@ settings.load_profile("wikisync")
 # before any test module takes the guard's name into its own
 if os.environ.get(SWITCH):
     guard_named(os.environ[SWITCH]).switch_off(setattr)
+
+
+def pytest_collection_finish() -> None:
+    """Ten thousand tests stand for the whole run: the collector need not look again."""
+    gc.collect()
+    gc.freeze()

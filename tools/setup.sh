@@ -20,6 +20,11 @@ install_debian_packages() {
         fail "apt-get could not install: $*"
 }
 
+# What makes the tests faster but is not needed: without it they pass as well.
+try_debian_packages() {
+    (install_debian_packages "$@") 2>/dev/null || true
+}
+
 find_python() {
     for name in "${PYTHON:-}" python3 python3.13 python3.12 python3.11; do
         [ -n "$name" ] || continue
@@ -50,14 +55,16 @@ make_venv() {
 }
 
 find_chromium() {
-    command -v chromium || command -v chromium-browser || command -v google-chrome
+    command -v chromium-headless-shell || command -v chromium || command -v chromium-browser
 }
 
 case "${1:-}" in
 venv) make_venv "$2" ;;
 chromium)
     missing=
-    find_chromium >/dev/null || missing="chromium"
+    find_chromium >/dev/null || missing="chromium-headless-shell"
+    [ -n "$missing" ] || command -v chromium-headless-shell >/dev/null ||
+        try_debian_packages chromium-headless-shell
     # what drives it, playwright's Node.js, needs this library, which a small Debian lacks
     /sbin/ldconfig -p | grep -q 'libatomic\.so\.1 ' || missing="$missing libatomic1"
     # shellcheck disable=SC2086 - several packages are several words
