@@ -21,10 +21,10 @@ from wikisync.config import WikiSection
 from wikisync.errors import FolderError, UsageError
 from wikisync.model import Format, Problem, Slug, digest_of
 from wikisync.site.preview_states import PageStatus
-from wikisync.sync.daemon import CYCLE
 from wikisync.sync.exchange import Held
 from wikisync.sync.plan import CreateRemote, HoldReason
 from wikisync.sync.standing import Condition, Standing, Trouble
+from wikisync.sync.work import CYCLE
 
 SECTION = WikiSection("project", "docs/handbook", "handbook")
 log = logging.getLogger("wikisync.cli.test")

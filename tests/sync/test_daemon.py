@@ -21,7 +21,10 @@ from wikisync.errors import (
     Unavailable,
 )
 from wikisync.sync import daemon as module
-from wikisync.sync.daemon import CYCLE, Condition, CycleOutcome, Daemon, Trouble, Why
+from wikisync.sync import standings
+from wikisync.sync.daemon import Daemon
+from wikisync.sync.standing import Condition, CycleOutcome, Trouble, Why
+from wikisync.sync.work import CYCLE
 
 QUIET = CycleOutcome(is_quiet=True)
 AWAY = Unavailable("the service does not answer", url="https://gitlab.example.com")
@@ -177,7 +180,7 @@ def test_every_wiki_is_looked_at_whole_every_ten_minutes() -> None:
         await watch.at(HOUR_S)
         whole = [at for at, why in watch.works[0].cycles if why is Why.EVERYTHING]
         assert 5 <= len(whole) <= 7
-        assert max(gaps(whole)) < module.FULL_LOOK_S + 60
+        assert max(gaps(whole)) < standings.FULL_LOOK_S + 60
 
     watched(test)
 
@@ -239,7 +242,7 @@ def test_wiki_without_hints_is_looked_at_rarer_and_rarer() -> None:
         looks = gaps([at for at, _ in work.cycles][2:])
         assert 60 * 0.8 <= looks[0] <= 120 * 1.2
         assert looks[-1] >= 300
-        assert max(looks) <= module.FULL_LOOK_S + 30
+        assert max(looks) <= standings.FULL_LOOK_S + 30
 
     watched(test)
 
@@ -289,7 +292,7 @@ def test_lost_service_is_told_once_and_tried_by_one_wiki_alone() -> None:
         assert watch.told == []
         tries = sorted(at for work in watch.works for at, _ in work.cycles)
         assert len(tries) < 80, "an hour of at most five minutes between two tries"
-        assert max(gaps(tries)) <= module.BACK_OFF_MAX_S + 1
+        assert max(gaps(tries)) <= standings.BACK_OFF_MAX_S + 1
         assert {one.condition for one in watch.daemon.standings.values()} == {
             Condition.OFFLINE
         }
@@ -307,7 +310,7 @@ def test_service_that_is_back_after_an_hour_is_told_once_and_all_wikis_go_on() -
         for work in watch.works:
             work.failure = None
             work.cycles.clear()
-        await watch.at(HOUR_S + module.BACK_OFF_MAX_S + 60)
+        await watch.at(HOUR_S + standings.BACK_OFF_MAX_S + 60)
         assert watch.told_service == ["offline", "back"]
         assert all(work.cycles for work in watch.works)
         assert {one.condition for one in watch.daemon.standings.values()} == {
@@ -378,12 +381,12 @@ def test_refused_token_is_told_once_and_tried_again_after_a_quarter_of_an_hour()
     async def test(watch: Watch) -> None:
         for work in watch.works:
             work.failure = AuthenticationFailed("no", url="https://x.example")
-        await watch.at(module.REFUSED_RETRY_S - 1)
+        await watch.at(standings.REFUSED_RETRY_S - 1)
         assert watch.told_service == ["refused"]
         assert sum(len(work.cycles) for work in watch.works) == 3
         for work in watch.works:
             work.failure = None
-        await watch.at(module.REFUSED_RETRY_S + 10)
+        await watch.at(standings.REFUSED_RETRY_S + 10)
         assert watch.told_service == ["refused", "back"]
 
     watched(test, "a", "b", "c")
@@ -395,12 +398,12 @@ def test_refused_token_is_told_once_and_tried_again_after_a_quarter_of_an_hour()
         (
             PermissionDenied("no", url="https://x.example"),
             Condition.REFUSED,
-            module.REFUSED_RETRY_S,
+            standings.REFUSED_RETRY_S,
         ),
-        (Halted("emptied"), Condition.NEEDS_PERSON, module.BACK_OFF_MAX_S),
-        (FolderError("gone"), Condition.FAILING, module.BACK_OFF_MIN_S),
-        (StateError("damaged"), Condition.FAILING, module.BACK_OFF_MIN_S),
-        (ZeroDivisionError("ours"), Condition.FAILING, module.BACK_OFF_MIN_S),
+        (Halted("emptied"), Condition.NEEDS_PERSON, standings.BACK_OFF_MAX_S),
+        (FolderError("gone"), Condition.FAILING, standings.BACK_OFF_MIN_S),
+        (StateError("damaged"), Condition.FAILING, standings.BACK_OFF_MIN_S),
+        (ZeroDivisionError("ours"), Condition.FAILING, standings.BACK_OFF_MIN_S),
     ],
 )
 def test_wiki_in_trouble_waits_alone(
@@ -416,7 +419,7 @@ def test_wiki_in_trouble_waits_alone(
         await watch.at(wait_s - 0.1)
         assert ill.cycles == []
         assert len(well.cycles) >= 2
-        await watch.at(wait_s + 2 * module.BACK_OFF_MIN_S + 1)
+        await watch.at(wait_s + 2 * standings.BACK_OFF_MIN_S + 1)
         assert ill.cycles
 
     watched(_calm(test), "ill", "well")
@@ -426,10 +429,10 @@ def _calm(test: Callable[[Watch], Awaitable[None]]) -> Callable[..., Awaitable[N
     """The same without the traceback of a fault in the log."""
 
     async def run(watch: Watch) -> None:
-        logging.getLogger("wikisync.sync.daemon").setLevel(logging.CRITICAL)
+        logging.getLogger("wikisync.sync").setLevel(logging.CRITICAL)
         with contextlib.suppress(KeyError):
             await test(watch)
-        logging.getLogger("wikisync.sync.daemon").setLevel(logging.NOTSET)
+        logging.getLogger("wikisync.sync").setLevel(logging.NOTSET)
 
     return run
 
@@ -442,7 +445,7 @@ def test_failures_in_a_row_wait_longer_and_longer_and_a_success_forgets_them() -
         waits = gaps([at for at, _ in work.cycles[:13]])
         assert max(waits[:2]) < 10
         assert max(waits) > 60
-        assert max(waits) <= module.BACK_OFF_MAX_S + 1
+        assert max(waits) <= standings.BACK_OFF_MAX_S + 1
         assert watch.daemon.standings["docs"].failures == 0
 
     watched(test)
@@ -618,7 +621,7 @@ def test_what_is_left_to_do_is_done_at_once_but_not_for_ever() -> None:
         await watch.at(26)
         assert len(work.cycles) == module.ROUNDS_MAX
         assert {why for _, why in work.cycles[1:]} == {Why.EVERYTHING}
-        await watch.at(26 + module.RESTLESS_S)
+        await watch.at(26 + standings.RESTLESS_S)
         assert len(work.cycles) > module.ROUNDS_MAX
 
     watched(test)
@@ -633,7 +636,7 @@ def test_page_that_could_not_be_carried_over_is_tried_again_ever_more_rarely() -
         watch.daemon.ask("docs", Why.FOLDER)
         await watch.at(HOUR_S)
         tries = gaps([at for at, _ in work.cycles[:9]])
-        assert tries[0] <= module.BACK_OFF_MIN_S * 2 + 1
+        assert tries[0] <= standings.BACK_OFF_MIN_S * 2 + 1
         assert max(tries) > 20
         assert ("docs", Condition.PARTLY, "503") in watch.told
         assert watch.told[-1] == ("docs", Condition.IN_STEP, "")

@@ -277,8 +277,8 @@ async def _follow_token(
     watch: Watch, workspace: Workspace, options: dict[str, Any], signals: _Signals
 ) -> None:
     """Begin anew where the service refused the token and there may be another one."""
-    from wikisync.sync.daemon import REFUSED_RETRY_S
     from wikisync.sync.standing import Condition
+    from wikisync.sync.standings import REFUSED_RETRY_S
 
     named = options["token_file"] or workspace.config.service.token_file
     path = _expanded(named)

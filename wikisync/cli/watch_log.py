@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from wikisync.errors import FolderError
-from wikisync.sync.daemon import CYCLE
+from wikisync.sync.work import CYCLE
 
 LOG_FILE = "log"
 LOG_BYTES_MAX = 2 * 1024 * 1024

@@ -27,7 +27,9 @@ from wikisync.errors import FolderError, StateError, UsageError, WikisyncError
 from wikisync.folder.ignore import CONFLICT_MARK
 from wikisync.folder.swap import write_atomically
 from wikisync.folder.watch import is_watched, watch_folders
-from wikisync.sync.daemon import Daemon, Why, guarded
+from wikisync.sync.daemon import Daemon
+from wikisync.sync.standing import Why
+from wikisync.sync.work import guarded
 
 if TYPE_CHECKING:
     from wikisync.cli.console import Console
@@ -36,7 +38,8 @@ if TYPE_CHECKING:
     from wikisync.cli.watching import WatchedWiki
     from wikisync.cli.workspace import OpenWorkspace
     from wikisync.model import Problem
-    from wikisync.sync.daemon import CycleOutcome, Standing, Trouble, WikiWork
+    from wikisync.sync.standing import CycleOutcome, Standing, Trouble
+    from wikisync.sync.work import WikiWork
 
 log = logging.getLogger(__name__)
 

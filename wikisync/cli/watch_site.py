@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from wikisync.errors import WikisyncError
-from wikisync.sync.daemon import guarded
+from wikisync.sync.work import guarded
 
 if TYPE_CHECKING:
     from wikisync.cli.workspace import Workspace

@@ -16,9 +16,9 @@ from wikisync.cli.workspace import OpenWorkspace, SyncedWiki
 from wikisync.errors import NotFound, PermissionDenied, WikisyncError
 from wikisync.folder.stamp import folder_stamp
 from wikisync.model import Slug
-from wikisync.sync.daemon import CycleOutcome, Why
 from wikisync.sync.exchange import ExchangeOptions, ExchangeResult, exchange
 from wikisync.sync.plan import SkipReason
+from wikisync.sync.standing import CycleOutcome, Why
 
 if TYPE_CHECKING:
     from wikisync.api.client import Client
@@ -29,7 +29,7 @@ GIT_RETRY = 20
 
 
 class WatchedWiki:
-    """One wiki of an open workspace, as ``sync.daemon.WikiWork`` wants it."""
+    """One wiki of an open workspace, as ``sync.work.WikiWork`` wants it."""
 
     def __init__(
         self,

@@ -1,6 +1,7 @@
 """How the wikis of a daemon fare: what it keeps of each between two cycles.
 
-Values for ``daemon``, which alone changes them, and for whoever shows them.
+Values for ``standings``, ``hints`` and ``daemon``, which alone change them, and for
+whoever shows them.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from enum import Enum, auto
 
 HINT_MIN_S = 15.0
 """Between two hints while something happens."""
+LOOK_MIN_S = 60.0
+"""Between two looks at a wiki for which the service has no hint; they grow alike."""
 
 
 class Why(Enum):

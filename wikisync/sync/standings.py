@@ -1,0 +1,260 @@
+"""How all wikis of a daemon fare together: who is asked for, who waits, and how long.
+
+Errors make a wiki wait, alone where it is the wiki's trouble, with all wikis of the
+service where the service is away.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from wikisync.errors import (
+    AuthenticationFailed,
+    Halted,
+    PermissionDenied,
+    RateLimited,
+    RemoteError,
+    Unavailable,
+    WikisyncError,
+)
+from wikisync.sync.standing import (
+    HINT_MIN_S,
+    LOOK_MIN_S,
+    Condition,
+    CycleOutcome,
+    Standing,
+    Trouble,
+    Why,
+)
+
+log = logging.getLogger(__name__)
+
+FULL_LOOK_S = 600.0
+"""A wiki is looked at whole at least so often."""
+BACK_OFF_MIN_S = 2.0
+BACK_OFF_MAX_S = 300.0
+REFUSED_RETRY_S = 900.0
+"""After a refused token."""
+RATE_LIMIT_S = 60.0
+"""After "too many requests" that do not say how long to wait."""
+RESTLESS_S = 5.0
+"""How long a wiki waits that still has something to do after its turn."""
+JITTER = 0.2
+
+Told = Callable[[Standing], None]
+"""Called after each change of a wiki's condition or problem."""
+ToldService = Callable[[Trouble | None], None]
+"""Called when all wikis have to wait, and with None when they need not any more."""
+
+
+class Standings:
+    """What a daemon knows of its wikis, and what follows for when they are due."""
+
+    def __init__(
+        self,
+        names: Iterable[str],
+        *,
+        clock: Callable[[], float],
+        chance: random.Random,
+        hint_min_s: float = HINT_MIN_S,
+        told: Told | None = None,
+        told_service: ToldService | None = None,
+    ) -> None:
+        """Ask for a first cycle of each of these wikis; see ``Daemon``."""
+        self.clock = clock
+        self._chance = chance
+        self._hint_min_s = hint_min_s
+        self._told = told or _tell_nobody
+        self._told_service = told_service or _tell_nobody
+        self.wake = asyncio.Event()
+        """Set when something may be due earlier than was thought."""
+        self.trouble: Trouble | None = None
+        """Why all wikis wait."""
+        now = clock()
+        self.by_name: Mapping[str, Standing] = {
+            name: Standing(name, asked_at=now, hint_s=hint_min_s) for name in names
+        }
+
+    # -- asking ------------------------------------------------------------------
+
+    def ask(self, name: str | None, why: Why) -> None:
+        """Ask for a cycle of one wiki, or of all; many askings are one."""
+        for standing in self._named(name):
+            self.ask_quietly(standing, why)
+            self._quicken(standing)
+
+    def ask_quietly(self, standing: Standing, why: Why) -> None:
+        """Ask for a cycle of a wiki where nothing is known to happen."""
+        if not standing.asked:
+            standing.asked_at = self.clock()
+        standing.asked.add(why)
+        self.wake.set()
+
+    def retry(self) -> None:
+        """Forget all waiting: the machine woke up, or a person knows better."""
+        if self.trouble is not None:
+            self.trouble.until = 0.0
+        for standing in self.by_name.values():
+            standing.not_before = 0.0
+        self.ask(None, Why.EVERYTHING)
+
+    def _quicken(self, standing: Standing) -> None:
+        """Something happens: hints are asked for at short intervals again."""
+        standing.hint_s = self._hint_min_s if standing.has_hints else LOOK_MIN_S
+        standing.quickened.set()
+
+    def _named(self, name: str | None) -> Sequence[Standing]:
+        if name is None:
+            return tuple(self.by_name.values())
+        standing = self.by_name.get(name)
+        return () if standing is None else (standing,)
+
+    # -- waiting -----------------------------------------------------------------
+
+    def ready_at(self, standing: Standing) -> float:
+        """When its next cycle may begin."""
+        starts_at = standing.not_before
+        if self.trouble is not None:
+            starts_at = max(starts_at, self.trouble.until)
+        return max(starts_at, standing.waits_since())
+
+    def note_pause(self, standing: Standing, *, is_paused: bool) -> None:
+        """Take up that a person paused a wiki, or lets it go on."""
+        if is_paused:
+            if standing.condition is not Condition.PAUSED:
+                self.wake.set()  # it is asked again sooner than anything is due
+            self._set(standing, Condition.PAUSED)
+        elif standing.condition is Condition.PAUSED:
+            self._set(standing, Condition.STARTING)
+            self.ask(standing.name, Why.EVERYTHING)
+
+    # -- what came of a cycle ----------------------------------------------------
+
+    def succeeded(self, standing: Standing, outcome: CycleOutcome, why: Why) -> None:
+        """Say when a wiki is due again after a cycle that ended well."""
+        now = self.clock()
+        standing.failures, standing.not_before = 0, 0.0
+        standing.last_good_at = now
+        standing.outcome = outcome
+        if why is not Why.FOLDER:
+            standing.full_look_at = now
+        if not outcome.is_quiet:
+            self._quicken(standing)
+        if outcome.has_more:
+            self.ask_quietly(standing, Why.EVERYTHING)
+            standing.not_before = now + RESTLESS_S
+        standing.due_at = standing.full_look_at + FULL_LOOK_S
+        if outcome.next_look_s is not None:
+            # absences count only in looks at both sides
+            standing.due_at = min(standing.due_at, now + max(outcome.next_look_s, 1.0))
+        standing.unsettled = standing.unsettled + 1 if outcome.problem else 0
+        if outcome.problem:
+            again_s = self._back_off_s(standing.unsettled)
+            standing.due_at = min(standing.due_at, now + again_s)
+        self._service_answered(standing.began_at)
+        condition = Condition.PARTLY if outcome.problem else Condition.IN_STEP
+        if outcome.needs_person:
+            condition = Condition.NEEDS_PERSON
+        self._set(standing, condition, outcome.problem)
+
+    def failed(self, standing: Standing, error: WikisyncError, why: Why) -> None:
+        """Let the wiki wait, or all of them where it is the service's trouble."""
+        self.ask_quietly(standing, why)
+        if isinstance(error, Unavailable | RateLimited | AuthenticationFailed):
+            # it may be the trouble of this wiki alone: then it keeps to itself
+            standing.failures += 1
+            standing.not_before = self.clock() + self._back_off_s(standing.failures)
+            self.service_failed(error)
+            return
+        if isinstance(error, RemoteError):
+            self._service_answered(standing.began_at)
+        standing.failures += 1
+        log.error("%s: %s", standing.name, error.message)
+        now = self.clock()
+        match error:
+            case PermissionDenied():
+                standing.not_before = now + REFUSED_RETRY_S
+                condition = Condition.REFUSED
+            case Halted():
+                standing.not_before = now + BACK_OFF_MAX_S
+                condition = Condition.NEEDS_PERSON
+            case _:
+                standing.not_before = now + self._back_off_s(standing.failures)
+                condition = Condition.FAILING
+        self._set(standing, condition, error.message, error.hint or "")
+
+    # -- the service -------------------------------------------------------------
+
+    def service_failed(self, error: RemoteError) -> None:
+        """All wikis wait; of many that fail together, the first one counts."""
+        now, before = self.clock(), self.trouble
+        if before is not None and now < before.until:
+            return
+        failures = before.failures + 1 if before else 1
+        match error:
+            case AuthenticationFailed():
+                condition, wait_s = Condition.REFUSED, REFUSED_RETRY_S
+            case RateLimited():
+                condition = Condition.OFFLINE
+                wait_s = error.retry_after_s or RATE_LIMIT_S
+            case _:
+                condition, wait_s = Condition.OFFLINE, self._back_off_s(failures)
+        self.trouble = Trouble(
+            condition,
+            error.message,
+            error.hint or "",
+            since=before.since if before else now,
+            failed_at=now,
+            until=now + wait_s,
+            failures=failures,
+            before=before.before if before else self._conditions(),
+        )
+        for standing in self.by_name.values():
+            if standing.condition is not Condition.PAUSED:
+                standing.condition = condition
+        if before is None or before.condition is not condition:
+            log.error("%s", error.message)
+            self._told_service(self.trouble)
+        else:
+            log.info("still %s: %s", condition.value, error.message)
+
+    def _service_answered(self, began_at: float) -> None:
+        """Let every wiki go on, and look soon at what happened meanwhile."""
+        if self.trouble is None or began_at < self.trouble.failed_at:
+            return
+        lost, self.trouble = self.trouble, None
+        for standing in self.by_name.values():
+            if standing.condition is lost.condition:
+                standing.condition = lost.before[standing.name]
+            self._quicken(standing)
+        log.info("the service is back after %.0f s", self.clock() - lost.since)
+        self.wake.set()
+        self._told_service(None)
+
+    def _conditions(self) -> Mapping[str, Condition]:
+        return {one.name: one.condition for one in self.by_name.values()}
+
+    def _back_off_s(self, failures: int) -> float:
+        """Full jitter below a limit that doubles, never less than the least."""
+        limit = min(BACK_OFF_MAX_S, BACK_OFF_MIN_S * 2 ** min(failures, 16))
+        return self._chance.uniform(BACK_OFF_MIN_S, limit)
+
+    def _set(
+        self,
+        standing: Standing,
+        condition: Condition,
+        problem: str = "",
+        hint: str = "",
+    ) -> None:
+        now_is = condition, problem, hint
+        if (standing.condition, standing.problem, standing.hint) != now_is:
+            standing.condition, standing.problem, standing.hint = now_is
+            self._told(standing)
+
+
+def _tell_nobody(standing: object) -> None:
+    """Nobody listens."""
+    del standing
