@@ -23,7 +23,7 @@ from wikisync.errors import (
 from wikisync.sync import daemon as module
 from wikisync.sync import standings
 from wikisync.sync.daemon import Daemon
-from wikisync.sync.standing import Condition, CycleOutcome, Trouble, Why
+from wikisync.sync.standing import Condition, CycleOutcome, Hint, Trouble, Why
 from wikisync.sync.work import CYCLE
 
 QUIET = CycleOutcome(is_quiet=True)
@@ -44,6 +44,8 @@ class Work:
     failure: Exception | None = None
     """Of every cycle and hint, while it is set."""
     mark: str | None = "1"
+    is_costly: bool = False
+    """Of the hints."""
     differs: bool = False
     scan_failure: Exception | None = None
     cycles: list[tuple[float, Why]] = field(default_factory=list)
@@ -71,11 +73,11 @@ class Work:
             raise self.scan_failure
         return self.differs
 
-    async def hint(self) -> str | None:
+    async def hint(self) -> Hint | None:
         self.hints.append(self.now)
         if self.failure is not None:
             raise self.failure
-        return self.mark
+        return None if self.mark is None else Hint(self.mark, self.is_costly)
 
 
 @dataclass
@@ -147,7 +149,7 @@ def test_asked_ten_times_while_a_cycle_runs_there_is_one_more() -> None:
         await watch.at(1)
         for _ in range(10):
             watch.daemon.ask("docs", Why.FOLDER)
-        await watch.at(9)
+        await watch.at(4.9)
         assert [why for _, why in work.cycles] == [Why.EVERYTHING, Why.FOLDER]
 
     watched(test)
@@ -202,13 +204,67 @@ def test_hints_grow_rarer_while_nothing_happens_and_frequent_again_with_a_save()
     async def test(watch: Watch) -> None:
         work = watch.works[0]
         await watch.at(HOUR_S)
-        assert 12 <= work.hints[0] <= 18
-        assert all(120 * 0.8 <= gap <= 120 * 1.2 for gap in gaps(work.hints)[-5:])
+        assert 5 <= work.hints[0] <= 15
+        assert all(12 <= gap <= 18 for gap in gaps(work.hints)[-200:])
         assert len(set(gaps(work.hints)[-5:])) == 5, "without jitter all come together"
         watch.daemon.ask("docs", Why.FOLDER)
         seen = len(work.hints)
-        await watch.at(HOUR_S + 20)
+        await watch.at(HOUR_S + 6)
         assert len(work.hints) == seen + 1
+
+    watched(test)
+
+
+@pytest.mark.parametrize("idle_s", [1.0, 30.0, 90.0, HOUR_S, 8 * HOUR_S])
+def test_edit_on_the_wiki_is_taken_within_twenty_seconds_at_any_time(
+    idle_s: float,
+) -> None:
+    """Also after hours in which nothing happened, with what a look takes."""
+
+    async def test(watch: Watch) -> None:
+        for work in watch.works:
+            work.takes_s = 1.0
+        await watch.at(idle_s)
+        for number in range(40):
+            began = watch.loop.time() - START_S
+            for work in watch.works:
+                work.mark = f"edit {number}"
+            await watch.at(began + 20)
+            for work in watch.works:
+                looks = [at for at, why in work.cycles if why is not Why.FOLDER]
+                assert any(began < at <= began + 20 - work.takes_s for at in looks)
+
+    watched(test, "a", "b", "c")
+
+
+def test_large_wiki_is_not_looked_at_all_the_time_while_it_is_edited() -> None:
+    """Each of its own pushes moves the wiki, and the next hint makes it look."""
+
+    async def test(watch: Watch) -> None:
+        _small, large = watch.works
+        large.takes_s = 0.6
+        await watch.at(60)
+        for second in range(600):
+            for work in watch.works:
+                work.mark = str(second)
+                watch.daemon.ask(work.name, Why.FOLDER)
+            await watch.at(60 + second)
+        busy = [len([at for at in one.hints if at > 60]) for one in watch.works]
+        assert busy[0] > 600 / 6.5
+        assert 600 / 15 < busy[1] < 600 / 11
+
+    watched(test, "small", "large")
+
+
+def test_costly_hints_are_asked_for_less_often_at_rest() -> None:
+    async def test(watch: Watch) -> None:
+        work = watch.works[0]
+        work.is_costly = True
+        await watch.at(HOUR_S)
+        assert all(48 <= gap <= 72 for gap in gaps(work.hints)[-20:])
+        work.is_costly = False
+        await watch.at(HOUR_S + 72)
+        assert gaps(work.hints)[-1] <= 18
 
     watched(test)
 
@@ -218,7 +274,7 @@ def test_wiki_that_moved_gets_a_look_at_the_wiki() -> None:
         await watch.at(200)
         cycles = len(watch.works[0].cycles)
         watch.works[0].mark = "2"
-        await watch.at(200 + 150)
+        await watch.at(200 + 18)
         assert [why for _, why in watch.works[0].cycles[cycles:]] == [Why.WIKI]
 
     watched(test)
@@ -255,7 +311,7 @@ def test_wiki_that_had_no_hints_for_a_time_has_them_again() -> None:
         work.mark = "1"
         await watch.at(2 * HOUR_S)
         assert len(gaps(work.hints)) > 20
-        assert gaps(work.hints)[-1] < 150
+        assert gaps(work.hints)[-1] <= 18
 
     watched(test)
 
@@ -719,10 +775,25 @@ def test_each_cycle_has_an_id_of_its_own_in_the_log() -> None:
     watched(test)
 
 
-def test_hundred_wikis_are_asked_for_hints_a_few_at_a_time() -> None:
+@pytest.mark.parametrize("is_lost", [False, True])
+def test_hints_of_a_hundred_wikis_are_spread_from_the_first_on(is_lost: bool) -> None:
     async def test(watch: Watch) -> None:
-        await watch.at(HOUR_S)
-        quiet = [at for work in watch.works for at in work.hints if at > 1800]
-        assert len(quiet) < 100 * 1800 / 90
+        if is_lost:
+            await watch.at(10)
+            for work in watch.works:
+                work.failure = AWAY
+            watch.daemon.ask()
+            await watch.at(HOUR_S)
+            for work in watch.works:
+                work.failure = None
+            await watch.at(HOUR_S + standings.BACK_OFF_MAX_S + 60)
+        began = watch.loop.time() - START_S
+        await watch.at(began + 600)
+        times = sorted(at for work in watch.works for at in work.hints if at > began)
+        most = max(
+            sum(start <= at < start + 1 for at in times) for start in times[::10]
+        )
+        assert len(times) > 100 * 600 / 18
+        assert most <= 35, "twenty a second would be even while all are quick"
 
     watched(test, *(f"wiki-{number}" for number in range(100)))

@@ -21,6 +21,7 @@ from collections.abc import (
     Iterator,
 )
 from contextlib import aclosing, asynccontextmanager
+from http import HTTPStatus
 from itertools import chain, islice
 from types import TracebackType
 from typing import Self, TypeVar
@@ -142,6 +143,24 @@ class Client:
         path = routes.PROJECT.path(id=project)
         purpose = self.purpose(f"read project {project}", "project", project)
         return await self.fetch(Request("GET", path, purpose), ProjectRecord)
+
+    async def poll_project(
+        self, project: Id, etag: str | None = None
+    ) -> tuple[ProjectRecord, str | None] | None:
+        """One project, unless it is still the one with this ETag.
+
+        Returns:
+            The project with its ETag, if any; None when it is still the same.
+
+        Raises:
+            NotFound: it does not exist, or is hidden from this token.
+        """
+        path = routes.PROJECT.path(id=project)
+        purpose = self.purpose(f"read project {project}", "project", project)
+        answer = await self.send(Request("GET", path, purpose, etag=etag))
+        if answer.status == HTTPStatus.NOT_MODIFIED:
+            return None
+        return _decoded(answer, ProjectRecord, purpose), answer.headers.get("ETag")
 
     async def group(self, group: Id) -> GroupRecord:
         """One group by numeric id or full path.

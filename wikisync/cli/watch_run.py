@@ -76,7 +76,7 @@ class Watch:
         self._root, self._private = workspace.root, workspace.private
         self.daemon = Daemon(
             wikis,
-            hint_min_s=sync.poll_interval_s,
+            hint_max_s=sync.poll_interval_s,
             told=self._told,
             told_service=self._told_service,
             after_cycle=self._after_cycle,

@@ -18,14 +18,14 @@ from wikisync.folder.stamp import folder_stamp
 from wikisync.model import Slug
 from wikisync.sync.exchange import ExchangeOptions, ExchangeResult, exchange
 from wikisync.sync.plan import SkipReason
-from wikisync.sync.standing import CycleOutcome, Why
+from wikisync.sync.standing import CycleOutcome, Hint, Why
 
 if TYPE_CHECKING:
     from wikisync.api.client import Client
     from wikisync.config import WikiSection
 
-GIT_RETRY = 20
-"""After so many hints without git it is tried again: an empty wiki has none."""
+GIT_RETRY_S = 300.0
+"""After this time without git it is tried again: an empty wiki has none."""
 
 
 class WatchedWiki:
@@ -47,8 +47,12 @@ class WatchedWiki:
         self._wiki: SyncedWiki | None = None
         self._stamp: int | None = None
         """What the last scan saw."""
-        self._without_git = 0
-        """Hints since git was found not to be there; 0 while it is."""
+        self._git_due_at = float("-inf")
+        """When git is asked for a hint, where it gave none."""
+        self._active: Hint | None = None
+        """The last hint that is no commit."""
+        self._etag: str | None = None
+        """Of the answer that it came from."""
         self.section = section
         self.synced = Synced(section)
         """The last cycle, for whoever shows it."""
@@ -132,19 +136,29 @@ class WatchedWiki:
         self._stamp = await asyncio.to_thread(folder_stamp, self._wiki.folder)
         return self._stamp != before
 
-    async def hint(self) -> str | None:
+    async def hint(self) -> Hint | None:
         """The wiki's newest commit, or else when its project was last active."""
         owner = self.section.owner
-        if self._without_git % GIT_RETRY == 0:
+        if self._client.now() >= self._git_due_at:
             head = await wiki_head(self._client, owner)
             if head is not None:
-                self._without_git = 0
-                return head
-        self._without_git += 1
+                return Hint(head)
+            self._git_due_at = self._client.now() + GIT_RETRY_S
         if owner.kind == "group":
             return None
         try:
-            project = await self._client.project(self.section.path)
+            return await self._last_activity()
         except (NotFound, PermissionDenied):
             return None
-        return project.last_activity_at
+
+    async def _last_activity(self) -> Hint | None:
+        found = await self._client.poll_project(self.section.path, self._etag)
+        if found is None:
+            return self._active
+        project, etag = found
+        if project.last_activity_at is None:
+            return None
+        # without an ETag, the whole record comes each time
+        self._active = Hint(project.last_activity_at, is_costly=etag is None)
+        self._etag = etag
+        return self._active

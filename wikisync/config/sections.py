@@ -51,8 +51,8 @@ class SyncSection:
     settle_ms: int = 300
     """Quiet time after a save before a file is looked at."""
     poll_interval_s: int = 15
-    """Time between two hints from the service while something happens; eight times
-    that while nothing does."""
+    """Time between two hints from the service while nothing happens; a third of that
+    while something does."""
     listen: str = ""
     """Address on this machine for webhooks and health; empty: none."""
     hook_secret_file: str = ""

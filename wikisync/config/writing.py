@@ -43,7 +43,7 @@ _HEAD = """\
 _SYNC_NOTES = {
     "reads_max": "pages read at once",
     "settle_ms": "quiet time after a save before a file is looked at",
-    "poll_interval_s": "seconds between two hints while something happens",
+    "poll_interval_s": "seconds between two hints while nothing happens",
     "listen": 'address on this machine for webhooks, like "127.0.0.1:8765"',
     "hook_secret_file": "file that holds what webhooks have to bring",
     "attention_command": "command to run when a person is needed",

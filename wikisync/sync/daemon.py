@@ -22,7 +22,6 @@ from contextlib import suppress
 from wikisync.errors import SyncError, WikisyncError
 from wikisync.sync.hints import Hints
 from wikisync.sync.standing import (
-    HINT_MIN_S,
     Condition,
     CycleOutcome,
     Standing,
@@ -31,6 +30,7 @@ from wikisync.sync.standing import (
 )
 from wikisync.sync.standings import (
     FULL_LOOK_S,
+    HINT_MAX_S,
     JITTER,
     Standings,
     Told,
@@ -68,7 +68,7 @@ class Daemon:
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
         chance: random.Random | None = None,
-        hint_min_s: float = HINT_MIN_S,
+        hint_max_s: float = HINT_MAX_S,
         told: Told | None = None,
         told_service: ToldService | None = None,
         after_cycle: AfterCycle | None = None,
@@ -80,7 +80,7 @@ class Daemon:
             clock: Seconds, monotonic; it may stand still while the machine sleeps.
             wall: Seconds since the epoch.
             chance: For jitter.
-            hint_min_s: Between two hints of a wiki while something happens.
+            hint_max_s: Between two hints of a wiki while nothing happens.
             told: Hears of every change of a standing.
             told_service: Hears of what keeps all wikis waiting, once.
             after_cycle: Called after each cycle that ended without an error.
@@ -94,16 +94,12 @@ class Daemon:
             self._works,
             clock=clock,
             chance=chance,
-            hint_min_s=hint_min_s,
+            hint_max_s=hint_max_s,
             told=told,
             told_service=told_service,
         )
         self._hints = Hints(
-            self._works,
-            self._standings,
-            self._is_paused,
-            chance=chance,
-            hint_min_s=hint_min_s,
+            self._works, self._standings, self._is_paused, chance=chance
         )
 
     # -- for whoever asks, and whoever shows ---------------------------------------

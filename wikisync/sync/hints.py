@@ -18,15 +18,13 @@ from wikisync.errors import (
     Unavailable,
     WikisyncError,
 )
-from wikisync.sync.standing import HINT_MIN_S, LOOK_MIN_S, Standing, Why
-from wikisync.sync.standings import FULL_LOOK_S, JITTER, Standings
+from wikisync.sync.standing import Standing, Why
+from wikisync.sync.standings import JITTER, Standings
 from wikisync.sync.work import WikiWork, guarded
 
 log = logging.getLogger(__name__)
 
 HINT_GROWTH = 1.5
-HINT_RANGE = 8.0
-"""Hints of a quiet wiki come at most so many times less often."""
 HINTS_AT_ONCE = 8
 
 
@@ -40,14 +38,12 @@ class Hints:
         is_paused: Callable[[Standing], bool],
         *,
         chance: random.Random,
-        hint_min_s: float = HINT_MIN_S,
     ) -> None:
         """Name the wikis; nothing is asked."""
         self._works = works
         self._standings = standings
         self._is_paused = is_paused
         self._chance = chance
-        self._hint_min_s = hint_min_s
 
     async def run(self) -> None:
         """Ask for each wiki's mark by itself, for a few at the same time."""
@@ -57,48 +53,53 @@ class Hints:
                 group.create_task(self._follow(standing, few))
 
     async def _follow(self, standing: Standing, few: asyncio.Semaphore) -> None:
+        # the first ones of many wikis are spread; by their jitter they stay so
+        wait_s = self._chance.uniform(*self._standings.hint_range_s(standing))
         while True:
-            await self._wait_for_hint(standing)
-            if self._standings.trouble is not None or self._is_paused(standing):
-                continue
-            if not standing.has_hints:
-                # the whole wiki is the only hint there is
-                self._standings.ask_quietly(standing, Why.WIKI)
+            await self._wait_for_hint(standing, wait_s)
             async with few:
                 await self._take_hint(standing)
+            wait_s = self._next_wait_s(standing)
 
     async def _take_hint(self, standing: Standing) -> None:
+        if self._standings.trouble is not None or self._is_paused(standing):
+            return
+        if not standing.has_hints:
+            # the whole wiki is the only hint there is
+            self._standings.ask_quietly(standing, Why.WIKI)
         hint = self._works[standing.name].hint()
         try:
-            mark = await guarded(standing.name, hint)
+            found = await guarded(standing.name, hint)
         except (Unavailable, RateLimited, AuthenticationFailed) as error:
             self._standings.ask_quietly(standing, Why.WIKI)
             self._standings.service_failed(error)
             return
         except WikisyncError as error:
             log.info("%s: no hint: %s", standing.name, error.message)
-            mark = None
-        if mark is None:
-            standing.has_hints = False
-            standing.hint_s = max(standing.hint_s, LOOK_MIN_S)
-        elif mark != standing.mark:
+            found = None
+        standing.has_hints = found is not None
+        if found is None:
+            return
+        standing.has_costly_hints = found.is_costly
+        if found.mark != standing.mark:
             # also the first one: the wiki may have moved since it was looked at
-            standing.has_hints, standing.mark = True, mark
+            standing.mark = found.mark
             self._standings.ask(standing.name, Why.WIKI)
 
-    async def _wait_for_hint(self, standing: Standing) -> None:
+    async def _wait_for_hint(self, standing: Standing, wait_s: float) -> None:
         """Wait until a hint is due, less long where something happens meanwhile."""
         clock = self._standings.clock
-        until = clock() + self._jittered(standing.hint_s)
+        until = clock() + wait_s
         while (left_s := until - clock()) > 0:
             standing.quickened.clear()
             with suppress(TimeoutError):
                 async with asyncio.timeout(left_s):
                     await standing.quickened.wait()
-                until = min(until, clock() + self._jittered(standing.hint_s))
-        least_s = self._hint_min_s if standing.has_hints else LOOK_MIN_S
-        most_s = least_s * HINT_RANGE if standing.has_hints else FULL_LOOK_S
-        standing.hint_s = min(max(standing.hint_s * HINT_GROWTH, least_s), most_s)
+                until = min(until, clock() + self._next_wait_s(standing))
 
-    def _jittered(self, seconds: float) -> float:
-        return seconds * self._chance.uniform(1 - JITTER, 1 + JITTER)
+    def _next_wait_s(self, standing: Standing) -> float:
+        """How long to wait now; without anything that happens, longer and longer."""
+        least_s, most_s = self._standings.hint_range_s(standing)
+        wait_s = min(max(standing.hint_s, least_s), most_s)
+        standing.hint_s = wait_s * HINT_GROWTH
+        return wait_s * self._chance.uniform(1 - JITTER, 1 + JITTER)

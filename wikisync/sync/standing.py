@@ -11,11 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
-HINT_MIN_S = 15.0
-"""Between two hints while something happens."""
-LOOK_MIN_S = 60.0
-"""Between two looks at a wiki for which the service has no hint; they grow alike."""
-
 
 class Why(Enum):
     """What a cycle is asked for; it says which sides have to be looked at."""
@@ -26,6 +21,16 @@ class Why(Enum):
     """Something changed on the wiki, or may have."""
     EVERYTHING = auto()
     """Time for a whole look, or a person asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """What a service says cheaply of a wiki's state."""
+
+    mark: str
+    """Another one than before: the wiki may have moved."""
+    is_costly: bool = False
+    """Whether it took an answer of some kilobytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +77,8 @@ class Standing:
     """In a row."""
     full_look_at: float = float("-inf")
     """When the wiki was last looked at whole."""
+    look_s: float = 0.0
+    """How long the cycles with that look took."""
     due_at: float = float("inf")
     """When a cycle is due without being asked."""
     last_good_at: float | None = None
@@ -83,7 +90,9 @@ class Standing:
     """The last hint."""
     has_hints: bool = True
     """Whether the service gives marks of this wiki."""
-    hint_s: float = HINT_MIN_S
+    has_costly_hints: bool = False
+    hint_s: float = 0.0
+    """How long to wait for the next hint; 0: as short as may be."""
     quickened: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the wait for the next hint may be too long."""
     problem: str = ""

@@ -21,8 +21,6 @@ from wikisync.errors import (
     WikisyncError,
 )
 from wikisync.sync.standing import (
-    HINT_MIN_S,
-    LOOK_MIN_S,
     Condition,
     CycleOutcome,
     Standing,
@@ -32,6 +30,20 @@ from wikisync.sync.standing import (
 
 log = logging.getLogger(__name__)
 
+HINT_MAX_S = 15.0
+"""Between two hints of a wiki where nothing happens.  An edit on the service is to be
+here within 20 s at any time: this, its jitter, the answer, and the cycle."""
+HINT_RANGE = 3.0
+"""Hints come so many times more often while something happens ..."""
+HINT_LEAST_S = 1.0
+"""... but never more often than this ..."""
+LOOKS_APART = 20.0
+"""... or so that looks at the wiki, one a hint, would take more of the time than one
+part in this."""
+COSTLY_RANGE = 4.0
+"""Hints that cost as much as many others come so many times less often at rest."""
+LOOK_MIN_S = 60.0
+"""Between two looks at a wiki for which the service has no hint; they grow alike."""
 FULL_LOOK_S = 600.0
 """A wiki is looked at whole at least so often."""
 BACK_OFF_MIN_S = 2.0
@@ -59,14 +71,14 @@ class Standings:
         *,
         clock: Callable[[], float],
         chance: random.Random,
-        hint_min_s: float = HINT_MIN_S,
+        hint_max_s: float = HINT_MAX_S,
         told: Told | None = None,
         told_service: ToldService | None = None,
     ) -> None:
         """Ask for a first cycle of each of these wikis; see ``Daemon``."""
         self.clock = clock
         self._chance = chance
-        self._hint_min_s = hint_min_s
+        self._hint_max_s = hint_max_s
         self._told = told or _tell_nobody
         self._told_service = told_service or _tell_nobody
         self.wake = asyncio.Event()
@@ -75,7 +87,7 @@ class Standings:
         """Why all wikis wait."""
         now = clock()
         self.by_name: Mapping[str, Standing] = {
-            name: Standing(name, asked_at=now, hint_s=hint_min_s) for name in names
+            name: Standing(name, asked_at=now) for name in names
         }
 
     # -- asking ------------------------------------------------------------------
@@ -103,7 +115,7 @@ class Standings:
 
     def _quicken(self, standing: Standing) -> None:
         """Something happens: hints are asked for at short intervals again."""
-        standing.hint_s = self._hint_min_s if standing.has_hints else LOOK_MIN_S
+        standing.hint_s = 0.0
         standing.quickened.set()
 
     def _named(self, name: str | None) -> Sequence[Standing]:
@@ -111,6 +123,16 @@ class Standings:
             return tuple(self.by_name.values())
         standing = self.by_name.get(name)
         return () if standing is None else (standing,)
+
+    def hint_range_s(self, standing: Standing) -> tuple[float, float]:
+        """Between two hints, at least while something happens, and at most."""
+        most_s = self._hint_max_s
+        if not standing.has_hints:
+            return LOOK_MIN_S, FULL_LOOK_S
+        if standing.has_costly_hints:
+            return most_s, most_s * COSTLY_RANGE
+        look_s = standing.look_s * LOOKS_APART
+        return min(max(most_s / HINT_RANGE, HINT_LEAST_S, look_s), most_s), most_s
 
     # -- waiting -----------------------------------------------------------------
 
@@ -141,6 +163,7 @@ class Standings:
         standing.outcome = outcome
         if why is not Why.FOLDER:
             standing.full_look_at = now
+            standing.look_s = now - standing.began_at
         if not outcome.is_quiet:
             self._quicken(standing)
         if outcome.has_more:

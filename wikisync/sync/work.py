@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from typing import Protocol, TypeVar
 
 from wikisync.errors import WikisyncError
-from wikisync.sync.standing import CycleOutcome, Why
+from wikisync.sync.standing import CycleOutcome, Hint, Why
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ class WikiWork(Protocol):
         """Whether the folder differs from when a cycle last looked at it."""
         ...
 
-    async def hint(self) -> str | None:
+    async def hint(self) -> Hint | None:
         """A cheap mark of the wiki's state; None where the service has none."""
         ...
 

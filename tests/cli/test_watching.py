@@ -1,0 +1,109 @@
+"""What a watch does for one wiki, by itself: the hints it asks for."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.api.faketime import FakeTime
+from tests.support.service import EmbeddedService
+from wikisync.api.client import Client
+from wikisync.api.wikis import Wiki
+from wikisync.cli.watching import GIT_RETRY_S, WatchedWiki
+from wikisync.cli.workspace import find_workspace, open_workspace
+from wikisync.model import WikiOwner
+from wikisync.service.quirks import Quirk
+from wikisync.sync.exchange import ExchangeOptions
+from wikisync.sync.standing import Hint
+
+PROJECT = WikiOwner("project", "docs/handbook")
+GROUP = WikiOwner("group", "team")
+
+
+@pytest.fixture
+def time() -> FakeTime:
+    return FakeTime()
+
+
+@pytest.fixture
+async def client(service: EmbeddedService, time: FakeTime) -> AsyncIterator[Client]:
+    await service.add_project(PROJECT.full_path, {"home": "one\n"})
+    await service.add_group(GROUP.full_path, {"home": "one\n"})
+    async with Client(service.url, service.token, clock=time.clock) as made:
+        yield made
+
+
+@contextmanager
+def watched(client: Client, root: Path, owner: WikiOwner) -> Iterator[WatchedWiki]:
+    (root / "wikisync.toml").write_text(
+        f'[service]\nurl = "{client.address}"\n'
+        f'[[wiki]]\n{owner.kind} = "{owner.full_path}"\n'
+    )
+    workspace = find_workspace(root)
+    with open_workspace(workspace) as opened:
+        section = workspace.config.wikis[0]
+        yield WatchedWiki(opened, section, client, ExchangeOptions())
+
+
+async def test_newest_commit_is_a_cheap_hint(
+    service: EmbeddedService, client: Client, tmp_path: Path
+) -> None:
+    with watched(client, tmp_path, PROJECT) as wiki:
+        before = await wiki.hint()
+        assert before == await wiki.hint()
+        await service.add_pages(PROJECT, {"home": "two\n"})
+        after = await wiki.hint()
+    assert before is not None
+    assert after is not None
+    assert before.mark != after.mark
+    assert not after.is_costly
+
+
+async def test_without_git_the_project_tells_and_costs_little_from_then_on(
+    service: EmbeddedService, client: Client, tmp_path: Path
+) -> None:
+    service.quirks = {Quirk.NO_GIT}
+    with watched(client, tmp_path, PROJECT) as wiki:
+        first = await wiki.hint()
+        project = await client.project(PROJECT.full_path)
+        assert first == Hint(project.last_activity_at or "")
+        assert await wiki.hint() is first, "not changed: no record comes"
+        await Wiki(client, PROJECT).edit_page("home", content="two\n")
+        after = await wiki.hint()
+    assert after is not None
+    assert after != first
+
+
+async def test_project_whose_whole_record_comes_each_time_is_a_costly_hint(
+    service: EmbeddedService, client: Client, tmp_path: Path
+) -> None:
+    service.quirks = {Quirk.NO_GIT, Quirk.NO_ETAG}
+    with watched(client, tmp_path, PROJECT) as wiki:
+        hint = await wiki.hint()
+    assert hint is not None
+    assert hint.is_costly
+
+
+async def test_group_without_git_has_no_hint(
+    service: EmbeddedService, client: Client, tmp_path: Path
+) -> None:
+    service.quirks = {Quirk.NO_GIT}
+    with watched(client, tmp_path, GROUP) as wiki:
+        assert await wiki.hint() is None
+
+
+async def test_git_that_was_refused_is_tried_again_only_after_minutes(
+    service: EmbeddedService, client: Client, tmp_path: Path, time: FakeTime
+) -> None:
+    """A service may take many refusals for an attack, and shut out the machine."""
+    service.quirks = {Quirk.NO_GIT}
+    with watched(client, tmp_path, GROUP) as wiki:
+        assert await wiki.hint() is None
+        service.quirks = ()
+        time.now += GIT_RETRY_S - 1
+        assert await wiki.hint() is None
+        time.now += 1
+        assert await wiki.hint() is not None
