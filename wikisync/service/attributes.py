@@ -115,6 +115,11 @@ def all_attributes(stored: Mapping[str, object]) -> dict[str, object]:
     return {**DEFAULTS, **stored}
 
 
+def attribute_of(stored: Mapping[str, object], name: str) -> object:
+    """One kept attribute of a project."""
+    return stored[name] if name in stored else DEFAULTS[name]
+
+
 def expiration_policy(
     stored: Mapping[str, object], created_at: str
 ) -> dict[str, object]:

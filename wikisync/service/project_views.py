@@ -22,43 +22,43 @@ from wikisync.service.access import (
     judge_container,
     may_read_code,
 )
-from wikisync.service.attributes import all_attributes, expiration_policy
+from wikisync.service.attributes import all_attributes, attribute_of, expiration_policy
 from wikisync.service.call import Call, Caller
 from wikisync.service.code import license_by_key
 from wikisync.service.import_address import shown
 from wikisync.service.project_groups import Share
 from wikisync.service.rows import Group, Namespace, Project, User
 
-_FEATURES = (
-    "analytics",
-    "builds",
-    "container_registry",
-    "environments",
-    "feature_flags",
-    "forking",
-    "infrastructure",
-    "issues",
-    "merge_requests",
-    "model_experiments",
-    "model_registry",
-    "monitor",
-    "pages",
-    "releases",
-    "repository",
-    "requirements",
-    "security_and_compliance",
-    "snippets",
-    "wiki",
+_LEVELS = (
+    "analytics_access_level",
+    "builds_access_level",
+    "container_registry_access_level",
+    "environments_access_level",
+    "feature_flags_access_level",
+    "forking_access_level",
+    "infrastructure_access_level",
+    "issues_access_level",
+    "merge_requests_access_level",
+    "model_experiments_access_level",
+    "model_registry_access_level",
+    "monitor_access_level",
+    "pages_access_level",
+    "releases_access_level",
+    "repository_access_level",
+    "requirements_access_level",
+    "security_and_compliance_access_level",
+    "snippets_access_level",
+    "wiki_access_level",
 )
 _SWITCHES = {
-    "issues_enabled": "issues",
-    "merge_requests_enabled": "merge_requests",
-    "wiki_enabled": "wiki",
-    "jobs_enabled": "builds",
-    "snippets_enabled": "snippets",
-    "container_registry_enabled": "container_registry",
-    "requirements_enabled": "requirements",
-    "security_and_compliance_enabled": "security_and_compliance",
+    "issues_enabled": "issues_access_level",
+    "merge_requests_enabled": "merge_requests_access_level",
+    "wiki_enabled": "wiki_access_level",
+    "jobs_enabled": "builds_access_level",
+    "snippets_enabled": "snippets_access_level",
+    "container_registry_enabled": "container_registry_access_level",
+    "requirements_enabled": "requirements_access_level",
+    "security_and_compliance_enabled": "security_and_compliance_access_level",
 }
 _PLAIN = (
     "allow_merge_on_skipped_pipeline",
@@ -117,6 +117,8 @@ _FOR_MAINTAINERS = (
     "mirror_user_id",
     "only_mirror_protected_branches",
 )
+_ON_FOR_ALL = frozenset({"enabled", "public"})
+_ON_FOR_MEMBERS = _ON_FOR_ALL | {"private"}
 _FALSE_UNTIL_SET = frozenset({"mirror"})
 _SIMPLE_TEXT = re.compile(r"[\w ,;()'\"/?!-]*(?:[\w ,;()'\"/?!-]|\.(?= |$))*")
 
@@ -326,24 +328,21 @@ def level_of_feature(project: Project, name: str) -> FeatureLevel:
     attribute = f"{name}_access_level"
     if name in {"issues", "merge_requests", "wiki"}:
         return cast("FeatureLevel", getattr(project, attribute))
-    return cast("FeatureLevel", all_attributes(project.attributes)[attribute])
+    return cast("FeatureLevel", attribute_of(project.attributes, attribute))
 
 
 def _features(
     project: Project, standing: Standing, attributes: Mapping[str, object]
 ) -> dict[str, object]:
     """The levels of the features, and whether each is on for the caller."""
-    levels: dict[str, object] = {
-        f"{name}_access_level": attributes.get(f"{name}_access_level")
-        for name in _FEATURES
+    levels: dict[str, object] = {name: attributes.get(name) for name in _LEVELS}
+    levels |= {
+        "issues_access_level": project.issues_access_level,
+        "merge_requests_access_level": project.merge_requests_access_level,
+        "wiki_access_level": project.wiki_access_level,
     }
-    for name in ("issues", "merge_requests", "wiki"):
-        levels[f"{name}_access_level"] = level_of_feature(project, name)
-    switches = {
-        switch: levels[f"{name}_access_level"] in {"enabled", "public"}
-        or (levels[f"{name}_access_level"] == "private" and standing.is_member)
-        for switch, name in _SWITCHES.items()
-    }
+    on = _ON_FOR_MEMBERS if standing.is_member else _ON_FOR_ALL
+    switches = {switch: levels[level] in on for switch, level in _SWITCHES.items()}
     return levels | switches
 
 
@@ -440,7 +439,8 @@ def _import_error(project: Project, standing: Standing) -> str | None:
 
 def _import_url(project: Project) -> str | None:
     """Where it was imported from; a fork or a template has no address."""
-    return shown(project.origin.url or "") or None
+    url = project.origin.url
+    return (shown(url) or None) if url else None
 
 
 def _reads_code(project: Project, standing: Standing) -> bool:
