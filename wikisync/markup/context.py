@@ -4,6 +4,8 @@ Each format is one function ``to_html(source, context) -> str`` that gives HTML
 which is not yet safe: headings without ids, code as
 ``<pre data-canonical-lang="x"><code>``, math as an element with
 ``data-math-style="inline"`` or ``"display"``, wiki links with ``data-wikilink``.
+What only the filters read, links' lines and the signs in boxes, is there when they
+follow, and not in what ``render --stage parse`` shows.
 ``markup.page`` sanitises it and runs the filters, the same for all formats.
 """
 
@@ -14,6 +16,9 @@ from dataclasses import dataclass
 
 from wikisync.markup.record import AsciidocEngine, MarkdownEngine
 from wikisync.model import Slug
+
+SIGN = "data-sign"
+"""Attribute of a box with another sign than ``x`` in it: that sign."""
 
 Include = Callable[[str], str | None]
 """A target as the page names it to the text of that page or text attachment of
@@ -36,5 +41,9 @@ class PageContext:
     asciidoc_engine: AsciidocEngine = "auto"
     """What renders asciidoc; the other formats have one parser each."""
     first_line: int = 0
-    """Line of the page where the source begins, from 1; 0 where nobody wants the
-    lines of links as ``data-line``."""
+    """Line of the page where the source begins, from 1; 0 where no filters follow."""
+
+    @property
+    def has_filters(self) -> bool:
+        """Whether the HTML is to bear what only filters read."""
+        return self.first_line > 0

@@ -25,6 +25,8 @@ class Draft:
     text: str = ""
     features: set[str] = field(default_factory=set)
     problems: list[Problem] = field(default_factory=list)
+    struck: list[tuple[int, int]] = field(default_factory=list)
+    """Places of the tags around texts that are to be struck when they are finished."""
 
     def filled(self, text: str) -> str:
         """A text of the page with its placeholders filled in, if they are on."""

@@ -1,16 +1,20 @@
 """comrak, the parser that the service itself uses, to the shape of our own engine.
 
-Installed by the extra ``fast``.  The service sets these options; what its own
-wrapper adds to the parser (the third state of tasks) is added here.
+Installed by the extra ``fast``; the service sets these options.  The parser tells
+no signs of boxes (``- [~]`` looks like ``- [x]``) and no lines of links but as
+positions in its source: where the filters want them, they are read from there.
 """
 
 from __future__ import annotations
 
 import functools
+import html as html_entities
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from wikisync.markup.context import SIGN
 from wikisync.markup.lines import ATTRIBUTE, LineMap
+from wikisync.markup.tokens import escape
 
 COLUMNS_UNCOUNTED_MAX = 64
 """A table with fewer columns cannot grow much by its missing cells."""
@@ -18,79 +22,108 @@ CELLS_MAX = 200_000
 """The parser fills every short row; a page of 11 KB can ask for two million cells."""
 SQUARE_MAX = 500
 """More of what costs square time than any page that a person writes has."""
-MARK = "\ufdd0"
-"""Stands behind a box of the third state; a character that no text may hold."""
-CELL_MARK = "\ufdd1"
-"""The same behind a box that is alone in a cell."""
-THIRD_STATE = re.compile(
-    r"^((?:[ \t>]*(?:[-+*]|\d{1,9}[.)])[ \t]+)+\[~\])(?=[ \t]|$)", re.MULTILINE
-)
-MARKED_TASK = re.compile(
-    r'<li class="task-list-item"><input type="checkbox"'
-    r' class="task-list-item-checkbox" checked="" disabled="" /> '
-    rf"(?P<lead>\n<p>)?{MARK}[ ]?"
-    r"(?P<text>(?:[^<\n]|<(?!/li>|/p>)|\n(?!</?(?:ul|ol|p|pre|blockquote|div|table"
-    r"|dl|hr|h[1-6]|li)\b))*+)"
-)
-TASK_STRUCK = (
-    r'<li class="inapplicable task-list-item"><input type="checkbox"'
-    r' class="task-list-item-checkbox" data-inapplicable="" disabled="" /> '
-    r"\g<lead><s>\g<text></s>"
-)
-THIRD_STATE_CELL = re.compile(
-    r"(?:(?<=\|)|^[ \t>]*+)[ \t]*+\[~\](?=[ \t]*(?:\||$))", re.MULTILINE
-)
-"""A cell that holds nothing but such a box, or a text that could be one."""
-MARKED_CELL = re.compile(rf'(?<=[dh"]>)\[~\]{CELL_MARK}(?=</t[dh]>)')
-CELL_BOX = (
-    '\n<input type="checkbox" class="task-list-item-checkbox"'
-    ' data-inapplicable="" disabled="" /> '
-)
+TICKED = 'checked="" disabled="" />'
+BOX = '<input type="checkbox"'
+ITEM = '<li class="task-list-item"'
+ITEM_BOX = f'>{BOX} class="task-list-item-checkbox" {TICKED}'
+CELL_BOX = f' class="task-list-item-checkbox" {TICKED}'
+ITEM_START = re.compile(r"(?:[-+*]|\d{1,9}[.)])[ \t]*")
+NEXT_LINE_START = re.compile(r"[ \t>]*")
+SIGN_IN_BOX = re.compile(r"\[(&(?:[A-Za-z][A-Za-z0-9]*|#[0-9A-Fa-fXx]+);|.)\]")
+ITEM_BYTES_MAX = 256
+"""A marker, a sign and the spaces between them are shorter."""
 POSITION = ' data-sourcepos="'
 LINKS = ("<a", "<img")
 DELIMITER_ROW = re.compile(r"^[ \t>]*+[|:-][|:\- \t]*+$", re.MULTILINE)
 
 
-def parse(source: str, lines: LineMap | None = None) -> str:
+def parse(source: str, lines: LineMap | None = None, *, has_signs: bool = False) -> str:
     """HTML of a markdown text, not yet safe.
 
     Args:
         source: the text.
         lines: makes links and pictures bear the page's lines; None: they do not.
+        has_signs: whether boxes bear signs other than ``x``.
 
     Raises:
         ImportError: the extra ``fast`` is not installed.
     """
-    render = renderer()
-    if lines is not None:
-        render = functools.partial(render_with_lines, lines)
-    if "[~]" not in source or MARK in source or CELL_MARK in source:
-        return render(source)
-    marked = THIRD_STATE.sub(rf"\1 {MARK}", source)
-    if "|" in marked:
-        marked = THIRD_STATE_CELL.sub(rf"\g<0>{CELL_MARK}", marked)
-    html = MARKED_TASK.sub(TASK_STRUCK, render(marked))
-    html = MARKED_CELL.sub(CELL_BOX, html).replace(CELL_MARK, "")
-    return html.replace(f"{MARK} ", "").replace(MARK, "")
+    boxes = Boxes(source) if has_signs and "]" in source else None
+    if lines is None and boxes is None:
+        return renderer()(source)
+    html = renderer(with_positions=True)(source)
+    return without_positions(html, lines, boxes)
 
 
-def render_with_lines(lines: LineMap, source: str) -> str:
-    """What the parser gives, with lines on links and pictures alone.
+def without_positions(html: str, lines: LineMap | None, boxes: Boxes | None) -> str:
+    """What the parser gives, with the lines of links and the signs in boxes alone.
 
     The parser marks every element; the rest would cost more in the steps behind.
     """
-    pieces = renderer(with_positions=True)(source).split(POSITION)
+    pieces = html.split(POSITION)
     before = pieces[0]
     out = [before]
     for piece in pieces[1:]:
         position, _, behind = piece.partition('"')
         if before.endswith(LINKS):
             line = position.partition(":")[0]
-            if line.isdecimal():
+            if lines is not None and line.isdecimal():
                 out.append(f' {ATTRIBUTE}="{lines.line_of(int(line[:9]))}"')
+        elif boxes is not None and behind.startswith((ITEM_BOX, CELL_BOX)):
+            if before.endswith(ITEM):
+                out.append(f">{BOX}{boxes.sign_of_item(position)}")
+                behind = behind.removeprefix(f">{BOX}")
+            elif before.endswith(BOX):
+                out.append(boxes.sign_in_cell(position))
         out.append(behind)
         before = behind
     return "".join(out)
+
+
+class Boxes:
+    """The boxes of a text, by the parser's positions in it: line and byte, from 1."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._lines: Sequence[str] = ()
+        self._bytes = (0, b"")
+
+    def sign_of_item(self, position: str) -> str:
+        """Attribute with the sign of the item that begins there, or nothing."""
+        number, text = self._text_at(position)
+        start = ITEM_START.match(text)
+        if start is None:
+            return ""
+        rest = text[start.end() :]
+        if not rest and number < len(self._lines):
+            # a box may stand on the line below its item's marker
+            rest = NEXT_LINE_START.sub("", self._lines[number], count=1)
+        return attribute(SIGN_IN_BOX.match(rest))
+
+    def sign_in_cell(self, position: str) -> str:
+        """Attribute with the sign of the box that begins there, or nothing."""
+        return attribute(SIGN_IN_BOX.match(self._text_at(position)[1]))
+
+    def _text_at(self, position: str) -> tuple[int, str]:
+        """Line and what stands there; line 0 for what is no position."""
+        line, _, column = position.partition("-")[0].partition(":")
+        if not (line.isdecimal() and column.isdecimal()):
+            return 0, ""
+        number, start = int(line[:9]), int(column[:9]) - 1
+        self._lines = self._lines or self._source.split("\n")
+        if not 0 < number <= len(self._lines):
+            return 0, ""
+        # all cells of one line would encode it again and again
+        if self._bytes[0] != number:
+            self._bytes = (number, self._lines[number - 1].encode("utf-8", "replace"))
+        piece = self._bytes[1][start : start + ITEM_BYTES_MAX]
+        return number, piece.decode("utf-8", "replace")
+
+
+def attribute(box: re.Match[str] | None) -> str:
+    """The sign in a box as an attribute; nothing for those that only tick it."""
+    sign = html_entities.unescape(box[1]) if box else "x"
+    return "" if sign in "xX" else f' {SIGN}="{escape(sign)}"'
 
 
 def is_installed() -> bool:

@@ -24,8 +24,10 @@ from wikisync.markup.spaced_links import link_spaced
 class Parse(Protocol):
     """An engine's own step."""
 
-    def __call__(self, source: str, lines: LineMap | None = None) -> str:
-        """HTML of a text, with the lines of its links where they are asked for."""
+    def __call__(
+        self, source: str, lines: LineMap | None = None, *, has_signs: bool = False
+    ) -> str:
+        """HTML of a text, with lines of links and signs of boxes where asked for."""
         ...
 
 
@@ -36,9 +38,11 @@ def to_html(source: str, context: PageContext) -> str:
         RenderError: what the text includes is too large, or the engine that the
             options name is not installed.
     """
-    lines = LineMap(context.first_line) if context.first_line else None
+    lines = LineMap(context.first_line) if context.has_filters else None
     text = include_files(source, context.include, lines)
-    parse = parser_for(text, context.engine)
+    parse = functools.partial(
+        parser_for(text, context.engine), has_signs=context.has_filters
+    )
     return link_spaced(draw_json_tables(parse(text, lines), parse))
 
 

@@ -37,7 +37,7 @@ from wikisync.markup.filters.placeholders import fill_addresses, filter_placehol
 from wikisync.markup.filters.plain import filter_plain
 from wikisync.markup.filters.references import filter_references
 from wikisync.markup.filters.tables import filter_tables
-from wikisync.markup.filters.tasks import filter_tasks
+from wikisync.markup.filters.tasks import filter_tasks, strike_tasks
 from wikisync.markup.filters.toc import filter_toc
 from wikisync.markup.frontmatter import FrontMatter, split_front_matter
 from wikisync.markup.lines import located
@@ -103,6 +103,7 @@ FILTERS: tuple[Callable[[Draft], None], ...] = (
     filter_references,
     filter_links,
     filter_escapes,
+    strike_tasks,
 )
 """In this order: ids before whatever names them, plain text before texts change,
 links last so that no filter sees half of one."""

@@ -14,7 +14,7 @@ import msgspec
 
 from wikisync.model import AttachmentPath, Format, Problem, Slug
 
-PARSED_VERSION = 4
+PARSED_VERSION = 5
 """Raise it when the same page and options give another ``ParsedPage``."""
 
 LinkKind = Literal["page", "attachment", "external", "fragment", "none"]

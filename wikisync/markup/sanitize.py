@@ -17,6 +17,7 @@ from collections.abc import Callable
 
 import nh3
 
+from wikisync.markup.context import SIGN
 from wikisync.markup.lines import ATTRIBUTE
 from wikisync.markup.nesting import tame
 from wikisync.markup.tokens import Document
@@ -58,7 +59,7 @@ TAG_ATTRIBUTES: dict[str, frozenset[str]] = {
         ]
     ),
     "img": frozenset({"src", "data-diagram", "data-diagram-src", ATTRIBUTE}),
-    "input": frozenset({"checked", "disabled", "data-inapplicable"}),
+    "input": frozenset({"checked", "disabled", "data-inapplicable", SIGN}),
     "div": frozenset({"itemscope", "itemtype"}),
     "section": frozenset({"data-footnotes"}),
     "blockquote": frozenset({"cite"}),

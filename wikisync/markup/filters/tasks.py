@@ -1,6 +1,10 @@
-"""Task boxes: a name for readers of the page's sound, and the third state.
+"""Task boxes: a name for readers of the page's sound, and what their signs mean.
 
-An Org page writes them as text in front of an item, which its parser leaves; here
+The parser ticks a box for any sign.  What the service's wrapper around it makes of a
+sign while it writes HTML, and what a filter of the service strikes behind that, is
+done here at once: ``[~]`` is the third state, and no other sign but ``x`` makes a box.
+
+An Org page writes boxes as text in front of an item, which its parser leaves; here
 they become boxes like those of the other formats.
 """
 
@@ -8,12 +12,16 @@ from __future__ import annotations
 
 import re
 
+from wikisync.markup.context import SIGN
 from wikisync.markup.draft import Draft
-from wikisync.markup.tokens import escape
+from wikisync.markup.tokens import BLOCKS, Document, escape
 from wikisync.model import Format
 
 ORG_BOX = re.compile(r"\s*\[([ xX-])\](?=\s|$)")
 LABEL_CHARS_MAX = 120
+TASK = 'class="task-list-item"'
+THIRD_STATE = 'class="inapplicable task-list-item"'
+ENDS_RUN = BLOCKS - {"br"}
 STATES = {"checked": "Done", "inapplicable": "Not applicable", "open": "To do"}
 
 
@@ -25,9 +33,13 @@ def filter_tasks(draft: Draft) -> None:
     for place in document.starts.get("input", ()):
         if not document.html[place]:
             continue
-        draft.features.add("task")
         attributes = document.attributes(place)
-        is_inapplicable = "data-inapplicable" in attributes
+        sign = attributes.get(SIGN, "~" if "data-inapplicable" in attributes else "x")
+        if sign not in {"~", "x", "X"}:
+            document.html[place] = escape(f"[{sign}]")
+            continue
+        draft.features.add("task")
+        is_inapplicable = sign == "~"
         is_checked = "checked" in attributes and not is_inapplicable
         state = "checked" if is_checked else "open"
         state = "inapplicable" if is_inapplicable else state
@@ -39,6 +51,49 @@ def filter_tasks(draft: Draft) -> None:
             f"{' data-inapplicable' if is_inapplicable else ''}"
             f' aria-label="{escape(label)}">'
         )
+        if is_inapplicable:
+            draft.struck.extend(struck_run(document, place))
+
+
+def struck_run(document: Document, place: int) -> list[tuple[int, int]]:
+    """What to strike of the item whose box is there: its text up to a block.
+
+    Returns:
+        The places of the tags around it, or nothing.
+    """
+    item = document.parents[place]
+    if document.names[item] != "li":
+        return []
+    document.html[item] = document.html[item].replace(TASK, THIRD_STATE, 1)
+    html = document.html
+    start, end = place, end_of_run(document, place)
+    if document.names[end] == "p" and not "".join(html[start + 1 : end]).strip():
+        start, end = end, document.close[end]
+    if not "".join(html[start + 1 : end]).strip():
+        return []
+    html[start + 1] = html[start + 1].lstrip()
+    html[end - 1] = html[end - 1].rstrip()
+    return [(start, end)]
+
+
+def end_of_run(document: Document, place: int) -> int:
+    """Place of the first tag behind a box that begins a block or ends the item."""
+    names, close = document.names, document.close
+    here = place + 2
+    while names[here][0] != "/":
+        if any(name in ENDS_RUN for name in names[here : close[here] + 1 : 2]):
+            break
+        here = close[here] + 2
+    return here
+
+
+def strike_tasks(draft: Draft) -> None:
+    """Strike the texts of items that do not apply, when nothing else changes them."""
+    document = draft.document
+    html, names = document.html, document.names
+    for start, end in draft.struck:
+        html[start] += " <s>" if names[start] == "input" else "<s>"
+        html[end] = ("</s>" if names[end][0] == "/" else "</s>\n") + html[end]
 
 
 def read_org_boxes(draft: Draft) -> None:

@@ -14,6 +14,7 @@ from wikisync.markup.glfm.block import GlfmBlock
 from wikisync.markup.glfm.inline import GlfmInline
 from wikisync.markup.glfm.lines import LINES
 from wikisync.markup.glfm.renderer import GlfmRenderer
+from wikisync.markup.glfm.tasks import SIGNS
 from wikisync.markup.lines import LineMap
 
 PLAIN_URL = re.compile(r"[A-Za-z0-9\-_.!~*'();/?:@&=+$,#]*")
@@ -21,9 +22,12 @@ NESTING_MAX = 100
 """Blocks in blocks; deeper ones are dropped by the engine."""
 
 
-def parse(source: str, lines: LineMap | None = None) -> str:
+def parse(source: str, lines: LineMap | None = None, *, has_signs: bool = False) -> str:
     """HTML of a markdown text, not yet safe; with ``lines`` links bear theirs."""
-    html: str = engine().render(source, {} if lines is None else {LINES: lines})
+    env: dict[str, object] = {SIGNS: has_signs}
+    if lines is not None:
+        env[LINES] = lines
+    html: str = engine().render(source, env)
     return html
 
 

@@ -1,9 +1,13 @@
-"""Task lists: ``- [ ]``, ``- [x]`` (any character), ``- [~]``, and boxes in cells."""
+"""Task lists: ``- [ ]``, ``- [x]`` (any other sign ticks it, too), boxes in cells.
+
+What else a sign means is for the filter of tasks.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from html import unescape
 
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererProtocol
@@ -11,8 +15,14 @@ from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 
-BOX = re.compile(r"\[(.)\](?:\s|\Z)")
-CELL_BOX = re.compile(r"\[(.)\]")
+from wikisync.markup.context import SIGN
+from wikisync.markup.tokens import escape
+
+SIGN_FORM = r"(&(?:[A-Za-z][A-Za-z0-9]*|#[0-9A-Fa-fXx]+);|[^\]\\\n])"
+BOX = re.compile(rf"\[{SIGN_FORM}\](?:\s|\Z)")
+CELL_BOX = re.compile(rf"\[{SIGN_FORM}\]")
+SIGNS = "signs"
+"""Key of the environment: whether boxes bear their signs."""
 LISTS = frozenset({"bullet_list_open", "ordered_list_open"})
 BOX_CLASS = "task-list-item-checkbox"
 
@@ -20,7 +30,6 @@ BOX_CLASS = "task-list-item-checkbox"
 def tasks_rule(md: MarkdownIt) -> None:
     """Find boxes before the texts are parsed, so that ``[x]`` is no link."""
     md.core.ruler.before("inline", "tasks", find_tasks)
-    md.core.ruler.after("inline", "strike_tasks", strike_tasks)
     md.add_render_rule("task_box", render_box)
 
 
@@ -31,7 +40,11 @@ def find_tasks(state: StateCore) -> None:
     out: list[Token] = []
     lists: list[Token] = []
     tokens = state.tokens
+    emptied = 0
     for number, token in enumerate(tokens):
+        if emptied:
+            emptied -= 1
+            continue
         out.append(token)
         if token.type in LISTS:
             lists.append(token)
@@ -40,8 +53,10 @@ def find_tasks(state: StateCore) -> None:
         elif token.type == "list_item_open":
             box = take_item_box(tokens[number + 1 : number + 3])
             if box is not None:
-                mark_task(token, lists[-1], box)
+                mark_task(token, lists[-1])
                 out.append(box)
+                # a box takes its whole paragraph where it is alone in it
+                emptied = 0 if tokens[number + 2].content else 3
         elif token.type in {"td_open", "th_open"}:
             box = take_box(tokens[number + 1], CELL_BOX)
             if box is not None and not tokens[number + 1].content:
@@ -57,39 +72,27 @@ def take_item_box(following: Sequence[Token]) -> Token | None:
     box = take_box(following[1], BOX)
     if box is not None:
         box.hidden = following[0].hidden
-        box.meta = {"text": following[1]}
     return box
 
 
 def take_box(inline: Token, pattern: re.Pattern[str]) -> Token | None:
     """Cut a box from the start of a text."""
     match = pattern.match(inline.content)
-    if match is None or match[1] == "\n":
+    if match is None:
         return None
     if pattern is CELL_BOX and match.end() != len(inline.content):
         return None
+    sign = unescape(match[1])
+    if len(sign) != 1:
+        return None
     inline.content = inline.content[match.end() :]
-    return Token("task_box", "input", 0, info=match[1])
+    return Token("task_box", "input", 0, info=sign)
 
 
-def mark_task(item: Token, task_list: Token, box: Token) -> None:
+def mark_task(item: Token, task_list: Token) -> None:
     """Write the classes of a task into its item and its list."""
-    is_inapplicable = box.info == "~"
-    names = "inapplicable task-list-item" if is_inapplicable else "task-list-item"
-    item.attrs = {**item.attrs, "class": names}
+    item.attrs = {**item.attrs, "class": "task-list-item"}
     task_list.attrs = {**task_list.attrs, "class": "contains-task-list"}
-    if is_inapplicable:
-        box.meta["text"].meta = {"is_inapplicable": True}
-
-
-def strike_tasks(state: StateCore) -> None:
-    """Strike the text of each task that does not apply."""
-    for token in state.tokens:
-        if token.type == "inline" and token.meta.get("is_inapplicable"):
-            children = token.children or []
-            opening, closing = Token("html_inline", "", 0), Token("html_inline", "", 0)
-            opening.content, closing.content = "<s>", "</s>"
-            token.children = [opening, *children, closing]
 
 
 def render_box(
@@ -97,13 +100,14 @@ def render_box(
     tokens: Sequence[Token],
     idx: int,
     options: OptionsDict,  # noqa: ARG001
-    env: EnvType,  # noqa: ARG001
+    env: EnvType,
 ) -> str:
     """The box, with a line end where the service's parser has one."""
     token = tokens[idx]
-    checked = ' checked=""' if token.info not in " ~\t" else ""
-    third = ' data-inapplicable=""' if token.info == "~" else ""
-    box = f'<input type="checkbox" class="{BOX_CLASS}"{checked}{third} disabled="" /> '
+    checked = ' checked=""' if token.info != " " else ""
+    is_shown = env.get(SIGNS) and token.info not in " xX"
+    sign = f' {SIGN}="{escape(token.info)}"' if is_shown else ""
+    box = f'<input type="checkbox"{sign} class="{BOX_CLASS}"{checked} disabled="" /> '
     if token.meta.get("is_cell"):
         return "\n" + box
     return box if token.hidden else box + "\n"
