@@ -124,6 +124,12 @@ def test_headline(source: str, html: str) -> None:
             "<pre><code>b</code></pre>",
             id="results stay",
         ),
+        pytest.param(
+            "#+begin_src x\na\n#+end_src\n\n#+RESULTS[ab12]: n\n: b",
+            '<pre data-canonical-lang="x"><code>a</code></pre>'
+            "<pre><code>b</code></pre>",
+            id="results kept with a hash stay",
+        ),
         pytest.param(": a\n:  b", "<pre><code>a\n b</code></pre>", id="colons"),
         pytest.param(
             "#+begin_quote\na\n- b\n#+end_quote",
@@ -164,6 +170,7 @@ def test_headline(source: str, html: str) -> None:
         ),
         pytest.param(
             "#+CAPTION[s]: l\n#+RESULTS[0f]:\n: x\n#+TAGS[]: t",
+            "<figure><pre><code>x</code></pre><figcaption>l</figcaption></figure>"
             "<p>#+TAGS[]: t</p>",
             id="brackets in keywords",
         ),
@@ -236,8 +243,9 @@ def test_table(source: str, html: str) -> None:
         ("a $x<y$, $$z$$", ('a <span data-math-style="inline">x&lt;y</span>,'
          ' <span data-math-style="display">z</span>')),
         ("$5 and $6, US$7, a$b$c $x $", "$5 and $6, US$7, a$b$c $x $"),
-        ("[[page]] [[page][two *w*]]",
-         '<a href="page">page</a> <a href="page">two <b>w</b></a>'),
+        ("[[page]] [[page][a *w* /c/]] [[page][=m=]]",
+         ('<a href="page">page</a> <a href="page">a <b>w</b> /c/</a>'
+         ' <a href="page">=m=</a>')),
         ("[[file:a.org::*H][x]]", '<a href="a.org">x</a>'),
         ("[[*A Heading!]]", '<a href="#a-heading">A Heading!</a>'),
         ("[[#own]]", '<a href="#own">#own</a>'),

@@ -125,7 +125,8 @@ class Blocks:
                 # A call has nothing to show but its results.
                 exports = EXPORTS.search(keyword[2])
                 self._shows_results = not exports or exports[1].lower() in RESULTS
-            case "RESULTS" if not self._shows_results:
+            case "RESULTS" if not self._shows_results and line[keyword.end(1)] == ":":
+                # Those kept with a hash, ``#+RESULTS[ab12]:``, the service shows.
                 self._skip_results(reader)
         return True
 

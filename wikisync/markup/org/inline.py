@@ -176,6 +176,8 @@ class _Scan:
         self._text = text
         self._depth = depth
         self._is_in_link = is_in_link
+        # A label stands between brackets, and beside them the service reads no mark.
+        self._before, self._after = ("[", "]") if is_in_link else ("\n", "\n")
         self._is_in_mark = is_in_mark
         self._pieces: list[str] = []
         self._typography = Typography()
@@ -348,7 +350,7 @@ class _Scan:
             # The service shows marks inside of marks as they are written.
             return None
         marker = self._text[start]
-        before = self._text[start - 1] if start else "\n"
+        before = self._text[start - 1] if start else self._before
         after = self._text[start + 1] if start + 1 < len(self._text) else " "
         if before not in BEFORE_MARK or after.isspace() or after == marker:
             return None
@@ -383,7 +385,7 @@ class _Scan:
                 for place in self._all(marker)
                 if place
                 and not text[place - 1].isspace()
-                and (place + 1 == len(text) or text[place + 1] in AFTER_MARK)
+                and (text[place + 1 : place + 2] or self._after) in AFTER_MARK
             ]
             self._closers[marker] = known
         return known
