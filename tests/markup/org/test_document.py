@@ -120,6 +120,17 @@ def test_headline(source: str, html: str) -> None:
             id="results go",
         ),
         pytest.param(
+            "#+begin_src x\na\n#+end_src\n#+RESULTS:\n- b\n- c\n\n- d",
+            '<pre data-canonical-lang="x"><code>a</code></pre><ul><li>d</li></ul>',
+            id="a list of results goes",
+        ),
+        pytest.param(
+            "#+begin_src x\na\n#+end_src\n#+RESULTS:\n\n#+begin_src x\nb\n#+end_src",
+            '<pre data-canonical-lang="x"><code>a</code></pre>'
+            '<pre data-canonical-lang="x"><code>b</code></pre>',
+            id="code behind empty results stays",
+        ),
+        pytest.param(
             "#+begin_src x :exports results\na\n#+end_src\n\n#+RESULTS:\n: b",
             "<pre><code>b</code></pre>",
             id="results stay",

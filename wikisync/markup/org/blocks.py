@@ -259,8 +259,7 @@ class Blocks:
         return note + html
 
     def _skip_results(self, reader: _Lines) -> None:
-        """Results of code that shows only itself."""
-        reader.skip_blank()
+        """Results of code that shows only itself; behind a blank line are none."""
         if reader.at >= len(reader.lines):
             return
         line = reader.line
@@ -273,6 +272,8 @@ class Blocks:
             reader.take_while(grammar.TABLE)
         elif line.lstrip().startswith("[["):
             reader.at += 1
+        elif read_item(line):
+            reader.skip_filled()
         elif grammar.DRAWER.match(line) and (end := reader.drawer_end()) is not None:
             reader.at = end + 1
 
@@ -335,6 +336,10 @@ class _Lines:
 
     def skip_blank(self) -> None:
         while self.at < len(self.lines) and not self.lines[self.at].strip():
+            self.at += 1
+
+    def skip_filled(self) -> None:
+        while self.at < len(self.lines) and self.lines[self.at].strip():
             self.at += 1
 
     def block_end(self, name: str, start: int | None = None) -> int | None:
