@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cache
+
 import pytest
 
 from tests.sync.persons import Weather
@@ -15,6 +18,16 @@ from tests.sync.schedules import Verdict, run_schedule
 SEEDS = range(60)
 CRASH_SEEDS = range(3)
 PAIRS = range(40)
+
+
+@cache
+def verdict_of(seed: int, name: str) -> Verdict:
+    """Of a schedule in a weather; more than one test looks at the same ones."""
+    return run_schedule(seed, WEATHERS[name])
+
+
+def verdicts_in(name: str) -> Iterator[Verdict]:
+    return (verdict_of(seed, name) for seed in SEEDS)
 
 
 def assert_nothing_lost(verdict: Verdict) -> None:
@@ -31,14 +44,13 @@ def assert_nothing_lost(verdict: Verdict) -> None:
     ["extreme contention", "light traffic", "odd texts and names", "two folders"],
 )
 def test_no_edit_is_lost_whatever_happens_between_two_steps(name: str) -> None:
-    for seed in SEEDS:
-        assert_nothing_lost(run_schedule(seed, WEATHERS[name]))
+    for verdict in verdicts_in(name):
+        assert_nothing_lost(verdict)
 
 
 def test_a_save_from_an_old_window_never_makes_a_text_disappear() -> None:
     """The guard may mistake one; what it mistakes is in the trash or the history."""
-    for seed in SEEDS:
-        verdict = run_schedule(seed, WEATHERS["old editor windows"])
+    for verdict in verdicts_in("old editor windows"):
         assert not verdict.lost
         assert not verdict.different
         assert not verdict.late_writes
@@ -64,7 +76,7 @@ def test_one_seed_is_one_schedule() -> None:
 
 def test_persons_faults_and_crashes_really_happen() -> None:
     """A proof in calm weather would prove nothing."""
-    verdicts = [run_schedule(seed, WEATHERS["extreme contention"]) for seed in SEEDS]
+    verdicts = list(verdicts_in("extreme contention"))
     assert sum(verdict.edits for verdict in verdicts) > 1_000
     assert sum(verdict.faults for verdict in verdicts) > 60
     assert sum(verdict.crashes for verdict in verdicts) > 30
@@ -72,7 +84,7 @@ def test_persons_faults_and_crashes_really_happen() -> None:
 
 
 def test_in_a_bad_network_most_cycles_meet_a_fault() -> None:
-    verdicts = [run_schedule(seed, WEATHERS["light traffic"]) for seed in SEEDS]
+    verdicts = list(verdicts_in("light traffic"))
     cycles = sum(verdict.cycles for verdict in verdicts)
     assert sum(verdict.troubled for verdict in verdicts) > cycles / 2
     assert sum(verdict.cancels for verdict in verdicts) > 5
