@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.support.markup import load_cases, parse, render
 from wikisync.markup.filters.headings import free_id, id_of
 from wikisync.markup.filters.math import to_mathml
 from wikisync.markup.page import MarkupOptions
+from wikisync.markup.record import MarkdownEngine
 from wikisync.model import Format
 
 HEADINGS = [case for case in load_cases("cases.json") if case["area"] == "heading"]
@@ -167,6 +170,18 @@ def test_footnotes_can_be_found_and_left() -> None:
     assert 'href="#fn-1"' in page.html
     assert 'class="footnote-backref"' in page.html
     assert not page.problems
+
+
+@pytest.mark.parametrize("engine", ["comrak", "markdown-it"])
+def test_second_note_of_one_name_has_no_id(engine: MarkdownEngine) -> None:
+    if engine == "comrak":
+        pytest.importorskip("comrak")
+    text = "a[^1] b[^1-2] c[^1]\n\n[^1]: x\n[^1]: y\n[^1-2]: z\n"
+    html = render(text, options=MarkupOptions(engine=engine)).html
+    ids = re.findall(r' id="([^"]*)"', html)
+    assert sorted(ids) == ["fn-1", "fn-1-2", "fnref-1", "fnref-1-2"]
+    assert '<li id="fn-1">\n<p>x' in html
+    assert "<li>\n<p>y" in html
 
 
 # -- code, math, colours ----------------------------------------------------------

@@ -1,8 +1,16 @@
-"""Footnotes: the classes that the sanitiser takes from the section and its links."""
+"""Footnotes: the classes that the sanitiser takes from the section and its links.
+
+The service's parser shows each of two notes of one name, with one id; a page has an
+id once, so the first keeps it.
+"""
 
 from __future__ import annotations
 
+import re
+
 from wikisync.markup.draft import Draft
+
+NOTE_ID = re.compile(r' id="(fn[^"]*)"')
 
 
 def filter_footnotes(draft: Draft) -> None:
@@ -22,3 +30,18 @@ def filter_footnotes(draft: Draft) -> None:
             document.html[place] = tag.replace(
                 "<a ", '<a class="footnote-backref" role="doc-backlink" ', 1
             )
+    drop_second_ids(draft)
+
+
+def drop_second_ids(draft: Draft) -> None:
+    """Leave each id of a note, and of a mention of one, to the first that has it."""
+    document = draft.document
+    seen: set[str] = set()
+    for name in ("li", "a"):
+        for place in document.starts.get(name, ()):
+            found = NOTE_ID.search(document.html[place])
+            if found is None:
+                continue
+            if found[1] in seen:
+                document.html[place] = NOTE_ID.sub("", document.html[place], count=1)
+            seen.add(found[1])
