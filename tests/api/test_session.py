@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import logging
 import traceback
@@ -555,3 +556,21 @@ async def test_answers_from_elsewhere_may_be_packed(
 
     calls = next(iter(network.requests.values()))
     assert "Accept-Encoding" not in calls[0].kwargs["headers"]
+
+
+@pytest.mark.parametrize(("pause_s", "connections"), [(18.0, 1), (40.0, 2)])
+async def test_connection_is_kept_for_the_next_hint_of_a_watch(
+    wired: Client,
+    wire: Wire,
+    monkeypatch: pytest.MonkeyPatch,
+    pause_s: float,
+    connections: int,
+) -> None:
+    wire.will(json_answer({"version": "17.0.0"}), json_answer({"version": "17.0.0"}))
+    loop = asyncio.get_running_loop()
+    now = loop.time
+    await wired.version()
+    monkeypatch.setattr(loop, "time", lambda: now() + pause_s)
+    await asyncio.sleep(0)
+    await wired.version()
+    assert wire.connections == connections

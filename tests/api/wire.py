@@ -38,6 +38,8 @@ class Wire:
     answers: list[bytes] = field(default_factory=list)
     repeats: bool = False
     """Whether the last answer is given again and again."""
+    connections: int = 0
+    """How many were made."""
 
     @property
     def targets(self) -> list[str]:
@@ -58,6 +60,7 @@ class Wire:
     async def serve(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
+        self.connections += 1
         while request := await _read_request(reader, writer):
             self.requests.append(request)
             answer = self.next_answer()

@@ -205,7 +205,7 @@ def test_hints_grow_rarer_while_nothing_happens_and_frequent_again_with_a_save()
         work = watch.works[0]
         await watch.at(HOUR_S)
         assert 5 <= work.hints[0] <= 15
-        assert all(12 <= gap <= 18 for gap in gaps(work.hints)[-200:])
+        assert all(15 <= gap <= 18 for gap in gaps(work.hints)[-200:])
         assert len(set(gaps(work.hints)[-5:])) == 5, "without jitter all come together"
         watch.daemon.ask("docs", Why.FOLDER)
         seen = len(work.hints)
@@ -250,8 +250,8 @@ def test_large_wiki_is_not_looked_at_all_the_time_while_it_is_edited() -> None:
                 watch.daemon.ask(work.name, Why.FOLDER)
             await watch.at(60 + second)
         busy = [len([at for at in one.hints if at > 60]) for one in watch.works]
-        assert busy[0] > 600 / 6.5
-        assert 600 / 15 < busy[1] < 600 / 11
+        assert busy[0] > 600 / 7
+        assert 600 / 15 < busy[1] < 600 / 12
 
     watched(test, "small", "large")
 
@@ -261,7 +261,7 @@ def test_costly_hints_are_asked_for_less_often_at_rest() -> None:
         work = watch.works[0]
         work.is_costly = True
         await watch.at(HOUR_S)
-        assert all(48 <= gap <= 72 for gap in gaps(work.hints)[-20:])
+        assert all(60 <= gap <= 72 for gap in gaps(work.hints)[-20:])
         work.is_costly = False
         await watch.at(HOUR_S + 72)
         assert gaps(work.hints)[-1] <= 18
@@ -297,7 +297,7 @@ def test_wiki_without_hints_is_looked_at_rarer_and_rarer() -> None:
         await watch.at(HOUR_S)
         looks = gaps([at for at, _ in work.cycles][2:])
         assert 60 * 0.8 <= looks[0] <= 120 * 1.2
-        assert looks[-1] >= 300
+        assert max(looks[-3:]) >= 300
         assert max(looks) <= standings.FULL_LOOK_S + 30
 
     watched(test)

@@ -53,6 +53,9 @@ log = logging.getLogger(__name__)
 TOKEN_HEADER = "PRIVATE-TOKEN"  # noqa: S105 - the header's name, not a token
 GIT_USER = "oauth2"
 """What the service wants as user name where a token is the password."""
+KEEP_ALIVE_S = 30.0
+"""A connection that nobody uses stays open so long, so that the next hint of a watch,
+18 s later at most, needs no new one, whose handshake is larger than the hint."""
 ERROR_BYTES_MAX = 64 * 1024
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 SIGN_IN_WORDS = ("sign_in", "signin", "login", "/oauth/", "/saml")
@@ -85,7 +88,9 @@ class Session:
         trust = await asyncio.to_thread(system_trust) if is_secure else True
         self._http = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
-                limit_per_host=settings.reads_max, ssl=trust
+                limit_per_host=settings.reads_max,
+                ssl=trust,
+                keepalive_timeout=KEEP_ALIVE_S,
             ),
             timeout=aiohttp.ClientTimeout(
                 total=settings.request_timeout_s,

@@ -102,4 +102,4 @@ class Hints:
         least_s, most_s = self._standings.hint_range_s(standing)
         wait_s = min(max(standing.hint_s, least_s), most_s)
         standing.hint_s = wait_s * HINT_GROWTH
-        return wait_s * self._chance.uniform(1 - JITTER, 1 + JITTER)
+        return wait_s * self._chance.uniform(1.0, 1.0 + JITTER)
