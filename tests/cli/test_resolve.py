@@ -225,3 +225,42 @@ def test_editor_is_the_persons_own() -> None:
 def test_open_quotation_mark_in_the_editors_name_is_told() -> None:
     with pytest.raises(UsageError, match="cannot be read"):
         editor_command({"EDITOR": "vi '"})
+
+
+# -- for programs ------------------------------------------------------------------
+
+
+async def test_json_tells_what_came_of_it(clashing: Cloned) -> None:
+    ran = await clashing.run("resolve", "handbook/home", "--mine", "--json")
+    assert ran.code == 0
+    assert (ran.json["page"], ran.json["outcome"]) == ("handbook/home", "synced")
+    (wiki,) = ran.json["wikis"]
+    assert (wiki["folder"], wiki["pushed"], wiki["held"]) == ("handbook", 1, [])
+
+
+async def test_json_tells_that_a_running_watch_takes_it(clashing: Cloned) -> None:
+    with locked(clashing.root / ".wikisync", "it"):
+        ran = await clashing.run("resolve", "handbook/home", "--wiki", "--json")
+    assert (ran.code, ran.json["outcome"]) == (0, "settled")
+
+
+async def test_json_tells_that_there_is_no_conflict(cloned: Cloned) -> None:
+    ran = await cloned.run("resolve", "handbook/home", "--mine", "--json")
+    assert (ran.code, ran.json["outcome"]) == (0, "no-conflict")
+    assert ran.json["wikis"][0]["pages"] == 4
+
+
+async def test_json_tells_what_an_editor_left(
+    clashing: Cloned, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VISUAL", editor(tmp_path, "true"))
+    ran = await clashing.run("resolve", "handbook/home", "--edit", "--json")
+    assert (ran.code, ran.json["outcome"]) == (3, "unsettled")
+    assert "1 clash left" in ran.json["sentence"]
+
+
+async def test_json_tells_why_the_service_did_not_take_it(clashing: Cloned) -> None:
+    clashing.service.quirks = {Quirk.TOKEN_REVOKED}
+    ran = await clashing.run("resolve", "handbook/home", "--mine", "--json")
+    assert ran.code == 1
+    assert ran.json["wikis"][0]["error"]["message"]

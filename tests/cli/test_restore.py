@@ -52,7 +52,7 @@ async def test_edit_since_the_last_sync_is_taken_back_and_kept(cloned: Cloned) -
     cloned.write("guide.md", "spoilt\n")
     await cloned.run("restore", "handbook/guide")
     assert cloned.read("guide.md") == PAGES["guide"]
-    assert "spoilt" in (await cloned.run("restore", "guide", "--json")).out
+    assert "spoilt" in (await cloned.run("restore", "guide", "--list", "--json")).out
     kept = list((cloned.root / ".wikisync/trash").rglob("guide.md"))
     assert [path.read_text() for path in kept] == ["spoilt\n"]
     await cloned.run("restore", "handbook/guide")
@@ -168,3 +168,15 @@ def test_what_is_no_time_is_refused_with_an_example() -> None:
 )
 def test_age_is_told_in_the_largest_unit(seconds: float, words: str) -> None:
     assert ago(seconds) == words
+
+
+async def test_json_tells_what_was_brought_back(cloned: Cloned) -> None:
+    await pull(cloned, "second\n")
+    dry = await cloned.run("restore", "guide", "--dry-run", "--json")
+    assert (dry.json["is_written"], cloned.read("guide.md")) == (False, "second\n")
+    ran = await cloned.run("restore", "guide", "--json")
+    assert ran.code == 0
+    assert ran.json["page"] == "handbook/guide"
+    assert ran.json["text"] == PAGES["guide"] == cloned.read("guide.md")
+    assert ran.json["is_written"]
+    assert ran.json["until"] > 0

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,11 @@ from tests.cli.conftest import Run
 from tests.cli.workspaces import HANDBOOK, Cloned, clone_handbook
 from tests.support.service import EmbeddedService
 from wikisync.folder.workspace import locked
+from wikisync.model import Slug
+from wikisync.service.access import Level
 from wikisync.service.quirks import Quirk
+from wikisync.sync import ledger
+from wikisync.sync.arrive import STALE_SAVE
 
 
 @pytest.fixture
@@ -169,3 +174,84 @@ async def test_wiki_that_is_none_of_the_workspace_is_a_usage_error(
     ran = await cloned.run("status", "handbok")
     assert ran.code == 2
     assert "its wikis are: handbook" in ran.err
+
+
+async def test_clone_that_agreed_is_a_good_sync(
+    service: EmbeddedService, run: Run, tmp_path: Path
+) -> None:
+    fresh = await clone_handbook(service, run, tmp_path / "wikis")
+    ran = await fresh.run("status")
+    assert ran.out == "handbook: 4 pages, in step, last good sync just now\n"
+
+
+async def test_clone_that_missed_a_page_is_no_good_sync(
+    service: EmbeddedService, run: Run, tmp_path: Path
+) -> None:
+    lost = f"uploads/{'0123456789abcdef' * 2}/lost.png"
+    await service.add_project("docs/handbook", {"home": f"![lost]({lost})\n"})
+    root = tmp_path / "wikis"
+    ran = await run("clone", service.url, "--project", "docs/handbook", root)
+    assert ran.code == 3
+    assert "last good sync never" in (await run("status", "-C", root)).out
+
+
+async def test_page_refused_for_want_of_rights_is_told_what_to_do(
+    cloned: Cloned, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing that could be written into the file would help."""
+    token = await cloned.service.add_user("ann")
+    await cloned.service.add_member("docs/handbook", "ann", Level.REPORTER)
+    monkeypatch.setenv("WIKISYNC_TOKEN", token)
+    cloned.write("guide.md", "mine\n")
+    await cloned.run("sync")
+    ran = await cloned.run("status")
+    assert "this token may not change it" in ran.out
+    assert "Developer" in ran.out
+    assert "it is tried again when the file is changed, with wikisync sync" in ran.out
+    assert "change the file or its name" not in ran.out
+
+
+async def test_save_over_what_its_window_did_not_show_is_told_for_a_day(
+    cloned: Cloned,
+) -> None:
+    """It brings back lines that somebody took out, who then wonders why."""
+    old = "".join(f"line {number}\n" for number in range(10))
+    cloned.write("guide.md", old)
+    await cloned.run("sync")
+    await cloned.edit({"guide": old + "their line\n"})
+    await cloned.run("sync")
+    cloned.write("guide.md", old.replace("line 3", "my line 3"))
+    await cloned.run("sync")
+    assert "their line" in cloned.read("guide.md")
+    ran = await cloned.run("status")
+    assert ran.code == 0
+    assert "  guide: saved on top of an older text" in ran.out
+    assert "save the same once more if it is to go (just now)" in ran.out
+    (notice,) = (await cloned.run("status", "--json")).json["wikis"][0]["notices"]
+    assert notice["page"] == "guide"
+
+
+async def test_notice_of_another_day_is_left_to_the_log(cloned: Cloned) -> None:
+    event = ledger.Event(
+        time.time() - 90_000, ledger.Level.WARNING, Slug("guide"), STALE_SAVE
+    )
+    with cloned.state() as state:
+        state.wiki(HANDBOOK).note(event)
+    assert "saved on top" not in (await cloned.run("status")).out
+
+
+@pytest.mark.parametrize(
+    "name", ["", " ", ".", "..", "handbook/..", "../b", "a/../../b"]
+)
+@pytest.mark.parametrize("words", [("resolve", "--mine"), ("restore",), ("diff",)])
+async def test_name_that_no_page_has_is_a_usage_error(
+    cloned: Cloned, words: tuple[str, ...], name: str
+) -> None:
+    ran = await cloned.run(*words, name)
+    assert ran.code == 2
+    assert "is the name of no page" in ran.err
+
+
+async def test_log_of_a_page_without_a_name_is_a_usage_error(cloned: Cloned) -> None:
+    ran = await cloned.run("log", "")
+    assert ran.code == 2

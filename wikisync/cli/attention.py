@@ -51,7 +51,11 @@ def next_step(reason: HoldReason) -> str:
         case HoldReason.MARKER:
             return "remove every line with %%%% wikisync from it"
         case HoldReason.REFUSED:
-            return "change the file or its name; it is tried again then, and every hour"
+            # what it said before is about the text, its name, or the token's rights
+            return (
+                "put that right; it is tried again when the file is changed, with"
+                " wikisync sync, and every hour"
+            )
         case HoldReason.LOOP:
             return "see the page on the wiki; it is tried again in ten minutes"
         case HoldReason.OPEN_LONG:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from wikisync.cli.named import named_page
 from wikisync.cli.times import local_time
 from wikisync.cli.workspace import find_workspace, open_workspace, workspace_option
 
@@ -44,8 +45,8 @@ def command(
     with open_workspace(workspace, is_held=False, allows_network_disk=True) as opened:
         found: list[tuple[WikiSection, Event]] = []
         whole = workspace.wiki_at(page) if page else None
-        if page and whole is None:
-            section, named = workspace.page(page)
+        if page is not None and whole is None:
+            section, named = named_page(workspace, page)
             slug = opened.page_of(section, named)
             events = opened.known(section).events(limit, slug)
             found = [(section, event) for event in events]

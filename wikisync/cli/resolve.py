@@ -9,11 +9,14 @@ import shutil
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from wikisync.cli.named import named_page
+from wikisync.cli.resolve_report import ResolveReport
 from wikisync.cli.service_command import token_option
 from wikisync.cli.workspace import (
     OpenWorkspace,
@@ -47,6 +50,7 @@ EDITORS = ("sensible-editor", "nano", "vi")
 )
 @click.option("--both", "choice", flag_value="both", help="Both, the wiki's first.")
 @click.option("--edit", "choice", flag_value="edit", help="Open the conflict file.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @token_option()
 @click.pass_obj
 def command(
@@ -55,6 +59,8 @@ def command(
     page: str,
     choice: str | None,
     token_file: Path | None,
+    *,
+    as_json: bool,
 ) -> int:
     """Settle PAGE, which was changed here and on the wiki, and sync it.
 
@@ -67,76 +73,92 @@ def command(
             hint="add --mine, --wiki, --both, or --edit to open the conflict file",
         )
     workspace = find_workspace(start)
-    section, slug = workspace.page(page)
+    asked = Asked(console, workspace, *named_page(workspace, page), token_file, as_json)
     if choice == "edit":
-        return _edit(console, workspace, section, slug, token_file)
-    return asyncio.run(
-        _settle(console, workspace, (section, slug), CHOICES[choice], token_file)
-    )
+        return _edit(asked)
+    return asyncio.run(_settle(asked, CHOICES[choice]))
 
 
-async def _settle(
-    console: Console,
-    workspace: Workspace,
-    page: tuple[WikiSection, Slug],
-    choice: Choice,
-    token_file: Path | None,
-) -> int:
+@dataclass(slots=True)
+class Asked:
+    """What the command is asked for."""
+
+    console: Console
+    workspace: Workspace
+    section: WikiSection
+    slug: Slug
+    """As named; then the page's own, which may be another than its file's."""
+    token_file: Path | None
+    as_json: bool
+
+    @property
+    def report(self) -> ResolveReport:
+        """Where to tell what came of it."""
+        name = f"{self.section.folder}/{self.slug}"
+        return ResolveReport(self.console, name, as_json=self.as_json)
+
+
+async def _settle(asked: Asked, choice: Choice) -> int:
     from wikisync.folder.workspace import holder_of
     from wikisync.sync.conflict import resolved
 
-    section, named = page
-    holder = holder_of(workspace.private)
-    with open_workspace(workspace, is_held=holder is None) as opened:
-        slug = opened.page_of(section, named)
-        code = await _without_conflict(
-            console, opened, (section, slug), holder, token_file
-        )
+    section = asked.section
+    holder = holder_of(asked.workspace.private)
+    with open_workspace(asked.workspace, is_held=holder is None) as opened:
+        code = await _without_conflict(asked, opened, holder)
         if code is not None:
             return code
+        slug = asked.slug
         text = resolved(await _pieces(opened, section, slug), choice)
         if holder is None:
             await _take(opened, section, slug, text)
             what = f"resolve {slug}: {choice}"
             opened.known(section).note_done(time.time(), slug, what)
-            return await sync_decided(console, opened, section, slug, token_file)
+            return await _sync_decided(asked, opened)
         await _write_settled(opened, section, slug, text)
-    console.note(
-        f"{section.folder}/{slug}: its conflict file is settled;"
-        f" the running wikisync takes it ({holder})"
+    return _left_to(holder, asked)
+
+
+def _left_to(holder: str, asked: Asked) -> int:
+    """Say that the process which holds the workspace goes on with it."""
+    asked.report.ended(
+        "settled",
+        f"{asked.section.folder}/{asked.slug}: its conflict file is settled;"
+        f" the running wikisync takes it ({holder})",
     )
     return ExitCode.DONE
 
 
 async def _without_conflict(
-    console: Console,
-    opened: OpenWorkspace,
-    page: tuple[WikiSection, Slug],
-    holder: str | None,
-    token_file: Path | None,
+    asked: Asked, opened: OpenWorkspace, holder: str | None
 ) -> int | None:
     """What to say of a page without two texts to choose from; None where it has them.
 
     A sync may have to find out first that both sides changed it.
     """
     from wikisync.cli.sync import sync_pages
-    from wikisync.cli.sync_report import report_sync
     from wikisync.cli.syncing import exit_code_of
 
-    section, slug = page
+    section = asked.section
+    slug = asked.slug = opened.page_of(section, asked.slug)
     known = opened.known(section)
     if slug in known.bundles():
         return None
     name = f"{section.folder}/{slug}"
     if holder is not None:
-        console.note(f"{name}: no conflict is known ({holder} looks after it)")
+        asked.report.ended(
+            "no-conflict", f"{name}: no conflict is known ({holder} looks after it)"
+        )
         return ExitCode.DONE
-    done = await sync_pages(console, opened, [(section, frozenset({slug}))], token_file)
+    wanted = [(section, frozenset({slug}))]
+    done = await sync_pages(asked.console, opened, wanted, asked.token_file)
     if slug in known.bundles():
         return None
-    report_sync(console, done, as_json=False, is_dry_run=False)
-    if not any(one.held or one.failure or one.problems for one in done):
-        console.note(f"{name}: there is no conflict to resolve")
+    if any(one.held or one.failure or one.problems for one in done):
+        asked.report.synced(done)
+    else:
+        sentence = f"{name}: there is no conflict to resolve"
+        asked.report.ended("no-conflict", sentence, done)
     return exit_code_of(done)
 
 
@@ -201,73 +223,58 @@ async def _write_settled(
     await local.write_conflict(slug, record.format, text)
 
 
-async def sync_decided(
-    console: Console,
-    opened: OpenWorkspace,
-    section: WikiSection,
-    slug: Slug,
-    token_file: Path | None,
-) -> int:
-    """Sync one page that a person decided on, and say what came of it."""
+async def _sync_decided(asked: Asked, opened: OpenWorkspace) -> int:
+    """Sync the page that a person decided on, and say what came of it."""
     from wikisync.cli.attention import drop_attention
     from wikisync.cli.sync import sync_pages
-    from wikisync.cli.sync_report import report_sync
     from wikisync.cli.syncing import exit_code_of
 
-    done = await sync_pages(console, opened, [(section, frozenset({slug}))], token_file)
-    report_sync(console, done, as_json=False, is_dry_run=False)
+    wanted = [(asked.section, frozenset({asked.slug}))]
+    done = await sync_pages(asked.console, opened, wanted, asked.token_file)
+    asked.report.synced(done)
     if not any(one.held or one.failure for one in done):
-        drop_attention(opened.workspace.root, f"- {section.folder}/{slug}: ")
+        drop_attention(
+            opened.workspace.root, f"- {asked.section.folder}/{asked.slug}: "
+        )
     return exit_code_of(done)
 
 
 # -- in an editor ------------------------------------------------------------------
 
 
-def _edit(
-    console: Console,
-    workspace: Workspace,
-    section: WikiSection,
-    named: Slug,
-    token_file: Path | None,
-) -> int:
+def _edit(asked: Asked) -> int:
     """Open the conflict file; the workspace is not held meanwhile."""
     from wikisync.folder.workspace import holder_of
 
     editor = editor_command(os.environ)
-    holder = holder_of(workspace.private)
-    with open_workspace(workspace, is_held=holder is None) as opened:
-        page = section, opened.page_of(section, named)
-        found = asyncio.run(_conflict_file(console, opened, page, holder, token_file))
+    holder = holder_of(asked.workspace.private)
+    with open_workspace(asked.workspace, is_held=holder is None) as opened:
+        found = asyncio.run(_conflict_file(asked, opened, holder))
     if isinstance(found, int):
         return found
-    slug = page[1]
     run_editor(editor, found)
-    with open_workspace(workspace, is_held=holder is None) as opened:
-        left = asyncio.run(_clashes_left(opened, section, slug))
+    with open_workspace(asked.workspace, is_held=holder is None) as opened:
+        left = asyncio.run(_clashes_left(opened, asked.section, asked.slug))
         if left:
-            console.warn(f"{found}: {left}; open it again, or save it settled")
+            asked.report.ended(
+                "unsettled", f"{found}: {left}; open it again, or save it settled"
+            )
             return ExitCode.HELD
         if holder is not None:
-            console.note(f"the running wikisync takes it ({holder})")
-            return ExitCode.DONE
-        return asyncio.run(sync_decided(console, opened, section, slug, token_file))
+            return _left_to(holder, asked)
+        return asyncio.run(_sync_decided(asked, opened))
 
 
 async def _conflict_file(
-    console: Console,
-    opened: OpenWorkspace,
-    page: tuple[WikiSection, Slug],
-    holder: str | None,
-    token_file: Path | None,
+    asked: Asked, opened: OpenWorkspace, holder: str | None
 ) -> Path | int:
     """The conflict file, written again where it was removed; else an exit code."""
     from wikisync.sync.conflict import write_bundle
 
-    section, slug = page
-    code = await _without_conflict(console, opened, page, holder, token_file)
+    code = await _without_conflict(asked, opened, holder)
     if code is not None:
         return code
+    section, slug = asked.section, asked.slug
     local, known = opened.local(section), opened.known(section)
     text = await local.conflict_text(slug)
     if text is None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from wikisync.cli.named import named_page
 from wikisync.cli.times import local_time, parse_time
 from wikisync.cli.workspace import (
     OpenWorkspace,
@@ -54,7 +55,7 @@ class Version:
 @workspace_option()
 @click.option("--at", "moment", metavar="TIME", help="The page as it was at that time.")
 @click.option("--list", "lists", is_flag=True, help="Show what there is.")
-@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("--dry-run", is_flag=True, help="Print the text, and write nothing.")
 @click.pass_obj
 def command(
@@ -76,25 +77,29 @@ def command(
     """
     at = parse_time(moment) if moment else None
     workspace = find_workspace(start)
-    section, named = workspace.page(page)
+    section, named = named_page(workspace, page)
     with open_workspace(workspace, is_held=False) as opened:
         slug = opened.page_of(section, named)
         current = asyncio.run(_current(opened.local(section), slug))
         versions = _versions(opened, section, slug)
-        if lists or as_json:
+        if lists:
             _show(console, versions, as_json=as_json)
             return 0
-        chosen = _chosen(versions, current, at, f"{section.folder}/{slug}")
-        if dry_run:
-            console.result(chosen.text)
-            return 0
-        asyncio.run(_write(opened, section, slug, chosen, current))
-        what = f"restore {slug} as it was {_when(chosen)}"
-        opened.known(section).note_done(time.time(), slug, what)
-    console.note(
-        f"{section.folder}/{slug} is again as it was {_when(chosen)};"
-        " the next sync carries it over"
-    )
+        name = f"{section.folder}/{slug}"
+        chosen = _chosen(versions, current, at, name)
+        if not dry_run:
+            asyncio.run(_write(opened, section, slug, chosen, current))
+            what = f"restore {slug} as it was {_when(chosen)}"
+            opened.known(section).note_done(time.time(), slug, what)
+    if as_json:
+        answer = {"page": name, "is_written": not dry_run, **_as_json(chosen)}
+        console.result(json.dumps(answer, ensure_ascii=False, indent=2))
+    elif dry_run:
+        console.result(chosen.text)
+    else:
+        console.note(
+            f"{name} is again as it was {_when(chosen)}; the next sync carries it over"
+        )
     return 0
 
 
@@ -233,17 +238,18 @@ def _when(version: Version) -> str:
     return f"until {local_time(version.at)}"
 
 
+def _as_json(version: Version) -> dict[str, object]:
+    return {
+        "until": version.at,
+        "from": version.where,
+        "bytes": len(version.text.encode("utf-8", "surrogatepass")),
+        "text": version.text,
+    }
+
+
 def _show(console: Console, versions: Sequence[Version], *, as_json: bool) -> None:
     if as_json:
-        rows = [
-            {
-                "until": one.at,
-                "from": one.where,
-                "bytes": len(one.text.encode("utf-8", "surrogatepass")),
-                "text": one.text,
-            }
-            for one in versions
-        ]
+        rows = [_as_json(one) for one in versions]
         console.result(json.dumps(rows, ensure_ascii=False, indent=2))
         return
     if not versions:

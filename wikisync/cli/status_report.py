@@ -17,6 +17,7 @@ from wikisync.cli.sentences import counted, problem_as_json
 from wikisync.cli.sync_report import batch_as_json
 from wikisync.errors import ExitCode, FolderError, Halted, WikisyncError
 from wikisync.model import Snapshot, digest_of, fold_text
+from wikisync.sync.arrive import STALE_SAVE
 from wikisync.sync.exchange import ExchangeOptions, Held, exchange
 from wikisync.sync.holds import WITH_BUNDLE
 from wikisync.sync.plan import (
@@ -45,10 +46,14 @@ if TYPE_CHECKING:
     from wikisync.cli.workspace import OpenWorkspace
     from wikisync.config import WikiSection
     from wikisync.model import AttachmentPath, PageState, Problem, Slug
-    from wikisync.sync.ledger import Health
+    from wikisync.sync.ledger import Event, Health
     from wikisync.sync.plan import Plan
     from wikisync.sync.state import WikiState
 
+NOTICED_S = 86_400.0
+"""What was done longer ago is told by ``wikisync log`` alone."""
+NOTICES_AMONG = 500
+"""Events among which notices are looked for, the newest ones."""
 SETTLED = "its conflict file is settled; the next sync makes it the page"
 
 Side = Literal["here", "wiki", "both", "held", "waiting", "settled"]
@@ -78,6 +83,8 @@ class WikiStatus:
     problems: tuple[Problem, ...] = ()
     missing: tuple[AttachmentPath, ...] = ()
     """Attachments that pages mention and that only the wiki has."""
+    notices: tuple[Event, ...] = ()
+    """What was done lately that a person may not have meant."""
     paused: str | None = None
     unseen: WikisyncError | None = None
     """Why the wiki itself was not looked at."""
@@ -107,6 +114,7 @@ async def look_at(
         section,
         known.health(),
         missing=missing_attachments(known),
+        notices=_notices(known),
         paused=known.pause_reason,
         unseen=unseen,
         is_offline=client is None and unseen is None,
@@ -193,6 +201,16 @@ def _is_folded(known: WikiState, page: PageState) -> bool:
     text = known.text(page.slug)
     folded = page.folded or page.digest
     return text is not None and folded == digest_of(fold_text(text))
+
+
+def _notices(known: WikiState) -> tuple[Event, ...]:
+    """Saves that were merged with what their window did not show, of this day."""
+    since = time.time() - NOTICED_S
+    newest: dict[Slug, Event] = {}
+    for event in known.events(NOTICES_AMONG):
+        if event.what == STALE_SAVE and event.at >= since:
+            newest.setdefault(event.slug, event)
+    return tuple(newest.values())
 
 
 def missing_attachments(known: WikiState) -> tuple[AttachmentPath, ...]:
@@ -315,9 +333,15 @@ def headline(status: WikiStatus, *, now: float | None = None) -> str:
     return f"{status.section.folder}: {', '.join(words)}"
 
 
-def notes(status: WikiStatus) -> list[str]:
+def notes(status: WikiStatus, *, now: float | None = None) -> list[str]:
     """What else a person may want to know of a wiki."""
-    found: list[str] = []
+    from wikisync.cli.times import ago
+
+    now = time.time() if now is None else now
+    found = [
+        f"{one.slug}: {one.what} ({ago(max(0.0, now - one.at))})"
+        for one in status.notices
+    ]
     health = status.health
     if status.unseen is not None:
         found.append(
@@ -361,6 +385,10 @@ def status_as_json(
         "batches": [batch_as_json(batch) for batch in status.batches],
         "problems": [problem_as_json(problem) for problem in status.problems],
         "missing_attachments": list(status.missing),
+        "notices": [
+            {"page": one.slug, "sentence": one.what, "at": one.at}
+            for one in status.notices
+        ],
         "last_good_at": good_at,
         "last_good_age_s": None if good_at is None else max(0.0, now - good_at),
         "last_started_at": health.last_started_at,

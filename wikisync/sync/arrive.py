@@ -17,7 +17,7 @@ from wikisync.sync.apply import Apply, is_disk_error
 from wikisync.sync.echo import with_front_matter, with_line_ends_of
 from wikisync.sync.flow import finish
 from wikisync.sync.intents import rebase
-from wikisync.sync.ledger import Intent, Operation
+from wikisync.sync.ledger import Event, Intent, Level, Operation
 from wikisync.sync.merging import Merged
 from wikisync.sync.plan import DeleteLocal, Merge, MoveLocal, Plan, Rebind, describe
 from wikisync.sync.push import Tally
@@ -166,8 +166,10 @@ class Arrivals:
             if merged.stale is None:
                 self._note(action)
             else:
-                log.info("%s: %s", action.slug, STALE_SAVE)
-                self._state.note_done(self._clock(), action.slug, STALE_SAVE)
+                log.warning("%s: %s", action.slug, STALE_SAVE)
+                self._state.note(
+                    Event(self._clock(), Level.WARNING, action.slug, STALE_SAVE)
+                )
         self._tally.merged += 1
 
     async def _prepare(self, page: Page, expected: Digest) -> Page:

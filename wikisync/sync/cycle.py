@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from wikisync.errors import Halted
 from wikisync.model import Problem, Snapshot, WikiOwner
@@ -62,6 +64,7 @@ async def pull_wiki(
     allow_emptying: bool = False,
     progress: Progress | None = None,
     reads_max: int = READS_MAX,
+    clock: Callable[[], float] = time.time,
 ) -> CycleResult:
     """Bring the wiki's pages and attachments into the local replica.
 
@@ -78,6 +81,7 @@ async def pull_wiki(
         WikisyncError: the cycle could not go on.
     """
     progress = progress or SilentProgress()
+    started_at = clock()
     known = state.wiki(owner)
     problems: list[Problem] = []
     if remote_id and not known.is_same_wiki(remote_id):
@@ -104,6 +108,9 @@ async def pull_wiki(
             hint="look at the wiki; if they were really deleted, run the same"
             " command again with --allow-emptying",
         )
+    # what waits for a person is no trouble of the cycle
+    trouble = (*here.problems, *there.problems, *outcome.problems, *fetch.problems)
+    note_health(known, trouble, there, started_at=started_at, now=clock())
     problems += (*here.problems, *there.problems, *_waiting(plan), *outcome.problems)
     if not problems:
         remember_tag(known, there)
@@ -124,6 +131,27 @@ async def look(local: Replica, remote: Replica) -> tuple[Snapshot, Snapshot]:
             here = group.create_task(local.snapshot())
             there = group.create_task(remote.snapshot())
     return here.result(), there.result()
+
+
+def note_health(
+    known: WikiState,
+    problems: Sequence[Problem],
+    there: Snapshot,
+    *,
+    started_at: float,
+    now: float,
+) -> None:
+    """Note how a cycle went; it was good where all was seen and nothing failed."""
+    health = known.health()
+    is_good = not problems and there.is_complete
+    known.record_health(
+        replace(
+            health,
+            last_started_at=started_at,
+            last_good_at=now if is_good else health.last_good_at,
+            problem=str(problems[0]) if problems else "",
+        )
+    )
 
 
 def remember_tag(known: WikiState, there: Snapshot) -> None:

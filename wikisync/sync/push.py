@@ -317,8 +317,10 @@ class Pushes:
         if isinstance(error, Rejected | PermissionDenied):
             self._settle_all(action.slug)
             if isinstance(action, CreateRemote | Push):
+                # what it says may be about the text, or about the token's rights
+                said = f"{error.message}; {error.hint}" if error.hint else error.message
                 self._state.record_refusal(
-                    action.slug, action.local, error.message, self._clock()
+                    action.slug, action.local, said, self._clock()
                 )
         self._tally.fail("page-refused", action.slug, error.message, error.hint)
 

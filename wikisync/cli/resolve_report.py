@@ -1,0 +1,58 @@
+"""What ``wikisync resolve`` says, to people and to programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from wikisync.cli.console import Console
+    from wikisync.cli.syncing import Synced
+
+Outcome = Literal["synced", "settled", "unsettled", "no-conflict"]
+"""``settled``: written for the running process, which syncs it."""
+
+
+class ResolveReport:
+    """Tells what came of one page."""
+
+    def __init__(self, console: Console, page: str, *, as_json: bool) -> None:
+        """Name the page as ``folder/slug``."""
+        self._console = console
+        self._page = page
+        self._as_json = as_json
+
+    def synced(self, done: Sequence[Synced]) -> None:
+        """Tell of a sync of the page."""
+        from wikisync.cli.sync_report import report_sync
+
+        if self._as_json:
+            self._print("synced", "", done)
+        else:
+            report_sync(self._console, done, as_json=False, is_dry_run=False)
+
+    def ended(
+        self, outcome: Outcome, sentence: str, done: Sequence[Synced] = ()
+    ) -> None:
+        """Tell why it was not synced, after what a sync before that said."""
+        if self._as_json:
+            self._print(outcome, sentence, done)
+            return
+        if done:
+            self.synced(done)
+        if outcome == "unsettled":
+            self._console.warn(sentence)
+        else:
+            self._console.note(sentence)
+
+    def _print(self, outcome: Outcome, sentence: str, done: Sequence[Synced]) -> None:
+        from wikisync.cli.sync_report import wiki_as_json
+
+        answer = {
+            "page": self._page,
+            "outcome": outcome,
+            "sentence": sentence,
+            "wikis": [wiki_as_json(one) for one in done],
+        }
+        self._console.result(json.dumps(answer, ensure_ascii=False, indent=2))
