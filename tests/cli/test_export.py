@@ -385,6 +385,7 @@ async def test_sign_in_page_is_not_taken_for_a_picture(run: Run, site: Path) -> 
         page = {"slug": "home", "format": "markdown", "content": f"![p]({PICTURE})"}
         wire.will(json_answer([page]))
         wire.will(http(200, b"<html>Sign in</html>", "text/html"))
+        wire.will(http(404))  # and git has no repository there
         ran = await run("export", wire.url, *NAMED, "-o", site, "--json")
     assert ran.code == 3
     assert "attachment-missing" in ran.problem_codes

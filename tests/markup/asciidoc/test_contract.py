@@ -173,18 +173,24 @@ def test_page_over_its_memory_is_stopped_and_the_next_is_right(name: str) -> Non
     engine.close()
 
 
-@pytest.mark.parametrize("name", SCRIPTED)
-def test_memory_of_a_worker_stays_flat(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "pages", "growth_max"), [("quickjs", 4, 1.08), ("mini-racer", 12, 1.25)]
+)
+def test_memory_of_a_worker_stays_flat(
+    name: str, pages: int, growth_max: float
+) -> None:
+    """A quarter of a megabyte lost with each page is seen; mini-racer's own ups and
+    downs take more pages for that."""
     engine = engine_named(name)
     assert isinstance(engine, WorkerEngine)
     page = "\n\n".join(known.source for known in CONSTRUCTS[:60])
     sizes = []
     for _ in range(4):
-        for _ in range(12):
+        for _ in range(pages):
             html_of(engine, page)
         sizes.append(resident_bytes(engine))
     engine.close()
-    assert sizes[-1] < 1.25 * sizes[1]
+    assert sizes[-1] < growth_max * sizes[1], sizes
 
 
 def resident_bytes(engine: WorkerEngine) -> int:
