@@ -49,20 +49,20 @@ def snippets() -> list[str]:
     return [*MARKS, *pairs]
 
 
-def nested(page_format: Format) -> Iterator[str]:
+def nested(page_format: Format, page_bytes: int = PAGE_BYTES) -> Iterator[str]:
     """Pages that go one level deeper with every line, and ones of a single line."""
     for step in STEPS[page_format]:
         lines: list[str] = []
         size = 0
-        while size < PAGE_BYTES:
+        while size < page_bytes:
             lines.append(step[0] * len(lines) + step)
             size += len(lines[-1]) + 1
         yield "\n".join(lines)
-        yield "\n".join([step.strip()] * (PAGE_BYTES // len(step)))
-        yield step * (PAGE_BYTES // len(step))
+        yield "\n".join([step.strip()] * (page_bytes // len(step)))
+        yield step * (page_bytes // len(step))
     for word in WORDS:
-        yield word * (PAGE_BYTES // len(word))
-    yield "x" * PAGE_BYTES
+        yield word * (page_bytes // len(word))
+    yield "x" * page_bytes
 
 
 def hostile_pages(page_format: Format) -> list[str]:
