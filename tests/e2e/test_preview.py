@@ -115,13 +115,79 @@ async def test_a_save_of_the_text_replaces_the_text_alone(
 async def test_what_stands_beside_the_text_is_brought_up_to_date_too(
     chromium: Browser, desk: Desk
 ) -> None:
+    """Without loading the page again: neither for its own title nor for another's."""
     guide = desk.root / "handbook" / "guide.md"
     async with writing(chromium, desk) as visit:
         await visit.go("guide.html")
+        await visit.page.evaluate("window.isStill = true")
         guide.write_text("---\ntitle: A new title\n---\nWords of the guide.\n")
         tree = visit.page.get_by_role("navigation", name="Pages", exact=True)
         await tree.get_by_role("link", name="A new title").wait_for()
         assert (await visit.page.title()).startswith("A new title")
+        (guide.parent / "other.md").write_text("# Quite another\n")
+        await tree.get_by_role("link", name="Quite another").wait_for()
+        assert await visit.page.evaluate("window.isStill")
+
+
+async def test_what_a_reader_opened_in_the_tree_stays_open_while_the_text_changes(
+    chromium: Browser, desk: Desk
+) -> None:
+    unpack("-- guide/part.md --\nA part.\n", desk.root / "handbook")
+    guide = desk.root / "handbook" / "guide.md"
+    async with writing(chromium, desk) as visit:
+        await visit.go("guide.html")
+        branch = visit.page.locator("nav details").first
+        await branch.evaluate("(it) => { it.open = false; it.isStill = true; }")
+        guide.write_text("Other words of the guide.\n")
+        await wait_for_text(visit, "Other words")
+        assert await branch.evaluate("(it) => it.isStill && !it.open")
+        guide.write_text("---\ntitle: A new title\n---\nOther words of the guide.\n")
+        await visit.page.get_by_role("heading", name="A new title").wait_for()
+        assert not await branch.evaluate("(it) => it.isStill || it.open")
+
+
+async def test_marks_in_the_tree_stay_when_the_tree_changes(
+    chromium: Browser, desk: Desk
+) -> None:
+    states = StatesOfTest()
+    states.set("home", PageStatus("held", "refused"))
+    async with writing(chromium, desk, states=states) as visit:
+        await visit.go("guide.html")
+        tree = visit.page.get_by_role("navigation", name="Pages", exact=True)
+        mark = tree.get_by_role("link", name="Welcome").get_by_role("img")
+        await mark.wait_for()
+        guide = desk.root / "handbook" / "guide.md"
+        guide.write_text("---\ntitle: A new title\n---\nWords of the guide.\n")
+        await tree.get_by_role("link", name="A new title").wait_for()
+        assert await mark.count() == 1
+
+
+async def test_another_frame_is_loaded(chromium: Browser, desk: Desk) -> None:
+    theme = unpack("-- static/theme.css --\n\n", desk.root / "theme")
+    desk.set(templates=theme)
+    async with writing(chromium, desk) as visit:
+        await visit.go("guide.html")
+        (theme / "static" / "theme.css").write_text("h1::before { content: 'x'; }")
+        content = "getComputedStyle(document.querySelector('h1'), '::before').content"
+        await visit.page.wait_for_function(f"{content} === '\"x\"'")
+
+
+async def test_a_page_that_comes_takes_the_place_of_its_absence_and_back(
+    chromium: Browser, desk: Desk
+) -> None:
+    later = desk.root / "handbook" / "later.md"
+    async with (
+        desk.previewing() as reader,
+        unchecked_visit(chromium, reader.preview.url) as visit,
+    ):
+        await visit.go("later.html")
+        later.write_text("# It came\n")
+        await visit.page.get_by_role("heading", name="It came").wait_for()
+        later.unlink()
+        heading = visit.page.get_by_role("heading", name="It came")
+        await heading.wait_for(state="detached")
+        later.write_text("# It came again\n")
+        await visit.page.get_by_role("heading", name="It came again").wait_for()
 
 
 async def test_a_script_that_says_nothing_of_previews_gets_a_page_of_its_own(

@@ -35,6 +35,8 @@ PHRASES = (
     "[part there](https://gitlab.example.com/docs/one/-/wikis/a/b#part)",
     "![f](uploads/0123456789abcdef0123456789abcdef/g.png)",
     "[f](uploads/0123456789abcdef0123456789abcdef/f.txt)",
+    "![own](/uploads/0123456789abcdef0123456789abcdef/g.png)",
+    "[start](https://gitlab.example.com/docs/one/-/wikis)",
     "::include{file=a.md}",
     "`code`",
 )

@@ -14,7 +14,8 @@ from wikisync.progress import SilentProgress
 from wikisync.site.cache import Cache, open_cache
 from wikisync.site.composing import site_addresses
 from wikisync.site.crosslinks import WikiTable
-from wikisync.site.index import IndexedWiki, Indexer
+from wikisync.site.facts import IndexedWiki
+from wikisync.site.index import Indexer
 from wikisync.site.model import SiteOptions
 from wikisync.site.sources import ScannedWiki, scan_wiki
 
@@ -27,6 +28,8 @@ See [the part](guide#part) and [other](other).
 Text.
 -- other.md --
 ::include{file=guide.md}
+-- wish.md --
+I wish there were [more](Later) about [home](home).
 """
 
 
@@ -37,10 +40,18 @@ class Bench:
         self.folder = unpack(WIKI, folder)
         self._cache = cache
         self._source = wiki_source(self.folder)
+        self._indexer = self._new_indexer()
+        self.last = self._indexer.index(0, self._scan())
+
+    def with_other_names(self) -> IndexedWiki:
+        """The wiki indexed after files came or went, likewise."""
+        self._indexer = self._new_indexer()
+        return self.again()
+
+    def _new_indexer(self) -> Indexer:
         addresses = site_addresses([self._scan()], SiteOptions("Docs"))
         table = WikiTable([self._source], addresses)
-        self._indexer = Indexer(cache, table, SilentProgress())
-        self.last = self._indexer.index(0, self._scan())
+        return Indexer(self._cache, table, SilentProgress())
 
     def again(self) -> IndexedWiki:
         """The wiki indexed with what is known of it, and from the cache alone."""
@@ -48,6 +59,10 @@ class Bench:
         found = self._indexer.index(0, scanned, self.last.pages)
         assert found == self._indexer.index(0, scanned)
         return found
+
+    def chosen(self, *slugs: Slug) -> IndexedWiki:
+        """The wiki indexed with these pages read now, of those that changed."""
+        return self._indexer.index(0, self._scan(), self.last.pages, slugs)
 
     def is_kept(self, now: IndexedWiki, slug: str) -> bool:
         return now.pages[Slug(slug)] is self.last.pages[Slug(slug)]
@@ -88,3 +103,29 @@ def test_a_page_with_a_problem_is_looked_at_again(bench: Bench) -> None:
     (bench.folder / "guide.md").write_bytes(b"\xff")
     bench.last = bench.again()
     assert not bench.is_kept(bench.again(), "guide")
+
+
+def test_a_page_that_comes_or_goes_costs_those_that_name_it(bench: Bench) -> None:
+    """Names are looked up as the service does: whatever case they are in."""
+    page = bench.folder / "later.md"
+    page.write_text("Here it is.\n")
+    now = bench.with_other_names()
+    assert bench.is_kept(now, "home")
+    assert bench.is_kept(now, "guide")
+    assert now.pages[Slug("wish")].finished.targets == ("later", "home")
+    bench.last = now
+    page.unlink()
+    now = bench.with_other_names()
+    assert bench.is_kept(now, "home")
+    assert [ref.reason for ref in now.pages[Slug("wish")].finished.broken] == [
+        "no-page"
+    ]
+
+
+def test_a_page_that_nobody_chose_stays_unread(bench: Bench) -> None:
+    (bench.folder / "guide.md").write_text("# Guide\n")
+    guide = bench.chosen().pages[Slug("guide")]
+    assert not guide.is_read
+    assert guide.parsed.title == "guide"
+    assert bench.chosen(Slug("guide")).pages[Slug("guide")].parsed.title == "Guide"
+    assert bench.chosen().pages[Slug("guide")].is_read

@@ -16,12 +16,13 @@ import pytest
 from yarl import URL
 
 from tests.support.archive import unpack
-from tests.support.preview import Desk, StatesOfTest
+from tests.support.preview import WAIT_S, Desk, StatesOfTest
 from wikisync.errors import ConfigError, SiteError
 from wikisync.site import preview as preview_module
-from wikisync.site import preview_windows
+from wikisync.site import preview_windows, preview_world
 from wikisync.site.cache import CACHE_NAME
 from wikisync.site.preview import PreviewOptions, running_preview
+from wikisync.site.preview_site import LiveSite
 from wikisync.site.preview_states import PageStatus
 from wikisync.site.preview_world import PreviewInputs
 
@@ -615,7 +616,52 @@ async def test_it_ends_while_it_still_reads_pages(desk: Desk) -> None:
         aiohttp.ClientSession() as session,
         session.get(preview.url) as answer,
     ):
-        assert answer.status == 503
-        assert "One moment" in await answer.text()
+        assert "Welcome" in await answer.text()
     with contextlib.closing(sqlite3.connect(cache / CACHE_NAME)) as kept:
         assert kept.execute("SELECT count(*) FROM parsed").fetchone()[0] < 300
+
+
+# Its start --------------------------------------------------------------------------
+
+
+async def test_a_page_is_shown_before_others_are_read_and_hears_of_their_titles(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preview_world, "READ_AT_ONCE_MAX", 0)
+    go_on, read_on = threading.Event(), LiveSite.read_on
+    monkeypatch.setattr(LiveSite, "read_on", lambda it: go_on.is_set() and read_on(it))
+    other = desk.root / "handbook" / "other.md"
+    other.write_text("# Quite another title\n")
+    async with desk.previewing() as reader, reader.window("guide.html") as window:
+        news = await window.hear()
+        assert news["wait"].startswith("read 1 of 3 pages")
+        text = (await reader.get("guide.html"))[1]
+        assert "Words of the guide" in text
+        assert ">other</a>" in text
+        go_on.set()
+        other.write_text("# Quite another title\n\nOne more line.\n")
+        assert (await window.hear_until("wait", ""))["key"] != news["key"]
+        assert "Quite another title" in (await reader.get("guide.html"))[1]
+
+
+async def test_a_page_of_its_own_says_that_the_first_look_takes_long(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preview_module, "START_WAIT_S", 0)
+    go_on = threading.Event()
+
+    def load() -> PreviewInputs:
+        assert go_on.wait(WAIT_S)
+        return desk.inputs()
+
+    async with (
+        running_preview(load, desk.root / "cache") as preview,
+        aiohttp.ClientSession() as session,
+    ):
+        async with session.get(preview.url) as answer:
+            assert answer.status == 503
+            assert "One moment" in await answer.text()
+        go_on.set()
+        await preview.ready()
+        async with session.get(preview.url) as answer:
+            assert "Welcome" in await answer.text()

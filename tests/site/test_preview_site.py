@@ -9,7 +9,8 @@ import pytest
 
 from tests.site.sites import Studio
 from tests.support.archive import unpack
-from wikisync.site.cache import open_cache
+from wikisync.site import preview_site, preview_world
+from wikisync.site.cache import Cache, open_cache
 from wikisync.site.preview_site import LiveSite, Rendered
 from wikisync.site.preview_windows import Reading, Stopped
 from wikisync.site.preview_world import PreviewInputs
@@ -34,9 +35,10 @@ ORIGIN = "http://127.0.0.1:1"
 class Desk:
     """An author's folder, and the site that is told of each save."""
 
-    def __init__(self, studio: Studio, site: LiveSite) -> None:
+    def __init__(self, studio: Studio, site: LiveSite, cache: Cache) -> None:
         self.studio = studio
         self.site = site
+        self._cache = cache
         self.folder = studio.add(WIKI)
         site.refresh(None)
         for name in ("index", "guide", "other"):
@@ -54,9 +56,21 @@ class Desk:
         return self.site.failure is not None
 
     def shown(self, name: str) -> str:
-        found = self.site.answer(f"{name}.html", ORIGIN)
+        return self.file(f"{name}.html")
+
+    def file(self, path: str) -> str:
+        found = self.site.answer(path, ORIGIN)
         assert isinstance(found, Rendered)
         return found.content.decode()
+
+    def another(self) -> LiveSite:
+        """The site of another start, with the same cache."""
+        studio = self.studio
+        site = LiveSite(
+            lambda: PreviewInputs(tuple(studio.sources), studio.options), Reading()
+        )
+        site.use(self._cache)
+        return site
 
 
 @pytest.fixture
@@ -67,7 +81,7 @@ def desk(studio: Studio) -> Iterator[Desk]:
     site = LiveSite(load, Reading())
     with open_cache(studio.root / "cache") as cache:
         site.use(cache)
-        yield Desk(studio, site)
+        yield Desk(studio, site, cache)
 
 
 def test_after_any_changes_pages_are_those_of_a_clean_build(desk: Desk) -> None:
@@ -142,6 +156,64 @@ def test_a_page_that_cannot_be_read_is_named_with_its_file(desk: Desk) -> None:
     look = desk.site.look("guide.html")
     assert look.key == "missing"
     assert desk.site.file_of("guide.html") is None
+
+
+def test_a_page_is_read_when_it_is_asked_for(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preview_world, "READ_AT_ONCE_MAX", 0)
+    desk.save("other.md", "---\ntitle: Elsewhere\n---\nNew words.\n")
+    assert desk.site.read_count == (3, 4)
+    assert "New words" in desk.shown("other")
+    assert desk.site.read_count == (4, 4)
+    assert not desk.site.read_on()
+
+
+def test_what_nobody_asked_for_is_read_and_shown_everywhere(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preview_world, "READ_AT_ONCE_MAX", 0)
+    desk.save("guide.md", "Words without a heading. [other](other)\n")
+    # what is not read yet may have the heading, and links to what it did before
+    assert "the page has no such heading" not in desk.shown("index")
+    assert "siteBacklinks" not in desk.shown("other")
+    while desk.site.read_on():
+        pass
+    assert "the page has no such heading" in desk.shown("index")
+    assert "siteBacklinks" in desk.shown("other")
+
+
+def test_a_second_start_reads_nothing(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preview_world, "READ_AT_ONCE_MAX", 0)
+    site = desk.another()
+    site.refresh(None)
+    assert site.read_count == (4, 4)
+
+
+def test_reading_goes_on_in_steps_and_forgets_none(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preview_world, "READ_AT_ONCE_MAX", 0)
+    monkeypatch.setattr(preview_site, "READ_STEP_S", 0)
+    names = ("home", "guide", "other")
+    for name in names:
+        (desk.folder / f"{name}.md").write_text(f"Other words of {name}.\n")
+    desk.told(*(desk.folder / f"{name}.md" for name in names))
+    counts = []
+    while desk.site.read_on():
+        counts.append(desk.site.read_count[0])
+    assert counts == [2, 3, 4]
+
+
+def test_lists_and_search_follow_as_soon_as_they_are_asked_for(desk: Desk) -> None:
+    assert "Elsewhere" not in desk.shown("-/all")
+    desk.save("other.md", "---\ntitle: Elsewhere\n---\n[nobody](nobody) unheardof\n")
+    assert "Elsewhere" in desk.shown("-/all")
+    assert "nobody" in desk.shown("-/wanted")
+    texts = [desk.file(f"-/search/x-{number}.js") for number in range(2)]
+    assert any("unheardof" in text for text in texts)
 
 
 def test_reading_ends_when_nobody_waits(studio: Studio) -> None:

@@ -90,6 +90,7 @@ def wiki_prefix(owner: WikiOwner) -> str:
     return f"{safe_folder(owner.full_path)}/-/wikis/"
 
 
+@lru_cache(maxsize=65536)
 def page_path(prefix: str, slug: str) -> str:
     """Output path of a page where nothing else wants the same one."""
     folder, _, leaf = slug.rpartition("/")

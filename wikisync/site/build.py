@@ -37,7 +37,7 @@ from wikisync.site.theme import Theme, load_theme
 
 if TYPE_CHECKING:
     from wikisync.site.crosslinks import WikiTable
-    from wikisync.site.index import IndexedWiki
+    from wikisync.site.facts import IndexedWiki
     from wikisync.site.pages import WikiPages
     from wikisync.site.report import LinkReport
 

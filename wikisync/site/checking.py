@@ -18,7 +18,7 @@ from wikisync.site.addresses import SIDEBAR_SLUG
 from wikisync.site.model import BrokenLink
 
 if TYPE_CHECKING:
-    from wikisync.site.index import IndexedWiki
+    from wikisync.site.facts import IndexedWiki
     from wikisync.site.model import SiteOptions, WikiSource
 
 

@@ -22,7 +22,8 @@ from wikisync.site.search import SearchDocument, SearchSection
 
 if TYPE_CHECKING:
     from wikisync.site.crosslinks import WikiTable
-    from wikisync.site.index import IndexedWiki, Indexer
+    from wikisync.site.facts import IndexedWiki
+    from wikisync.site.index import Indexer
     from wikisync.site.model import SiteOptions
     from wikisync.site.sources import ScannedWiki
     from wikisync.site.theme import Theme
@@ -110,10 +111,10 @@ def site_problems(
 def search_documents(
     composers: Sequence[WikiPages], indexer: Indexer
 ) -> Iterator[SearchDocument]:
-    """What the search index takes from every page but sidebars."""
+    """What the search index takes from every page that is read but sidebars."""
     for composer in composers:
         for slug, page in composer.wiki.pages.items():
-            if slug == SIDEBAR_SLUG:
+            if slug == SIDEBAR_SLUG or not page.is_read:
                 continue
             sections = indexer.parsed_page(page).sections
             yield SearchDocument(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
-from wikisync.markup.links import LinkIndex, Target, normal_path
+from wikisync.markup.links import HOME, LinkIndex, Target, normal_path
 from wikisync.model import AttachmentPath, Slug
 from wikisync.site.addresses import WikiAddresses, home_slug, relative_url
 
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 _WIKIS = "/-/wikis"
 _NUL = "\0"
+
+Found = tuple[str, str]
+"""Name and output path of a page or attachment; both empty where there is none."""
+NOTHING: Found = ("", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,15 @@ class WikiTable:
             if not url.startswith("/")
         }
         self._indexes: dict[int, LinkIndex] = {}
+        self._found: dict[tuple[int, str], Found] = {}
+
+    def found(self, number: int, path: str) -> Found:
+        """What a link of a wiki finds at a path inside it, and where that lies."""
+        key = number, path
+        answer = self._found.get(key)
+        if answer is None:
+            answer = self._found[key] = self._look_up(number, path)
+        return answer
 
     def find(self, url: str) -> tuple[Place, bool, str] | None:
         """Where a full address leads in the site.
@@ -86,6 +99,15 @@ class WikiTable:
             return Place(number, inside), True, ""
         slug = index.find_page(inside) if inside else home_slug(index.pages)
         return Place(number, slug or ""), False, unquote(fragment)
+
+    def _look_up(self, number: int, path: str) -> Found:
+        known, index = self.addresses[number], self._index(number)
+        if path in index.attachments:
+            return path, known.attachments[AttachmentPath(path)]
+        slug = index.find_page(path) if path else HOME
+        if slug is None or slug not in known.pages:
+            return NOTHING
+        return slug, known.pages[slug]
 
     def _index(self, number: int) -> LinkIndex:
         if number not in self._indexes:
@@ -112,9 +134,13 @@ class SiteLinks(LinkIndex):
             headings,
             web_url=table.web_urls[number],
         )
+        self.number = number
         self._table = table
         self.crossings = 0
         """Links seen so far that name an exported wiki by its full address."""
+        self.asked: dict[str, None] = {}
+        """Paths inside the wiki that were looked up: all that an answer hangs on
+        besides the ids of headings."""
 
     def resolve(
         self,
@@ -140,6 +166,14 @@ class SiteLinks(LinkIndex):
         return Target(
             "attachment" if is_attachment else "page", place.token(), fragment
         )
+
+    def _find(self, path: str, fragment: str) -> Target:
+        self.asked[path] = None
+        return super()._find(path, fragment)
+
+    def _project_upload(self, path: str) -> Target:
+        self.asked[path.lstrip("/")] = None
+        return super()._project_upload(path)
 
 
 class PageUrls:

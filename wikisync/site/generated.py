@@ -89,7 +89,11 @@ class GeneratedPages:
         yield from self._orphans(report)
         yield from self._broken(report, problems)
         yield self._plain(SEARCH_PAGE, "search.html", self._translate("search"))
-        yield self._plain(NOT_FOUND_PAGE, "404.html", self._translate("not_found"))
+        yield self.not_found()
+
+    def not_found(self) -> GeneratedPage:
+        """The page for addresses that lead nowhere."""
+        return self._plain(NOT_FOUND_PAGE, "404.html", self._translate("not_found"))
 
     def _frame(
         self, path: str, title: str, wiki: WikiPages | None

@@ -1,123 +1,54 @@
 """From folders to facts: every page parsed, its links resolved, who links to whom.
 
 Both phases of ``markup.page`` are cached by content.  Phase A depends on the page
-alone (and what it includes); phase B on the addresses of its wiki, on the ids of
-the pages whose headings it names, and, where it names another wiki of the site,
-on all addresses.  Only facts stay in memory; HTML stays in the cache until the
-page is written.
+alone (and what it includes); phase B on what its links find in its wiki, on the ids
+of the pages whose headings it names, and, where it names another wiki of the site,
+on all addresses.  So a page that comes or goes costs those that name it.  Only facts
+(``facts``) stay in memory; HTML stays in the cache until the page is written.
 """
 
 from __future__ import annotations
 
 import hashlib
-import posixpath
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
 from wikisync.markup.bounded import bounded_parser
-from wikisync.markup.links import LinkIndex, normal_path
 from wikisync.markup.page import PARSED_VERSION, finish_page
 from wikisync.markup.placeholders import values_of
-from wikisync.markup.record import MarkupOptions, ParsedPage, TocEntry
+from wikisync.markup.record import MarkupOptions, ParsedPage
 from wikisync.model import Digest, Page, Problem, Slug, digest_of
-from wikisync.site.addresses import HOME_SLUG, WikiAddresses
 from wikisync.site.crosslinks import PageUrls, SiteLinks, WikiTable
+from wikisync.site.facts import (
+    BrokenRef,
+    FinishedFacts,
+    IndexedPage,
+    IndexedWiki,
+    PageView,
+    ParsedFacts,
+    display_title,
+    unread_page,
+)
 from wikisync.site.fingerprint import program_fingerprint
+from wikisync.site.includes import Includes
 from wikisync.site.sources import read_file
 
 if TYPE_CHECKING:
     from wikisync.progress import Progress
+    from wikisync.site.addresses import WikiAddresses
     from wikisync.site.cache import Cache
     from wikisync.site.sources import ScannedWiki, SourcePage
 
-INCLUDE_BYTES_MAX = 1024 * 1024
 SUMMARY_CHARS = 160
 UNREADABLE = Digest("unreadable")
 """Stands for the content of a file that vanished after it was listed."""
 
 T = TypeVar("T")
-
-
-class BrokenRef(msgspec.Struct, frozen=True, array_like=True):
-    """A link that leads nowhere."""
-
-    href: str
-    reason: str
-    target: str
-    line: int
-    """Of the page's source, from 1; 0 where it is not known."""
-
-
-class ParsedFacts(msgspec.Struct, frozen=True, array_like=True):
-    """What phase A tells about a page without its HTML."""
-
-    title: str
-    ids: frozenset[str]
-    summary: str
-    problems: tuple[Problem, ...]
-    includes: tuple[tuple[str, str], ...]
-    """Each target that the page includes with the digest of what it got."""
-    search_digest: bytes
-    """Hash of what the search index takes from the page."""
-
-
-class FinishedFacts(msgspec.Struct, frozen=True, array_like=True):
-    """What phase B tells about a page without its HTML."""
-
-    view_digest: bytes
-    """Hash of the page's ``PageView``."""
-    targets: tuple[str, ...]
-    """Pages that it links to, each once, in order; tokens for other wikis."""
-    broken: tuple[BrokenRef, ...]
-    attachments: tuple[str, ...]
-    needs: tuple[tuple[str, bytes], ...]
-    """Pages whose headings it names, with the hash of their ids."""
-    site: bytes
-    """Hash of all addresses where the page names another wiki, else empty."""
-
-
-class PageView(msgspec.Struct, frozen=True, array_like=True):
-    """What a template shows of a page."""
-
-    html: str
-    toc: tuple[TocEntry, ...]
-    features: tuple[str, ...]
-    """Sorted."""
-    meta: dict[str, object]
-
-
-@dataclass(frozen=True, slots=True)
-class IndexedPage:
-    """One page of the site: facts in memory, HTML in the cache."""
-
-    source: SourcePage
-    parsed_key: bytes
-    parsed: ParsedFacts
-    finished_key: bytes
-    finished: FinishedFacts
-
-    @property
-    def slug(self) -> Slug:
-        """The page's slug."""
-        return self.source.slug
-
-
-@dataclass(frozen=True, slots=True)
-class IndexedWiki:
-    """One wiki of the site."""
-
-    number: int
-    scanned: ScannedWiki
-    pages: Mapping[Slug, IndexedPage]
-    """Sorted by slug."""
-
-    @property
-    def name(self) -> str:
-        """Full path of its owner."""
-        return self.scanned.source.owner.full_path
+Ids = Callable[[Slug], bytes]
+"""Hash of the ids of a page; empty where they are not known."""
 
 
 class Indexer:
@@ -138,56 +69,58 @@ class Indexer:
             program_fingerprint() + repr((PARSED_VERSION, self._options)).encode()
         ).digest()
         self._site = _addresses_digest(table.addresses)
-        self._bases = "\n".join(table.web_urls).encode()
+        self._bases = hashlib.sha256("\n".join(table.web_urls).encode()).digest()
+        self._right: dict[tuple[int, Slug], FinishedFacts] = {}
+        """Facts whose lookups have the answers of this table."""
 
     def index(
         self,
         number: int,
         scanned: ScannedWiki,
         before: Mapping[Slug, IndexedPage] | None = None,
+        chosen: Container[Slug] | None = None,
     ) -> IndexedWiki:
-        """Both phases for every page of one wiki.
+        """Both phases for the pages of one wiki.
 
-        ``before`` are its pages as this indexer saw them last: those whose file is
-        the same are not looked up again.
+        Args:
+            number: Which one of the site.
+            scanned: Its files.
+            before: Its pages as they were known last; those whose file is the same
+                are not looked up again.
+            chosen: Pages to be read now.  Another one that the cache does not know
+                stays unread.  None: all.
         """
-        texts = _Includes(scanned)
+        texts = Includes(scanned)
         known = before or {}
         parsed: dict[Slug, tuple[bytes, ParsedFacts]] = {}
         for page in scanned.pages.values():
+            is_chosen = chosen is None or page.slug in chosen
             last = known.get(page.slug)
-            if last is not None and _is_same(last, page):
-                parsed[page.slug] = last.parsed_key, last.parsed
-            else:
-                parsed[page.slug] = self._parse(scanned, page, texts)
+            found = self._parsed(scanned, page, last, texts, is_chosen=is_chosen)
+            if found is not None:
+                parsed[page.slug] = found
             self._progress.advance()
         headings = {slug: facts.ids for slug, (_, facts) in parsed.items()}
         links = SiteLinks(number, self._table, headings)
-        ids = {slug: _ids_digest(found) for slug, found in headings.items()}
-        world = _addresses_digest([self._table.addresses[number]]) + self._bases
+        ids = _ids_of(headings)
         pages = {}
-        for slug, (key, facts) in parsed.items():
-            last = known.get(slug)
-            if (
-                last is not None
-                and last.parsed is facts
-                and self._is_current(last.finished, ids)
-            ):
+        for slug, page in scanned.pages.items():
+            last, found = known.get(slug), parsed.get(slug)
+            if found is not None:
+                pages[slug] = self._finished(page, *found, last, links, ids)
+            elif last is not None and last.source == page and not last.is_read:
                 pages[slug] = last
-                continue
-            taken = repr(facts.includes).encode("utf-8", "surrogatepass")
-            finished_key = hashlib.sha256(key + world + self._program + taken).digest()
-            finished = self._known_finish(finished_key, ids)
-            if finished is None:
-                finished = self._finish(finished_key, key, number, links, ids)
-            pages[slug] = IndexedPage(
-                scanned.pages[slug], key, facts, finished_key, finished
-            )
+            else:
+                pages[slug] = unread_page(page, last)
         return IndexedWiki(number, scanned, pages)
+
+    def read(self, scanned: ScannedWiki, page: SourcePage) -> None:
+        """Parse one page ahead, so that the cache knows it."""
+        self._parsed(scanned, page, None, Includes(scanned), is_chosen=True)
 
     def parsed_page(self, page: IndexedPage) -> ParsedPage:
         """Phase A of a page, from the cache."""
-        return _decoded(self._cache.body("parsed", page.parsed_key), ParsedPage)
+        return self._parsed_body(page.parsed_key)
 
     def view(self, page: IndexedPage) -> PageView:
         """What a template shows of a page, from the cache."""
@@ -200,14 +133,31 @@ class Indexer:
 
     # Phase A ----------------------------------------------------------------------
 
-    def _parse(
-        self, scanned: ScannedWiki, page: SourcePage, texts: _Includes
-    ) -> tuple[bytes, ParsedFacts]:
-        options = self._options_for(scanned)
-        key = self._parsed_key(page, page.digest, options)
+    def _parsed(
+        self,
+        scanned: ScannedWiki,
+        page: SourcePage,
+        last: IndexedPage | None,
+        texts: Includes,
+        *,
+        is_chosen: bool,
+    ) -> tuple[bytes, ParsedFacts] | None:
+        """A page's key and facts; None for one that stays unread."""
+        if last is not None and _is_same(last, page):
+            if last.is_read:
+                return last.parsed_key, last.parsed
+            if not is_chosen:
+                return None
+        key = self._parsed_key(page, page.digest, self._options_for(scanned))
         known = self._known_parse(key, page.slug, texts)
         if known is not None:
             return key, known
+        return self._parse(scanned, page, texts) if is_chosen else None
+
+    def _parse(
+        self, scanned: ScannedWiki, page: SourcePage, texts: Includes
+    ) -> tuple[bytes, ParsedFacts]:
+        options = self._options_for(scanned)
         content = read_file(scanned.source.folder, page.path)
         # the file may have changed since the look: the key names what was read
         key = self._parsed_key(
@@ -219,7 +169,7 @@ class Indexer:
             Page(page.slug, page.format, text), options, include=include
         )
         facts = ParsedFacts(
-            title=_display_title(parsed),
+            title=display_title(parsed.title, parsed.slug),
             ids=parsed.ids,
             summary=_summary(parsed),
             problems=(*problems, *parsed.problems),
@@ -249,12 +199,10 @@ class Indexer:
         named = f"{digest}\0{page.format}\0{page.slug}"
         if options.placeholders:
             named += f"\0{sorted(options.placeholders.items())}"
-        return hashlib.sha256(
-            self._program + named.encode("utf-8", "surrogatepass")
-        ).digest()
+        return hashlib.sha256(self._program + _bytes(named)).digest()
 
     def _known_parse(
-        self, key: bytes, slug: Slug, texts: _Includes
+        self, key: bytes, slug: Slug, texts: Includes
     ) -> ParsedFacts | None:
         stored = self._cache.facts("parsed", key)
         if stored is None:
@@ -267,40 +215,73 @@ class Indexer:
 
     # Phase B ----------------------------------------------------------------------
 
-    def _known_finish(
-        self, key: bytes, ids: Mapping[Slug, bytes]
-    ) -> FinishedFacts | None:
-        stored = self._cache.facts("finished", key)
-        if stored is None:
-            return None
-        facts = _decoded(stored, FinishedFacts)
-        return facts if self._is_current(facts, ids) else None
+    def _finished(
+        self,
+        page: SourcePage,
+        parsed_key: bytes,
+        parsed: ParsedFacts,
+        last: IndexedPage | None,
+        links: SiteLinks,
+        ids: Ids,
+    ) -> IndexedPage:
+        """A page whose links are resolved, by the shortest way."""
+        number, slug = links.number, page.slug
+        if (
+            last is not None
+            and last.parsed is parsed
+            and self._right.get((number, slug)) is last.finished
+            and _has_same_ids(last.finished, ids)
+        ):
+            return last
+        rest = f"{number}\0{self._table.addresses[number].pages[slug]}\0"
+        key = hashlib.sha256(
+            parsed_key
+            + self._program
+            + self._bases
+            + _bytes(rest + repr(parsed.includes))
+        ).digest()
+        facts = self._known_finish(key, number, last, ids)
+        if facts is None:
+            facts = self._finish(key, parsed_key, links, ids)
+        self._right[number, slug] = facts
+        if last is not None and last.parsed is parsed and last.finished is facts:
+            return last
+        return IndexedPage(page, parsed_key, parsed, key, facts)
 
-    def _is_current(self, facts: FinishedFacts, ids: Mapping[Slug, bytes]) -> bool:
-        """Whether the site still is as a page's links were resolved in."""
-        return facts.site in {b"", self._site} and all(
-            ids.get(Slug(slug)) == digest for slug, digest in facts.needs
+    def _known_finish(
+        self, key: bytes, number: int, last: IndexedPage | None, ids: Ids
+    ) -> FinishedFacts | None:
+        """Facts of earlier, if the site still is as the links were resolved in."""
+        if last is not None and last.finished_key == key:
+            facts = last.finished
+        elif (stored := self._cache.facts("finished", key)) is not None:
+            facts = _decoded(stored, FinishedFacts)
+        else:
+            return None
+        found = self._table.found
+        is_current = (
+            facts.site in {b"", self._site}
+            and all(found(number, path) == answer for path, answer in facts.asked)
+            and _has_same_ids(facts, ids)
         )
+        return facts if is_current else None
 
     def _finish(
-        self,
-        key: bytes,
-        parsed_key: bytes,
-        number: int,
-        links: SiteLinks,
-        ids: Mapping[Slug, bytes],
+        self, key: bytes, parsed_key: bytes, links: SiteLinks, ids: Ids
     ) -> FinishedFacts:
-        parsed = _decoded(self._cache.body("parsed", parsed_key), ParsedPage)
-        at = self._table.addresses[number].pages[parsed.slug]
+        parsed = self._parsed_body(parsed_key)
+        number, table = links.number, self._table
+        own = table.addresses[number].pages
         crossings = links.crossings
-        page = finish_page(parsed, links, PageUrls(at, number, self._table))
+        links.asked.clear()
+        page = finish_page(parsed, links, PageUrls(own[parsed.slug], number, table))
         view = msgspec.msgpack.encode(
             PageView(page.html, page.toc, tuple(sorted(page.features)), dict(page.meta))
         )
         named = {
-            link.target: ids[Slug(link.target)]
+            link.target: ids(Slug(link.target))
             for link in page.links
-            if link.kind == "page" and link.fragment and link.target in ids
+            if link.kind == "page" and link.fragment and link.target in own
         }
         facts = FinishedFacts(
             view_digest=hashlib.sha256(view).digest(),
@@ -318,79 +299,25 @@ class Indexer:
             ),
             attachments=tuple(page.attachments),
             needs=tuple(sorted(named.items())),
+            asked=tuple((path, table.found(number, path)) for path in links.asked),
             site=self._site if links.crossings > crossings else b"",
         )
         self._cache.store("finished", key, msgspec.msgpack.encode(facts), view)
         return facts
+
+    def _parsed_body(self, key: bytes) -> ParsedPage:
+        return _decoded(self._cache.body("parsed", key), ParsedPage)
+
+
+def _has_same_ids(facts: FinishedFacts, ids: Ids) -> bool:
+    """Whether the pages whose headings a page names have the same ones."""
+    return all(ids(Slug(slug)) == digest for slug, digest in facts.needs)
 
 
 def _is_same(last: IndexedPage, page: SourcePage) -> bool:
     """Whether nothing but the page's own file can have changed it, and did not."""
     parsed = last.parsed
     return last.source == page and not parsed.includes and not parsed.problems
-
-
-class _Recorder:
-    """An include of one page that remembers what it was asked and gave."""
-
-    def __init__(self, texts: _Includes, slug: Slug) -> None:
-        self._texts = texts
-        self._slug = slug
-        self.seen: dict[str, str] = {}
-        """Target to the digest of its text; empty where there is none."""
-
-    def __call__(self, target: str) -> str | None:
-        text = self._texts.text(self._slug, target)
-        self.seen[target] = digest_of(text) if text is not None else ""
-        return text
-
-
-class _Includes:
-    """Texts of one wiki that its pages may include: pages and text attachments."""
-
-    def __init__(self, scanned: ScannedWiki) -> None:
-        self._scanned = scanned
-        self._index = LinkIndex(scanned.pages, scanned.attachments)
-        self._texts: dict[str, str | None] = {}
-
-    def recorder(self, slug: Slug) -> _Recorder:
-        """The include of one page."""
-        return _Recorder(self, slug)
-
-    def digest(self, slug: Slug, target: str) -> str:
-        """Digest of what a page gets for a target; empty where there is nothing."""
-        text = self.text(slug, target)
-        return digest_of(text) if text is not None else ""
-
-    def text(self, slug: Slug, target: str) -> str | None:
-        """What a page gets: seen from its folder first, then from the root."""
-        for folder in (slug.rpartition("/")[0], ""):
-            path = normal_path(posixpath.join(folder, target.lstrip("/")))
-            file = self._file(path) if path else None
-            if file is not None:
-                return self._read(file)
-        return None
-
-    def _file(self, path: str) -> str | None:
-        if path in self._index.attachments:
-            return path
-        slug = self._index.find_page(path)
-        return self._scanned.pages[slug].path if slug is not None else None
-
-    def _read(self, file: str) -> str | None:
-        if file not in self._texts:
-            content = read_file(self._scanned.source.folder, file)
-            self._texts[file] = _plain_text(content)
-        return self._texts[file]
-
-
-def _plain_text(content: bytes | None) -> str | None:
-    if content is None or len(content) > INCLUDE_BYTES_MAX or b"\0" in content:
-        return None
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError:
-        return None
 
 
 def _text_of(
@@ -413,12 +340,6 @@ def _page_problem(code: str, page: SourcePage, message: str) -> Problem:
     return Problem(code, page.slug, message, f"look at the file {page.path}")
 
 
-def _display_title(parsed: ParsedPage) -> str:
-    """The page's title; the home's plain slug is written as the service shows it."""
-    title = " ".join(parsed.title.split()) or parsed.slug
-    return "Home" if title == HOME_SLUG and parsed.slug == HOME_SLUG else title
-
-
 def _summary(parsed: ParsedPage) -> str:
     """Description of the front matter, else how the text begins."""
     given = parsed.meta.get("description")
@@ -435,14 +356,26 @@ def _addresses_digest(addresses: Iterable[WikiAddresses]) -> bytes:
     digest = hashlib.sha256()
     for wiki in addresses:
         for name, path in (*wiki.pages.items(), *wiki.attachments.items()):
-            digest.update(f"{name}\0{path}\n".encode("utf-8", "surrogatepass"))
+            digest.update(_bytes(f"{name}\0{path}\n"))
         digest.update(b"\0")
     return digest.digest()
 
 
-def _ids_digest(ids: frozenset[str]) -> bytes:
-    text = "\0".join(sorted(ids))
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+def _ids_of(headings: Mapping[Slug, frozenset[str]]) -> Ids:
+    """Hashes of the ids of pages, each made when it is asked for."""
+
+    @cache
+    def digest(slug: Slug) -> bytes:
+        if slug not in headings:
+            return b""
+        return hashlib.sha256(_bytes("\0".join(sorted(headings[slug])))).digest()
+
+    return digest
+
+
+def _bytes(text: str) -> bytes:
+    """Any text, also one that a broken name left without a proper encoding."""
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _packed_digest(value: object) -> bytes:

@@ -7,6 +7,7 @@ last build is neither composed nor rendered.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -35,7 +36,8 @@ from wikisync.site.navigation import Tree, natural_key, neighbours, reading_orde
 if TYPE_CHECKING:
     from wikisync.markup.record import TocEntry
     from wikisync.site.crosslinks import WikiTable
-    from wikisync.site.index import IndexedPage, IndexedWiki, Indexer
+    from wikisync.site.facts import IndexedPage, IndexedWiki
+    from wikisync.site.index import Indexer
 
 SIDEBAR_CHARS_MAX = 64 * 1024
 """A longer sidebar would outweigh the pages; the tree stands in for it."""
@@ -81,6 +83,12 @@ class WikiPages:
         self._key = hashlib.sha256(
             settings_key + repr(context).encode("utf-8", "surrogatepass")
         ).digest()
+
+    def with_pages(self, wiki: IndexedWiki) -> WikiPages:
+        """The same composer after edits that changed no title and no sidebar."""
+        other = copy.copy(self)
+        other.wiki = wiki
+        return other
 
     @property
     def problems(self) -> tuple[Problem, ...]:

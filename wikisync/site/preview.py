@@ -15,11 +15,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import errno
 import fcntl
 import hashlib
 import os
-import re
 import secrets
 import sqlite3
 import tempfile
@@ -54,6 +52,7 @@ from wikisync.site.preview_guard import (
     Guard,
     is_loopback,
 )
+from wikisync.site.preview_port import listen
 from wikisync.site.preview_site import LiveSite, Load, Look, Rendered
 from wikisync.site.preview_states import NoStates, PageStates
 from wikisync.site.preview_windows import News, Reading, Windows
@@ -63,18 +62,16 @@ CLIENT_FILE = "preview_client.js"
 BODY_BYTES_MAX = 16 * 1024
 SHUTDOWN_S = 0.5
 """How long answers under way may take when the preview ends."""
-PORTS_TRIED_MAX = 20
-"""Ports tried after the usual one where nobody asked for a certain one."""
 MARKS_MAX = 500
 """Pages marked in the navigation of one window."""
+START_WAIT_S = 2.0
+"""How long a page may wait for the first look at the folders, before we say that."""
 READING_NEWS_S = 0.25
-"""Between two lines about reading that still goes on."""
+"""Between two words to windows about reading that still goes on."""
 SETTINGS_LOOK_S = 1.0
 """Between two looks at the file of the configuration."""
 FOR_EVER = "max-age=31536000, immutable"
 """Of files whose name holds the hash of what is in them."""
-
-_DESCRIPTION = re.compile(r"""<meta (?:name|property)="(?:og:)?description"[^>]*>""")
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -152,6 +149,8 @@ class Preview:
         self._site = LiveSite(load, self._reading)
         self._windows = Windows()
         self._ready = asyncio.Event()
+        self._changed = asyncio.Event()
+        """Files were taken over; there may be pages to read."""
         self._settings_stamp = _stamp(options.settings)
         client = resources.files("wikisync.site").joinpath(CLIENT_FILE).read_bytes()
         self._client = client
@@ -188,7 +187,12 @@ class Preview:
         )
         await runner.setup()
         try:
-            host, port = await _listen(runner, self._options)
+            host, port = await listen(
+                runner,
+                self._options.host,
+                self._options.port,
+                is_wanted=self._options.is_port_wanted,
+            )
             self._guard = Guard(host, port, self._guard.token)
             yield
         finally:
@@ -208,7 +212,8 @@ class Preview:
                 tasks = [
                     group.create_task(self._follow_files()),
                     group.create_task(self._follow_states()),
-                    group.create_task(self._follow_reading()),
+                    group.create_task(self._follow_start()),
+                    group.create_task(self._read_rest()),
                     group.create_task(finish_in_thread(_start_parser)),
                 ]
                 try:
@@ -252,16 +257,31 @@ class Preview:
     async def _refresh(self, paths: frozenset[str] | None) -> None:
         await self._in_thread(self._site.refresh, paths)
         self._ready.set()
+        self._changed.set()
         self._windows.wake()
 
     async def _follow_states(self) -> None:
         async for _ in self._states.changes():
             self._windows.wake()
 
-    async def _follow_reading(self) -> None:
+    async def _follow_start(self) -> None:
         while not self._ready.is_set():
             await asyncio.sleep(READING_NEWS_S)
             self._windows.wake()
+
+    async def _read_rest(self) -> None:
+        """Read what nobody asked for, step by step: whoever asks comes between."""
+        loop = asyncio.get_running_loop()
+        while True:
+            await self._changed.wait()
+            self._changed.clear()
+            told_s = 0.0
+            while await self._in_thread(self._site.read_on):
+                if loop.time() - told_s > READING_NEWS_S:
+                    told_s = loop.time()
+                    self._windows.wake()
+            if told_s:
+                self._windows.wake()
 
     async def _in_thread(
         self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
@@ -305,8 +325,11 @@ class Preview:
         path = request.match_info["path"]
         if not path or path.endswith("/"):
             path += "index.html"
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(START_WAIT_S):
+                await self._ready.wait()
         if not self._ready.is_set():
-            return self._own_page(path, "One moment", self._reading.line(), 503)
+            return self._own_page(path, "One moment", self._wait(), 503)
         try:
             found = await self._in_thread(self._site.answer, path, self._guard.origin)
         except WikisyncError as exc:
@@ -320,7 +343,8 @@ class Preview:
     def _rendered(self, path: str, found: Rendered) -> web.Response:
         if found.type == "text/html":
             status = 200 if found.is_found else 404
-            return self._page(path, found.key, found.content.decode(), status)
+            text = found.content.decode()
+            return self._page(path, found.key, text, status, found.frame)
         is_asset = path.startswith("-/assets/")
         return web.Response(
             body=found.content,
@@ -329,12 +353,14 @@ class Preview:
             headers={"Cache-Control": FOR_EVER} if is_asset else None,
         )
 
-    def _page(self, path: str, key: str, text: str, status: int) -> web.Response:
+    def _page(
+        self, path: str, key: str, text: str, status: int, frame: str = ""
+    ) -> web.Response:
         """A page with our script in it, and its policy in the header."""
         text, policy = self._guard.page_policy(text)
         script = (
             f'<script src="{self._client_url}" data-at="{escape(path)}"'
-            f' data-key="{key}" data-frame="{frame_digest(text)}"'
+            f' data-key="{key}" data-frame="{frame}"'
             f' data-run="{self._run}"'
             f' data-token="{self._guard.token}"></script>'
         )
@@ -394,6 +420,7 @@ class Preview:
         return News(
             run=self._run,
             key=look.key,
+            frame=look.frame,
             is_failing=look.is_failing,
             problems=tuple(map(_shown, look.problems)),
             file=look.file,
@@ -401,8 +428,17 @@ class Preview:
             state=status.state if status else "",
             note=status.note if status else "",
             marks=self._marks(),
-            wait="" if is_ready else self._reading.line(),
+            wait=self._wait(),
         )
+
+    def _wait(self) -> str:
+        """How far reading is, for a person; empty when it is done."""
+        if not self._ready.is_set():
+            return self._reading.line()
+        read, total = self._site.read_count
+        if read == total:
+            return ""
+        return f"read {read:,} of {total:,} pages; titles and links may still change"
 
     def _marks(self) -> dict[str, str]:
         """Pages in conflict, held or waiting, by output path."""
@@ -415,14 +451,6 @@ class Preview:
                 if at and status.state != "pushed" and len(marks) < MARKS_MAX:
                     marks.setdefault(at, status.state)
         return marks
-
-
-def frame_digest(page: str) -> str:
-    """Hash of what stands around the text of a page: of all but ``main``."""
-    head, _, rest = page.partition("<main")
-    tail = rest.rpartition("</main>")[2]
-    frame = _DESCRIPTION.sub("", head) + tail
-    return hashlib.sha256(frame.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def _stamp(file: Path | None) -> tuple[int, int, int] | None:
@@ -459,34 +487,6 @@ def _held_cache(folder: Path) -> Iterator[Cache]:
             place = tempfile.TemporaryDirectory(prefix="wikisync-preview-")
             folder = Path(stack.enter_context(place))
         yield stack.enter_context(open_cache(folder))
-
-
-async def _listen(runner: web.AppRunner, options: PreviewOptions) -> tuple[str, int]:
-    """Take the port, or the next free one where that is allowed."""
-    host = "127.0.0.1" if options.host == "localhost" else options.host
-    last = 0 if options.is_port_wanted or not options.port else PORTS_TRIED_MAX
-    for port in range(options.port, min(options.port + last, 65_535) + 1):
-        site = web.TCPSite(runner, host, port)
-        try:
-            await site.start()
-        except OSError as exc:
-            if exc.errno == errno.EADDRINUSE and port < options.port + last:
-                continue
-            raise _not_listening(host, port, exc) from exc
-        return host, int(runner.addresses[-1][1])
-    raise AssertionError("the last port is taken or refused")
-
-
-def _not_listening(host: str, port: int, exc: OSError) -> SiteError:
-    if exc.errno == errno.EADDRINUSE:
-        return SiteError(
-            f"port {port} is taken: something else listens there",
-            hint="name another with --port, or --port 0 for any free one",
-        )
-    return SiteError(
-        f"cannot listen on {host} port {port}: {exc.strerror or exc}",
-        hint="name another port with --port",
-    )
 
 
 def _attachment(file: Path) -> web.FileResponse:

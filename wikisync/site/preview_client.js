@@ -1,6 +1,7 @@
 // The browser's half of `wikisync preview`: it holds a page beside what the server
-// says of it.  Another key means that the page looks different: its text is replaced, or
-// the page loaded again, and the reader stays.  All else (errors, states, conflicts) is shown in a panel.
+// says of it.  Another key means that the page looks different: its text and navigation
+// are replaced, or the page loaded again, and the reader stays.  All else (errors, states,
+// conflicts) is shown in a panel.
 (() => {
 	const own = document.currentScript.dataset;
 	const KEPT = "wikisync-preview-place";
@@ -10,6 +11,7 @@
 	let renewing = Promise.resolve();
 	let isLive = false;
 	let dismissed = "";
+	let marks = {};
 
 	const make = (name, props = {}, ...inside) => {
 		const element = Object.assign(document.createElement(name), props);
@@ -19,6 +21,7 @@
 
 	// Where the reader is ----------------------------------------------------------
 
+	const foldable = () => [...document.querySelectorAll("main details, nav details")];
 	const scrolled = () => [...document.querySelectorAll("nav, nav *, aside, aside *")];
 
 	function placeNow() {
@@ -29,7 +32,7 @@
 			id: anchor?.id,
 			below: anchor && anchor.getBoundingClientRect().top,
 			inside: scrolled().map((one, index) => [index, one.scrollTop]).filter(([, top]) => top > 0),
-			open: [...document.querySelectorAll("main details")].map((one) => one.open),
+			open: foldable().map((one) => one.open),
 		};
 	}
 
@@ -54,7 +57,7 @@
 	}
 
 	function goTo(place) {
-		const blocks = [...document.querySelectorAll("main details")];
+		const blocks = foldable();
 		if (blocks.length === place.open.length) blocks.forEach((one, index) => (one.open = place.open[index]));
 		const elements = scrolled();
 		for (const [index, top] of place.inside) if (elements[index]) elements[index].scrollTop = top;
@@ -69,19 +72,30 @@
 		location.reload();
 	}
 
-	// Most saves change nothing but the text of the page.  Then it alone is replaced,
-	// unless a script works on texts without saying (data-live) that it will again.
+	// Most saves change nothing but the text of the page and the navigation beside it.
+	// Then they alone are replaced, unless a script works on them without saying
+	// (data-live) that it will again.
+	const parts = (page) => [...page.querySelectorAll("main, nav")].filter((one) => !one.parentElement.closest("main, nav"));
+	const sourcesOf = (page) => parts(page).map((one) => one.innerHTML);
+	// as the server gave them: scripts of the theme that work on them come later
+	let sources = sourcesOf(document);
+
 	async function renew() {
 		const answer = await fetch(location.href, { cache: "no-store" }).catch(() => null);
 		const other = answer?.ok && new DOMParser().parseFromString(await answer.text(), "text/html");
-		const fresh = other && other.querySelector("main");
 		const script = other && other.querySelector("script[data-frame]");
-		const main = document.querySelector("main");
-		if (!fresh || !main || !isLive || script.dataset.run !== own.run || script.dataset.frame !== own.frame) return reload();
+		if (!script || script.dataset.run !== own.run || script.dataset.frame !== own.frame) return reload();
+		const fresh = sourcesOf(other);
 		const place = placeNow();
-		main.replaceChildren(...fresh.childNodes);
+		parts(document).forEach((part, index) => {
+			if (fresh[index] === sources[index]) return;
+			part.replaceChildren(...parts(other)[index].childNodes);
+			if (part.matches("main")) document.dispatchEvent(new Event("wikisync:article", { bubbles: true }));
+		});
+		document.title = other.title;
+		sources = fresh;
 		own.key = script.dataset.key;
-		document.dispatchEvent(new Event("wikisync:article", { bubbles: true }));
+		markLinks();
 		goTo(place);
 	}
 
@@ -157,7 +171,7 @@
 		both.hidden = !news.is_conflict;
 	}
 
-	function markLinks(marks) {
+	function markLinks() {
 		for (const link of document.querySelectorAll("nav a[href]")) {
 			const state = marks[decodeURIComponent(link.pathname).slice(1)];
 			const mark = link.querySelector("wikisync-mark");
@@ -190,10 +204,12 @@
 		if (news.run !== own.run) return reload();
 		if (news.key && news.key !== own.key && !news.is_failing) {
 			// one after the other; the last decides
-			renewing = renewing.then(() => (news.key === own.key ? null : news.file ? renew() : reload()));
+			const isSame = isLive && news.file && news.frame === own.frame;
+			renewing = renewing.then(() => (news.key === own.key ? null : isSame ? renew() : reload()));
 		}
 		showState(news);
-		markLinks(news.marks);
+		marks = news.marks;
+		markLinks();
 		const heading = news.is_failing ? "The site cannot be brought up to date" : "This page has a problem";
 		showProblems(heading, news.problems, !news.is_failing);
 		if (news.wait) word.textContent = news.wait;

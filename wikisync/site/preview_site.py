@@ -1,7 +1,8 @@
 """The site of a preview: kept in memory, brought up to date file by file.
 
-The index (titles, headings, links) is of the whole site, as in a build; pages are
-rendered when they are asked for.  ``preview_world`` makes it.
+The index (titles, headings, links) is of the whole site, as in a build, once all
+pages are read; pages are rendered when they are asked for, and one that was not read
+is read then.  ``preview_world`` makes it.
 
 What cannot be used (a theme, a folder, the configuration) is kept as ``failure``
 beside the last good site, which goes on being shown.
@@ -14,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import sqlite3
+import time
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -28,12 +30,15 @@ from wikisync.site.composing import settings_hash
 from wikisync.site.output import content_type
 from wikisync.site.pages import backlink_references
 from wikisync.site.preview_checks import located, page_checks
+from wikisync.site.preview_frame import frame_digest
 from wikisync.site.preview_world import (
     PreviewInputs,
     World,
     next_world,
     theme_folders,
+    with_read,
 )
+from wikisync.site.report import backlinks_of
 from wikisync.site.sources import ScannedWiki, read_file
 
 if TYPE_CHECKING:
@@ -45,6 +50,10 @@ if TYPE_CHECKING:
 
 RENDERED_MAX = 64
 """Rendered pages kept; more than there are windows open."""
+READ_STEP_S = 0.05
+"""How long one step of reading may take; whoever asks for a page waits for it."""
+READ_SHOWN_S = 2.0
+"""How often what was read meanwhile reaches the site."""
 MISSING = "missing"
 """Key of a page that is not there."""
 UNREADABLE = "unreadable"
@@ -63,6 +72,8 @@ class Rendered:
     """Hash of everything that it was made from."""
     content: bytes
     type: str
+    frame: str = ""
+    """Hash of what stands around the text and the navigation of a page."""
     is_found: bool = True
 
 
@@ -72,6 +83,8 @@ class Look:
 
     key: str
     """That of ``Rendered``; another one means that the page looks different."""
+    frame: str = ""
+    """That of ``Rendered``."""
     is_failing: bool = False
     """The files do not make this page now."""
     problems: tuple[Problem, ...] = ()
@@ -95,6 +108,10 @@ class LiveSite:
         self._world: World | None = None
         self._kept: dict[str, Rendered] = {}
         """Pages as they were rendered last, by output path, the oldest first."""
+        self._ahead: set[Place] = set()
+        """Pages that were read and that the site does not show as read yet."""
+        self._shown_s = 0.0
+        """When what was read reached the site last."""
         self._is_behind = False
         """Changes were not taken over, so the next look is at everything."""
 
@@ -115,19 +132,59 @@ class LiveSite:
         if self._is_behind:
             changed = None
         self._is_behind = True
-        try:
+        with self._failing_softly():
             if changed is None or self._inputs is None:
                 self._inputs = self._load()
+                self._ahead.clear()
             self._world = next_world(
                 self._world, self._inputs, changed, self._cache, self._progress
             )
+            self.failure = None
+            self._is_behind = False
+
+    def read_on(self) -> bool:
+        """Read some of the pages that nobody asked for; whether more are left.
+
+        It takes a moment only, so that other questions come between.
+        """
+        world = self._world
+        is_more = False
+        if world is not None and world.unread:
+            with self._failing_softly():
+                self._read_ahead(world)
+                is_more = True
+        return is_more
+
+    def _read_ahead(self, world: World) -> None:
+        """Read pages for one step, and show from time to time what was read."""
+        until = time.monotonic() + READ_STEP_S
+        waiting = [place for place in world.unread if place not in self._ahead]
+        for place in waiting:
+            wiki = world.scanned[place.wiki]
+            world.layout.indexer.read(wiki, wiki.pages[Slug(place.name)])
+            self._ahead.add(place)
+            if time.monotonic() > until:
+                break
+        is_last = self._ahead.issuperset(world.unread)
+        if is_last or time.monotonic() - self._shown_s > READ_SHOWN_S:
+            self._show_read(world, set(self._ahead))
+
+    def _show_read(self, world: World, places: set[Place]) -> World:
+        """The site with these pages read."""
+        self._world = world = with_read(world, places)
+        self._ahead -= places
+        self._shown_s = time.monotonic()
+        return world
+
+    @contextlib.contextmanager
+    def _failing_softly(self) -> Iterator[None]:
+        """Keep what goes wrong as ``failure``."""
+        try:
+            yield
         except WikisyncError as exc:
             self.failure = exc
         except (OSError, sqlite3.Error) as exc:
             self.failure = SiteError(f"changes cannot be taken over: {exc}")
-        else:
-            self.failure = None
-            self._is_behind = False
 
     def roots(self) -> tuple[Path, ...]:
         """Folders whose changes matter, whether they exist or not."""
@@ -153,6 +210,14 @@ class LiveSite:
             self._world.layout.addresses[wiki].pages.get(slug) if self._world else None
         )
 
+    @property
+    def read_count(self) -> tuple[int, int]:
+        """How many pages are read, and how many there are."""
+        if self._world is None:
+            return 0, 0
+        total = len(self._world.layout.places)
+        return total - len(self._world.unread) + len(self._ahead), total
+
     def conflicts(self) -> Iterator[str]:
         """Output paths of the pages in conflict."""
         world = self._world
@@ -176,8 +241,6 @@ class LiveSite:
         if world is None:
             raise self.failure or SiteError("there is nothing to show")
         path = _known_path(world, path)
-        if world.has(path):
-            return self._rendered(world, path)
         if path in world.layout.attachments:
             return world.layout.attachments[path]
         content = world.theme.assets().get(path)
@@ -185,6 +248,8 @@ class LiveSite:
             content = world.search.get(path)
         if content is not None:
             return Rendered("", content, content_type(path))
+        if world.has(path):
+            return self._rendered(self._read(world, path), path)
         return _not_found(world, origin)
 
     def look(self, path: str) -> Look:
@@ -194,10 +259,12 @@ class LiveSite:
         if world is None:
             return Look("", is_failing=bool(problems), problems=tuple(problems))
         path = _known_path(world, path)
-        key = MISSING
+        key, frame = MISSING, ""
         if world.has(path):
+            world = self._read(world, path)
             try:
-                key = self._rendered(world, path).key
+                rendered = self._rendered(world, path)
+                key, frame = rendered.key, rendered.frame
             except SiteError as exc:
                 key = _error_key(exc)
                 problems.append(_of_error(exc))
@@ -206,14 +273,15 @@ class LiveSite:
         is_failing = bool(problems)
         place = world.layout.places.get(path)
         if place is None:
-            return Look(key, is_failing=is_failing, problems=tuple(problems))
+            return Look(key, frame, is_failing, tuple(problems))
         page = world.scanned[place.wiki].pages[Slug(place.name)]
         file = _shown(world.scanned[place.wiki], page.path)
         problems += _page_problems(world, place, file)
         return Look(
             key,
-            is_failing=is_failing,
-            problems=tuple(dict.fromkeys(problems)),
+            frame,
+            is_failing,
+            tuple(dict.fromkeys(problems)),
             owner=world.inputs.wikis[place.wiki].owner,
             slug=Slug(place.name),
             file=file,
@@ -232,13 +300,21 @@ class LiveSite:
             return scanned.source.folder / found if found else None
         return scanned.source.folder / scanned.pages[Slug(place.name)].path
 
+    def _read(self, world: World, path: str) -> World:
+        """The site in which the page at an output path is read."""
+        place = world.layout.places.get(path)
+        if place is None or world.page(place).is_read:
+            return world
+        return self._show_read(world, {place})
+
     def _rendered(self, world: World, path: str) -> Rendered:
         """A page's HTML, made once for all who look at it."""
         page = self._composed(world, path)
         rendered = self._kept.pop(path, None)
         if rendered is None or rendered.key != page.key:
             text = world.theme.render(page.template, page.context(), at=path)
-            rendered = Rendered(page.key, text.encode("utf-8", "replace"), "text/html")
+            content = text.encode("utf-8", "replace")
+            rendered = Rendered(page.key, content, "text/html", frame_digest(text))
         while len(self._kept) >= RENDERED_MAX:
             del self._kept[next(iter(self._kept))]
         self._kept[path] = rendered
@@ -251,7 +327,7 @@ class LiveSite:
             key = settings_hash(world.site.settings_key, generated).hex()
             return _Composed(key, generated.template, lambda: generated.context)
         composer = world.site.wikis[place.wiki]
-        places = world.report.backlinks.get(place, ())
+        places = backlinks_of(world.wikis, place)
         wikis = dict(enumerate(world.site.wikis))
         backlinks = backlink_references(places, wikis, place.wiki)
         page = composer.composed(Slug(place.name), backlinks)
@@ -273,12 +349,12 @@ class _Composed:
 
 def _not_found(world: World, origin: str) -> Rendered:
     """The theme's page for addresses that lead nowhere."""
-    page = world.generated[NOT_FOUND_PAGE]
+    page = world.not_found
     # its links must work from any depth: they begin at the top of the host
     site = replace(world.site.context, url=origin)
     context = {**page.context, "site": site}
     text = world.theme.render(page.template, context, at=NOT_FOUND_PAGE)
-    return Rendered(MISSING, text.encode(), "text/html", is_found=False)
+    return Rendered(MISSING, text.encode(), "text/html", "", is_found=False)
 
 
 def _known_path(world: World, path: str) -> str:

@@ -26,6 +26,8 @@ class News(msgspec.Struct, frozen=True, kw_only=True):
     """Of the preview; a page of an earlier run is loaded again."""
     key: str
     """Hash of what the page is made from."""
+    frame: str
+    """Hash of what stands around its text and its navigation."""
     is_failing: bool
     """The files do not make a page now; what is shown is the last good one."""
     problems: tuple[Mapping[str, str], ...]
@@ -39,7 +41,7 @@ class News(msgspec.Struct, frozen=True, kw_only=True):
     marks: Mapping[str, str]
     """Output path to state of pages that a person should look at."""
     wait: str
-    """How far the first look at the files is; empty when it is done."""
+    """How far reading the pages is; empty when it is done."""
 
 
 class Windows:

@@ -1,24 +1,30 @@
 """One moment of a preview's site, and the next one after a change.
 
-An edit of page files costs those pages, what includes them and what names their
-headings; the rest is taken over as it is.  A file that comes or goes, or is no page,
-is a look at all files.
+A page costs something when it is read; the lists, the report and the search index
+when they are asked for.  An edit of page files costs those pages, what includes them
+and what names their headings; a page that comes or goes costs those that name it, and
+the tree.  Where many pages are unknown they stay unread: the site then shows the text
+of those that are asked for, and of the others what their names tell, until they are
+read too (``with_read``).
 """
 
 from __future__ import annotations
 
-import os
-import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wikisync.folder.ignore import CONFLICT_MARK, is_ignored_folder
-from wikisync.folder.naming import parse_path
-from wikisync.model import Problem, Slug, digest_of, split_extension
-from wikisync.site.addresses import SEARCH_FOLDER, SIDEBAR_SLUG, WikiAddresses
+from wikisync.folder.ignore import CONFLICT_MARK
+from wikisync.model import Problem, Slug
+from wikisync.site.addresses import (
+    INDEX_PAGE,
+    NOT_FOUND_PAGE,
+    SEARCH_FOLDER,
+    SIDEBAR_SLUG,
+    WikiAddresses,
+)
 from wikisync.site.composing import (
     ComposedSite,
     composed_site,
@@ -27,11 +33,14 @@ from wikisync.site.composing import (
     site_problems,
 )
 from wikisync.site.crosslinks import Place, WikiTable
+from wikisync.site.facts import IndexedPage, IndexedWiki
 from wikisync.site.generated import GeneratedPages
-from wikisync.site.index import IndexedWiki, Indexer
+from wikisync.site.index import Indexer
+from wikisync.site.preview_changes import changed_wiki
+from wikisync.site.preview_conflicts import conflicts_of
 from wikisync.site.report import LinkReport, link_report
 from wikisync.site.search import build_shards
-from wikisync.site.sources import ScannedWiki, SourcePage, scan_wiki
+from wikisync.site.sources import ScannedWiki, scan_wiki
 from wikisync.site.theme import Theme, load_theme
 
 if TYPE_CHECKING:
@@ -40,7 +49,11 @@ if TYPE_CHECKING:
     from wikisync.site.generated import GeneratedPage
     from wikisync.site.model import SiteOptions, WikiSource
 
-CONFLICTS_MAX = 500
+READ_AT_ONCE_MAX = 32
+"""Pages that are read before anything is shown; where more are unknown, each is read
+when it is asked for."""
+GENERATED_NAMES = frozenset({INDEX_PAGE, NOT_FOUND_PAGE})
+"""Last names of the pages that no wiki has and that lie outside ``-/``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +101,24 @@ class World:
     scanned: tuple[ScannedWiki, ...]
     layout: Layout
     wikis: tuple[IndexedWiki, ...]
-    report: LinkReport
     site: ComposedSite
     conflicts: Mapping[Place, str]
     """Pages in conflict, with the file that holds both texts."""
+
+    @cached_property
+    def unread(self) -> tuple[Place, ...]:
+        """Pages that were not read yet."""
+        return tuple(
+            Place(wiki.number, slug)
+            for wiki in self.wikis
+            for slug, page in wiki.pages.items()
+            if not page.is_read
+        )
+
+    @cached_property
+    def report(self) -> LinkReport:
+        """What the links of all pages add up to."""
+        return link_report(self.wikis)
 
     @cached_property
     def problems(self) -> tuple[Problem, ...]:
@@ -101,8 +128,17 @@ class World:
     @cached_property
     def generated(self) -> Mapping[str, GeneratedPage]:
         """Lists, reports and other pages that no wiki has, by output path."""
-        pages = GeneratedPages(self.site.context, self.site.wikis, self.text)
-        return {page.path: page for page in pages.all(self.report, self.problems)}
+        pages = self._generating.all(self.report, self.problems)
+        return {page.path: page for page in pages}
+
+    @cached_property
+    def not_found(self) -> GeneratedPage:
+        """The page for addresses that lead nowhere."""
+        return self._generating.not_found()
+
+    @cached_property
+    def _generating(self) -> GeneratedPages:
+        return GeneratedPages(self.site.context, self.site.wikis, self.text)
 
     @cached_property
     def search(self) -> Mapping[str, bytes]:
@@ -115,7 +151,15 @@ class World:
 
     def has(self, path: str) -> bool:
         """Whether a page lies at an output path."""
-        return path in self.layout.places or path in self.generated
+        if path in self.layout.places:
+            return True
+        # nothing else is made, and making all lists to know is dear
+        is_made = path.startswith("-/") or path.rpartition("/")[2] in GENERATED_NAMES
+        return is_made and path in self.generated
+
+    def page(self, place: Place) -> IndexedPage:
+        """What is known of a page."""
+        return self.wikis[place.wiki].pages[Slug(place.name)]
 
     def text(self, key: str) -> str:
         """A word of the theme in the site's language."""
@@ -143,40 +187,36 @@ def next_world(
         FolderError: the folder of a wiki cannot be read.
     """
     theme = _theme(inputs.options, last, changed)
-    scanned = _scanned(inputs, last, changed, cache)
-    is_same_set = (
-        last is not None
-        and last.inputs == inputs
-        and all(map(_has_same_names, last.scanned, scanned))
+    before = last if last is not None and last.inputs == inputs else None
+    scanned = _scanned(inputs, before, changed, cache)
+    is_same_set = before is not None and all(
+        map(_has_same_names, before.scanned, scanned)
     )
-    before = last if is_same_set else None
     layout = (
         before.layout
-        if before is not None
+        if before is not None and is_same_set
         else _layout(inputs, scanned, cache, progress)
     )
-    wikis = _indexed(layout.indexer, scanned, before, progress)
+    progress.start("reading pages", sum(len(wiki.pages) for wiki in scanned))
+    chosen = _read_at_once(before, scanned)
+    wikis = _indexed(layout.indexer, scanned, before, chosen)
     if changed is None:
         pages = [page for wiki in wikis for page in wiki.pages.values()]
         layout.indexer.sweep(pages)
-    return World(
-        inputs,
-        theme,
-        scanned,
-        layout,
-        wikis,
-        _same_report(before, wikis) or link_report(wikis),
-        _same_composers(before, theme, wikis)
-        or composed_site(
-            wikis,
-            layout.addresses,
-            inputs.options,
-            theme,
-            layout.indexer,
-            layout.table,
-        ),
-        _conflicts_now(scanned, before, changed),
-    )
+    is_same_place = is_same_set and changed is not None
+    if is_same_place and not any(CONFLICT_MARK in path for path in changed or ()):
+        conflicts = before.conflicts if before is not None else {}
+    else:
+        conflicts = dict(conflicts_of(scanned))
+    site = _site(before if is_same_set else None, inputs, theme, layout, wikis)
+    return World(inputs, theme, scanned, layout, wikis, site, conflicts)
+
+
+def with_read(world: World, places: Collection[Place]) -> World:
+    """The same files with some more of their pages read."""
+    wikis = _indexed(world.layout.indexer, world.scanned, world, places)
+    site = _site(world, world.inputs, world.theme, world.layout, wikis)
+    return replace(world, wikis=wikis, site=site)
 
 
 def _layout(
@@ -223,61 +263,40 @@ def _scanned(
     if last is None or changed is None:
         return tuple(scan_wiki(source, cache) for source in inputs.wikis)
     return tuple(
-        _edited(wiki, changed) or scan_wiki(wiki.source, cache) for wiki in last.scanned
+        changed_wiki(wiki, changed) or scan_wiki(wiki.source, cache)
+        for wiki in last.scanned
     )
+
+
+def _read_at_once(
+    last: World | None, scanned: Sequence[ScannedWiki]
+) -> Collection[Place]:
+    """Pages with another text than before, unless they are many."""
+    found = []
+    for number, wiki in enumerate(scanned):
+        known = last.scanned[number].pages if last is not None else {}
+        for slug, page in wiki.pages.items():
+            if known.get(slug) != page:
+                found.append(Place(number, slug))
+    return found if len(found) <= READ_AT_ONCE_MAX else ()
 
 
 def _indexed(
     indexer: Indexer,
     scanned: Sequence[ScannedWiki],
     last: World | None,
-    progress: Progress,
+    chosen: Collection[Place],
 ) -> tuple[IndexedWiki, ...]:
-    total = sum(len(wiki.pages) for wiki in scanned)
-    progress.start("reading pages", total)
+    """What is known of all pages; sidebars stand beside all others and are read."""
+    slugs = [{SIDEBAR_SLUG} for _ in scanned]
+    for place in chosen:
+        slugs[place.wiki].add(Slug(place.name))
     return tuple(
-        last.wikis[number]
-        if last is not None and last.scanned[number] is wiki
-        else indexer.index(
-            number, wiki, last.wikis[number].pages if last is not None else None
+        indexer.index(
+            number, wiki, last.wikis[number].pages if last else None, slugs[number]
         )
         for number, wiki in enumerate(scanned)
     )
-
-
-def _edited(wiki: ScannedWiki, changed: frozenset[str]) -> ScannedWiki | None:
-    """A wiki after edits of page files; None where only a look at all files tells."""
-    top = f"{os.path.abspath(wiki.source.folder)}/"  # noqa: PTH100 - speed
-    inside = {path.removeprefix(top) for path in changed if path.startswith(top)}
-    touched = {path for path in inside if CONFLICT_MARK not in path}
-    if not touched:
-        return wiki if f"{top}"[:-1] not in changed else None
-    pages: dict[Slug, SourcePage] = dict(wiki.pages)
-    for path in touched:
-        page = page_at(wiki, path)
-        content = _regular_content(top + path)
-        if page is None or content is None:
-            return None
-        if (digest := digest_of(content)) != page.digest:
-            pages[page.slug] = replace(page, digest=digest)
-    return replace(wiki, pages=pages)
-
-
-def page_at(wiki: ScannedWiki, path: str) -> SourcePage | None:
-    """The page that this very file is."""
-    found = parse_path(path)
-    page = wiki.pages.get(found[0]) if found else None
-    return page if page is not None and page.path == path else None
-
-
-def _regular_content(path: str) -> bytes | None:
-    try:
-        if not stat.S_ISREG(os.lstat(path).st_mode):
-            return None
-        with open(path, "rb") as file:  # noqa: PTH123 - a string
-            return file.read()
-    except OSError:
-        return None
 
 
 def _has_same_names(one: ScannedWiki, other: ScannedWiki) -> bool:
@@ -287,69 +306,33 @@ def _has_same_names(one: ScannedWiki, other: ScannedWiki) -> bool:
     )
 
 
-def _same_composers(
-    last: World | None, theme: Theme, wikis: Sequence[IndexedWiki]
-) -> ComposedSite | None:
-    """The composers of the last site where nothing that they hold changed."""
-    if last is None or theme is not last.theme:
-        return None
+def _site(
+    last: World | None,
+    inputs: PreviewInputs,
+    theme: Theme,
+    layout: Layout,
+    wikis: Sequence[IndexedWiki],
+) -> ComposedSite:
+    """The composers of the last site where nothing that they hold changed, or new."""
+    if last is not None and theme is last.theme and _has_same_frame(last, wikis):
+        composers = zip(last.site.wikis, wikis, strict=True)
+        kept = tuple(composer.with_pages(wiki) for composer, wiki in composers)
+        return replace(last.site, wikis=kept)
+    return composed_site(
+        wikis, layout.addresses, inputs.options, theme, layout.indexer, layout.table
+    )
+
+
+def _has_same_frame(last: World, wikis: Sequence[IndexedWiki]) -> bool:
+    """Whether all pages have the titles, and all wikis the sidebar, of before."""
     for before, now in zip(last.wikis, wikis, strict=True):
         for slug, page in now.pages.items():
             old = before.pages[slug]
             if page is not old and (
                 page.parsed.title != old.parsed.title or slug == SIDEBAR_SLUG
             ):
-                return None
-    for composer, now in zip(last.site.wikis, wikis, strict=True):
-        composer.wiki = now
-    return last.site
-
-
-def _same_report(last: World | None, wikis: Sequence[IndexedWiki]) -> LinkReport | None:
-    """The report of the last site where every page links to the same as before."""
-    if last is None:
-        return None
-    for before, now in zip(last.wikis, wikis, strict=True):
-        for slug, page in now.pages.items():
-            old = before.pages[slug].finished
-            new = page.finished
-            if new is not old and (
-                new.targets != old.targets or new.broken != old.broken
-            ):
-                return None
-    return last.report
-
-
-def _conflicts_now(
-    scanned: Sequence[ScannedWiki],
-    last: World | None,
-    changed: frozenset[str] | None,
-) -> Mapping[Place, str]:
-    """The conflicts, looked for again only where one may have come or gone."""
-    if last is None or changed is None or any(CONFLICT_MARK in one for one in changed):
-        return dict(_conflicts(scanned))
-    return last.conflicts
-
-
-def _conflicts(scanned: Sequence[ScannedWiki]) -> Iterator[tuple[Place, str]]:
-    """Pages beside whose file lies one that holds both texts of a conflict."""
-    count = 0
-    for number, wiki in enumerate(scanned):
-        for path in _conflict_files(wiki.source.folder):
-            stem, _, extension = path.rpartition(CONFLICT_MARK)
-            page = page_at(wiki, stem + extension)
-            if page is not None and count < CONFLICTS_MAX:
-                count += 1
-                yield Place(number, page.slug), path
-
-
-def _conflict_files(root: Path) -> Iterator[str]:
-    """Conflict files of a wiki, relative to its folder."""
-    for folder, folders, names in os.walk(root):
-        folders[:] = [name for name in folders if not is_ignored_folder(name)]
-        for name in names:
-            if CONFLICT_MARK in name and split_extension(name) is not None:
-                yield os.path.relpath(f"{folder}/{name}", root)
+                return False
+    return True
 
 
 def theme_folders(options: SiteOptions) -> tuple[Path, ...]:

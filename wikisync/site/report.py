@@ -19,7 +19,7 @@ from wikisync.site.crosslinks import Place, place_of
 from wikisync.site.model import BrokenLink
 
 if TYPE_CHECKING:
-    from wikisync.site.index import IndexedWiki
+    from wikisync.site.facts import IndexedWiki
 
 TEMPLATES = "templates/"
 """Pages below it are the service's page templates: nobody links to them."""
@@ -54,6 +54,19 @@ def link_report(wikis: Sequence[IndexedWiki]) -> LinkReport:
         broken=tuple(sorted(_broken(wikis))),
         wanted=tuple(_wanted(wikis)),
         orphans=tuple(_orphans(wikis, backlinks)),
+    )
+
+
+def backlinks_of(wikis: Sequence[IndexedWiki], place: Place) -> tuple[Place, ...]:
+    """The pages that link to one page, without adding up the links of all."""
+    token = place.token()
+    return tuple(
+        Place(wiki.number, slug)
+        for wiki in wikis
+        for slug, page in wiki.pages.items()
+        if (token in page.finished.targets)
+        or (wiki.number == place.wiki and place.name in page.finished.targets)
+        if slug != SIDEBAR_SLUG and Place(wiki.number, slug) != place
     )
 
 

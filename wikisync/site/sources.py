@@ -83,7 +83,7 @@ def scan_wiki(
     problems = [*source.problems, *scanned.problems]
     pages: dict[Slug, SourcePage] = {}
     for file in sorted(scanned.pages, key=lambda file: file.slug):
-        if not _is_text(file.slug):
+        if not is_text(file.slug):
             problems.append(_no_text(file.path))
             continue
         state = digests.of(file.path, file.size, file.mtime_ns)
@@ -183,7 +183,7 @@ def read_file(root: os.PathLike[str], path: str) -> bytes | None:
         return None
 
 
-def _is_text(slug: str) -> bool:
+def is_text(slug: str) -> bool:
     """Whether a slug can stand in a page; a service could send half characters."""
     try:
         slug.encode()

@@ -368,6 +368,8 @@ def _make_environment(theme: Theme, layers: tuple[Layer, ...]) -> Environment:
     )
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+    from wikisync.site.theme_compiled import compiled_templates
+
     loaders = [_layer_loader(layer) for layer in layers]
     first = next(i for i, layer in enumerate(layers) if layer.manifest)
     prefixes: dict[str, BaseLoader] = {
@@ -387,6 +389,7 @@ def _make_environment(theme: Theme, layers: tuple[Layer, ...]) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
         auto_reload=False,
+        bytecode_cache=compiled_templates(kind),
     )
     environment.filters |= _filters(theme)
     environment.globals |= _functions(theme)

@@ -1,0 +1,146 @@
+"""Changes told by paths: seen without a look at all files, and seen the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.site.sites import wiki_source
+from tests.support.archive import unpack
+from wikisync.site.cache import Cache, open_cache
+from wikisync.site.preview_changes import changed_wiki
+from wikisync.site.sources import ScannedWiki, scan_wiki
+
+HASH = "0123456789abcdef0123456789abcdef"
+WIKI = f"""\
+-- home.md --
+Welcome.
+-- guide/part.md --
+A part.
+-- uploads/{HASH}/map.png --
+a picture
+"""
+
+
+class Desk:
+    """A wiki's folder, and what was seen of it last."""
+
+    def __init__(self, folder: Path, cache: Cache) -> None:
+        self.folder = unpack(WIKI, folder)
+        self._source = wiki_source(folder)
+        self._cache = cache
+        self.last = self.scan()
+
+    def scan(self) -> ScannedWiki:
+        return scan_wiki(self._source, self._cache)
+
+    def told(self, *names: str) -> ScannedWiki | None:
+        return changed_wiki(
+            self.last, frozenset(str(self.folder / name) for name in names)
+        )
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    with open_cache(tmp_path / "cache") as cache:
+        yield Desk(tmp_path / "wiki", cache)
+
+
+def edit(desk: Desk) -> list[str]:
+    (desk.folder / "home.md").write_text("Welcome again.\n")
+    return ["home.md"]
+
+
+def come(desk: Desk) -> list[str]:
+    (desk.folder / "guide" / "new.org").write_text("* New\n")
+    return ["guide/new.org"]
+
+
+def go(desk: Desk) -> list[str]:
+    (desk.folder / "guide" / "part.md").unlink()
+    return ["guide/part.md"]
+
+
+def rename(desk: Desk) -> list[str]:
+    (desk.folder / "home.md").rename(desk.folder / "guide" / "a.md")
+    return ["home.md", "guide/a.md"]
+
+
+def change_format(desk: Desk) -> list[str]:
+    (desk.folder / "home.md").rename(desk.folder / "home.org")
+    return ["home.md", "home.org"]
+
+
+@pytest.mark.parametrize("change", [edit, come, go, rename, change_format])
+def test_a_change_of_pages_is_seen_as_a_look_at_all_files_would(
+    desk: Desk, change: Callable[[Desk], list[str]]
+) -> None:
+    told = desk.told(*change(desk))
+    assert told is not None
+    assert told == desk.scan()
+    assert list(told.pages) == list(desk.scan().pages)
+    assert told != desk.last
+
+
+def test_a_save_of_the_same_text_is_no_change(desk: Desk) -> None:
+    (desk.folder / "home.md").write_bytes((desk.folder / "home.md").read_bytes())
+    assert desk.told("home.md") is desk.last
+
+
+def test_files_of_another_wiki_are_no_change(desk: Desk) -> None:
+    assert changed_wiki(desk.last, frozenset({"/elsewhere/home.md"})) is desk.last
+
+
+def second_file(desk: Desk) -> list[str]:
+    (desk.folder / "home.markdown").write_text("Welcome twice.\n")
+    return ["home.markdown"]
+
+
+def folder(desk: Desk) -> list[str]:
+    (desk.folder / "guide").rename(desk.folder / "guides")
+    return ["guide", "guides"]
+
+
+def new_folder(desk: Desk) -> list[str]:
+    unpack("-- more/one.md --\nOne.\n", desk.folder)
+    return ["more/one.md"]
+
+
+def picture(desk: Desk) -> list[str]:
+    (desk.folder / "uploads" / HASH / "map.png").write_bytes(b"another")
+    return [f"uploads/{HASH}/map.png"]
+
+
+def link(desk: Desk) -> list[str]:
+    (desk.folder / "linked.md").symlink_to(desk.folder / "home.md")
+    return ["linked.md"]
+
+
+def unreadable(desk: Desk) -> list[str]:
+    (desk.folder / "home.md").unlink()
+    (desk.folder / "home.md").mkdir()
+    return ["home.md"]
+
+
+def everything(desk: Desk) -> list[str]:
+    (desk.folder / "home.md").write_text("Welcome again.\n")
+    return ["."]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [second_file, folder, new_folder, picture, link, unreadable, everything],
+)
+def test_what_is_not_plain_needs_a_look_at_all_files(
+    desk: Desk, change: Callable[[Desk], list[str]]
+) -> None:
+    assert desk.told(*change(desk)) is None
+
+
+def test_a_second_file_that_stays_behind_needs_a_look_at_all_files(desk: Desk) -> None:
+    (desk.folder / "home.markdown").write_text("Welcome twice.\n")
+    desk.last = desk.scan()
+    (desk.folder / "home.markdown").unlink()
+    assert desk.told("home.markdown") is None

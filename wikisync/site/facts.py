@@ -1,0 +1,127 @@
+"""What is known of a page and of a wiki once they are read; HTML lies in the cache.
+
+A page that is not read yet (only a preview shows a site that has one) has the facts
+of the text before, or those that follow from its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from wikisync.markup.record import TocEntry
+from wikisync.model import Problem, Slug
+from wikisync.site.addresses import HOME_SLUG
+from wikisync.site.crosslinks import Found
+from wikisync.site.navigation import folder_title
+
+if TYPE_CHECKING:
+    from wikisync.site.sources import ScannedWiki, SourcePage
+
+
+class BrokenRef(msgspec.Struct, frozen=True, array_like=True):
+    """A link that leads nowhere."""
+
+    href: str
+    reason: str
+    target: str
+    line: int
+    """Of the page's source, from 1; 0 where it is not known."""
+
+
+class ParsedFacts(msgspec.Struct, frozen=True, array_like=True):
+    """What phase A tells about a page without its HTML."""
+
+    title: str
+    ids: frozenset[str]
+    summary: str
+    problems: tuple[Problem, ...]
+    includes: tuple[tuple[str, str], ...]
+    """Each target that the page includes with the digest of what it got."""
+    search_digest: bytes
+    """Hash of what the search index takes from the page."""
+
+
+class FinishedFacts(msgspec.Struct, frozen=True, array_like=True):
+    """What phase B tells about a page without its HTML."""
+
+    view_digest: bytes
+    """Hash of the page's ``PageView``."""
+    targets: tuple[str, ...]
+    """Pages that it links to, each once, in order; tokens for other wikis."""
+    broken: tuple[BrokenRef, ...]
+    attachments: tuple[str, ...]
+    needs: tuple[tuple[str, bytes], ...]
+    """Pages whose headings it names, with the hash of their ids; empty for one that
+    was not read."""
+    asked: tuple[tuple[str, Found], ...]
+    """Paths inside the wiki that its links name, with what was found there."""
+    site: bytes
+    """Hash of all addresses where the page names another wiki, else empty."""
+
+
+class PageView(msgspec.Struct, frozen=True, array_like=True):
+    """What a template shows of a page."""
+
+    html: str
+    toc: tuple[TocEntry, ...]
+    features: tuple[str, ...]
+    """Sorted."""
+    meta: dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedPage:
+    """One page of the site: facts in memory, HTML in the cache."""
+
+    source: SourcePage
+    parsed_key: bytes
+    parsed: ParsedFacts
+    finished_key: bytes
+    finished: FinishedFacts
+
+    @property
+    def slug(self) -> Slug:
+        """The page's slug."""
+        return self.source.slug
+
+    @property
+    def is_read(self) -> bool:
+        """Whether its facts are those of its text."""
+        return bool(self.parsed_key)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedWiki:
+    """One wiki of the site."""
+
+    number: int
+    scanned: ScannedWiki
+    pages: Mapping[Slug, IndexedPage]
+    """Sorted by slug."""
+
+    @property
+    def name(self) -> str:
+        """Full path of its owner."""
+        return self.scanned.source.owner.full_path
+
+
+def unread_page(source: SourcePage, last: IndexedPage | None) -> IndexedPage:
+    """A page that nobody has read, with the facts of the text that stood there last."""
+    if last is not None:
+        return IndexedPage(source, b"", last.parsed, b"", last.finished)
+    title = display_title(folder_title(source.slug), source.slug)
+    parsed = ParsedFacts(title, frozenset(), "", (), (), b"")
+    return IndexedPage(source, b"", parsed, b"", NOTHING_LINKED)
+
+
+NOTHING_LINKED = FinishedFacts(b"", (), (), (), (), (), b"")
+
+
+def display_title(title: str, slug: Slug) -> str:
+    """The page's title; the home's plain slug is written as the service shows it."""
+    title = " ".join(title.split()) or slug
+    return "Home" if title == HOME_SLUG and slug == HOME_SLUG else title

@@ -1,0 +1,84 @@
+"""What pages of a wiki include: other pages and text attachments, read from disk.
+
+Every answer is remembered by its digest, so that a page is parsed again when what it
+includes is another text.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from typing import TYPE_CHECKING
+
+from wikisync.markup.links import LinkIndex, normal_path
+from wikisync.model import digest_of
+from wikisync.site.sources import read_file
+
+if TYPE_CHECKING:
+    from wikisync.model import Slug
+    from wikisync.site.sources import ScannedWiki
+
+INCLUDE_BYTES_MAX = 1024 * 1024
+
+
+class Recorder:
+    """An include of one page that remembers what it was asked and gave."""
+
+    def __init__(self, texts: Includes, slug: Slug) -> None:
+        self._texts = texts
+        self._slug = slug
+        self.seen: dict[str, str] = {}
+        """Target to the digest of its text; empty where there is none."""
+
+    def __call__(self, target: str) -> str | None:
+        """What the page gets for a target."""
+        text = self._texts.text(self._slug, target)
+        self.seen[target] = digest_of(text) if text is not None else ""
+        return text
+
+
+class Includes:
+    """Texts of one wiki that its pages may include: pages and text attachments."""
+
+    def __init__(self, scanned: ScannedWiki) -> None:
+        self._scanned = scanned
+        self._index = LinkIndex(scanned.pages, scanned.attachments)
+        self._texts: dict[str, str | None] = {}
+
+    def recorder(self, slug: Slug) -> Recorder:
+        """The include of one page."""
+        return Recorder(self, slug)
+
+    def digest(self, slug: Slug, target: str) -> str:
+        """Digest of what a page gets for a target; empty where there is nothing."""
+        text = self.text(slug, target)
+        return digest_of(text) if text is not None else ""
+
+    def text(self, slug: Slug, target: str) -> str | None:
+        """What a page gets: seen from its folder first, then from the root."""
+        for folder in (slug.rpartition("/")[0], ""):
+            path = normal_path(posixpath.join(folder, target.lstrip("/")))
+            file = self._file(path) if path else None
+            if file is not None:
+                return self._read(file)
+        return None
+
+    def _file(self, path: str) -> str | None:
+        if path in self._index.attachments:
+            return path
+        slug = self._index.find_page(path)
+        return self._scanned.pages[slug].path if slug is not None else None
+
+    def _read(self, file: str) -> str | None:
+        if file not in self._texts:
+            content = read_file(self._scanned.source.folder, file)
+            self._texts[file] = _plain_text(content)
+        return self._texts[file]
+
+
+def _plain_text(content: bytes | None) -> str | None:
+    if content is None or len(content) > INCLUDE_BYTES_MAX or b"\0" in content:
+        return None
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
