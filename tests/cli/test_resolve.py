@@ -1,15 +1,17 @@
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Run
-from tests.cli.workspaces import Cloned, clone_handbook
+from tests.cli.workspaces import HANDBOOK, PAGES, Cloned, clone_handbook
 from tests.support.service import EmbeddedService
-from wikisync.cli.resolve import editor_command
+from wikisync.cli.resolve_tools import editor_command
 from wikisync.errors import UsageError
 from wikisync.folder.workspace import locked
+from wikisync.model import Slug
 from wikisync.service.quirks import Quirk
 
 HERE = "ONE\n\ntwo\n\nTHREE here\n"
@@ -264,3 +266,117 @@ async def test_json_tells_why_the_service_did_not_take_it(clashing: Cloned) -> N
     ran = await clashing.run("resolve", "handbook/home", "--mine", "--json")
     assert ran.code == 1
     assert ran.json["wikis"][0]["error"]["message"]
+
+
+# -- in a merge tool ---------------------------------------------------------------
+
+TOOL = "{base} {here} {wiki} {result}"
+
+
+def tool(tmp_path: Path, script: str) -> str:
+    return f"{editor(tmp_path, script)} {TOOL}"
+
+
+async def test_merge_tool_gets_three_texts_and_its_result_is_the_page(
+    clashing: Cloned, tmp_path: Path
+) -> None:
+    script = f'cp "$2" "$3" "$4" {tmp_path}; echo settled > "$5"'
+    words = tool(tmp_path, script)
+    ran = await clashing.run("resolve", "handbook/home", "--tool", words)
+    assert ran.code == 0
+    assert (await clashing.wiki())["home.md"] == "settled\n"
+    given = [(tmp_path / f"{name}.md").read_text() for name in ("base", "here", "wiki")]
+    assert given == [PAGES["home"], HERE, THERE]
+    assert not (clashing.root / ".wikisync/conflicts").exists()
+
+
+async def test_page_without_an_earlier_text_has_an_empty_base(
+    cloned: Cloned, tmp_path: Path
+) -> None:
+    cloned.write("new.org", "mine\n")
+    await cloned.service.put_file(HANDBOOK, "new.org", b"theirs\n")
+    await cloned.run("sync")
+    words = tool(tmp_path, 'cat "$2" "$3" "$4" > "$5"')
+    ran = await cloned.run("resolve", "handbook/new", "--tool", words)
+    assert ran.code == 0
+    assert (await cloned.wiki())["new.org"] == "mine\ntheirs\n"
+
+
+async def test_result_begins_with_what_is_settled_already(
+    clashing: Cloned, tmp_path: Path
+) -> None:
+    text = clashing.read("home.conflict.md")
+    clashing.write("home.conflict.md", f"begun\n{text}")
+    ran = await clashing.run(
+        "resolve", "handbook/home", "--tool", tool(tmp_path, "true")
+    )
+    assert ran.code == 3
+    assert "1 clash left" in ran.err
+    assert clashing.read("home.conflict.md") == f"begun\n{text}"
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        'echo "<<<<<<< here" > "$5"',
+        ': > "$5"',
+        'rm "$5"',
+        "printf '\\377' > \"$5\"",
+        'echo settled > "$5"; exit 1',
+    ],
+)
+async def test_result_that_is_none_takes_nothing(
+    clashing: Cloned, tmp_path: Path, script: str
+) -> None:
+    before = clashing.read("home.conflict.md")
+    words = tool(tmp_path, script)
+    ran = await clashing.run("resolve", "handbook/home", "--tool", words)
+    assert ran.code == 2
+    assert "nothing was taken" in ran.err
+    assert clashing.read("home.conflict.md") == before
+    assert clashing.read("home.md") == HERE
+
+
+async def test_edit_while_the_tool_is_open_is_not_written_over(
+    clashing: Cloned, tmp_path: Path
+) -> None:
+    """A watch would have brought the three texts up to date below the tool."""
+    with clashing.state() as state:
+        record = state.wiki(HANDBOOK).bundles()[Slug("home")]
+    renew = tmp_path / "renew.py"
+    renew.write_text(RENEW.format(root=clashing.root, url=clashing.service.url))
+    words = tool(tmp_path, f'echo settled > "$5"; {sys.executable} {renew}')
+    ran = await clashing.run("resolve", "handbook/home", "--tool", words)
+    assert ran.code == 1
+    assert "was edited or settled meanwhile" in ran.err
+    assert (await clashing.wiki())["home.md"] == record.remote
+    (result,) = (clashing.root / ".wikisync/conflicts").rglob("result.md")
+    assert result.read_text() == "settled\n"
+
+
+RENEW = """
+from dataclasses import replace
+from pathlib import Path
+from wikisync.model import Slug, WikiOwner
+from wikisync.sync.state import State
+with State.open(Path("{root}/.wikisync/state.db"), service_url="{url}") as state:
+    wiki = state.wiki(WikiOwner("project", "docs/handbook"))
+    record = wiki.bundles()[Slug("home")]
+    wiki.record_bundle(Slug("home"), replace(record, remote="newer\\n"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--tool", "meld {here} {wiki}"), "nowhere where the result belongs"),
+        (("--tool", "meld '{result}"), "cannot be read"),
+        (("--tool", "meld {result}", "--mine"), "two ways"),
+    ],
+)
+async def test_tool_that_cannot_be_meant_is_a_usage_error(
+    clashing: Cloned, words: tuple[str, ...], said: str
+) -> None:
+    ran = await clashing.run("resolve", "handbook/home", *words)
+    assert ran.code == 2
+    assert said in ran.err

@@ -198,3 +198,31 @@ async def test_port_that_is_taken_is_told_with_the_key(
         async with watching(service, tmp_path / "ws", more=more) as watch:
             assert await watch.ended() == 2
             await watch.said("[sync] listen")
+
+
+async def test_conflict_says_who_wrote_the_wikis_text_and_shows_all_three(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    async with answering(service, tmp_path / "ws") as (watch, url, session):
+        conflicts = watch.root / ".wikisync" / "conflicts"
+        text = "their text\n"
+        event = {
+            **EVENT,
+            "user": {"name": "Ann \x1b[1mExample", "username": "ann"},
+            "object_attributes": {"slug": "home", "content": text},
+        }
+        await watch.until(lambda: "wikis" in watch.health)
+        cycles = watch.health["wikis"][0]["cycles"]
+        headers = {"X-Gitlab-Token": SECRET}
+        await session.post(f"{url}/hook", json=event, headers=headers)
+        await watch.until(lambda: watch.health["wikis"][0]["cycles"] > cycles)
+        await service.add_pages(OWNER, {"home": text})
+        watch.save("home", "my text\n")
+        bundle = watch.folder / "home.conflict.md"
+        await watch.until(bundle.exists)
+        assert "on the wiki, Ann [1mExample, " in bundle.read_text()
+        await watch.until(lambda: len(list(conflicts.glob("*/*.md"))) == 3)
+        found = {path.stem: path.read_text() for path in conflicts.glob("*/*.md")}
+        assert found == {"base": "one\n", "here": "my text\n", "wiki": text}
+        bundle.write_text("settled\n")
+        await watch.until(lambda: not conflicts.exists())

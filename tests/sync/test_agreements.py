@@ -8,7 +8,7 @@ import pytest
 
 from wikisync.errors import StateError
 from wikisync.model import AttachmentPath, Digest, Format, Slug, WikiOwner, digest_of
-from wikisync.sync.ledger import Agreed, BundleRecord, PackedText
+from wikisync.sync.ledger import Agreed, BundleRecord, Edit, PackedText
 from wikisync.sync.plan import BasePage
 from wikisync.sync.state import State, WikiState
 
@@ -98,12 +98,15 @@ def test_what_is_kept_of_a_page_follows_its_rename(known: WikiState) -> None:
         A, BundleRecord(Format.ORG, digest_of("x"), "mine", "theirs", 3.0)
     )
     known.record_refusal(A, digest_of("x"), "too long", 4.0)
+    known.note_edits({A: Edit(digest_of("x"), "ann", 5.0)})
     known.record(renamed={A: B})
     assert [one.replaced for one in known.replaced(B)] == ["old", "of another b"]
     assert known.writes_of(B) == 1
     assert known.written_links(B) == {PICTURE: "p.png"}
     assert set(known.bundles()) == {B}
     assert set(known.refusals()) == {B}
+    assert known.edit_of(A) is None
+    assert known.edit_of(B) == Edit(digest_of("x"), "ann", 5.0)
 
 
 def test_dropped_page_leaves_only_what_can_be_restored(known: WikiState) -> None:
@@ -112,11 +115,13 @@ def test_dropped_page_leaves_only_what_can_be_restored(known: WikiState) -> None
     known.note_write(A, 2.0)
     known.record_written_links(A, {PICTURE: "p.png"})
     known.record_refusal(A, digest_of("x"), "too long", 4.0)
+    known.note_edits({A: Edit(digest_of("x"), "ann", 5.0)})
     known.record(dropped=[A])
     assert not known.base()
     assert not known.writes_of(A)
     assert not known.written_links(A)
     assert not known.refusals()
+    assert known.edit_of(A) is None
     assert known.replaced(A)
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from tests.support.pair import Pair, paired
+from wikisync.model import Slug, digest_of
 from wikisync.sync.conflict import Clash, has_marker, read_bundle
 from wikisync.sync.deciding import ExchangeOptions
+from wikisync.sync.ledger import Edit
 from wikisync.sync.narrowing import Direction
 
 BASE = "# Home\n\nfirst\n\nlast\n"
@@ -188,3 +191,56 @@ async def test_settled_while_the_page_was_renamed_keeps_no_cycle_busy(
     assert not result.has_more
     await pair.rest()
     assert pair.texts()["home"] == (await pair.wiki_texts())["home"]
+
+
+# -- who wrote it, and when --------------------------------------------------------
+
+
+def label_of(pair: Pair) -> str:
+    lines = bundle_of(pair).read_text().splitlines()
+    return next(line for line in lines if "on the wiki" in line)
+
+
+def minute(at: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
+
+
+async def test_the_wikis_text_says_when_it_was_seen_first(pair: Pair) -> None:
+    at = pair.known.bundles()[Slug("home")].at
+    assert label_of(pair).endswith(f" on the wiki, seen {minute(at)} %%%%")
+    pair.now += 3600
+    pair.save("home", MINE.replace("mine", "mine, later"))
+    await pair.rest()
+    assert label_of(pair).endswith(f" on the wiki, seen {minute(at)} %%%%")
+
+
+async def test_the_wikis_text_says_who_wrote_it_where_that_was_told(
+    pair: Pair,
+) -> None:
+    later = THEIRS.replace("theirs", "theirs, later")
+    edit = Edit(digest_of(later), "Ann %%%% Example", pair.now + 60)
+    pair.known.note_edits({Slug("home"): edit})
+    await pair.edit("home", later)
+    await pair.rest()
+    told = f" on the wiki, Ann Example, {minute(edit.at)} %%%%"
+    assert label_of(pair).endswith(told)
+    assert read_bundle(bundle_of(pair).read_text()).problem == ""
+
+
+async def test_who_wrote_another_text_is_not_said_to_have_written_this_one(
+    pair: Pair,
+) -> None:
+    edit = Edit(digest_of("another"), "Ann", pair.now)
+    pair.known.note_edits({Slug("home"): edit})
+    await pair.edit("home", THEIRS.replace("theirs", "theirs, later"))
+    await pair.rest()
+    assert "Ann" not in label_of(pair)
+
+
+async def test_label_that_changes_alone_leaves_a_begun_settlement(pair: Pair) -> None:
+    begun = bundle_of(pair).read_text() + "begun\n"
+    bundle_of(pair).write_text(begun)
+    edit = Edit(digest_of(THEIRS), "Ann", pair.now)
+    pair.known.note_edits({Slug("home"): edit})
+    await pair.rest()
+    assert bundle_of(pair).read_text() == begun

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shlex
-import shutil
-import subprocess
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +15,12 @@ import click
 
 from wikisync.cli.named import named_page
 from wikisync.cli.resolve_report import ResolveReport
+from wikisync.cli.resolve_tools import (
+    PLACES,
+    editor_command,
+    run_and_wait,
+    tool_command,
+)
 from wikisync.cli.service_command import token_option
 from wikisync.cli.workspace import (
     OpenWorkspace,
@@ -25,18 +29,19 @@ from wikisync.cli.workspace import (
     workspace_option,
 )
 from wikisync.errors import ExitCode, PreconditionFailed, UsageError
+from wikisync.folder.workspace import holder_of
 
 if TYPE_CHECKING:
     from wikisync.cli.console import Console
     from wikisync.cli.workspace import Workspace
     from wikisync.config import WikiSection
-    from wikisync.model import Slug
+    from wikisync.model import Format, Slug
     from wikisync.sync.conflict import Choice, Piece
     from wikisync.sync.state import WikiState
 
+FOREIGN_MARKER = re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE)
+"""What other tools leave around a clash that is not settled."""
 CHOICES: Mapping[str, Choice] = {"mine": "mine", "wiki": "wiki", "both": "both"}
-EDITORS = ("sensible-editor", "nano", "vi")
-"""Tried where neither ``VISUAL`` nor ``EDITOR`` is set."""
 
 
 @click.command(
@@ -50,6 +55,11 @@ EDITORS = ("sensible-editor", "nano", "vi")
 )
 @click.option("--both", "choice", flag_value="both", help="Both, the wiki's first.")
 @click.option("--edit", "choice", flag_value="edit", help="Open the conflict file.")
+@click.option(
+    "--tool",
+    metavar="COMMAND",
+    help="Open a merge tool; {base}, {here}, {wiki} and {result} are its files.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @token_option()
 @click.pass_obj
@@ -58,6 +68,7 @@ def command(
     start: Path,
     page: str,
     choice: str | None,
+    tool: str | None,
     token_file: Path | None,
     *,
     as_json: bool,
@@ -67,16 +78,20 @@ def command(
     What does not clash stays from both sides; each choice is about the places that
     do.  The text that goes is kept: see restore.
     """
-    if choice is None:
+    if choice is None and tool is None:
         raise UsageError(
             "it is not said whose text stands",
             hint="add --mine, --wiki, --both, or --edit to open the conflict file",
         )
+    if tool is not None and choice not in {None, "edit"}:
+        raise UsageError(
+            f"--tool and --{choice} are two ways to settle it", hint="choose one"
+        )
     workspace = find_workspace(start)
     asked = Asked(console, workspace, *named_page(workspace, page), token_file, as_json)
-    if choice == "edit":
-        return _edit(asked)
-    return asyncio.run(_settle(asked, CHOICES[choice]))
+    if choice is not None and choice in CHOICES:
+        return asyncio.run(_settle(asked, CHOICES[choice]))
+    return _edit(asked) if tool is None else _edit_with(tool, asked)
 
 
 @dataclass(slots=True)
@@ -99,7 +114,6 @@ class Asked:
 
 
 async def _settle(asked: Asked, choice: Choice) -> int:
-    from wikisync.folder.workspace import holder_of
     from wikisync.sync.conflict import resolved
 
     section = asked.section
@@ -226,12 +240,14 @@ async def _write_settled(
 async def _sync_decided(asked: Asked, opened: OpenWorkspace) -> int:
     """Sync the page that a person decided on, and say what came of it."""
     from wikisync.cli.attention import drop_attention
+    from wikisync.cli.conflict_texts import conflict_texts, show_conflict_texts
     from wikisync.cli.sync import sync_pages
     from wikisync.cli.syncing import exit_code_of
 
     wanted = [(asked.section, frozenset({asked.slug}))]
     done = await sync_pages(asked.console, opened, wanted, asked.token_file)
     asked.report.synced(done)
+    show_conflict_texts(opened.workspace.private, conflict_texts(opened))
     if not any(one.held or one.failure for one in done):
         drop_attention(
             opened.workspace.root, f"- {asked.section.folder}/{asked.slug}: "
@@ -244,25 +260,88 @@ async def _sync_decided(asked: Asked, opened: OpenWorkspace) -> int:
 
 def _edit(asked: Asked) -> int:
     """Open the conflict file; the workspace is not held meanwhile."""
-    from wikisync.folder.workspace import holder_of
-
     editor = editor_command(os.environ)
     holder = holder_of(asked.workspace.private)
     with open_workspace(asked.workspace, is_held=holder is None) as opened:
         found = asyncio.run(_conflict_file(asked, opened, holder))
     if isinstance(found, int):
         return found
-    run_editor(editor, found)
+    run_and_wait([*editor, str(found)], found)
     with open_workspace(asked.workspace, is_held=holder is None) as opened:
-        left = asyncio.run(_clashes_left(opened, asked.section, asked.slug))
-        if left:
-            asked.report.ended(
-                "unsettled", f"{found}: {left}; open it again, or save it settled"
+        return asyncio.run(_take_edited(asked, opened, holder, found))
+
+
+def _edit_with(tool: str, asked: Asked) -> int:
+    """Open a merge tool on the three texts; its result becomes the conflict file.
+
+    The result begins as the conflict file, with what is settled in it already.
+    """
+    from wikisync.cli.conflict_texts import conflict_texts, show_conflict_texts
+
+    private = asked.workspace.private
+    holder = holder_of(private)
+    with open_workspace(asked.workspace, is_held=holder is None) as opened:
+        found = asyncio.run(_conflict_file(asked, opened, holder))
+        if isinstance(found, int):
+            return found
+        record = opened.known(asked.section).bundles()[asked.slug]
+        files = _tool_files(private, asked, record.format)
+        words = tool_command(tool, files)
+        show_conflict_texts(private, conflict_texts(opened))
+    result = files["result"]
+    if result.exists():
+        result.replace(result.with_name(f"{result.name}~"))
+    result.write_bytes(found.read_bytes())
+    run_and_wait(words, result)
+    text = _result_of(result)
+    with open_workspace(asked.workspace, is_held=holder is None) as opened:
+        now = opened.known(asked.section).bundles().get(asked.slug)
+        if now is None or (now.local, now.remote) != (record.local, record.remote):
+            raise PreconditionFailed(
+                f"{asked.section.folder}/{asked.slug} was edited or settled meanwhile",
+                hint=f"nothing was taken; what you made is in {result}",
             )
-            return ExitCode.HELD
-        if holder is not None:
-            return _left_to(holder, asked)
-        return asyncio.run(_sync_decided(asked, opened))
+        asyncio.run(_write_settled(opened, asked.section, asked.slug, text))
+        return asyncio.run(_take_edited(asked, opened, holder, found))
+
+
+def _tool_files(private: Path, asked: Asked, page_format: Format) -> Mapping[str, Path]:
+    from wikisync.cli.conflict_texts import conflict_path
+
+    return {
+        name: private / conflict_path(asked.section, asked.slug, page_format, name)
+        for name in PLACES
+    }
+
+
+def _result_of(path: Path) -> str:
+    """What a merge tool made.
+
+    Raises:
+        UsageError: nothing that can be taken.
+    """
+    hint = "nothing was taken; run it again, or settle the conflict file by hand"
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError) as exc:
+        raise UsageError(f"{path} cannot be read: {exc}", hint=hint) from exc
+    if not text.strip() or FOREIGN_MARKER.search(text):
+        raise UsageError(f"{path} is not settled", hint=hint)
+    return text
+
+
+async def _take_edited(
+    asked: Asked, opened: OpenWorkspace, holder: str | None, path: Path
+) -> int:
+    """Sync the page if its conflict file is settled, or leave that to the holder."""
+    left = await _clashes_left(opened, asked.section, asked.slug)
+    if left:
+        sentence = f"{path}: {left}; open it again, or save it settled"
+        asked.report.ended("unsettled", sentence)
+        return ExitCode.HELD
+    if holder is not None:
+        return _left_to(holder, asked)
+    return await _sync_decided(asked, opened)
 
 
 async def _conflict_file(
@@ -270,6 +349,7 @@ async def _conflict_file(
 ) -> Path | int:
     """The conflict file, written again where it was removed; else an exit code."""
     from wikisync.sync.conflict import write_bundle
+    from wikisync.sync.holds import remote_label
 
     code = await _without_conflict(asked, opened, holder)
     if code is not None:
@@ -277,9 +357,10 @@ async def _conflict_file(
     section, slug = asked.section, asked.slug
     local, known = opened.local(section), opened.known(section)
     text = await local.conflict_text(slug)
-    if text is None:
-        text = write_bundle(_pieces_again(known, slug))
     record = known.bundles()[slug]
+    if text is None:
+        told = remote_label(known, slug, record.remote, record.at)
+        text = write_bundle(_pieces_again(known, slug), remote_by=told)
     return Path(await local.write_conflict(slug, record.format, text))
 
 
@@ -294,44 +375,3 @@ async def _clashes_left(opened: OpenWorkspace, section: WikiSection, slug: Slug)
     bundle = read_bundle(text)
     count = sum(isinstance(piece, Clash) for piece in bundle.pieces)
     return bundle.problem or (f"{counted(count, 'clash')} left" if count else "")
-
-
-def editor_command(environment: Mapping[str, str]) -> Sequence[str]:
-    """The person's editor.
-
-    Raises:
-        UsageError: there is none.
-    """
-    named = environment.get("VISUAL") or environment.get("EDITOR") or ""
-    try:
-        words = shlex.split(named)
-    except ValueError as exc:
-        raise UsageError(
-            f"VISUAL or EDITOR cannot be read: {exc}", hint="close its quotation marks"
-        ) from exc
-    if words:
-        return words
-    for name in EDITORS:
-        if found := shutil.which(name):
-            return [found]
-    raise UsageError("no editor is known", hint="set VISUAL or EDITOR, or edit by hand")
-
-
-def run_editor(editor: Sequence[str], path: Path) -> None:
-    """Open a file and wait until the editor is closed.
-
-    Raises:
-        UsageError: it cannot be run, or failed.
-    """
-    try:
-        done = subprocess.run([*editor, str(path)], check=False)  # noqa: S603 - the person's own command, no shell
-    except OSError as exc:
-        raise UsageError(
-            f"the editor {editor[0]} cannot be run: {exc.strerror}",
-            hint=f"set VISUAL or EDITOR; the file is {path}",
-        ) from exc
-    if done.returncode:
-        raise UsageError(
-            f"the editor {editor[0]} ended with exit code {done.returncode}",
-            hint=f"nothing was taken; the file is {path}",
-        )

@@ -1,7 +1,8 @@
 """What a watch answers on this machine: webhooks, health, status, figures.
 
-A webhook is a hint and nothing else: it says which wiki to look at, and what it says
-of pages is not believed.  The secret is compared before anything else is read.
+A webhook is a hint: it says which wiki to look at, and what it says of pages is not
+believed.  Who edited is remembered with the text that it is about, and shown where the
+wiki is seen to hold that very text.  The secret is compared before anything is read.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from aiohttp import web
 
 from wikisync.cli.watch_report import WatchReport
 from wikisync.errors import UsageError
+from wikisync.model import Slug, digest_of
+from wikisync.sync.ledger import Edit
 
 log = logging.getLogger(__name__)
 
@@ -30,10 +33,18 @@ TOKEN_HEADER = "X-Gitlab-Token"  # noqa: S105 - the header's name
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 NAME_CHARS_MAX = 200
+SLUG_CHARS_MAX = 2000
 
 Ask = Callable[[str], bool]
 """Asks for a look at the wiki of a project's path; whether there is one."""
+Note = Callable[[str, Slug, Edit], None]
+"""Remembers who edited a page of a project's wiki."""
 Status = Callable[[], Awaitable[Mapping[str, object]]]
+
+
+class _User(msgspec.Struct):
+    name: str | None = None
+    username: str | None = None
 
 
 class _Project(msgspec.Struct):
@@ -44,6 +55,7 @@ class _Page(msgspec.Struct):
     slug: str = ""
     action: str = ""
     version_id: str | None = None
+    content: str | None = None
 
 
 class _Event(msgspec.Struct):
@@ -52,17 +64,19 @@ class _Event(msgspec.Struct):
     object_kind: str
     project: _Project
     object_attributes: _Page = msgspec.field(default_factory=_Page)
+    user: _User = msgspec.field(default_factory=_User)
 
 
 class Listener:
     """The answers."""
 
     def __init__(
-        self, secret: str, ask: Ask, status: Status, report: WatchReport
+        self, secret: str, ask: Ask, status: Status, report: WatchReport, note: Note
     ) -> None:
         self._secret = secret.encode()
         self._ask = ask
         self._status = status
+        self._note = note
         self._report = report
         self._turn = asyncio.Lock()
         self._last: tuple[float, str] | None = None
@@ -91,9 +105,13 @@ class Listener:
             return _said(400, "this is no event of a wiki page")
         self._report.hooks += 1
         path = event.project.path_with_namespace[:NAME_CHARS_MAX]
+        page = event.object_attributes
+        who = _plain(event.user.name or event.user.username or "")[:NAME_CHARS_MAX]
+        if event.object_kind == "wiki_page" and who and page.content is not None:
+            edit = Edit(digest_of(page.content), who, time.time())
+            self._note(path, Slug(_plain(page.slug)[:SLUG_CHARS_MAX]), edit)
         if event.object_kind != "wiki_page" or not self._ask(path):
             return _said(202, "nothing of ours")
-        page = event.object_attributes
         log.info(
             "webhook: %r of page %r of %r, version %r",
             page.action[:NAME_CHARS_MAX],
@@ -123,6 +141,11 @@ class Listener:
         return web.Response(
             body=self._report.metrics().encode(), headers={"Content-Type": METRICS_TYPE}
         )
+
+
+def _plain(text: str) -> str:
+    """Without what no name has, and what no file and no terminal should get."""
+    return "".join(letter for letter in text if letter.isprintable())
 
 
 def _refuse_foreign(request: web.Request) -> None:

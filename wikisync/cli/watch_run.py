@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from wikisync.cli.attention import ATTENTION_FILE, attention_text, show_attention
 from wikisync.cli.build import SECRET_VARIABLES
+from wikisync.cli.conflict_texts import Texts, conflict_texts, show_conflict_texts
 from wikisync.cli.watch_person import Caller
 from wikisync.cli.watch_report import HEALTH_FILE, WatchReport
 from wikisync.cli.watch_site import PublishedSite
@@ -37,7 +38,8 @@ if TYPE_CHECKING:
     from wikisync.cli.systemd import Notifier
     from wikisync.cli.watching import WatchedWiki
     from wikisync.cli.workspace import OpenWorkspace
-    from wikisync.model import Problem
+    from wikisync.model import Problem, Slug
+    from wikisync.sync.ledger import Edit
     from wikisync.sync.standing import CycleOutcome, Standing, Trouble
     from wikisync.sync.work import WikiWork
 
@@ -187,7 +189,8 @@ class Watch:
     async def _show(self) -> None:
         await self.states.tell()
         self._notifier.status(self.report.status_line())
-        await asyncio.to_thread(self._write_files)
+        texts = conflict_texts(self._opened)
+        await asyncio.to_thread(self._write_files, texts)
         text = attention_text(self._synced())
         await self._caller.call(text, self._root / ATTENTION_FILE)
 
@@ -198,8 +201,9 @@ class Watch:
             if wiki.synced.results or wiki.synced.failure
         ]
 
-    def _write_files(self) -> None:
+    def _write_files(self, texts: Texts) -> None:
         show_attention(self._root, self._synced())
+        show_conflict_texts(self._private, texts)
         self._write_health()
 
     def _write_health(self) -> None:
@@ -215,11 +219,22 @@ class Watch:
 
     def ask_for(self, path: str) -> bool:
         """Ask for a look at the wiki of this project; whether it is one of ours."""
+        wiki = self._wiki_of(path)
+        if wiki is not None:
+            self.daemon.ask(wiki.name, Why.WIKI)
+        return wiki is not None
+
+    def note_edit(self, path: str, slug: Slug, edit: Edit) -> None:
+        """Remember who edited a page of this project's wiki, if it is one of ours."""
+        wiki = self._wiki_of(path)
+        if wiki is not None:
+            wiki.note_edit(slug, edit)
+
+    def _wiki_of(self, path: str) -> WatchedWiki | None:
         for wiki in self._wikis.values():
             if wiki.section.kind == "project" and wiki.section.path == path:
-                self.daemon.ask(wiki.name, Why.WIKI)
-                return True
-        return False
+                return wiki
+        return None
 
     async def status(self) -> Mapping[str, object]:
         """What ``status --json`` says, and how each wiki fares."""
@@ -324,6 +339,8 @@ async def answering(watch: Watch, address: str, secret: str) -> AsyncIterator[st
     """
     from wikisync.cli.watch_listen import Listener, listening
 
-    listener = Listener(secret, watch.ask_for, watch.status, watch.report)
+    listener = Listener(
+        secret, watch.ask_for, watch.status, watch.report, watch.note_edit
+    )
     async with listening(listener, address) as url:
         yield url

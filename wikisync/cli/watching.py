@@ -17,6 +17,7 @@ from wikisync.errors import NotFound, PermissionDenied, WikisyncError
 from wikisync.folder.stamp import folder_stamp
 from wikisync.model import Slug
 from wikisync.sync.exchange import ExchangeOptions, ExchangeResult, exchange
+from wikisync.sync.ledger import Edit
 from wikisync.sync.plan import SkipReason
 from wikisync.sync.standing import CycleOutcome, Hint, Why
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 GIT_RETRY_S = 300.0
 """After this time without git it is tried again: an empty wiki has none."""
+EDITS_MAX = 1000
+"""Edits told of between two cycles that are remembered, the last ones."""
 
 
 class WatchedWiki:
@@ -53,6 +56,7 @@ class WatchedWiki:
         """The last hint that is no commit."""
         self._etag: str | None = None
         """Of the answer that it came from."""
+        self._edits: dict[Slug, Edit] = {}
         self.section = section
         self.synced = Synced(section)
         """The last cycle, for whoever shows it."""
@@ -88,8 +92,18 @@ class WatchedWiki:
             problem=str(result.problems[0]) if result.problems else "",
         )
 
+    def note_edit(self, slug: Slug, edit: Edit) -> None:
+        """Remember who edited a page on the wiki, until the next cycle."""
+        self._edits.pop(slug, None)
+        self._edits[slug] = edit
+        if len(self._edits) > EDITS_MAX:
+            del self._edits[next(iter(self._edits))]
+
     async def _exchange(self, why: Why) -> ExchangeResult:
         wiki = await self._connected()
+        edits, self._edits = self._edits, {}
+        if edits:
+            self._opened.known(self.section).note_edits(edits)
         is_first = not self.synced.results
         wiki.remote.is_remembering = why is Why.FOLDER
         try:

@@ -17,11 +17,11 @@ from wikisync.sync.plan import BasePage
 _FORMATS: Mapping[str, Format] = {known.value: known for known in Format}
 """A look-up in a table is a third of the time of ``Format(text)``."""
 
-_NAMED = ("page", "page_text", "written_link", "bundle", "refusal")
+_NAMED = ("page", "page_text", "written_link", "bundle", "refusal", "edit")
 """Tables whose rows follow a page to its new name, where nothing else may stand."""
 _FOLLOWING = (*_NAMED, "replaced", "own_write")
 """These and the ones whose rows join what is kept under the new name."""
-_ENDING = ("page", "page_text", "own_write", "written_link", "refusal")
+_ENDING = ("page", "page_text", "own_write", "written_link", "refusal", "edit")
 """Tables whose rows end with the page; what was replaced can still be restored."""
 
 

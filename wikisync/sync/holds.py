@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from wikisync.errors import FolderError, NotFound, PreconditionFailed
 from wikisync.model import Page, Slug, digest_of
@@ -163,15 +164,15 @@ class Holds:
     async def _show(self, merged: Merged) -> bool:
         """Bring one conflict file up to date unless a person works on it or hid it."""
         slug = merged.slug
-        text = write_bundle(merged.result.pieces)
-        record = BundleRecord(
-            merged.remote.format,
-            digest_of(text),
-            merged.local.content,
-            merged.remote.content,
-            self._clock(),
-        )
         known = self._state.bundles().get(slug)
+        remote = merged.remote.content
+        is_seen = known is not None and known.remote == remote
+        at = known.at if known is not None and is_seen else self._clock()
+        told = remote_label(self._state, slug, remote, at)
+        text = write_bundle(merged.result.pieces, remote_by=told)
+        record = BundleRecord(
+            merged.remote.format, digest_of(text), merged.local.content, remote, at
+        )
         try:
             found = await self._local.conflict_text(slug)
         except FolderError:
@@ -203,6 +204,26 @@ class Holds:
             "the page was edited while its conflict was being settled",
             "settle the conflict file once more",
         )
+
+
+def remote_label(state: WikiState, slug: Slug, remote: str, at: float) -> str:
+    """Who wrote the wiki's text and when, as far as the service tells.
+
+    Args:
+        state: What is known of the wiki.
+        slug: The page.
+        remote: The text.
+        at: When it was seen first.
+    """
+    edit = state.edit_of(slug)
+    if edit is not None and edit.digest == digest_of(remote):
+        return f"{edit.who}, {_local_time(edit.at)}"
+    return f"seen {_local_time(at)}"
+
+
+def _local_time(at: float) -> str:
+    """To the minute, on this machine's clock and in its zone."""
+    return f"{datetime.fromtimestamp(at).astimezone():%Y-%m-%d %H:%M}"
 
 
 def _is_same(one: BundleRecord, other: BundleRecord) -> bool:

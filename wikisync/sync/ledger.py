@@ -138,6 +138,17 @@ class BundleRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Edit:
+    """An edit on the wiki, as the service told of it."""
+
+    digest: Digest
+    """Of the text that it made: told of a text alone is who wrote it."""
+    who: str
+    at: float
+    """When it was heard of."""
+
+
+@dataclass(frozen=True, slots=True)
 class Refusal:
     """A text that the service did not take; it is not sent again as it is."""
 

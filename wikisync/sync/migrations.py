@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 from wikisync.sync.ledger import unpack
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 _WIKI = "wiki INTEGER NOT NULL REFERENCES wiki (id) ON DELETE CASCADE"
 
@@ -156,6 +156,17 @@ CREATE TABLE health (
 ) WITHOUT ROWID;
 """
 
+_EDITS = f"""
+CREATE TABLE edit (
+    {_WIKI},
+    slug TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    who TEXT NOT NULL,
+    at REAL NOT NULL,
+    PRIMARY KEY (wiki, slug)
+) WITHOUT ROWID;
+"""
+
 _SCHEMA = f"""
 CREATE TABLE wiki (
     id INTEGER PRIMARY KEY,
@@ -176,6 +187,7 @@ CREATE TABLE attachment (
     PRIMARY KEY (wiki, path)
 ) WITHOUT ROWID;
 {_LEDGER}
+{_EDITS}
 """
 
 
@@ -211,7 +223,15 @@ def _two_ways(connection: sqlite3.Connection) -> None:
     connection.execute("DROP TABLE page_1")
 
 
-MIGRATIONS: Mapping[int, Callable[[sqlite3.Connection], None]] = {1: _two_ways}
+def _edits(connection: sqlite3.Connection) -> None:
+    """2 to 3: who edited a page on the wiki, where the service told."""
+    _execute(connection, _EDITS)
+
+
+MIGRATIONS: Mapping[int, Callable[[sqlite3.Connection], None]] = {
+    1: _two_ways,
+    2: _edits,
+}
 """Version found to the step that makes the next version of it."""
 
 

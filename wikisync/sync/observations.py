@@ -15,6 +15,7 @@ from wikisync.sync.capabilities import ANY_SERVICE, Capabilities
 from wikisync.sync.database import WikiRows
 from wikisync.sync.ledger import (
     BundleRecord,
+    Edit,
     Health,
     Refusal,
     Side,
@@ -158,6 +159,24 @@ class Observations(WikiRows):
     def drop_refusal(self, slug: Slug) -> None:
         """Forget it: the page is another, or was taken."""
         self._write("DELETE FROM refusal WHERE wiki = ? AND slug = ?", slug)
+
+    # -- edits that the service told of ------------------------------------------------
+
+    def edit_of(self, slug: Slug) -> Edit | None:
+        """The last edit of a page on the wiki that was heard of."""
+        rows = self._rows(
+            "SELECT digest, who, at FROM edit WHERE wiki = ? AND slug = ?", slug
+        )
+        return Edit(Digest(rows[0][0]), rows[0][1], rows[0][2]) if rows else None
+
+    def note_edits(self, edits: Mapping[Slug, Edit]) -> None:
+        """Remember who edited pages on the wiki, the last edit of each."""
+        for slug, edit in edits.items():
+            self._write(
+                "INSERT OR REPLACE INTO edit (wiki, slug, digest, who, at)"
+                " VALUES (?, ?, ?, ?, ?)",
+                *(slug, edit.digest, edit.who, edit.at),
+            )
 
     # -- conflicts -------------------------------------------------------------------
 

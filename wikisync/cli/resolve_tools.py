@@ -1,0 +1,87 @@
+"""The programs in which a person settles a conflict: an editor, or a merge tool.
+
+Neither is run by a shell; what their files say is taken only where they end well.
+"""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from wikisync.errors import UsageError
+
+EDITORS = ("sensible-editor", "nano", "vi")
+"""Tried where neither ``VISUAL`` nor ``EDITOR`` is set."""
+PLACES = ("base", "here", "wiki", "result")
+"""What stands in braces in a merge tool's command for each of its files."""
+
+
+def tool_command(command: str, files: Mapping[str, Path]) -> Sequence[str]:
+    """A merge tool's words, with its files in their places.
+
+    Args:
+        command: As a person writes it: ``meld {here} {result} {wiki}``.
+        files: The path for each of ``PLACES``.
+
+    Raises:
+        UsageError: it cannot be read, or has no place for the result.
+    """
+    try:
+        words = shlex.split(command)
+    except ValueError as exc:
+        raise UsageError(
+            f"--tool cannot be read: {exc}", hint="close its quotation marks"
+        ) from exc
+    if not any("{result}" in word for word in words[1:]):
+        raise UsageError(
+            "--tool says nowhere where the result belongs",
+            hint="write it like --tool 'meld {here} {result} {wiki}'",
+        )
+    filled = list(words)
+    for name in PLACES:
+        filled = [word.replace(f"{{{name}}}", str(files[name])) for word in filled]
+    return filled
+
+
+def editor_command(environment: Mapping[str, str]) -> Sequence[str]:
+    """The person's editor.
+
+    Raises:
+        UsageError: there is none.
+    """
+    named = environment.get("VISUAL") or environment.get("EDITOR") or ""
+    try:
+        words = shlex.split(named)
+    except ValueError as exc:
+        raise UsageError(
+            f"VISUAL or EDITOR cannot be read: {exc}", hint="close its quotation marks"
+        ) from exc
+    if words:
+        return words
+    for name in EDITORS:
+        if found := shutil.which(name):
+            return [found]
+    raise UsageError("no editor is known", hint="set VISUAL or EDITOR, or edit by hand")
+
+
+def run_and_wait(words: Sequence[str], path: Path) -> None:
+    """Run a person's program on a file and wait until it is closed.
+
+    Raises:
+        UsageError: it cannot be run, or failed.
+    """
+    try:
+        done = subprocess.run(words, check=False)  # noqa: S603 - the person's own command, no shell
+    except OSError as exc:
+        raise UsageError(
+            f"{words[0]} cannot be run: {exc.strerror}",
+            hint=f"name another program; the file is {path}",
+        ) from exc
+    if done.returncode:
+        raise UsageError(
+            f"{words[0]} ended with exit code {done.returncode}",
+            hint=f"nothing was taken; the file is {path}",
+        )
