@@ -225,18 +225,18 @@ async def _head(client: Client, owner: WikiOwner) -> str | None:
         has_token=client.has_token,
     )
     path = f"{_path(owner)}/info/refs"
-    url = client.address.url(path)
     request = Request("GET", path, purpose, "service=git-upload-pack", is_git=True)
     try:
         answer = await client.send(request)
     except (AuthenticationFailed, PermissionDenied) as error:
         reason = "the token may not read the wiki's git repository"
-        raise _no_git(owner, str(url), reason) from error
+        raise _no_git(owner, client.shown(request), reason) from error
     except (NotFound, ProtocolViolation, Rejected) as error:
         reason = "the service has no git repository of the wiki at its address"
-        raise _no_git(owner, str(url), reason) from error
+        raise _no_git(owner, client.shown(request), reason) from error
     if answer.content_type != ADVERTISEMENT:
-        raise _no_git(owner, str(url), "something else than git answers there")
+        reason = "something else than git answers there"
+        raise _no_git(owner, client.shown(request), reason)
     return _head_of(answer)
 
 

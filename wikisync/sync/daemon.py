@@ -98,9 +98,7 @@ class Daemon:
             told=told,
             told_service=told_service,
         )
-        self._hints = Hints(
-            self._works, self._standings, self._is_paused, chance=chance
-        )
+        self._hints = Hints(self._works, self._standings, chance=chance)
 
     # -- for whoever asks, and whoever shows ---------------------------------------
 

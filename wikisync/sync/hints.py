@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 
 from wikisync.errors import (
@@ -35,14 +35,12 @@ class Hints:
         self,
         works: Mapping[str, WikiWork],
         standings: Standings,
-        is_paused: Callable[[Standing], bool],
         *,
         chance: random.Random,
     ) -> None:
         """Name the wikis; nothing is asked."""
         self._works = works
         self._standings = standings
-        self._is_paused = is_paused
         self._chance = chance
 
     async def run(self) -> None:
@@ -62,7 +60,7 @@ class Hints:
             wait_s = self._next_wait_s(standing)
 
     async def _take_hint(self, standing: Standing) -> None:
-        if self._standings.trouble is not None or self._is_paused(standing):
+        if self._standings.trouble is not None or standing.is_paused:
             return
         if not standing.has_hints:
             # the whole wiki is the only hint there is

@@ -100,6 +100,11 @@ class Standing:
     """What a person can do about the problem."""
     cycles: int = 0
 
+    @property
+    def is_paused(self) -> bool:
+        """Whether it was paused when that was last looked at."""
+        return self.condition is Condition.PAUSED
+
     def waits_since(self) -> float:
         """When it began to wait for a cycle, or will."""
         return min(self.asked_at, self.due_at) if self.asked else self.due_at
