@@ -34,6 +34,7 @@ ITEM_BYTES_MAX = 256
 """A marker, a sign and the spaces between them are shorter."""
 POSITION = ' data-sourcepos="'
 LINKS = ("<a", "<img")
+FENCED_ALERT = re.compile(r">>>[ \t]+\[!")
 DELIMITER_ROW = re.compile(r"^[ \t>]*+[|:-][|:\- \t]*+$", re.MULTILINE)
 
 
@@ -139,12 +140,14 @@ def is_costly(source: str) -> bool:
     """Whether a page is of a kind that this parser takes far too long for.
 
     Its time is square in the number of description items, of formulas that are
-    not closed and of addresses that are not; our own engine's is not.
+    not closed, of addresses that are not, and of fenced alerts, which nest without
+    an end; our own engine's is not.
     """
     return (
         source.count("\n:") + source.count("\n :") > SQUARE_MAX
         or source.count("$`") - source.count("`$") > SQUARE_MAX
         or source.count("<") - source.count(">") > SQUARE_MAX
+        or source.count("[!") > SQUARE_MAX < len(FENCED_ALERT.findall(source))
         or is_too_wide(source)
     )
 

@@ -1,14 +1,16 @@
 """Bare addresses: any ``scheme://``, ``www.``, and e-mail.
 
 Wider than the extension of that name elsewhere: the service takes every scheme,
-and finds addresses behind quotes and inside brackets.  Every scan ends at the
-next space, so the whole is linear in the text.
+and finds addresses behind quotes and inside brackets.  Each word is looked through
+once, however many schemes it holds, so the whole is linear in the text.
 """
 
 from __future__ import annotations
 
 import re
+import string
 import unicodedata
+from typing import NamedTuple
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
@@ -24,12 +26,14 @@ BRACKETS = {")": "(", "]": "[", "}": "{"}
 ENTITY = re.compile(r"&[A-Za-z]+;\Z")
 ENTITY_CHARS_MAX = 40
 PLAIN_HOST = re.compile(r"([A-Za-z0-9.-]++)(?:[/:?#)]|\Z)")
+WORDS = "words"
+"""Key of the environment: the ``Word`` that was looked at last."""
 """The hosts of nearly all addresses; what else may be one takes a closer look."""
 BEFORE_WWW = frozenset(" \t\r\n*_~([\"'{")
-EMAIL = re.compile(
-    r"(?P<scheme>(?<![A-Za-z0-9])(?:mailto|xmpp):)?(?P<local>[A-Za-z0-9.+_-]++)@"
-    r"(?P<domain>[A-Za-z0-9_-]++(?:\.[A-Za-z0-9_-]++)++)(?P<path>/[A-Za-z0-9@./]+)?"
-)
+LOCAL = string.ascii_letters + string.digits + ".+_-"
+DOMAIN = re.compile(r"([A-Za-z0-9_-]++(?:\.[A-Za-z0-9_-]++)++)(/[A-Za-z0-9@./]+)?")
+MAIL_SCHEME = re.compile(r"(?<![A-Za-z0-9])(?:mailto|xmpp):\Z")
+MAIL_SCHEME_CHARS_MAX = len("mailto:")
 
 
 def autolink_rule(md: MarkdownIt) -> None:
@@ -50,7 +54,7 @@ def bare_url(state: StateInline, silent: bool) -> bool:
     if state.linkLevel > 0 or not state.src.startswith("://", place):
         return False
     start = place + len("://")
-    end = end_of_address(state.src, start, state.posMax, is_short=True)
+    end = end_of_address(state, start, is_short=True)
     if end < 0 or start == state.posMax:
         return False
     if silent:
@@ -74,7 +78,7 @@ def bare_www(state: StateInline, silent: bool) -> bool:
         return False
     if place and state.src[place - 1] not in BEFORE_WWW:
         return False
-    end = end_of_address(state.src, place, state.posMax, is_short=False)
+    end = end_of_address(state, place, is_short=False)
     if end < 0:
         return False
     if silent:
@@ -104,34 +108,61 @@ def push_link(state: StateInline, address: str, prefix: str) -> None:
     state.push("link_close", "a", -1)
 
 
-def end_of_address(source: str, start: int, limit: int, *, is_short: bool) -> int:
+class Word(NamedTuple):
+    """A stretch of a text without spaces, from where it was first looked at."""
+
+    source: str
+    limit: int
+    start: int
+    end: int
+    bracket: int
+    """Place of its last ``](``, or -1."""
+
+
+def word_at(state: StateInline, start: int) -> Word:
+    """The word that holds a place; looking again in the same one costs nothing."""
+    known: Word | None = state.env.get(WORDS)
+    if (
+        known is not None
+        and known.start <= start <= known.end
+        and known.source is state.src
+        and known.limit == state.posMax
+    ):
+        return known
+    match = WORD.match(state.src, start, state.posMax)
+    assert match is not None
+    bracket = state.src.rfind("](", start, match.end())
+    word = Word(state.src, state.posMax, start, match.end(), bracket)
+    state.env[WORDS] = word
+    return word
+
+
+def end_of_address(state: StateInline, start: int, *, is_short: bool) -> int:
     """Where an address ends whose host begins at ``start``, or -1.
 
     Args:
-        source: the text.
+        state: the text.
         start: first character of the host.
-        limit: end of the text that may be looked at.
         is_short: whether a host without a dot will do.
     """
-    word = WORD.match(source, start, limit)
-    assert word is not None
+    word = word_at(state, start)
     # a word with "](" in it is taken for the text of a link
-    if not is_host(word[0], is_short=is_short) or "](" in word[0]:
+    if word.bracket >= start or not is_host(state.src, start, word.end, is_short):
         return -1
-    return start + trimmed_length(word[0])
+    return start + trimmed_length(state.src[start : word.end])
 
 
-def is_host(word: str, *, is_short: bool) -> bool:
-    """Whether a word begins with a host: no underscore in its last two labels."""
-    if (plain := PLAIN_HOST.match(word)) is not None:
+def is_host(source: str, start: int, limit: int, is_short: bool) -> bool:
+    """Whether a host begins there: no underscore in its last two labels."""
+    if (plain := PLAIN_HOST.match(source, start, limit)) is not None:
         return is_short or "." in plain[1]
-    length = 0
-    for character in word:
-        is_label = character in "-_.\\" or is_host_character(character)
-        if not is_label:
+    end = start
+    while end < limit:
+        character = source[end]
+        if character not in "-_.\\" and not is_host_character(character):
             break
-        length += 1
-    labels = word[:length].split(".")
+        end += 1
+    labels = source[start:end].split(".")
     if any("_" in label for label in labels[-2:]) and len(labels) <= 10:
         return False
     return is_short or len(labels) > 1
@@ -196,37 +227,42 @@ def linked_emails(state: StateCore, children: list[Token]) -> list[Token]:
 
 def split_emails(state: StateCore, token: Token) -> list[Token]:
     """One text as texts and links."""
+    content = token.content
     out: list[Token] = []
     start = place = 0
-    while (match := EMAIL.search(token.content, place)) is not None:
-        end = email_end(match)
+    while (sign := content.find("@", place)) >= 0:
+        # the search for a name goes back to the sign before: each character once
+        local = place + len(content[place:sign].rstrip(LOCAL))
+        before = content[max(place, local - MAIL_SCHEME_CHARS_MAX - 1) : local]
+        found = MAIL_SCHEME.search(before)
+        scheme = found[0] if found else ""
+        end = email_end(content, sign, scheme) if local < sign else -1
         if end < 0:
             # what cannot be a domain may be the name in front of the next sign
-            place = match.end("local") + 1
+            place = sign + 1
             continue
-        place = end
-        out.append(text_token(token, token.content[start : match.start()]))
-        address = token.content[match.start() : end]
+        first = local - len(scheme)
+        out.append(text_token(token, content[start:first]))
+        address = content[first:end]
         link = Token("link_open", "a", 1, level=token.level)
-        prefix = "" if match["scheme"] else "mailto:"
+        prefix = "" if scheme else "mailto:"
         link.attrs = {"href": state.md.normalizeLink(prefix + address)}
         out += [link, text_token(token, address)]
         out.append(Token("link_close", "a", -1, level=token.level))
-        start = end
-    out.append(text_token(token, token.content[start:]))
+        start = place = end
+    out.append(text_token(token, content[start:]))
     return [made for made in out if made.type != "text" or made.content]
 
 
-def email_end(match: re.Match[str]) -> int:
-    """Where an address ends, or -1 where it is none."""
-    domain = match["domain"].rstrip("-_")
-    if domain != match["domain"] or not domain[-1].isalpha():
+def email_end(content: str, sign: int, scheme: str) -> int:
+    """Where an address with its sign there ends, or -1 where it is none."""
+    match = DOMAIN.match(content, sign + 1)
+    if match is None or not match[1][-1].isalpha():
         return -1
-    end = match.end("domain")
-    if match.string[end : end + 1] == "@":
+    end = match.end(1)
+    if content[end : end + 1] == "@":
         return -1
-    is_room = match["path"] and match["scheme"] == "xmpp:"
-    return match.end() if is_room else end
+    return match.end() if match[2] and scheme == "xmpp:" else end
 
 
 def text_token(like: Token, content: str) -> Token:

@@ -57,14 +57,14 @@ class GlfmInline(ParserInline):
         return self._by_start.get(character, ())
 
     def rules_for(
-        self, source: str, place: int, end: int
+        self, state: StateInline, place: int
     ) -> tuple[RuleFuncInlineType, ...]:
         """Rules worth asking at a place; nothing with a bracket where none closes.
 
         Without that a page of ``![a`` asks a hundred levels deep at every place.
         """
-        character = source[place]
-        if character in "![" and source.find("]", place, end) < 0:
+        character = state.src[place]
+        if character in "![" and last_bracket(state) < place:
             return ()
         return self.rules_at(character)
 
@@ -80,7 +80,7 @@ class GlfmInline(ParserInline):
                 state.append_pending(source[place:stop])
                 state.pos = stop
                 continue
-            for rule in self.rules_for(source, place, end) if is_open else ():
+            for rule in self.rules_for(state, place) if is_open else ():
                 if rule(state, False):
                     break
             else:
@@ -107,7 +107,7 @@ class GlfmInline(ParserInline):
         stop = found.start() if found else state.posMax
         if stop > place:
             return stop
-        for rule in self.rules_for(state.src, place, state.posMax):
+        for rule in self.rules_for(state, place):
             # the level guards against recursion: a look ahead makes no tokens
             state.level += 1
             is_match = rule(state, True)
@@ -116,3 +116,15 @@ class GlfmInline(ParserInline):
                 assert state.pos > place
                 return state.pos
         return place + 1
+
+
+def last_bracket(state: StateInline) -> int:
+    """Place of the last ``]`` of the text that is parsed, or -1; looked for once.
+
+    It is kept beside what ``skipToken`` remembers, whose keys are places.
+    """
+    key = -1 - state.posMax
+    known = state.cache.get(key)
+    if known is None:
+        known = state.cache[key] = state.src.rfind("]", 0, state.posMax)
+    return known

@@ -19,8 +19,6 @@ from wikisync.markup.tokens import escape
 DOLLARS = re.compile(r"\$+")
 CODE_OPEN, CODE_CLOSE = "$`", "`$"
 SPACES = frozenset(" \t\n")
-NO_CLOSE = "no-math-code-close"
-"""Key in a state's cache: place from which no ```` `$ ```` follows."""
 
 
 def math_rule(md: MarkdownIt) -> None:
@@ -73,18 +71,28 @@ def find_end(state: StateInline, start: int, width: int) -> int:
 def math_code(state: StateInline, silent: bool) -> bool:
     """The form with a backtick inside each dollar."""
     start = state.pos + len(CODE_OPEN)
-    end = -1
-    if state.env.get(NO_CLOSE) != id(state):
-        end = state.src.find(CODE_CLOSE, start, state.posMax)
-        if end < 0:
-            # whoever asks again in this text need not look again
-            state.env[NO_CLOSE] = id(state)
+    if last_close(state) < start:
+        return False
+    end = state.src.find(CODE_CLOSE, start, state.posMax)
     if end < 0:
         return False
     if not silent:
         push_math(state, state.src[start:end], "inline", "code")
     state.pos = end + len(CODE_CLOSE)
     return True
+
+
+def last_close(state: StateInline) -> int:
+    """Place of the last closing sign of the whole text, or -1; looked for once.
+
+    It is kept beside what ``skipToken`` remembers, whose keys are places, and beside
+    the last brackets, whose keys are negative and not so low.
+    """
+    key = -2 - len(state.src)
+    known = state.cache.get(key)
+    if known is None:
+        known = state.cache[key] = state.src.rfind(CODE_CLOSE)
+    return known
 
 
 def push_math(state: StateInline, content: str, style: str, tag: str) -> None:
