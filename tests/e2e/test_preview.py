@@ -181,13 +181,33 @@ async def test_a_page_that_comes_takes_the_place_of_its_absence_and_back(
         unchecked_visit(chromium, reader.preview.url) as visit,
     ):
         await visit.go("later.html")
+        await visit.page.evaluate("window.isStill = true")
         later.write_text("# It came\n")
-        await visit.page.get_by_role("heading", name="It came").wait_for()
-        later.unlink()
         heading = visit.page.get_by_role("heading", name="It came")
+        await heading.wait_for()
+        later.unlink()
         await heading.wait_for(state="detached")
         later.write_text("# It came again\n")
         await visit.page.get_by_role("heading", name="It came again").wait_for()
+        assert await visit.page.evaluate("window.isStill")
+
+
+async def test_another_picture_under_the_same_name_is_shown(
+    chromium: Browser, desk: Desk
+) -> None:
+    from playwright.async_api import expect
+
+    name = f"uploads/{32 * '0'}/a.svg"
+    picture = '<svg xmlns="http://www.w3.org/2000/svg" width="WIDTH" height="9"/>'
+    folder = desk.root / "handbook"
+    unpack(f"-- {name} --\n{picture.replace('WIDTH', '10')}\n", folder)
+    (folder / "guide.md").write_text(f"![a drawing]({name})\n")
+    async with writing(chromium, desk) as visit:
+        await visit.go("guide.html")
+        drawn = visit.page.get_by_alt_text("a drawing")
+        await expect(drawn).to_have_js_property("naturalWidth", 10)
+        (folder / name).write_text(picture.replace("WIDTH", "20"))
+        await expect(drawn).to_have_js_property("naturalWidth", 20)
 
 
 async def test_a_script_that_says_nothing_of_previews_gets_a_page_of_its_own(

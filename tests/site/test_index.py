@@ -29,7 +29,7 @@ Text.
 -- other.md --
 ::include{file=guide.md}
 -- wish.md --
-I wish there were [more](Later) about [home](home).
+I wish there were [more](Later) about [home](home) and ![a map](/uploads/a/map.png).
 """
 
 
@@ -117,9 +117,13 @@ def test_a_page_that_comes_or_goes_costs_those_that_name_it(bench: Bench) -> Non
     page.unlink()
     now = bench.with_other_names()
     assert bench.is_kept(now, "home")
-    assert [ref.reason for ref in now.pages[Slug("wish")].finished.broken] == [
-        "no-page"
-    ]
+    assert now.pages[Slug("wish")].finished.targets == ("home",)
+
+
+def test_a_file_of_the_project_is_found_when_the_wiki_has_it(bench: Bench) -> None:
+    unpack("-- uploads/a/map.png --\n", bench.folder)
+    now = bench.with_other_names()
+    assert now.pages[Slug("wish")].finished.attachments == ("uploads/a/map.png",)
 
 
 def test_a_page_that_nobody_chose_stays_unread(bench: Bench) -> None:

@@ -79,13 +79,13 @@ async def test_pages_are_those_of_a_build(desk: Desk) -> None:
     assert re.sub(r"<meta http-equiv=[^>]*>", "", built) == shown
 
 
-async def test_an_address_that_leads_nowhere_says_so_with_links_from_the_top(
+async def test_an_address_that_leads_nowhere_says_so_with_links_that_work(
     desk: Desk,
 ) -> None:
     async with desk.previewing() as reader:
         status, text = await reader.get("no/where.html")
     assert status == 404
-    assert 'href="/-/assets/' in text
+    assert 'href="../-/assets/' in text
 
 
 async def test_folders_are_not_listed(desk: Desk) -> None:

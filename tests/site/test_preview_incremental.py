@@ -24,11 +24,11 @@ from wikisync.folder.naming import parse_path
 from wikisync.model import Slug
 from wikisync.site import preview_world
 from wikisync.site.cache import open_cache
-from wikisync.site.preview_site import LiveSite, Rendered
+from wikisync.site.preview_pages import Rendered
+from wikisync.site.preview_site import LiveSite
 from wikisync.site.preview_windows import Reading
 from wikisync.site.preview_world import PreviewInputs
 
-ORIGIN = "http://127.0.0.1:1"
 WIKIS = ("docs/one", "docs/two")
 Edits = list[tuple[str, str, str | None]]
 
@@ -58,7 +58,7 @@ class Author:
             pass
 
     def shown(self, path: str) -> bytes:
-        found = self.site.answer(path, ORIGIN)
+        found = self.site.answer(path)
         if isinstance(found, Path):
             return found.read_bytes()
         assert isinstance(found, Rendered)

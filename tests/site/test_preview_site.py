@@ -11,7 +11,8 @@ from tests.site.sites import Studio
 from tests.support.archive import unpack
 from wikisync.site import preview_site, preview_world
 from wikisync.site.cache import Cache, open_cache
-from wikisync.site.preview_site import LiveSite, Rendered
+from wikisync.site.preview_pages import Rendered
+from wikisync.site.preview_site import LiveSite
 from wikisync.site.preview_windows import Reading, Stopped
 from wikisync.site.preview_world import PreviewInputs
 
@@ -29,7 +30,6 @@ Other words.
 -- _sidebar.md --
 - [guide](guide)
 """
-ORIGIN = "http://127.0.0.1:1"
 
 
 class Desk:
@@ -59,7 +59,7 @@ class Desk:
         return self.file(f"{name}.html")
 
     def file(self, path: str) -> str:
-        found = self.site.answer(path, ORIGIN)
+        found = self.site.answer(path)
         assert isinstance(found, Rendered)
         return found.content.decode()
 
@@ -227,3 +227,29 @@ def test_reading_ends_when_nobody_waits(studio: Studio) -> None:
         site.use(cache)
         with pytest.raises(Stopped):
             site.refresh(None)
+
+
+def test_a_page_that_comes_or_goes_leaves_the_frame_of_its_address(desk: Desk) -> None:
+    absent = desk.site.look("new/page.html")
+    assert absent.key == "missing"
+    (desk.folder / "new").mkdir()
+    desk.save("new/page.md", "# New\n")
+    come = desk.site.look("new/page.html")
+    assert come.key != absent.key
+    assert come.frame == absent.frame
+    assert 'href="../guide.html"' in desk.shown("new/page")
+
+
+def test_another_picture_needs_the_page_to_be_loaded_again(desk: Desk) -> None:
+    name = f"uploads/{32 * '0'}/a.png"
+    desk.save("guide.md", f"![a]({name})\n")
+    before = desk.site.look("guide.html")
+    (desk.folder / name).parent.mkdir(parents=True)
+    desk.save(name, "a picture")
+    come = desk.site.look("guide.html")
+    desk.save(name, "another picture")
+    changed = desk.site.look("guide.html")
+    assert len({before.frame, come.frame, changed.frame}) == 3
+    assert len({before.key, come.key, changed.key}) == 3
+    desk.save("guide.md", f"![a]({name}) with words\n")
+    assert desk.site.look("guide.html").frame == changed.frame

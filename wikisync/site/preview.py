@@ -52,8 +52,9 @@ from wikisync.site.preview_guard import (
     Guard,
     is_loopback,
 )
+from wikisync.site.preview_pages import Rendered
 from wikisync.site.preview_port import listen
-from wikisync.site.preview_site import LiveSite, Load, Look, Rendered
+from wikisync.site.preview_site import LiveSite, Load, Look
 from wikisync.site.preview_states import NoStates, PageStates
 from wikisync.site.preview_windows import News, Reading, Windows
 
@@ -331,7 +332,7 @@ class Preview:
         if not self._ready.is_set():
             return self._own_page(path, "One moment", self._wait(), 503)
         try:
-            found = await self._in_thread(self._site.answer, path, self._guard.origin)
+            found = await self._in_thread(self._site.answer, path)
         except WikisyncError as exc:
             key = (await self._in_thread(self._site.look, path)).key
             title = "This page cannot be shown"

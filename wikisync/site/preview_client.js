@@ -4,6 +4,7 @@
 // conflicts) is shown in a panel.
 (() => {
 	const own = document.currentScript.dataset;
+	const MISSING = "missing";
 	const KEPT = "wikisync-preview-place";
 	const RETRY_MS = [200, 500, 1000, 2000, 5000];
 	const WORDS = { pushed: "on the service", waiting: "on its way to the service", held: "held back", conflict: "in conflict" };
@@ -37,7 +38,7 @@
 	}
 
 	function keepPlace() {
-		if (own.key === "missing") return;
+		if (own.key === MISSING) return;
 		try {
 			sessionStorage.setItem(KEPT, JSON.stringify(placeNow()));
 		} catch {
@@ -46,7 +47,7 @@
 	}
 
 	function takePlace() {
-		if (own.key === "missing") return;
+		if (own.key === MISSING) return;
 		try {
 			const place = JSON.parse(sessionStorage.getItem(KEPT));
 			sessionStorage.removeItem(KEPT);
@@ -82,7 +83,7 @@
 
 	async function renew() {
 		const answer = await fetch(location.href, { cache: "no-store" }).catch(() => null);
-		const other = answer?.ok && new DOMParser().parseFromString(await answer.text(), "text/html");
+		const other = answer && new DOMParser().parseFromString(await answer.text(), "text/html");
 		const script = other && other.querySelector("script[data-frame]");
 		if (!script || script.dataset.run !== own.run || script.dataset.frame !== own.frame) return reload();
 		const fresh = sourcesOf(other);
@@ -204,7 +205,7 @@
 		if (news.run !== own.run) return reload();
 		if (news.key && news.key !== own.key && !news.is_failing) {
 			// one after the other; the last decides
-			const isSame = isLive && news.file && news.frame === own.frame;
+			const isSame = isLive && (news.file || news.key === MISSING) && news.frame === own.frame;
 			renewing = renewing.then(() => (news.key === own.key ? null : isSame ? renew() : reload()));
 		}
 		showState(news);

@@ -19,9 +19,16 @@ _HEAD = re.compile(
 _NAVIGATION = re.compile(r"(<nav\b[^>]*>).*?</nav>", re.DOTALL)
 
 
-def frame_digest(page: str) -> str:
-    """Hash of what stands around the text and the navigation of a page."""
+def frame_digest(page: str, pictures: str = "") -> str:
+    """Hash of what only loading a page again brings up to date.
+
+    Args:
+        page: Its HTML.
+        pictures: Hashes of the pictures in it: a browser does not ask for another
+            one under the same address while it shows the page.
+    """
     head, _, rest = page.partition("<main")
     tail = rest.rpartition("</main>")[2]
     frame = _NAVIGATION.sub(r"\1", _HEAD.sub("", head) + tail)
+    frame += pictures
     return hashlib.sha256(frame.encode("utf-8", "replace")).hexdigest()[:16]

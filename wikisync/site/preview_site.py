@@ -17,20 +17,18 @@ import hashlib
 import sqlite3
 import time
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wikisync.errors import SiteError, WikisyncError
 from wikisync.folder.naming import parse_path
-from wikisync.model import AttachmentPath, Problem, Slug
-from wikisync.site.addresses import NOT_FOUND_PAGE, SEARCH_FOLDER, page_path
-from wikisync.site.composing import settings_hash
+from wikisync.model import Problem, Slug
+from wikisync.site.addresses import SEARCH_FOLDER, page_path
 from wikisync.site.output import content_type
-from wikisync.site.pages import backlink_references
 from wikisync.site.preview_checks import located, page_checks
-from wikisync.site.preview_frame import frame_digest
+from wikisync.site.preview_pages import Rendered, RenderedPages
 from wikisync.site.preview_world import (
     PreviewInputs,
     World,
@@ -38,7 +36,6 @@ from wikisync.site.preview_world import (
     theme_folders,
     with_read,
 )
-from wikisync.site.report import backlinks_of
 from wikisync.site.sources import ScannedWiki, read_file
 
 if TYPE_CHECKING:
@@ -46,35 +43,17 @@ if TYPE_CHECKING:
     from wikisync.progress import Progress
     from wikisync.site.cache import Cache
     from wikisync.site.crosslinks import Place
-    from wikisync.site.pages import ComposedPage
 
-RENDERED_MAX = 64
-"""Rendered pages kept; more than there are windows open."""
 READ_STEP_S = 0.05
 """How long one step of reading may take; whoever asks for a page waits for it."""
 READ_SHOWN_S = 2.0
 """How often what was read meanwhile reaches the site."""
-MISSING = "missing"
-"""Key of a page that is not there."""
 UNREADABLE = "unreadable"
 """Code of the problem of a file that is there but cannot be read."""
 
 
 Load = Callable[[], PreviewInputs]
 """Reads the configuration; a ``WikisyncError`` is shown, and the last good one used."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rendered:
-    """One answer of the site."""
-
-    key: str
-    """Hash of everything that it was made from."""
-    content: bytes
-    type: str
-    frame: str = ""
-    """Hash of what stands around the text and the navigation of a page."""
-    is_found: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +85,7 @@ class LiveSite:
         self._progress = progress
         self._inputs: PreviewInputs | None = None
         self._world: World | None = None
-        self._kept: dict[str, Rendered] = {}
-        """Pages as they were rendered last, by output path, the oldest first."""
+        self._pages = RenderedPages()
         self._ahead: set[Place] = set()
         """Pages that were read and that the site does not show as read yet."""
         self._shown_s = 0.0
@@ -228,11 +206,8 @@ class LiveSite:
 
     # Answers ----------------------------------------------------------------------
 
-    def answer(self, path: str, origin: str) -> Rendered | Path:
+    def answer(self, path: str) -> Rendered | Path:
         """What lies at an output path; a path of the disk for an attachment.
-
-        ``origin`` is the address of the preview, for the page that is shown where
-        nothing lies.
 
         Raises:
             WikisyncError: there is no site yet, or the theme fails for this page.
@@ -248,9 +223,7 @@ class LiveSite:
             content = world.search.get(path)
         if content is not None:
             return Rendered("", content, content_type(path))
-        if world.has(path):
-            return self._rendered(self._read(world, path), path)
-        return _not_found(world, origin)
+        return self._pages.page(self._read(world, path), path)
 
     def look(self, path: str) -> Look:
         """What there is to say of the page at an output path."""
@@ -259,17 +232,14 @@ class LiveSite:
         if world is None:
             return Look("", is_failing=bool(problems), problems=tuple(problems))
         path = _known_path(world, path)
-        key, frame = MISSING, ""
-        if world.has(path):
-            world = self._read(world, path)
-            try:
-                rendered = self._rendered(world, path)
-                key, frame = rendered.key, rendered.frame
-            except SiteError as exc:
-                key = _error_key(exc)
-                problems.append(_of_error(exc))
-        else:
-            problems += _unreadable(world, path)
+        world = self._read(world, path)
+        try:
+            rendered = self._pages.page(world, path)
+            key, frame = rendered.key, rendered.frame
+            problems += () if rendered.is_found else _unreadable(world, path)
+        except SiteError as exc:
+            key, frame = _error_key(exc), ""
+            problems.append(_of_error(exc))
         is_failing = bool(problems)
         place = world.layout.places.get(path)
         if place is None:
@@ -307,55 +277,6 @@ class LiveSite:
             return world
         return self._show_read(world, {place})
 
-    def _rendered(self, world: World, path: str) -> Rendered:
-        """A page's HTML, made once for all who look at it."""
-        page = self._composed(world, path)
-        rendered = self._kept.pop(path, None)
-        if rendered is None or rendered.key != page.key:
-            text = world.theme.render(page.template, page.context(), at=path)
-            content = text.encode("utf-8", "replace")
-            rendered = Rendered(page.key, content, "text/html", frame_digest(text))
-        while len(self._kept) >= RENDERED_MAX:
-            del self._kept[next(iter(self._kept))]
-        self._kept[path] = rendered
-        return rendered
-
-    def _composed(self, world: World, path: str) -> _Composed:
-        place = world.layout.places.get(path)
-        if place is None:
-            generated = world.generated[path]
-            key = settings_hash(world.site.settings_key, generated).hex()
-            return _Composed(key, generated.template, lambda: generated.context)
-        composer = world.site.wikis[place.wiki]
-        places = backlinks_of(world.wikis, place)
-        wikis = dict(enumerate(world.site.wikis))
-        backlinks = backlink_references(places, wikis, place.wiki)
-        page = composer.composed(Slug(place.name), backlinks)
-        return _Composed(
-            _key_with_pictures(world, place, page),
-            "page.html",
-            lambda: composer.template_context(page),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _Composed:
-    """A page that is ready to be rendered, if it has to be."""
-
-    key: str
-    template: str
-    context: Callable[[], Mapping[str, object]]
-
-
-def _not_found(world: World, origin: str) -> Rendered:
-    """The theme's page for addresses that lead nowhere."""
-    page = world.not_found
-    # its links must work from any depth: they begin at the top of the host
-    site = replace(world.site.context, url=origin)
-    context = {**page.context, "site": site}
-    text = world.theme.render(page.template, context, at=NOT_FOUND_PAGE)
-    return Rendered(MISSING, text.encode(), "text/html", "", is_found=False)
-
 
 def _known_path(world: World, path: str) -> str:
     """An output path as asked for; a browser may send another Unicode form."""
@@ -363,16 +284,6 @@ def _known_path(world: World, path: str) -> str:
         return path
     composed = unicodedata.normalize("NFC", path)
     return composed if composed in world.layout.places else path
-
-
-def _key_with_pictures(world: World, place: Place, page: ComposedPage) -> str:
-    """A page's key with the states of the attachments that it shows."""
-    digest = hashlib.sha256(page.key)
-    wiki = world.wikis[place.wiki]
-    for name in wiki.pages[Slug(place.name)].finished.attachments:
-        state = wiki.scanned.attachments.get(AttachmentPath(name))
-        digest.update(f"\n{name}\0{state.digest if state else ''}".encode())
-    return digest.hexdigest()
 
 
 def _page_problems(world: World, place: Place, file: str) -> Iterator[Problem]:

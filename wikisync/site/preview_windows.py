@@ -27,7 +27,7 @@ class News(msgspec.Struct, frozen=True, kw_only=True):
     key: str
     """Hash of what the page is made from."""
     frame: str
-    """Hash of what stands around its text and its navigation."""
+    """Hash of what of the page only loading it again brings up to date."""
     is_failing: bool
     """The files do not make a page now; what is shown is the last good one."""
     problems: tuple[Mapping[str, str], ...]
