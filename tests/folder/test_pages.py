@@ -246,9 +246,10 @@ def test_every_file_is_read_from_time_to_time_whatever_its_times_say(
     (tmp_path / "home.md").write_text("one\n")
     folder = PageFolder(tmp_path, clock=lambda: now[0])
     folder.snapshot()
-    folder._seen["home.md"] = replace(
-        folder._seen["home.md"], digest=digest_of("stale\n")
-    )
+    assert folder._seen is not None
+    seen = folder._seen["home.md"]
+    stale_state = replace(seen.state, digest=digest_of("stale\n"))
+    folder._seen["home.md"] = seen._replace(state=stale_state)
     stale = folder.snapshot().pages[Slug("home")]
     now[0] += READ_ALL_S
     fresh = folder.snapshot().pages[Slug("home")]

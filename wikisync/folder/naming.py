@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from wikisync.folder.clashes import assign_paths
 from wikisync.folder.coding import UPLOADS, decode_slug, encode_slug
@@ -54,6 +55,9 @@ NAME_BYTES_MAX = 255
 PATH_BYTES_MAX = 3072
 """Longest path in a folder that is written; a disk takes 4096 with its root."""
 
+PATHS_KNOWN_MAX = 1 << 16
+"""Paths whose page is remembered: a watch reads the same names all day."""
+
 _NOT_A_NAME = re.compile("[\x00\ud800-\udfff]")
 _UNSAFE_ATTACHMENT = re.compile("[\x00-\x1f\x7f-\x9f\\\\\u2028\u2029\ud800-\udfff]")
 
@@ -64,6 +68,7 @@ def path_of(slug: Slug, page_format: Format) -> PagePath:
     return PagePath("/".join(encode_slug(slug, page_format)) + extension)
 
 
+@lru_cache(PATHS_KNOWN_MAX)
 def parse_path(path: str) -> tuple[Slug, Format] | None:
     """The page that a path stands for.
 
@@ -75,12 +80,13 @@ def parse_path(path: str) -> tuple[Slug, Format] | None:
         ``uploads``, not text, or not a plain relative path.
     """
     *folders, name = unicodedata.normalize("NFC", path).split("/")
-    if _NOT_A_NAME.search(path) or "" in folders:
-        return None
     split = split_extension(name)
-    if split is None or is_ignored_file(name) or folders[:1] == [UPLOADS]:
+    if split is None or is_ignored_file(name) or _NOT_A_NAME.search(path):
         return None
-    if any(is_ignored_folder(folder) for folder in folders):
+    for folder in folders:
+        if not folder or is_ignored_folder(folder):
+            return None
+    if folders and folders[0] == UPLOADS:
         return None
     stem, page_format = split
     return Slug(decode_slug([*folders, stem], page_format)), page_format

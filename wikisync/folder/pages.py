@@ -2,24 +2,26 @@
 
 Everything here blocks; ``replica`` calls it in threads, one at a time where it
 changes something.  Which file is which page is told by the names alone
-(``naming``); digests are remembered only while the process lives.  A file that was
-saved a moment ago is waited for (``look``), since it may be half of what is coming.
+(``naming``); what was read is remembered for files that stay as they are, with
+``looks`` also for the next process.  A file that was saved a moment ago is waited for
+(``look``), since it may be half of what is coming.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder.birth import identity_of
 from wikisync.folder.clashes import PathBook
 from wikisync.folder.descent import Folders, opened_file, opened_root, read_all
 from wikisync.folder.limbo import Limbo
+from wikisync.folder.looks import FileStatus, LookCache, SeenFile
 from wikisync.folder.naming import PATH_BYTES_MAX, parse_path, path_of
 from wikisync.folder.patterns import (
     FILE_BYTES_MAX,
@@ -60,22 +62,19 @@ SHRUNK_S = 2.0
 WrittenPage = Page | FolderError | PreconditionFailed
 """The page as the folder holds it now, or why it does not."""
 
-_Status = tuple[int, int, int, int]
-_UNSETTLED: _Status = (-1, -1, -1, -1)
+_UNSETTLED: FileStatus = (-1, -1, -1, -1)
 _Written = tuple[int, int, int]
 READ_ALL_S = 3600.0
 """So often every file is read, for times can be set back and clocks jump."""
+KEEP_S = 60.0
+"""So often at most what was seen is kept for the next process."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """What a file holds and the file status under which it does."""
+class _Seen(NamedTuple):
+    """What a page's file holds and the file status under which it does."""
 
-    status: _Status
-    digest: Digest
-    folded: Digest | None
-    size: int
-    identity: str
+    status: FileStatus
+    state: PageState
 
 
 class PageFolder:
@@ -88,17 +87,24 @@ class PageFolder:
         temporary: Path | None = None,
         limbo: Limbo | None = None,
         trash: Trash | None = None,
+        cache: LookCache | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._root = root
         self._temporary = temporary
         self._limbo = limbo
         self._trash = trash
-        self._seen: dict[str, _Seen] = {}
+        self._cache = cache
+        self._kept_at = float("-inf")
+        """When what was seen was last kept in the cache."""
+        self._recalled: Mapping[str, SeenFile] = {}
+        """What the process before us saw; only for the first look."""
+        self._seen: dict[str, _Seen] | None = None
+        """None before the first look."""
         self._read_all_at = clock()
         """When every file was last read, whatever its times said."""
         self._clock = clock
-        self._looked: dict[str, _Status] = {}
+        self._looked: dict[str, FileStatus] = {}
         """Status of every page file at the last look."""
         self._written: dict[str, _Written] = {}
         """Inode, size and time of files that we wrote since."""
@@ -139,7 +145,7 @@ class PageFolder:
         if age_s >= max(quiet_s, SHRUNK_S):
             return 0.0
         before = self._looked.get(file.path)
-        if before == _status_of(file):
+        if before == file.status:
             return 0.0
         if self._written.get(file.path) == (file.inode, file.size, file.mtime_ns):
             return 0.0
@@ -147,24 +153,28 @@ class PageFolder:
         return (max(quiet_s, SHRUNK_S) if has_shrunk else quiet_s) - age_s
 
     def _snapshot_of(self, scanned: ScannedFolder) -> Snapshot:
-        before = self._looked
-        if not 0 <= self._clock() - self._read_all_at < READ_ALL_S:
-            self._seen, self._read_all_at = {}, self._clock()
+        before, known = self._looked, self._known_files()
         pages: dict[Slug, PageState] = {}
         problems = [*self._pattern_problems, *scanned.problems]
         unreadable = set(scanned.duplicates)
         seen: dict[str, _Seen] = {}
+        has_read = False
         with opened_root(self._root) as root, Folders(root) as folders:
             for file in scanned.pages:
-                found = self._look_at(folders, file)
+                found: _Seen | Problem | None = self._known_file(known, file)
+                if found is None:
+                    has_read = True
+                    found = self._look_at(folders, file)
                 if isinstance(found, Problem):
                     problems.append(found)
                     unreadable.add(file.slug)
                 elif found is not None:
                     seen[file.path] = found
-                    pages[file.slug] = _state_of(file, found)
-        self._seen = seen
-        self._looked = {file.path: _status_of(file) for file in scanned.pages}
+                    pages[file.slug] = found.state
+        self._seen, self._recalled = seen, {}
+        if has_read:
+            self._keep(seen)
+        self._looked = {file.path: file.status for file in scanned.pages}
         self._written = {}
         unreadable |= pages_hidden(scanned.hidden) | scanned.ignored
         return Snapshot(
@@ -395,12 +405,53 @@ class PageFolder:
             status = (self._root / path).lstat()
             self._written[path] = (status.st_ino, status.st_size, status.st_mtime_ns)
 
+    # -- what is known of files that stay as they are --------------------------------
+
+    def _known_files(self) -> dict[str, _Seen]:
+        """What was seen, by this process or the one before, as long as it counts."""
+        if self._seen is None and self._cache is not None:
+            looked = self._cache.recall()
+            if looked is not None:
+                self._read_all_at, self._recalled = looked
+        if not 0 <= self._clock() - self._read_all_at < READ_ALL_S:
+            self._seen, self._recalled = {}, {}
+            self._read_all_at = self._clock()
+        return self._seen or {}
+
+    def _known_file(self, known: Mapping[str, _Seen], file: PageFile) -> _Seen | None:
+        """What a file holds, if it is as it was when it was read."""
+        seen = known.get(file.path)
+        if seen is not None:
+            return seen if seen.status == file.status else None
+        kept = self._recalled.get(file.path)
+        if kept is None or kept.status != file.status:
+            return None
+        folded = None if kept.folded is None else Digest(kept.folded)
+        state = PageState(
+            file.slug,
+            file.format,
+            Digest(kept.digest),
+            folded=folded,
+            identity=kept.identity,
+            size=file.size,
+        )
+        return _Seen(file.status, state)
+
+    def _keep(self, seen: Mapping[str, _Seen]) -> None:
+        """Keep a look for the next process, but not each of a person who writes."""
+        now = self._clock()
+        if self._cache is None or 0 <= now - self._kept_at < KEEP_S:
+            return
+        self._kept_at = now
+        settled = (
+            SeenFile(path, status, state.digest, state.folded, state.identity)
+            for path, (status, state) in seen.items()
+            if status != _UNSETTLED
+        )
+        self._cache.keep(self._read_all_at, settled)
+
     def _look_at(self, folders: Folders, file: PageFile) -> _Seen | Problem | None:
         """What a page file holds; None where the file has just gone."""
-        status = _status_of(file)
-        known = self._seen.get(file.path)
-        if known is not None and known.status == status:
-            return known
         started_ns = time.time_ns()
         try:
             content, identity = self._read(folders, file.path)
@@ -412,13 +463,15 @@ class PageFolder:
         if isinstance(text, Problem):
             return text
         is_settled = started_ns - max(file.mtime_ns, file.ctime_ns) > SETTLED_NS
-        return _Seen(
-            status if is_settled else _UNSETTLED,
+        state = PageState(
+            file.slug,
+            file.format,
             digest_of(content),
-            folded_digest(text),
-            len(content),
-            identity,
+            folded=folded_digest(text),
+            identity=identity,
+            size=len(content),
         )
+        return _Seen(file.status if is_settled else _UNSETTLED, state)
 
     def _read(self, folders: Folders, path: str) -> tuple[bytes, str]:
         """A file's bytes and its identity, for which a mirror has no use."""
@@ -427,24 +480,9 @@ class PageFolder:
             return content, identity_of(descriptor) if self._limbo else ""
 
 
-def _status_of(file: PageFile) -> _Status:
-    return (file.size, file.mtime_ns, file.ctime_ns, file.inode)
-
-
-def _written_of(status: _Status) -> _Written:
+def _written_of(status: FileStatus) -> _Written:
     size, mtime_ns, _, inode = status
     return (inode, size, mtime_ns)
-
-
-def _state_of(file: PageFile, seen: _Seen) -> PageState:
-    return PageState(
-        file.slug,
-        file.format,
-        seen.digest,
-        folded=seen.folded,
-        identity=seen.identity,
-        size=seen.size,
-    )
 
 
 def _read_patterns(root_path: Path) -> tuple[Patterns, tuple[Problem, ...]]:

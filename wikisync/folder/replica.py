@@ -24,6 +24,7 @@ from wikisync.folder.descent import (
     opened_root,
 )
 from wikisync.folder.limbo import Late, Limbo
+from wikisync.folder.looks import LookCache
 from wikisync.folder.naming import attachment_path, parse_path, path_of
 from wikisync.folder.pages import PageFolder, WrittenPage
 from wikisync.folder.private import private_place
@@ -52,7 +53,8 @@ __all__ = [
 ]
 
 OWN_CHARS_MAX = 200
-"""A limbo's name is the end of the wiki's folder's, at most so long."""
+"""The name of a limbo, and of a kept look, is the end of the wiki's folder's, at most
+so long."""
 
 CHUNK_BYTES = 1024 * 1024
 """How much of an attachment goes through memory at once."""
@@ -75,6 +77,7 @@ class FolderReplica:
         temporary: where files are made ready, on the same disk; see ``swap``.
         limbo: where replaced files wait until they are surely unused.
         trash: where removed pages go; both or none.
+        cache: where looks are kept for the next process, if they are.
         settle_s: how long a changed file must have been left alone before a
             snapshot; 0 for not at all.
         clock: seconds since 1970, as file times are.
@@ -88,6 +91,7 @@ class FolderReplica:
         temporary: Path | None = None,
         limbo: Limbo | None = None,
         trash: Trash | None = None,
+        cache: LookCache | None = None,
         settle_s: float = 0.0,
         clock: Callable[[], float] = time.time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -100,7 +104,12 @@ class FolderReplica:
         self._clock = clock
         self._sleep = sleep
         self._pages = PageFolder(
-            root, temporary=temporary, limbo=limbo, trash=trash, clock=clock
+            root,
+            temporary=temporary,
+            limbo=limbo,
+            trash=trash,
+            cache=cache,
+            clock=clock,
         )
         self._bundles = Bundles(self._pages, root, temporary, limbo, trash)
         self._one_at_a_time = asyncio.Lock()
@@ -131,11 +140,13 @@ class FolderReplica:
         own = quote(str(way), safe="")[-OWN_CHARS_MAX:]
         limbo = private_place(root, "limbo", private=private) / own
         trash = private_place(root, "trash", private=private)
+        looks = private_place(root, "looks", private=private) / own
         return cls(
             root,
             temporary=private_place(root, "tmp", private=private),
             limbo=Limbo(limbo, clock=clock),
             trash=Trash(trash, wiki=str(way), clock=clock),
+            cache=LookCache(root, looks),
             settle_s=settle_s,
             clock=clock,
             sleep=sleep,

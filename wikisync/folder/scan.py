@@ -13,7 +13,9 @@ import stat
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
+from typing import NamedTuple
 
 from wikisync.errors import FolderError
 from wikisync.folder.busy import (
@@ -36,9 +38,8 @@ from wikisync.model import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class PageFile:
-    """A page's file as the disk lists it."""
+class PageFile(NamedTuple):
+    """A page's file as the disk lists it; a tuple, for there are thousands."""
 
     path: PagePath
     """As it is on the disk, which need not be the name we would give."""
@@ -49,6 +50,11 @@ class PageFile:
     mtime_ns: int
     ctime_ns: int
     inode: int
+
+    @property
+    def status(self) -> tuple[int, int, int, int]:
+        """What changes with the file: size, both times, inode."""
+        return self[3:]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +97,6 @@ def scan_pages(root: Path, patterns: Patterns = NO_PATTERNS) -> ScannedFolder:
     return scan.result()
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    path: str
-    status: os.stat_result
-
-
 class _Scan:
     """One walk through a folder, in which things are collected."""
 
@@ -119,20 +119,21 @@ class _Scan:
         waiting: list[str] = [""]
         while waiting:
             folder = waiting.pop()
-            for entry in self._entries(root, folder):
-                if not stat.S_ISDIR(entry.status.st_mode):
-                    self._see_file(entry)
-                elif not self._patterns.is_ignored(entry.path, is_folder=True):
-                    waiting.append(entry.path)
-                    if split_extension(entry.path) is not None:
-                        self._hidden.add(entry.path)
-                        self._named_as_pages.append(entry.path)
+            for path, status in self._entries(root, folder):
+                if not stat.S_ISDIR(status.st_mode):
+                    self._see_file(path, status)
+                elif not self._patterns.is_ignored(path, is_folder=True):
+                    waiting.append(path)
+                    if split_extension(path) is not None:
+                        self._hidden.add(path)
+                        self._named_as_pages.append(path)
 
     def result(self) -> ScannedFolder:
         """Everything seen, in order."""
         first: dict[Slug, PageFile] = {}
         duplicates: set[Slug] = set()
-        for page in sorted(self._pages, key=lambda page: os.fsencode(page.path)):
+        # the order of code points is that of their bytes in UTF-8
+        for page in sorted(self._pages, key=attrgetter("path")):
             if first.setdefault(page.slug, page) is not page:
                 duplicates.add(page.slug)
                 self._problems.append(_duplicate(page, first[page.slug]))
@@ -156,7 +157,7 @@ class _Scan:
             if not any(page.path.startswith(f"{folder}/") for page in self._pages):
                 self._problems.append(_folder_in_place(folder))
 
-    def _entries(self, root: int, folder: str) -> Iterator[_Entry]:
+    def _entries(self, root: int, folder: str) -> Iterator[tuple[str, os.stat_result]]:
         """What is in a folder and not ignored; a link only as a problem."""
         try:
             descriptor = open_folder(root, folder.split("/") if folder else [])
@@ -171,8 +172,15 @@ class _Scan:
                     path = f"{folder}/{entry.name}" if folder else entry.name
                     if _is_ignored(entry):
                         self._see_trace(folder, entry)
-                    else:
-                        yield from self._looked_at(path, entry)
+                        continue
+                    if entry.is_symlink():
+                        self._see_link(path)
+                        continue
+                    try:
+                        status = entry.stat(follow_symlinks=False)
+                    except FileNotFoundError:
+                        continue
+                    yield path, status
         except OSError as exc:
             self._miss(folder, folder_error("list", folder or ".", exc))
         finally:
@@ -188,19 +196,12 @@ class _Scan:
         elif (name := backed_up_name(entry.name)) is not None and _is_recent(entry):
             self._backups[way + name] = way + entry.name
 
-    def _looked_at(self, path: str, entry: os.DirEntry[str]) -> Iterator[_Entry]:
-        if entry.is_symlink():
-            self._hidden.add(path)
-            if _is_ours(path) and not self._patterns.is_ignored(path):
-                self._problems.append(_link(path))
-            return
-        try:
-            yield _Entry(path, entry.stat(follow_symlinks=False))
-        except FileNotFoundError:
-            return
+    def _see_link(self, path: str) -> None:
+        self._hidden.add(path)
+        if _is_ours(path) and not self._patterns.is_ignored(path):
+            self._problems.append(_link(path))
 
-    def _see_file(self, entry: _Entry) -> None:
-        path, status = entry.path, entry.status
+    def _see_file(self, path: str, status: os.stat_result) -> None:
         if not stat.S_ISREG(status.st_mode):
             self._hidden.add(path)
             return
@@ -277,13 +278,13 @@ def _page_file(
     path: PagePath, slug: Slug, page_format: Format, status: os.stat_result
 ) -> PageFile:
     return PageFile(
-        path=path,
-        slug=slug,
-        format=page_format,
-        size=status.st_size,
-        mtime_ns=status.st_mtime_ns,
-        ctime_ns=status.st_ctime_ns,
-        inode=status.st_ino,
+        path,
+        slug,
+        page_format,
+        status.st_size,
+        status.st_mtime_ns,
+        status.st_ctime_ns,
+        status.st_ino,
     )
 
 
