@@ -143,7 +143,7 @@ GUARDS = (
     ),
     Guard(
         "intents are looked after",
-        f"{SYNC}.exchange:settle_intents",
+        f"{SYNC}.intents:settle_intents",
         async_answer(None),
         "sync/test_intents.py",
     ),
@@ -155,14 +155,14 @@ GUARDS = (
     ),
     Guard(
         "missing pages are asked for",
-        f"{SYNC}.sightings:still_there",
+        f"{SYNC}.absence:still_there",
         async_answer(None),
         "sync/test_sightings.py"
         "::test_a_page_that_the_list_lacks_and_the_wiki_still_has_stays",
     ),
     Guard(
         "control read",
-        f"{SYNC}.sightings:is_answering",
+        f"{SYNC}.absence:is_answering",
         async_answer(True),
         "sync/test_sightings.py::test_a_wiki_that_denies_everything_is_not_believed",
     ),
@@ -186,7 +186,7 @@ GUARDS = (
     ),
     Guard(
         "marker lines are not sent",
-        f"{SYNC}.deciding:has_marker",
+        f"{SYNC}.conflict:has_marker",
         answer(False),
         "sync/test_push.py::test_a_text_with_a_marker_line_is_never_sent",
     ),

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
 from tests.support.copies import Copies
-from wikisync.model import Slug, digest_of
-from wikisync.sync.deciding import ExchangeOptions
-from wikisync.sync.plan import HoldReason, Skip, SkipReason
+from wikisync.model import Digest, Format, PageState, Slug, Snapshot, digest_of
+from wikisync.sync.deciding import ExchangeOptions, is_at_rest
+from wikisync.sync.plan import BasePage, HoldReason, Plan, Skip, SkipReason
+from wikisync.sync.reconcile import Policy, reconcile
 from wikisync.sync.state import State
 
 HOME = Slug("home")
@@ -86,3 +92,63 @@ async def test_a_twin_by_case_is_held_and_told(state: State) -> None:
         (Slug("Home"), HoldReason.CASE_TWIN)
     ]
     assert copies.there.texts() == PAGES
+
+
+# -- nothing to do -----------------------------------------------------------------
+
+ODD_PAGES = (
+    (HOME, Format.MARKDOWN, digest_of("one")),
+    (Slug("Home"), Format.MARKDOWN, digest_of("a twin but for its case")),
+    (Slug("home/empty"), Format.MARKDOWN, digest_of("")),
+    (Slug("read-only"), Format.PLAINTEXT, digest_of("one")),
+)
+"""Pages of which the table has more to say as soon as anything changes."""
+
+BASE = {
+    slug: BasePage(slug, markup, digest, digest, "inode", "7")
+    for slug, markup, digest in ODD_PAGES
+}
+SEEN = Snapshot({slug: PageState(*page) for page in ODD_PAGES for slug in page[:1]})
+
+
+def with_home(**changed: object) -> Snapshot:
+    """The look with something else about one page."""
+    home = replace(SEEN.pages[HOME], **changed)  # type: ignore[arg-type]
+    return replace(SEEN, pages={**SEEN.pages, HOME: home})
+
+
+def without_home() -> Snapshot:
+    pages = {slug: page for slug, page in SEEN.pages.items() if slug != HOME}
+    return replace(SEEN, pages=pages)
+
+
+def with_one_more() -> Snapshot:
+    new = PageState(Slug("new"), Format.MARKDOWN, Digest("0" * 64))
+    return replace(SEEN, pages={**SEEN.pages, new.slug: new})
+
+
+@pytest.mark.parametrize("here", [SEEN, with_home(identity="inode")])
+@pytest.mark.parametrize("there", [SEEN, with_home(identity="7")])
+def test_where_both_sides_are_as_agreed_the_table_has_nothing_to_do(
+    here: Snapshot, there: Snapshot
+) -> None:
+    assert is_at_rest(BASE, here, there)
+    assert reconcile(BASE, here, there, Policy.TWO_WAY) == Plan()
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        lambda: with_home(digest=digest_of("two")),
+        lambda: with_home(format=Format.ORG),
+        lambda: with_home(identity="another"),
+        lambda: replace(SEEN, unreadable=frozenset({HOME})),
+        without_home,
+        with_one_more,
+    ],
+)
+def test_any_difference_on_one_side_is_for_the_table(
+    changed: Callable[[], Snapshot],
+) -> None:
+    assert not is_at_rest(BASE, changed(), SEEN)
+    assert not is_at_rest(BASE, SEEN, changed())

@@ -8,8 +8,9 @@ batches and the base's digests where only line ends differ.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from wikisync.errors import WikisyncError
 from wikisync.model import (
@@ -23,9 +24,7 @@ from wikisync.model import (
 )
 from wikisync.sync import narrowing
 from wikisync.sync.capabilities import Capabilities
-from wikisync.sync.conflict import has_marker
 from wikisync.sync.ledger import Side
-from wikisync.sync.merging import Merged, Merging
 from wikisync.sync.narrowing import Direction
 from wikisync.sync.plan import (
     BasePage,
@@ -46,7 +45,9 @@ from wikisync.sync.sightings import (
     watch_absences,
 )
 from wikisync.sync.state import WikiState
-from wikisync.sync.stripping import is_stripped, is_stripping
+
+if TYPE_CHECKING:
+    from wikisync.sync.merging import Merged
 
 READS_MAX = 8
 """Reads in flight for one wiki."""
@@ -137,25 +138,17 @@ class Deciding:
         here, ignored = await self._without_ignored(here, there)
         if self._options.adopts:
             self._forget_missing(here, there)
-        service = self._capabilities(there)
-        base = self._believed_base(here, there)
-        plan = reconcile(base, here, there, Policy.TWO_WAY, service)
-        absences = await self._watch(plan, there)
-        if absences.doubted is not None:
-            there = _doubted(there, absences.doubted)
-            plan = reconcile(base, here, there, Policy.TWO_WAY, service)
+        base = self._base()
+        if is_at_rest(base, here, there):
+            # most cycles; the table would look at every page to find nothing
+            plan = Plan()
+            absences = await self._watch(plan, there)
+        else:
+            base, plan, absences, there = await self._compared(here, there)
         plan = plan.turned(lambda a: None if a.slug in ignored else a)
         plan = self._narrowed(plan, base, here)
-        merging = Merging(
-            self._remote,
-            self._local,
-            self._known,
-            there=there,
-            keeps_both=self._options.keeps_both,
-        )
         plan = await self._with_outdated(plan, here, there)
-        plan, merges = await merging.run(plan)
-        plan = plan.turned(lambda a: None if a.slug in merging.overtaken else a)
+        plan, merges, overtaken = await self._merged(plan, there)
         plan = narrowing.holding(plan, await self._with_markers(plan))
         plan, batches = self._braked(plan, base, here, there)
         plan = narrowing.without_removals(plan, absences.waiting)
@@ -165,9 +158,22 @@ class Deciding:
             there,
             merges,
             batches,
-            len(merging.overtaken),
+            len(overtaken),
             absences.due_s,
         )
+
+    async def _compared(
+        self, here: Snapshot, there: Snapshot
+    ) -> tuple[Mapping[Slug, BasePage], Plan, Absences, Snapshot]:
+        """The base to believe, the plan by the table, and what absences make of it."""
+        service = self._capabilities(there)
+        base = self._believed_base(here, there)
+        plan = reconcile(base, here, there, Policy.TWO_WAY, service)
+        absences = await self._watch(plan, there)
+        if absences.doubted is not None:
+            there = _doubted(there, absences.doubted)
+            plan = reconcile(base, here, there, Policy.TWO_WAY, service)
+        return base, plan, absences, there
 
     # -- what is looked at -------------------------------------------------------
 
@@ -197,6 +203,8 @@ class Deciding:
 
     def _capabilities(self, there: Snapshot) -> Capabilities:
         """What is known of the service, with what this look tells."""
+        from wikisync.sync.stripping import is_stripping
+
         service = self._known.capabilities()
         if service.strips_front_matter or not is_stripping(self._known, there):
             return service
@@ -270,7 +278,32 @@ class Deciding:
         """Whether a text differs from the agreed one by front matter alone."""
         if not self._known.capabilities().strips_front_matter:
             return False
+        from wikisync.sync.stripping import is_stripped
+
         return is_stripped(self._known, there, seen)
+
+    async def _merged(
+        self, plan: Plan, there: Snapshot
+    ) -> tuple[Plan, Mapping[Slug, Merged], Collection[Slug]]:
+        """The plan as the texts make it, its merges, and pages overtaken by edits."""
+        if not plan.actions:
+            return plan, {}, ()
+        from wikisync.sync.merging import Merging
+
+        merging = Merging(
+            self._remote,
+            self._local,
+            self._known,
+            there=there,
+            keeps_both=self._options.keeps_both,
+        )
+        plan, merges = await merging.run(plan)
+        overtaken = merging.overtaken
+        return (
+            plan.turned(lambda a: None if a.slug in overtaken else a),
+            merges,
+            overtaken,
+        )
 
     # -- who has a say -----------------------------------------------------------
 
@@ -331,6 +364,10 @@ class Deciding:
 
     async def _with_markers(self, plan: Plan) -> Mapping[Slug, HoldReason]:
         """Pages that would be sent with a marker line of a conflict in them."""
+        if not plan.actions:
+            return {}
+        from wikisync.sync.conflict import has_marker
+
         before = {m.target: m.slug for m in plan.moves if isinstance(m, MoveLocal)}
         found: dict[Slug, HoldReason] = {}
         for action in plan.actions:
@@ -351,16 +388,43 @@ class Deciding:
         there: Snapshot,
     ) -> tuple[Plan, tuple[Batch, ...]]:
         last = self._known.last_batch
+        shrunk: frozenset[Slug] = frozenset()
+        if plan.actions:
+            shrunk = shrunk_pages(plan, base, here, there)
         stopped = braked(
             plan,
             base,
             self._known.batches(),
-            shrunk=shrunk_pages(plan, base, here, there),
+            shrunk=shrunk,
             last_id=last,
         )
         if not self._options.is_dry_run:
             self._known.record_batches(stopped.batches, last)
         return stopped.plan, stopped.batches
+
+
+def is_at_rest(base: Mapping[Slug, BasePage], here: Snapshot, there: Snapshot) -> bool:
+    """Whether both sides hold the very pages, texts and names of the base.
+
+    Then every row of the table says that there is nothing to do, and nothing new is
+    known of any page.
+    """
+    if here.unreadable or there.unreadable:
+        return False
+    mine, theirs = here.pages, there.pages
+    if not base.keys() == mine.keys() == theirs.keys():
+        return False
+    for slug, page in base.items():
+        local, remote = mine[slug], theirs[slug]
+        if local.digest != page.local or remote.digest != page.remote:
+            return False
+        if not local.format is remote.format is page.format:
+            return False
+        if local.identity not in {"", page.local_identity}:
+            return False
+        if remote.identity not in {"", page.remote_identity}:
+            return False
+    return True
 
 
 def _doubted(there: Snapshot, slug: Slug) -> Snapshot:

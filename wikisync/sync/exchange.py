@@ -12,7 +12,8 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import assert_never
+from functools import cached_property
+from typing import TYPE_CHECKING, assert_never
 
 from wikisync.errors import NotFound, WikisyncError
 from wikisync.model import (
@@ -26,14 +27,9 @@ from wikisync.model import (
     digest_of,
 )
 from wikisync.progress import Progress, SilentProgress
-from wikisync.sync.arrive import Arrivals
-from wikisync.sync.attachments import AttachmentFetch
 from wikisync.sync.cycle import look, remember_tag, replaced_wiki
 from wikisync.sync.deciding import Decided, Deciding, ExchangeOptions, Outdated
-from wikisync.sync.holds import Holds
-from wikisync.sync.intents import settle_intents
 from wikisync.sync.ledger import NO_SLUG, Event, Level
-from wikisync.sync.merge import merge
 from wikisync.sync.plan import (
     Action,
     Adopt,
@@ -59,6 +55,11 @@ from wikisync.sync.push import Pushes, Tally
 from wikisync.sync.replica import LocalReplica, RemoteReplica
 from wikisync.sync.safety import Batch, Decision
 from wikisync.sync.state import Agreed, PackedText, State, WikiState
+
+if TYPE_CHECKING:
+    # what carries out is loaded where there is something to carry out
+    from wikisync.sync.arrive import Arrivals
+    from wikisync.sync.holds import Holds
 
 __all__ = ["ExchangeOptions", "ExchangeResult", "Held", "exchange"]
 
@@ -181,7 +182,6 @@ class _Exchange:
         self._clock = clock
         self._progress = progress
         self._tally = Tally()
-        self._holds = Holds(local, known, tally=self._tally, clock=clock)
         self._shown: frozenset[Slug] = frozenset()
         self._fetched = 0
         self._agreed: Mapping[Slug, BasePage] | None = None
@@ -189,14 +189,21 @@ class _Exchange:
         self._missing: tuple[Problem, ...] = ()
         """Attachments that could not be had; no reason to keep a page."""
 
+    @cached_property
+    def _holds(self) -> Holds:
+        from wikisync.sync.holds import Holds
+
+        return Holds(self._local, self._known, tally=self._tally, clock=self._clock)
+
     async def run(self, owner: WikiOwner, remote_id: str) -> ExchangeResult:
         """The whole cycle."""
         started_at = self._clock()
         met = self._meet(owner, remote_id)
         if not self._options.is_dry_run:
-            await settle_intents(self._remote, self._local, self._known)
+            await self._settle_intents()
             await self._take_late_saves()
-            await self._holds.take_resolved()
+            if self._known.bundles():
+                await self._holds.take_resolved()
         self._progress.start("list", None)
         here, there = await look(self._local, self._remote)
         deciding = Deciding(
@@ -235,6 +242,13 @@ class _Exchange:
         return (replaced_wiki(owner),)
 
     # -- before the looks --------------------------------------------------------
+
+    async def _settle_intents(self) -> None:
+        """Find out what came of calls that a process did not live to see answered."""
+        if self._known.intents():
+            from wikisync.sync.intents import settle_intents
+
+            await settle_intents(self._remote, self._local, self._known)
 
     async def _take_late_saves(self) -> None:
         """Bring saves into their pages that reached a file already replaced."""
@@ -275,6 +289,8 @@ class _Exchange:
         if page.content != replaced[0].written:
             # saved once more since; that text is the newer one
             ancestor = replaced[0].replaced
+            from wikisync.sync.merge import merge
+
             again = merge(ancestor, text, page.content, page_format=page.format)
             if again.text is None:
                 await self._local.keep(late.slug, text, "saved while it was replaced")
@@ -303,6 +319,11 @@ class _Exchange:
         """The plan in the order of ``sync.md`` 3.5, removals last and with care."""
         self._agreed = self._known.base()
         self._tally.overtaken += decided.overtaken
+        if not decided.plan.actions and not self._known.bundles():
+            await self._fetch_attachments()
+            return
+        from wikisync.sync.arrive import Arrivals
+
         self._shown = await self._holds.show(decided.plan, decided.merges)
         arrivals = Arrivals(
             self._remote,
@@ -373,6 +394,10 @@ class _Exchange:
                 assert_never(action)
 
     async def _fetch_attachments(self) -> None:
+        if not self._known.mentions() and not self._known.attachments():
+            return
+        from wikisync.sync.attachments import AttachmentFetch
+
         fetch = AttachmentFetch(
             self._remote,
             self._local,

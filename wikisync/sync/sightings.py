@@ -13,7 +13,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from wikisync.model import Slug, Snapshot
-from wikisync.sync.absence import is_answering, still_there
 from wikisync.sync.ledger import Side, Sighting
 from wikisync.sync.plan import (
     DeleteLocal,
@@ -137,6 +136,8 @@ async def _doubted(
     """A page whose absence the service does not stand by."""
     if not missing:
         return None
+    from wikisync.sync.absence import is_answering, still_there
+
     asked = sorted(missing)
     if len(asked) > removals_max(tracked):
         asked = asked[:1]
