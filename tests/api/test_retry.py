@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from tests.api.faketime import FakeTime
-from wikisync.api.retry import PassingFailure, parse_retry_after, pause_s, retrying
+from wikisync.api.retry import PassingFailure, parse_retry_after, pause_s, repeated
 from wikisync.api.settings import ClientSettings
 from wikisync.errors import NotFound, RateLimited, RemoteError, Unavailable
 
@@ -99,14 +99,14 @@ async def attempt(
     is_write: bool = False,
     settings: ClientSettings | None = None,
 ) -> str:
-    loop = retrying(
+    return await repeated(
+        attempts,
         settings or ClientSettings(),
         is_write=is_write,
         sleep=time.sleep,
         random=lambda: 0.5,
         clock=time.clock,
     )
-    return await loop(attempts)
 
 
 async def test_a_read_is_repeated_until_it_succeeds(time: FakeTime) -> None:

@@ -41,9 +41,10 @@ from wikisync.api.listing import Listing, Part
 from wikisync.api.paging import encode_query, next_query, total_of
 from wikisync.api.project_schema import ProjectRecord
 from wikisync.api.request import Request
-from wikisync.api.retry import Clock, PassingFailure, Random, Sleep, pause_s, retrying
+from wikisync.api.retry import Clock, PassingFailure, Random, Sleep, pause_s, repeated
 from wikisync.api.schema import (
     GroupRecord,
+    IdRecord,
     TokenRecord,
     UserRecord,
     VersionRecord,
@@ -52,7 +53,7 @@ from wikisync.api.secret import Secret
 from wikisync.api.session import Session
 from wikisync.api.settings import DEFAULT_SETTINGS, ClientSettings
 from wikisync.errors import RateLimited
-from wikisync.model import OwnerKind
+from wikisync.model import OwnerKind, WikiOwner
 
 log = logging.getLogger(__name__)
 
@@ -140,9 +141,22 @@ class Client:
         Raises:
             NotFound: it does not exist, or is hidden from this token.
         """
+        return await self.fetch(self._project(project), ProjectRecord)
+
+    async def owner_id(self, owner: WikiOwner) -> int:
+        """The id of a wiki's project or group; the rest of the record is not read.
+
+        Raises:
+            NotFound: it does not exist, or is hidden from this token.
+        """
+        is_project = owner.kind == "project"
+        ask = self._project if is_project else self._group
+        return (await self.fetch(ask(owner.full_path), IdRecord)).id
+
+    def _project(self, project: Id) -> Request:
         path = routes.PROJECT.path(id=project)
         purpose = self.purpose(f"read project {project}", "project", project)
-        return await self.fetch(Request("GET", path, purpose), ProjectRecord)
+        return Request("GET", path, purpose)
 
     async def poll_project(
         self, project: Id, etag: str | None = None
@@ -168,11 +182,14 @@ class Client:
         Raises:
             NotFound: it does not exist, or is hidden from this token.
         """
+        return await self.fetch(self._group(group), GroupRecord)
+
+    def _group(self, group: Id) -> Request:
         path = routes.GROUP.path(id=group)
         # a group can hold thousands of projects, which have a list of their own
         query = encode_query({"with_projects": False})
         purpose = self.purpose(f"read group {group}", "group", group)
-        return await self.fetch(Request("GET", path, purpose, query), GroupRecord)
+        return Request("GET", path, purpose, query)
 
     def projects(
         self, *, membership: bool = False, search: str | None = None
@@ -370,13 +387,6 @@ class Client:
 
         After a 429 the whole client is quiet, not only the request that got it.
         """
-        loop = retrying(
-            self.settings,
-            is_write=request.is_write,
-            sleep=self._sleep,
-            random=self._random,
-            clock=self._clock,
-        )
 
         async def noted() -> T:
             try:
@@ -389,7 +399,14 @@ class Client:
             self._before_write(request)
         await self._wait_for_quiet(request)
         try:
-            return await loop(noted)
+            return await repeated(
+                noted,
+                self.settings,
+                is_write=request.is_write,
+                sleep=self._sleep,
+                random=self._random,
+                clock=self._clock,
+            )
         except PassingFailure as failure:
             raise failure.error from failure.__cause__
 

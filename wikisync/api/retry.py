@@ -11,14 +11,17 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-
-from tenacity import AsyncRetrying, RetryCallState
-from tenacity.retry import retry_if_exception
+from typing import TYPE_CHECKING, TypeVar
 
 from wikisync.api.settings import ClientSettings
 from wikisync.errors import RateLimited, RemoteError
 
+if TYPE_CHECKING:
+    from tenacity import AsyncRetrying, RetryCallState
+
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 Sleep = Callable[[float], Awaitable[None]]
 Random = Callable[[], float]
@@ -38,16 +41,48 @@ class PassingFailure(Exception):
         """Pause that the service asked for, in seconds."""
 
 
-def retrying(
+async def repeated(
+    attempt: Callable[[], Awaitable[T]],
     settings: ClientSettings,
     *,
     is_write: bool,
     sleep: Sleep,
     random: Random,
     clock: Clock,
-) -> AsyncRetrying:
-    """A retry loop for one operation, which begins now."""
+) -> T:
+    """Make attempts until one succeeds, or no further one is allowed.
+
+    Raises:
+        PassingFailure: the last of them.
+    """
     started = clock()
+    try:
+        return await attempt()
+    except PassingFailure as failure:
+        failures = [failure]
+
+    async def next_attempt() -> T:
+        # the loop counts the attempt that was made without it
+        if failures:
+            raise failures.pop()
+        return await attempt()
+
+    loop = _retrying(settings, started, is_write, sleep, random, clock)
+    return await loop(next_attempt)
+
+
+def _retrying(
+    settings: ClientSettings,
+    started: float,
+    is_write: bool,
+    sleep: Sleep,
+    random: Random,
+    clock: Clock,
+) -> AsyncRetrying:
+    """A retry loop for an operation that began at this time."""
+    # loaded by what failed once: it costs a short command more than its requests do
+    from tenacity import AsyncRetrying
+    from tenacity.retry import retry_if_exception
 
     def may_repeat(failure: BaseException) -> bool:
         if not isinstance(failure, PassingFailure):

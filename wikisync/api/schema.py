@@ -41,6 +41,12 @@ class AttachmentRecord(msgspec.Struct, frozen=True, kw_only=True):
     link: AttachmentLink | None = None
 
 
+class IdRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """Of a project or group no more than who it is."""
+
+    id: int
+
+
 class VersionRecord(msgspec.Struct, frozen=True, kw_only=True):
     """``GET /version``."""
 

@@ -51,7 +51,7 @@ COMMANDS: dict[str, str] = {
 """Command name to the one line of ``--help``; module ``wikisync.cli.<name>``."""
 
 
-GC_OBJECTS = 50_000
+GC_OBJECTS = 100_000
 """Objects made before the collector looks at them; Python's own start is 700."""
 
 

@@ -335,18 +335,14 @@ class OpenWorkspace:
         from wikisync.sync.translation import TranslatedWiki
 
         owner = wiki.owner
-        found = await (
-            client.project(wiki.path)
-            if wiki.kind == "project"
-            else client.group(wiki.path)
-        )
+        owner_id = await client.owner_id(owner)
         folder = self.workspace.folder_of(wiki)
         known = self.known(wiki)
         if self.is_adopting or not known.base():
             _make_folder(folder)
         if not self.is_adopting:
             refuse_emptied(folder, known_pages=len(known.base()))
-        behind = Wiki(client, owner, found.id)
+        behind = Wiki(client, owner, owner_id)
         git = WikiRepository(client, owner, self.workspace.private / "cache")
         tag = known.remote_tag
         remote = WikiReplica(
@@ -367,7 +363,7 @@ class OpenWorkspace:
             retarget=retarget,
             clock=time.time,
         )
-        return SyncedWiki(wiki, folder, str(found.id), translated, local, known)
+        return SyncedWiki(wiki, folder, str(owner_id), translated, local, known)
 
     def note_adopted(self) -> None:
         """The folders were looked at as they are; from now on absences count."""

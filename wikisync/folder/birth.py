@@ -7,7 +7,6 @@ one that was renamed.  The moment of the file's birth tells them apart.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import struct
 import sys
@@ -34,6 +33,8 @@ def identity_of(descriptor: int) -> str:
 
 
 def _linux_identity(descriptor: int) -> str:
+    import ctypes  # for who reads a file: a look that finds all as it was does not
+
     statx = _statx()
     buffer = ctypes.create_string_buffer(_STATX_BYTES)
     if statx is None or statx(descriptor, b"", _EMPTY_PATH, _INODE_AND_BIRTH, buffer):
@@ -48,6 +49,8 @@ def _linux_identity(descriptor: int) -> str:
 
 @cache
 def _statx() -> Callable[..., int] | None:
+    import ctypes
+
     function: Callable[..., int] | None = getattr(ctypes.CDLL(None), "statx", None)
     if function is None:
         return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import sys
 
@@ -46,6 +45,8 @@ def sync_disk(descriptor: int) -> bool:
     """
     if sys.platform != "linux":
         return False
+    import ctypes  # for who writes: a look at a folder needs no such call
+
     syncfs = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
     if syncfs is None:
         return False

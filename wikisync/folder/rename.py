@@ -7,7 +7,6 @@ taken; some disks and most network disks cannot, and say so as ``NotSupported``.
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import os
 import sys
@@ -95,6 +94,8 @@ def _is_there(folder: int, name: str) -> bool:
 
 
 def _call(what: str, source_folder: int, source: str, target: int, name: str) -> None:
+    import ctypes  # for who writes: a look at a folder needs no such call
+
     found = _function(sys.platform)
     if found is None:
         raise NotSupported(errno.ENOSYS, os.strerror(errno.ENOSYS))
@@ -113,6 +114,8 @@ def _call(what: str, source_folder: int, source: str, target: int, name: str) ->
 
 @cache
 def _function(platform: str) -> tuple[Callable[..., int], dict[str, int]] | None:
+    import ctypes
+
     if platform not in _CALLS:
         return None
     name, swap, free = _CALLS[platform]
