@@ -96,7 +96,7 @@ def test_very_wide_table_goes_to_the_engine_that_limits_its_cells() -> None:
     "piece",
     [
         *("a\n: b\n\n", "$`a", "<http://a", "a\n : b\n\n", ">>> [!note]\n"),
-        ">>>> \t[!tip] x\n",
+        *(">>>> \t[!tip] x\n", "a@b.c "),
     ],
 )
 def test_page_that_costs_the_fast_engine_square_time_goes_to_our_own(
@@ -105,6 +105,11 @@ def test_page_that_costs_the_fast_engine_square_time_goes_to_our_own(
     pytest.importorskip("comrak")
     assert markdown.parser_for(piece * 501, "comrak") is own.parse
     assert markdown.parser_for(piece * 400, "comrak") is fast.parse
+
+
+def test_page_of_many_names_of_users_costs_nothing_of_the_kind() -> None:
+    pytest.importorskip("comrak")
+    assert markdown.parser_for("@user " * 9_000, "comrak") is fast.parse
 
 
 @pytest.mark.parametrize(

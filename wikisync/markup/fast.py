@@ -34,6 +34,7 @@ ITEM_BYTES_MAX = 256
 """A marker, a sign and the spaces between them are shorter."""
 POSITION = ' data-sourcepos="'
 LINKS = ("<a", "<img")
+MAIL = re.compile(r"[A-Za-z0-9.+_-]@[A-Za-z0-9_-]++\.")
 FENCED_ALERT = re.compile(r">>>[ \t]+\[!")
 DELIMITER_ROW = re.compile(r"^[ \t>]*+[|:-][|:\- \t]*+$", re.MULTILINE)
 
@@ -140,14 +141,15 @@ def is_costly(source: str) -> bool:
     """Whether a page is of a kind that this parser takes far too long for.
 
     Its time is square in the number of description items, of formulas that are
-    not closed, of addresses that are not, and of fenced alerts, which nest without
-    an end; our own engine's is not.
+    not closed, of addresses that are not, of fenced alerts, which nest without an
+    end, and of mail addresses; our own engine's is not.
     """
     return (
         source.count("\n:") + source.count("\n :") > SQUARE_MAX
         or source.count("$`") - source.count("`$") > SQUARE_MAX
         or source.count("<") - source.count(">") > SQUARE_MAX
         or source.count("[!") > SQUARE_MAX < len(FENCED_ALERT.findall(source))
+        or source.count("@") > SQUARE_MAX < len(MAIL.findall(source))
         or is_too_wide(source)
     )
 
