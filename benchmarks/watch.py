@@ -8,6 +8,8 @@ round.  ``idle``: nothing happens for a while; processor time and memory are tho
 the kernel accounts, traffic goes through a counter; ``many`` is the same with a hundred
 wikis, and each takes four minutes.  ``soak``: edits on both sides, as
 many as 20,000 in an hour; the memory has to stay flat, and all has to be in step.
+Then many files are made at once, and all of them changed at once, which a brake holds
+until somebody says yes; each text has to be on the wiki.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import asyncio
 import json
 import os
 import random
+import re
 import statistics
 import sys
 import tempfile
@@ -24,6 +27,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
@@ -41,6 +45,11 @@ WARM_S = 60.0
 """After the first sync, before an idle time is measured: a watch rests after 50 s."""
 EDITS_PER_HOUR = 20_000
 SOAK_S = 60.0
+MASS = 5000
+"""Files made and changed at once, after a soak of half an hour or more ..."""
+MASS_SHORT = 500
+"""... and after a shorter one."""
+MASS_PER_FOLDER = 100
 PAGES_SOAKED = 500
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -54,6 +63,7 @@ async def main() -> None:
     parser.add_argument("--saves", type=int, default=15)
     parser.add_argument("--idle-s", type=float, default=120.0)
     parser.add_argument("--hours", type=float, default=SOAK_S / 3600)
+    parser.add_argument("--mass", type=int)
     options = parser.parse_args()
     parts = {"carry": carry, "idle": idle, "many": many, "soak": soak}
     for part in options.parts:
@@ -135,6 +145,29 @@ async def soak(place: Path, options: argparse.Namespace) -> None:
         await b.until(b.is_in_step)
         print(f"{count} edits; in step {time.monotonic() - began:.1f} s after the last")
         print(f"held pages: {b.held()}; memory {memory[0]:.0f} -> {memory[-1]:.0f} MB")
+        short = MASS if options.hours >= 0.5 else MASS_SHORT
+        await mass(b, short if options.mass is None else options.mass)
+
+
+async def mass(b: Bench, count: int) -> None:
+    """So many files made at once, and then all of them changed at once."""
+    names = [f"mass-{n // MASS_PER_FOLDER}/page-{n}" for n in range(count)]
+    for what in ("made", "changed"):
+        texts = {name: f"# {name}\n\n{what} at {time.time()}\n" for name in names}
+        began = time.monotonic()
+        for name, text in texts.items():
+            path = b.folder / f"{name}.md"
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text)
+        wrote_s = time.monotonic() - began
+        await b.until(partial(b.has_all, texts), 120 + count)
+        passed = time.monotonic() - began
+        print(
+            f"{count} files {what} at once (in {wrote_s:.1f} s): all on the wiki after"
+            f" {passed:.0f} s, {passed / max(count, 1) * 1000:.0f} ms each;"
+            f" memory {b.memory_mb():.0f} MB",
+            flush=True,
+        )
 
 
 def row(name: str, times: list[float]) -> None:
@@ -200,6 +233,35 @@ class Bench:
         async with self.session.get(path) as answer:
             return {one["slug"]: one["content"] for one in await answer.json()}
 
+    async def has_all(self, texts: dict[str, str]) -> bool:
+        """Whether the service has each of these pages with its text.
+
+        What a brake holds meanwhile is said yes to.
+        """
+        await asyncio.sleep(2)
+        for number in self.asked():
+            await self.say("approve", f"wiki:{number}")
+        there = await self.pages()
+        return all(there.get(slug) == text for slug, text in texts.items())
+
+    def asked(self) -> list[str]:
+        """The batches that the attention file asks about."""
+        try:
+            text = (self.root / "WIKISYNC-ATTENTION.md").read_text()
+        except FileNotFoundError:
+            return []
+        return re.findall(r"wikisync approve wiki:(\d+)", text)
+
+    async def say(self, *words: str) -> str:
+        """What a command of ``wikisync`` prints."""
+        process = await asyncio.create_subprocess_exec(
+            *(WIKISYNC, *words, "-C", str(self.root)),
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+        out, _ = await process.communicate()
+        return out.decode()
+
     async def is_in_step(self) -> bool:
         """Whether both sides say the same, but for pages that are held."""
         await asyncio.sleep(1)
@@ -253,9 +315,11 @@ class Bench:
         line = next(line for line in lines if line.startswith(f"Vm{kind}:"))
         return int(line.split()[1]) / 1024
 
-    async def until(self, is_so: Callable[[], bool | Awaitable[bool]]) -> None:
-        """Wait until something is so, ten minutes at most."""
-        async with asyncio.timeout(600):
+    async def until(
+        self, is_so: Callable[[], bool | Awaitable[bool]], seconds: float = 600
+    ) -> None:
+        """Wait until something is so, and not for ever."""
+        async with asyncio.timeout(seconds):
             while True:
                 answer = is_so()
                 if answer if isinstance(answer, bool) else await answer:
