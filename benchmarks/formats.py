@@ -8,10 +8,16 @@ page as a build without a worker would; what is not installed is left out.  An e
 and ours take turns, ``ROUNDS`` times, so that both see the same machine, and the best
 of each counts; the last column compares the processors' time, which another program
 on the machine does not lengthen.  Pages that an engine refuses are counted apart.
+
+Asciidoc's aims are for pages up to ``SHORT_BYTES_MAX``, where starting a process for
+each page is most of its cost; the long ones have a row of their own, since there
+Asciidoctor's work is compared with itself in another language.  A worker's start is
+the time to its first page, the best of ``STARTS``.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import resource
@@ -42,8 +48,13 @@ from wikisync.model import Slug  # noqa: E402
 
 PAGE = PageContext(Slug("home"))
 ORG_BYTES_MAX = 60_000
-ASCIIDOC_PAGES = 16
+SHORT_BYTES_MAX = 20_000
+SHORT_PAGES = 16
+LONG_PAGES = 4
+STARTS = 5
 MEMORY_PAGES = 500
+MEMORY_PAGES_BEFORE = 25
+"""Until a worker has what it needs for every page."""
 ROUNDS = 3
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 RUBY = {
@@ -73,7 +84,7 @@ def main() -> int:
     parser("rdoc", rdoc, lambda text: rdoc_html(text, PAGE))
     org = texts_of(corpus / "org" / "in", "*.org", ORG_BYTES_MAX)
     parser("org", org, lambda text: org_html(text, PAGE))
-    asciidoc(texts_of(corpus / "asciidoc" / "in", "*.adoc", 20_000))
+    asciidoc(corpus / "asciidoc" / "in")
     return 0
 
 
@@ -146,8 +157,13 @@ def add_ruby(name: str, texts: list[str], cost: Cost) -> bool:
     return True
 
 
-def asciidoc(texts: list[str]) -> None:
-    sample = texts[:: max(len(texts) // ASCIIDOC_PAGES, 1)]
+def asciidoc(folder: Path) -> None:
+    short = texts_of(folder, "*.adoc", SHORT_BYTES_MAX)
+    long = [text for text in texts_of(folder, "*.adoc") if text not in short]
+    samples = {
+        "short pages": short[:: max(len(short) // SHORT_PAGES, 1)],
+        "long pages": long[:: max(len(long) // LONG_PAGES, 1)],
+    }
     has_command = shutil.which("asciidoctor") is not None
     if not has_command:
         print("asciidoc: no asciidoctor to compare with (apt-get install asciidoctor)")
@@ -155,12 +171,17 @@ def asciidoc(texts: list[str]) -> None:
         if is_installed(name):
             engine = choose_engine(name)
             try:
-                measure(engine, sample, has_command=has_command)
+                for what, sample in samples.items():
+                    measure(engine, what, sample, has_command=has_command)
+                start_and_memory(engine, short)
             finally:
                 engine.close()
 
 
-def measure(engine: WorkerEngine, sample: list[str], *, has_command: bool) -> None:
+def measure(
+    engine: WorkerEngine, what: str, sample: list[str], *, has_command: bool
+) -> None:
+    """A worker beside a process for each page."""
     refused = 0
 
     def render(text: str) -> None:
@@ -170,9 +191,6 @@ def measure(engine: WorkerEngine, sample: list[str], *, has_command: bool) -> No
         except RenderError:
             refused += 1
 
-    started = time.perf_counter()
-    render("x")
-    start = time.perf_counter() - started
     timed(render, sample)
     command, ours = Cost(), Cost()
     for _ in range(ROUNDS):
@@ -185,19 +203,37 @@ def measure(engine: WorkerEngine, sample: list[str], *, has_command: bool) -> No
             wall, _ = timed(asciidoctor, sample)
             command.add(wall, cpu_of_children() - before)
     if has_command:
-        row("asciidoc, asciidoctor for each page", len(sample), command)
+        row(f"asciidoc, a process each, {what}", len(sample), command)
     if refused:
         print(f"asciidoc, {engine.name}: refuses {refused} of {len(sample)} pages")
         return
-    row(f"asciidoc, {engine.name}", len(sample), ours, command if has_command else None)
-    print(f"    its first page comes after {start:.2f} s", end="")
-    short = [text for text in sample if len(text) < 3000] or sample
-    resident = resident_mb(engine)
-    for number in range(MEMORY_PAGES):
-        render(short[number % len(short)])
+    beside = command if has_command else None
+    row(f"asciidoc, {engine.name}, {what}", len(sample), ours, beside)
+
+
+def start_and_memory(engine: WorkerEngine, texts: list[str]) -> None:
+    """What a worker takes to its first page, and how its memory grows."""
+    start = Cost()
+    for _ in range(STARTS):
+        engine.close()
+        wall, _ = timed(lambda text: render_or_refuse(engine, text), ["x"])
+        start.add(wall, cpu_seconds(engine))
     print(
-        f"; {resident:.0f} MB, after {MEMORY_PAGES} pages {resident_mb(engine):.0f} MB"
+        f"    its first page after {start.wall:.2f} s, {start.cpu:.2f} s by cpu", end=""
     )
+    tiny = [text for text in texts if len(text) < 3000] or texts
+    sizes = []
+    for number in range(MEMORY_PAGES + MEMORY_PAGES_BEFORE):
+        if number == MEMORY_PAGES_BEFORE:
+            sizes.append(resident_mb(engine))
+        render_or_refuse(engine, tiny[number % len(tiny)])
+    sizes.append(resident_mb(engine))
+    print(f"; {sizes[0]:.0f} MB, {MEMORY_PAGES} pages later {sizes[1]:.0f} MB")
+
+
+def render_or_refuse(engine: WorkerEngine, text: str) -> None:
+    with contextlib.suppress(RenderError):
+        engine.render(text, SERVICE_ATTRIBUTES, include_nothing)
 
 
 def asciidoctor(text: str) -> None:
@@ -222,6 +258,8 @@ def cpu_seconds(engine: WorkerEngine) -> float:
 
 
 def resident_mb(engine: WorkerEngine) -> float:
+    # A worker that has refused the last page is gone.
+    render_or_refuse(engine, "x")
     process = engine._process  # noqa: SLF001 - only its size is looked at
     assert process is not None
     pages = Path(f"/proc/{process.pid}/statm").read_text("utf-8").split()[1]
