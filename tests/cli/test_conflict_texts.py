@@ -9,6 +9,7 @@ import pytest
 from tests.cli.conftest import Run
 from tests.cli.workspaces import HANDBOOK, PAGES, Cloned, clone_handbook
 from tests.support.service import EmbeddedService
+from tests.support.watching import OWNER, watching
 from wikisync.cli.conflict_texts import conflict_texts, show_conflict_texts
 from wikisync.cli.workspace import find_workspace, open_workspace
 from wikisync.errors import FolderError
@@ -101,3 +102,20 @@ async def test_pages_of_one_name_have_folders_of_their_own(cloned: Cloned) -> No
     conflicts = cloned.root / ".wikisync/conflicts"
     texts = {path.read_text() for path in conflicts.glob("guide-*/here.md")}
     assert texts == {"mine\n", "mine too\n"}
+
+
+@pytest.mark.slow
+async def test_texts_that_cannot_be_written_keep_a_watch_from_nothing(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    await service.add_project(OWNER.full_path, {"home": "one\n", "other": "one\n"})
+    async with watching(service, tmp_path / "ws") as watch:
+        await watch.in_step()
+        (watch.root / ".wikisync" / "conflicts").write_text("in the way\n")
+        await service.add_pages(OWNER, {"home": "theirs\n"})
+        watch.save("home", "mine\n")
+        attention = watch.root / "WIKISYNC-ATTENTION.md"
+        await watch.until(attention.exists)
+        await watch.until(lambda: watch.health["wikis"][0]["held"] == 1)
+        watch.save("other", "two\n")
+        await watch.said("1 pushed")

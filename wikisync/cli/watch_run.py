@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from wikisync.cli.attention import ATTENTION_FILE, attention_text, show_attention
 from wikisync.cli.build import SECRET_VARIABLES
-from wikisync.cli.conflict_texts import Texts, conflict_texts, show_conflict_texts
+from wikisync.cli.conflict_texts import conflict_texts, show_conflict_texts
 from wikisync.cli.watch_person import Caller
 from wikisync.cli.watch_report import HEALTH_FILE, WatchReport
 from wikisync.cli.watch_site import PublishedSite
@@ -189,10 +189,12 @@ class Watch:
     async def _show(self) -> None:
         await self.states.tell()
         self._notifier.status(self.report.status_line())
-        texts = conflict_texts(self._opened)
-        await asyncio.to_thread(self._write_files, texts)
+        await asyncio.to_thread(self._write_files)
         text = attention_text(self._synced())
         await self._caller.call(text, self._root / ATTENTION_FILE)
+        # last, since it is the least: what fails before or in it keeps nothing back
+        texts = conflict_texts(self._opened)
+        await asyncio.to_thread(show_conflict_texts, self._private, texts)
 
     def _synced(self) -> list[Synced]:
         return [
@@ -201,9 +203,8 @@ class Watch:
             if wiki.synced.results or wiki.synced.failure
         ]
 
-    def _write_files(self, texts: Texts) -> None:
+    def _write_files(self) -> None:
         show_attention(self._root, self._synced())
-        show_conflict_texts(self._private, texts)
         self._write_health()
 
     def _write_health(self) -> None:
