@@ -104,6 +104,15 @@ async def test_a_page_made_equal_to_the_wikis_is_settled(pair: Pair) -> None:
     assert not bundle_of(pair).exists()
 
 
+async def test_a_page_taken_back_on_both_sides_is_settled(pair: Pair) -> None:
+    """Then the plan has nothing to do, and the conflict file is all that is left."""
+    pair.save("home", BASE)
+    await pair.edit("home", BASE)
+    result = await pair.rest()
+    assert result.plan.actions == ()
+    assert not bundle_of(pair).exists()
+
+
 async def test_a_page_edited_beside_it_brings_it_up_to_date(pair: Pair) -> None:
     pair.save("home", MINE.replace("mine", "mine, later"))
     await pair.rest()

@@ -443,12 +443,11 @@ class PageFolder:
         if self._cache is None or 0 <= now - self._kept_at < KEEP_S:
             return
         self._kept_at = now
-        settled = (
+        files = (
             SeenFile(path, status, state.digest, state.folded, state.identity)
             for path, (status, state) in seen.items()
-            if status != _UNSETTLED
         )
-        self._cache.keep(self._read_all_at, settled)
+        self._cache.keep(self._read_all_at, files)
 
     def _look_at(self, folders: Folders, file: PageFile) -> _Seen | Problem | None:
         """What a page file holds; None where the file has just gone."""

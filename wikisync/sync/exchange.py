@@ -394,7 +394,7 @@ class _Exchange:
                 assert_never(action)
 
     async def _fetch_attachments(self) -> None:
-        if not self._known.mentions() and not self._known.attachments():
+        if not self._known.mentions():
             return
         from wikisync.sync.attachments import AttachmentFetch
 
