@@ -291,9 +291,10 @@ async def test_nothing_is_left_behind_when_the_hints_end(tmp_path: Path) -> None
     before = open_ones()
     async with watching(tmp_path):
         assert open_ones() > before
-    # watchfiles' own thread closes the last of them when it ends
-    await asyncio.to_thread(wait_until, lambda: open_ones() == before)
-    assert open_ones() == before
+    # watchfiles' own thread closes the last of them when it ends, and so may those
+    # of an earlier test that were still open above
+    await asyncio.to_thread(wait_until, lambda: open_ones() <= before)
+    assert open_ones() <= before
     names = [thread.name for thread in threading.enumerate()]
     assert not [name for name in names if name.startswith("wikisync-watch")]
 
