@@ -209,6 +209,31 @@ async def test_another_configuration_is_taken_over_with_its_folders(
             await second.hear_other_key(key)
 
 
+async def test_the_search_is_that_of_a_build_and_follows_every_save(
+    desk: Desk,
+) -> None:
+    guide = desk.root / "handbook" / "guide.md"
+    async with desk.previewing() as reader, reader.window("guide.html") as window:
+        key = (await window.hear())["key"]
+        before = built_search(desk, "one")
+        assert await reader.texts(*before) == before
+        guide.write_text("An unheardof word.\n")
+        await window.hear_other_key(key)
+        after = built_search(desk, "two")
+        assert "unheardof" in str(after)
+        assert await reader.texts(*after) == after
+        assert (await reader.get("-/search/t-nothing.js"))[0] == 404
+
+
+def built_search(desk: Desk, name: str) -> dict[str, str]:
+    from wikisync.site.build import build_site
+
+    site = desk.root / name
+    build_site(desk.sources, site, desk.options, cache=desk.root / "c")
+    files = (site / "-" / "search").iterdir()
+    return {f"-/search/{file.name}": file.read_text("utf-8") for file in files}
+
+
 async def test_the_same_cache_serves_two_previews_at_once(desk: Desk) -> None:
     async with desk.previewing() as one, desk.previewing() as two:
         assert (await one.get(""))[0] == (await two.get(""))[0] == 200

@@ -11,7 +11,7 @@ from tests.site.sites import Studio
 from tests.support.archive import unpack
 from wikisync.site import preview_site, preview_world
 from wikisync.site.cache import Cache, open_cache
-from wikisync.site.preview_pages import Rendered
+from wikisync.site.preview_pages import Rendered, RenderedPages
 from wikisync.site.preview_site import LiveSite
 from wikisync.site.preview_windows import Reading, Stopped
 from wikisync.site.preview_world import PreviewInputs
@@ -158,6 +158,25 @@ def test_a_page_that_cannot_be_read_is_named_with_its_file(desk: Desk) -> None:
     assert desk.site.file_of("guide.html") is None
 
 
+def test_a_site_that_did_not_come_about_leaves_nothing_behind(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_disk(*_: object) -> None:
+        raise OSError("the disk is full")
+
+    desk.save("guide.md", "A wish: [later](later)\n")
+    before = desk.shown("guide")
+    with monkeypatch.context() as patch:
+        patch.setattr(preview_world, "composed_site", no_disk)
+        desk.save("later.md", "Here.\n")
+        assert desk.is_failing()
+    (desk.folder / "later.md").unlink()
+    desk.save("other.md", "Saved meanwhile.\n")
+    assert not desk.is_failing()
+    desk.site._pages = RenderedPages()
+    assert desk.shown("guide") == before
+
+
 def test_a_page_is_read_when_it_is_asked_for(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -207,13 +226,11 @@ def test_reading_goes_on_in_steps_and_forgets_none(
     assert counts == [2, 3, 4]
 
 
-def test_lists_and_search_follow_as_soon_as_they_are_asked_for(desk: Desk) -> None:
+def test_lists_follow_as_soon_as_they_are_asked_for(desk: Desk) -> None:
     assert "Elsewhere" not in desk.shown("-/all")
-    desk.save("other.md", "---\ntitle: Elsewhere\n---\n[nobody](nobody) unheardof\n")
+    desk.save("other.md", "---\ntitle: Elsewhere\n---\n[nobody](nobody)\n")
     assert "Elsewhere" in desk.shown("-/all")
     assert "nobody" in desk.shown("-/wanted")
-    texts = [desk.file(f"-/search/x-{number}.js") for number in range(2)]
-    assert any("unheardof" in text for text in texts)
 
 
 def test_reading_ends_when_nobody_waits(studio: Studio) -> None:

@@ -83,6 +83,12 @@ class Reader:
         answer = await self.ask("GET", path, headers=headers)
         return answer.status, await answer.text()
 
+    async def texts(self, *paths: str) -> dict[str, str]:
+        """The texts at some paths, all asked for at once."""
+        async with asyncio.TaskGroup() as tasks:
+            asked = {path: tasks.create_task(self.get(path)) for path in paths}
+        return {path: task.result()[1] for path, task in asked.items()}
+
     async def ask(self, method: str, path: str, **how: Any) -> aiohttp.ClientResponse:
         """A request as it is; the answer's headers and status."""
         answer = await self.session.request(method, self.preview.url + path, **how)

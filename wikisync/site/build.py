@@ -289,15 +289,10 @@ class _Build:
 
     def _write_search(self, output: Output, pages: Sequence[WikiPages]) -> None:
         """The search index, all of it or nothing: kept while no text changed."""
-        from wikisync.site.composing import search_documents
+        from wikisync.site.composing import search_digest, search_documents
         from wikisync.site.search import build_shards
 
-        digest = hashlib.sha256(program_fingerprint())
-        for composer in pages:
-            for slug, page in composer.wiki.pages.items():
-                line = (composer.url(slug), page.parsed.title, composer.label)
-                digest.update(_hash(page.parsed.search_digest, line))
-        key = digest.digest()
+        key = search_digest(pages)
         old = [path for path in self._old_keys if path.startswith(SEARCH_FOLDER)]
         if old and all(self._keep(output, path, key) for path in old):
             return

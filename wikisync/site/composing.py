@@ -108,6 +108,17 @@ def site_problems(
             yield replace(one, subject=where + one.subject)
 
 
+def search_digest(composers: Sequence[WikiPages]) -> bytes:
+    """Hash of everything that the search index is made from."""
+    digest = hashlib.sha256(program_fingerprint())
+    for composer in composers:
+        for slug, page in composer.wiki.pages.items():
+            if page.is_read:
+                line = (composer.url(slug), page.parsed.title, composer.label)
+                digest.update(settings_hash(page.parsed.search_digest, line))
+    return digest.digest()
+
+
 def search_documents(
     composers: Sequence[WikiPages], indexer: Indexer
 ) -> Iterator[SearchDocument]:

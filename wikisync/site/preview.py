@@ -42,6 +42,7 @@ from wikisync.folder.watch import (
 )
 from wikisync.markup.bounded import bounded_parser
 from wikisync.model import Format, Page, Problem, Slug
+from wikisync.site.addresses import SEARCH_FOLDER
 from wikisync.site.cache import Cache, open_cache
 from wikisync.site.output import content_type
 from wikisync.site.preview_editor import Editor
@@ -54,7 +55,8 @@ from wikisync.site.preview_guard import (
 )
 from wikisync.site.preview_pages import Rendered
 from wikisync.site.preview_port import listen
-from wikisync.site.preview_site import LiveSite, Load, Look
+from wikisync.site.preview_search import SearchIndex
+from wikisync.site.preview_site import LiveSite, Load, Look, ReadCount
 from wikisync.site.preview_states import NoStates, PageStates
 from wikisync.site.preview_windows import News, Reading, Windows
 
@@ -148,6 +150,9 @@ class Preview:
         self._thread = ThreadPoolExecutor(1, "wikisync-preview")
         self._reading = Reading()
         self._site = LiveSite(load, self._reading)
+        self._search = SearchIndex(
+            lambda known: self._in_thread(self._site.searched, known)
+        )
         self._windows = Windows()
         self._ready = asyncio.Event()
         self._changed = asyncio.Event()
@@ -330,7 +335,11 @@ class Preview:
             async with asyncio.timeout(START_WAIT_S):
                 await self._ready.wait()
         if not self._ready.is_set():
-            return self._own_page(path, "One moment", self._wait(), 503)
+            return self._own_page(path, "One moment", self._reading.line(), 503)
+        if path.startswith(SEARCH_FOLDER):
+            content = await self._search.file(path.removeprefix(SEARCH_FOLDER))
+            if content is not None:
+                return self._rendered(path, Rendered("", content, content_type(path)))
         try:
             found = await self._in_thread(self._site.answer, path)
         except WikisyncError as exc:
@@ -429,17 +438,8 @@ class Preview:
             state=status.state if status else "",
             note=status.note if status else "",
             marks=self._marks(),
-            wait=self._wait(),
+            wait=_wait(look.count) if is_ready else self._reading.line(),
         )
-
-    def _wait(self) -> str:
-        """How far reading is, for a person; empty when it is done."""
-        if not self._ready.is_set():
-            return self._reading.line()
-        read, total = self._site.read_count
-        if read == total:
-            return ""
-        return f"read {read:,} of {total:,} pages; titles and links may still change"
 
     def _marks(self) -> dict[str, str]:
         """Pages in conflict, held or waiting, by output path."""
@@ -452,6 +452,14 @@ class Preview:
                 if at and status.state != "pushed" and len(marks) < MARKS_MAX:
                     marks.setdefault(at, status.state)
         return marks
+
+
+def _wait(count: ReadCount) -> str:
+    """How far reading is, for a person; empty when it is done."""
+    if count.read == count.total:
+        return ""
+    read = f"read {count.read:,} of {count.total:,} pages"
+    return f"{read}; titles and links may still change"
 
 
 def _stamp(file: Path | None) -> tuple[int, int, int] | None:

@@ -20,15 +20,17 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from wikisync.errors import SiteError, WikisyncError
 from wikisync.folder.naming import parse_path
 from wikisync.model import Problem, Slug
-from wikisync.site.addresses import SEARCH_FOLDER, page_path
+from wikisync.site.addresses import page_path
+from wikisync.site.composing import search_digest, search_documents
 from wikisync.site.output import content_type
 from wikisync.site.preview_checks import located, page_checks
 from wikisync.site.preview_pages import Rendered, RenderedPages
+from wikisync.site.preview_search import Searched
 from wikisync.site.preview_world import (
     PreviewInputs,
     World,
@@ -56,6 +58,16 @@ Load = Callable[[], PreviewInputs]
 """Reads the configuration; a ``WikisyncError`` is shown, and the last good one used."""
 
 
+class ReadCount(NamedTuple):
+    """How many pages of a site are read."""
+
+    read: int
+    total: int
+
+
+NOTHING_READ = ReadCount(0, 0)
+
+
 @dataclass(frozen=True, slots=True)
 class Look:
     """What there is to say of one page now."""
@@ -73,6 +85,8 @@ class Look:
     """The page's file, ``handbook/home.md``; empty where there is none."""
     conflict: str = ""
     """The file that holds both texts of a conflict, or empty."""
+    count: ReadCount = NOTHING_READ
+    """How many pages may have told of this one."""
 
 
 class LiveSite:
@@ -107,21 +121,23 @@ class LiveSite:
 
         What keeps it from doing so becomes ``failure``.
         """
+        last = self._world
         if self._is_behind:
-            changed = None
+            # the cache may hold pages of the site that did not come about
+            changed = last = None
         self._is_behind = True
         with self._failing_softly():
             if changed is None or self._inputs is None:
                 self._inputs = self._load()
                 self._ahead.clear()
             self._world = next_world(
-                self._world, self._inputs, changed, self._cache, self._progress
+                last, self._inputs, changed, self._cache, self._progress
             )
             self.failure = None
             self._is_behind = False
 
     def read_on(self) -> bool:
-        """Read some of the pages that nobody asked for; whether more are left.
+        """Read some of the pages that nobody asked for, if any are left.
 
         It takes a moment only, so that other questions come between.
         """
@@ -188,14 +204,6 @@ class LiveSite:
             self._world.layout.addresses[wiki].pages.get(slug) if self._world else None
         )
 
-    @property
-    def read_count(self) -> tuple[int, int]:
-        """How many pages are read, and how many there are."""
-        if self._world is None:
-            return 0, 0
-        total = len(self._world.layout.places)
-        return total - len(self._world.unread) + len(self._ahead), total
-
     def conflicts(self) -> Iterator[str]:
         """Output paths of the pages in conflict."""
         world = self._world
@@ -205,6 +213,15 @@ class LiveSite:
             yield world.layout.addresses[place.wiki].pages[Slug(place.name)]
 
     # Answers ----------------------------------------------------------------------
+
+    @property
+    def read_count(self) -> ReadCount:
+        """How far reading is."""
+        if self._world is None:
+            return NOTHING_READ
+        total = len(self._world.layout.places)
+        left = len(self._world.unread) - len(self._ahead)
+        return ReadCount(total - left, total)
 
     def answer(self, path: str) -> Rendered | Path:
         """What lies at an output path; a path of the disk for an attachment.
@@ -219,11 +236,17 @@ class LiveSite:
         if path in world.layout.attachments:
             return world.layout.attachments[path]
         content = world.theme.assets().get(path)
-        if content is None and path.startswith(SEARCH_FOLDER):
-            content = world.search.get(path)
         if content is not None:
             return Rendered("", content, content_type(path))
         return self._pages.page(self._read(world, path), path)
+
+    def searched(self, known: bytes) -> Searched | None:
+        """What the search index is to be made from; None where that is known."""
+        world = self._world
+        if world is None or (digest := search_digest(world.site.wikis)) == known:
+            return None
+        documents = search_documents(world.site.wikis, world.layout.indexer)
+        return Searched(digest, tuple(documents))
 
     def look(self, path: str) -> Look:
         """What there is to say of the page at an output path."""
@@ -243,7 +266,7 @@ class LiveSite:
         is_failing = bool(problems)
         place = world.layout.places.get(path)
         if place is None:
-            return Look(key, frame, is_failing, tuple(problems))
+            return Look(key, frame, is_failing, tuple(problems), count=self.read_count)
         page = world.scanned[place.wiki].pages[Slug(place.name)]
         file = _shown(world.scanned[place.wiki], page.path)
         problems += _page_problems(world, place, file)
@@ -256,6 +279,7 @@ class LiveSite:
             slug=Slug(place.name),
             file=file,
             conflict=world.conflicts.get(place, ""),
+            count=self.read_count,
         )
 
     def file_of(self, path: str, *, is_conflict: bool = False) -> Path | None:

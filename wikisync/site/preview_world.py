@@ -1,7 +1,7 @@
 """One moment of a preview's site, and the next one after a change.
 
-A page costs something when it is read; the lists, the report and the search index
-when they are asked for.  An edit of page files costs those pages, what includes them
+A page costs something when it is read; the lists and the report when they are asked
+for.  An edit of page files costs those pages, what includes them
 and what names their headings; a page that comes or goes costs those that name it, and
 the tree.  Where many pages are unknown they stay unread: the site then shows the text
 of those that are asked for, and of the others what their names tell, until they are
@@ -21,14 +21,12 @@ from wikisync.model import Problem, Slug
 from wikisync.site.addresses import (
     INDEX_PAGE,
     NOT_FOUND_PAGE,
-    SEARCH_FOLDER,
     SIDEBAR_SLUG,
     WikiAddresses,
 )
 from wikisync.site.composing import (
     ComposedSite,
     composed_site,
-    search_documents,
     site_addresses,
     site_problems,
 )
@@ -39,7 +37,6 @@ from wikisync.site.index import Indexer
 from wikisync.site.preview_changes import changed_wiki
 from wikisync.site.preview_conflicts import conflicts_of
 from wikisync.site.report import LinkReport, link_report
-from wikisync.site.search import build_shards
 from wikisync.site.sources import ScannedWiki, scan_wiki
 from wikisync.site.theme import Theme, load_theme
 
@@ -140,15 +137,6 @@ class World:
     def _generating(self) -> GeneratedPages:
         return GeneratedPages(self.site.context, self.site.wikis, self.text)
 
-    @cached_property
-    def search(self) -> Mapping[str, bytes]:
-        """The search index, by output path."""
-        documents = search_documents(self.site.wikis, self.layout.indexer)
-        return {
-            SEARCH_FOLDER + name: content
-            for name, content in build_shards(documents).items()
-        }
-
     def has(self, path: str) -> bool:
         """Whether a page lies at an output path."""
         if path in self.layout.places:
@@ -203,12 +191,9 @@ def next_world(
     if changed is None:
         pages = [page for wiki in wikis for page in wiki.pages.values()]
         layout.indexer.sweep(pages)
-    is_same_place = is_same_set and changed is not None
-    if is_same_place and not any(CONFLICT_MARK in path for path in changed or ()):
-        conflicts = before.conflicts if before is not None else {}
-    else:
-        conflicts = dict(conflicts_of(scanned))
-    site = _site(before if is_same_set else None, inputs, theme, layout, wikis)
+    same = before if is_same_set else None
+    conflicts = _conflicts_now(scanned, same, changed)
+    site = _site(same, inputs, theme, layout, wikis)
     return World(inputs, theme, scanned, layout, wikis, site, conflicts)
 
 
@@ -333,6 +318,17 @@ def _has_same_frame(last: World, wikis: Sequence[IndexedWiki]) -> bool:
             ):
                 return False
     return True
+
+
+def _conflicts_now(
+    scanned: Sequence[ScannedWiki],
+    last: World | None,
+    changed: frozenset[str] | None,
+) -> Mapping[Place, str]:
+    """The conflicts, looked for again only where one may have come or gone."""
+    if last is None or changed is None or any(CONFLICT_MARK in one for one in changed):
+        return dict(conflicts_of(scanned))
+    return last.conflicts
 
 
 def theme_folders(options: SiteOptions) -> tuple[Path, ...]:
