@@ -37,7 +37,7 @@ HINT_RANGE = 3.0
 """Hints come so many times more often while something happens ..."""
 HINT_LEAST_S = 1.0
 """... but never more often than this ..."""
-LOOKS_APART = 20.0
+LOOKS_APART = 50.0
 """... or so that looks at the wiki, one a hint, would take more of the time than one
 part in this."""
 COSTLY_RANGE = 4.0
