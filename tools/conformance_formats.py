@@ -88,13 +88,6 @@ ORG_DECISIONS = (
     Decision("blocks of other names", without_block(rf"(?!(?:{KNOWN_BLOCKS})\b)\w+")),
     Decision("captions", without(r"^[ \t]*#\+caption[^\n]*\n")),
     Decision(
-        "links to headings",
-        lambda text: without(r"\[\[\*[^\]]+\]\[([^\]]+)\]\]", r"\1")(
-            without(r"\[\[\*([^\]]+)\]\]", r"\1")(text)
-        ),
-        without(r"<a href=\"\*[^\"]*\">\*?(.*?)</a>", r"\1"),
-    ),
-    Decision(
         "rows of column widths",
         lambda text: text,
         without(r"\s*<tr>(?:<td>(?:&lt;[lrc]?\d*&gt;)?</td>)+</tr>"),

@@ -28,6 +28,7 @@ from wikisync.markup.filters.direction import filter_direction
 from wikisync.markup.filters.emoji import filter_emoji
 from wikisync.markup.filters.escapes import filter_escapes
 from wikisync.markup.filters.footnotes import filter_footnotes
+from wikisync.markup.filters.heading_links import filter_heading_links
 from wikisync.markup.filters.headings import filter_headings
 from wikisync.markup.filters.inline_diff import filter_inline_diff
 from wikisync.markup.filters.links import filter_links
@@ -88,6 +89,7 @@ TEXT_CHARS_OF_SOURCE_MAX = 100_000
 FILTERS: tuple[Callable[[Draft], None], ...] = (
     filter_tables,
     filter_headings,
+    filter_heading_links,
     filter_placeholders,
     filter_toc,
     filter_plain,

@@ -258,7 +258,7 @@ def test_table(source: str, html: str) -> None:
          ('<a href="page">page</a> <a href="page">a <b>w</b> /c/</a>'
          ' <a href="page">=m=</a>')),
         ("[[file:a.org::*H][x]]", '<a href="a.org">x</a>'),
-        ("[[*A Heading!]]", '<a href="#a-heading">A Heading!</a>'),
+        ("[[*A: Heading!]]", '<a href="*A%3A Heading!">*A: Heading!</a>'),
         ("[[#own]]", '<a href="#own">#own</a>'),
         ("[[file:a.png]]", '<img src="a.png" alt="a.png">'),
         ("[[http://a.b][file:c.png]]",
@@ -350,12 +350,9 @@ def test_abbreviation_of_a_link_is_written_out() -> None:
     assert 'href="http://b.c/9"' in html_of(f"{source} [[bug::9]]")
 
 
-def test_link_to_a_target_or_to_a_heading_with_an_id_leads_there() -> None:
-    source = (
-        "[[a spot]] [[*B]]\n\n<<A Spot>>\n* B\n:PROPERTIES:\n:CUSTOM_ID: own\n:END:"
-    )
-    html = html_of(source)
-    assert '<a href="#A-Spot">a spot</a> <a href="#own">B</a>' in html
+def test_link_to_a_target_leads_there() -> None:
+    html = html_of("[[a spot]]\n\n<<A Spot>>")
+    assert '<a href="#A-Spot">a spot</a>' in html
     assert '<a id="user-content-A-Spot"></a>' in html
 
 

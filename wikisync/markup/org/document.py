@@ -77,7 +77,7 @@ class _Page:
             name for line in lines if "[fn:" in line for name in NOTE.findall(line)
         }
         preface, headlines = split_headlines(lines, self._settings)
-        self._settings.anchors = read_anchors(lines, headlines)
+        self._settings.anchors = read_anchors(lines)
         if self._settings.title and self._settings.is_on("title", default=True):
             title = self._inline.html_of(self._settings.title)
             html.append(f'<h1 class="title">{title}</h1>')
@@ -210,18 +210,14 @@ def custom_id(body: Sequence[str]) -> str:
     return ""
 
 
-def read_anchors(lines: Sequence[str], headlines: Sequence[Headline]) -> dict[str, str]:
-    """Names in lower case that links of the page can mean, to their ids."""
-    anchors = {
+def read_anchors(lines: Sequence[str]) -> dict[str, str]:
+    """Texts of the page's targets in lower case, to their ids."""
+    return {
         found.lower(): target_id(found)
         for line in lines
         if "<<" in line
         for found in TARGET.findall(line)
     }
-    for headline in headlines:
-        if identity := custom_id(headline.body):
-            anchors.setdefault(f"*{headline.text.lower()}", identity)
-    return anchors
 
 
 def exported(

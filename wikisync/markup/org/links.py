@@ -26,7 +26,8 @@ def link_html(
 ) -> str:
     """HTML of ``[[target][label]]``.
 
-    A picture without a label is shown, and a picture as label links.
+    A picture without a label is shown, and a picture as label links.  What names a
+    heading, ``*Heading``, stays as it is: the shared filter knows the headings' ids.
     """
     abbreviations = settings.links
     href = settings.anchors.get(SPACES.sub(" ", target.strip()).lower())
@@ -51,14 +52,15 @@ def link_html(
 def href_of(target: str, abbreviations: Mapping[str, str]) -> str:
     """What a target means as a URL; a relative one is a page or attachment."""
     target = expand_abbreviation(abbreviations, target)
+    if target.startswith("*"):
+        # What stands before a colon would be the name of a scheme.
+        return target.replace(":", "%3A")
     if target.startswith("file+"):
         target = "file:" + target.partition(":")[2]
     if target.startswith("file:"):
         target = SEARCH.sub("", target.removeprefix("file:"))
     elif not SCHEME.match(target):
         target = SEARCH.sub("", target) if "/" in target or "." in target else target
-    if target.startswith("*"):
-        return "#" + heading_slug(target[1:])
     return target
 
 
@@ -68,14 +70,4 @@ def shown_target(target: str, abbreviations: Mapping[str, str]) -> str:
     expanded = expand_abbreviation(abbreviations, shown)
     if expanded.startswith("file:"):
         return SEARCH.sub("", expanded.removeprefix("file:"))
-    return expanded.removeprefix("*")
-
-
-def heading_slug(text: str) -> str:
-    """The id that a heading with this text gets, for ``[[*Heading]]``."""
-    kept = "".join(
-        character
-        for character in text.strip().lower()
-        if character.isalnum() or character in " -_"
-    )
-    return kept.replace(" ", "-")
+    return expanded

@@ -28,8 +28,7 @@ class Settings:
     macros: dict[str, str] = field(default_factory=dict)
     keywords: dict[str, str] = field(default_factory=dict)
     anchors: dict[str, str] = field(default_factory=dict)
-    """Ids that links inside of the page can mean, by what they are called:
-    ``*Heading`` for one with an id of its own, else the text of a target."""
+    """Ids of the page's targets, by their text."""
 
     def is_on(self, option: str, *, default: bool) -> bool:
         """Whether an option is set; the page's word is ``t`` or ``nil``."""

@@ -1,0 +1,63 @@
+"""Links of Org pages to headings, led to the ids that these have."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.markup import render
+from wikisync.markup.record import LinkResult
+from wikisync.model import Format
+
+
+def link_of(source: str) -> LinkResult:
+    """What became of the only link of a page."""
+    (link,) = render(source, Format.ORG).links
+    return link
+
+
+@pytest.mark.parametrize(
+    ("written", "heading", "identity"),
+    [
+        pytest.param("*A b!", "A b!", "a-b", id="text"),
+        pytest.param("*a B", "A =b=", "a-b", id="other case and marks"),
+        pytest.param("*A%20b", "A b", "a-b", id="as older editors write it"),
+        pytest.param("*A: b", "A: b", "a-b", id="what looks like a scheme"),
+        pytest.param("*A b", "TODO [#A] A b [1/2] :t:", "a-a-b-12", id="cookies"),
+        pytest.param("*Ä", "Ä", "ä", id="letters of any script"),
+    ],
+)
+def test_link_leads_to_the_heading(written: str, heading: str, identity: str) -> None:
+    link = link_of(f"[[{written}]]\n* x\n* {heading}")
+    assert (link.kind, link.fragment, link.reason) == ("fragment", identity, "")
+
+
+def test_first_of_equal_headings_is_meant() -> None:
+    assert link_of("* A\n* A\n[[*A]]").fragment == "a"
+
+
+def test_id_that_the_heading_is_given_is_the_target() -> None:
+    source = "[[*B]]\n* B\n:PROPERTIES:\n:CUSTOM_ID: own\n:END:"
+    assert link_of(source).fragment == "own"
+
+
+def test_number_in_front_of_a_heading_is_no_part_of_its_name() -> None:
+    assert link_of("#+OPTIONS: num:t\n* A\n** B\n[[*B]]").fragment == "11-b"
+
+
+def test_heading_that_is_missing_is_reported_as_one() -> None:
+    link = link_of("[[*None of *these*]]\n* A")
+    assert (link.fragment, link.reason) == ("none-of-these", "no-heading")
+
+
+@pytest.mark.parametrize(
+    ("link", "shown"),
+    [("[[*A b]]", "A b"), ("[[*A: b]]", "A: b"), ("[[*A b][*x]]", "*x")],
+)
+def test_link_without_a_label_goes_without_the_star(link: str, shown: str) -> None:
+    html = render(f"{link}\n* A b\n* A: b", Format.ORG).html
+    assert f">{shown}</a></p>" in html
+
+
+def test_star_in_another_format_is_a_page() -> None:
+    (link,) = render("[x](*A)\n\n# A\n").links
+    assert (link.kind, link.reason) == ("page", "no-page")
