@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal, NewType
+
+from msgspec import Struct, field
 
 Slug = NewType("Slug", str)
 """A page's identity inside one wiki, as the service spells it, never computed."""
@@ -126,8 +127,7 @@ def fold_text(content: str) -> str:
     return f"{folded}\n" if folded else ""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class WikiOwner:
+class WikiOwner(Struct, frozen=True, order=True):
     """The project or group that a wiki belongs to."""
 
     kind: OwnerKind
@@ -138,8 +138,7 @@ class WikiOwner:
         return f"{self.kind} {self.full_path}"
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Struct, frozen=True):
     """One wiki page with its text, exactly as a replica holds it."""
 
     slug: Slug
@@ -154,8 +153,7 @@ class Page:
         return digest_of(self.content)
 
 
-@dataclass(frozen=True, slots=True)
-class PageState:
+class PageState(Struct, frozen=True):
     """What a snapshot knows of a page: enough to decide, without its text.
 
     Two states are equal if slug, format and digest are; the rest is known at some
@@ -165,13 +163,22 @@ class PageState:
     slug: Slug
     format: Format
     digest: Digest
-    folded: Digest | None = field(default=None, compare=False)
+    folded: Digest | None = None
     """Digest of ``fold_text``; None where it is not known or the same."""
-    identity: str = field(default="", compare=False)
+    identity: str = ""
     """What stays the same when the page is renamed (``wiki_page_meta_id`` on the
     service), or empty; a replica that gives one vouches for it."""
-    size: int | None = field(default=None, compare=False)
+    size: int | None = None
     """Of the content in bytes, or None where it is not known."""
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, PageState):
+            return NotImplemented
+        mine = (self.digest, self.slug, self.format)
+        return mine == (other.digest, other.slug, other.format)
+
+    def __hash__(self) -> int:
+        return hash((self.slug, self.format, self.digest))
 
     def has_same_text(self, other: PageState) -> bool:
         """Whether format and text agree, line ends and final newlines aside."""
@@ -179,8 +186,7 @@ class PageState:
         return self.format is other.format and mine == theirs
 
 
-@dataclass(frozen=True, slots=True)
-class Attachment:
+class Attachment(Struct, frozen=True):
     """A file in a wiki's ``uploads`` folder."""
 
     path: AttachmentPath
@@ -189,8 +195,7 @@ class Attachment:
     """In bytes."""
 
 
-@dataclass(frozen=True, slots=True)
-class LooseFile:
+class LooseFile(Struct, frozen=True):
     """A file beside the pages that is no page, such as a picture."""
 
     path: str
@@ -200,8 +205,7 @@ class LooseFile:
     """In bytes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """Something that went wrong with one object while everything else went on.
 
     A result, not an exception: it is collected, shown and counted.
@@ -220,8 +224,7 @@ class Problem:
         return f"{self.subject}: {self.message}"
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True):
     """Everything one replica held at one look."""
 
     pages: Mapping[Slug, PageState]
@@ -238,8 +241,7 @@ class Snapshot:
     """Pages that are open in an editor, each with the lock file that tells so."""
 
 
-@dataclass(frozen=True, slots=True)
-class LateSave:
+class LateSave(Struct, frozen=True):
     """A text that was saved into a file after another text had taken its place."""
 
     slug: Slug

@@ -9,11 +9,11 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from aiohttp import ClientSession, web
+from msgspec.structs import replace
 from yarl import URL
 
 from tests.api.wire import Wire, http, json_answer, listening_wire

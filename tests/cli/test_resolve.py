@@ -355,7 +355,7 @@ async def test_edit_while_the_tool_is_open_is_not_written_over(
 
 
 RENEW = """
-from dataclasses import replace
+from msgspec.structs import replace
 from pathlib import Path
 from wikisync.model import Slug, WikiOwner
 from wikisync.sync.state import State

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder import pages as pages_module

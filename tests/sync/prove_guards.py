@@ -331,7 +331,7 @@ def _same_place(*_args: object) -> Any:
 
 def _never_stale(merge: Any) -> Any:
     async def forgetting(self: Any, action: Any, merged: Any) -> None:
-        from dataclasses import replace
+        from msgspec.structs import replace
 
         await merge(self, action, replace(merged, stale=None))
 

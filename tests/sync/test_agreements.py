@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from wikisync.errors import StateError
 from wikisync.model import AttachmentPath, Digest, Format, Slug, WikiOwner, digest_of

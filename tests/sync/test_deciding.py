@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from tests.support.copies import Copies
 from wikisync.model import Digest, Format, PageState, Slug, Snapshot, digest_of
@@ -113,7 +113,7 @@ SEEN = Snapshot({slug: PageState(*page) for page in ODD_PAGES for slug in page[:
 
 def with_home(**changed: object) -> Snapshot:
     """The look with something else about one page."""
-    home = replace(SEEN.pages[HOME], **changed)  # type: ignore[arg-type]
+    home = replace(SEEN.pages[HOME], **changed)
     return replace(SEEN, pages={**SEEN.pages, HOME: home})
 
 

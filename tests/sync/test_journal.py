@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from wikisync.model import Format, Slug, WikiOwner, digest_of
 from wikisync.sync import journal

@@ -7,9 +7,9 @@ that normalise take ``%2F`` and ``..`` apart.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from urllib.parse import unquote
 
+from msgspec import Struct
 from yarl import URL
 
 from wikisync.api.routes import API_PREFIX, encode_segment
@@ -21,8 +21,7 @@ EXAMPLE_PATH = "docs/handbook"
 LOOPBACK_HOSTS = ("localhost", "127.", "[::1]")
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceAddress:
+class ServiceAddress(Struct, frozen=True):
     """The root of a service; holds no user information, query or fragment."""
 
     root: URL

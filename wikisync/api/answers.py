@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Literal, TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from wikisync.errors import (
     AuthenticationFailed,
@@ -66,8 +66,7 @@ PROXY_HINT = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Purpose:
+class Purpose(Struct, frozen=True):
     """What a request is for, in the words of its errors."""
 
     action: str
@@ -82,8 +81,7 @@ class Purpose:
     has_token: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """One whole answer of the service."""
 
     status: int

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Generic, Self, TypeVar
 from urllib.parse import parse_qsl
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wikisync.api.answers import NOT_THE_API_HINT
 from wikisync.errors import ProtocolViolation, Rejected
@@ -26,8 +28,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Part(Generic[T]):
+class Part(Struct, Generic[T], frozen=True):
     """One part of a list as the service gave it."""
 
     records: list[T]
@@ -37,8 +38,7 @@ class Part(Generic[T]):
     """Records in the whole list; None where the service does not count them."""
 
 
-@dataclass(frozen=True, slots=True)
-class OffsetLimit(Generic[T]):
+class OffsetLimit(Struct, Generic[T], frozen=True):
     """Where offset paging ends, and how the list goes on behind it."""
 
     records_max: int

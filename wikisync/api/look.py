@@ -12,7 +12,9 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from wikisync.api.schema import WikiPageRecord
 from wikisync.errors import NotFound, ProtocolViolation
@@ -36,8 +38,7 @@ GIT_HINT = "clone the wiki's git repository to see it"
 _UTF8 = frozenset({"", "utf-8", "us-ascii"})
 
 
-@dataclass(slots=True)
-class Look:
+class Look(Struct):
     """What one look has found so far."""
 
     pages: dict[Slug, PageState] = field(default_factory=dict)

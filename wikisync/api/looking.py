@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from wikisync.api.look import Look, state_of, whole_page
 from wikisync.api.rotation import ROTATION_BYTES_MIN, Rotation
@@ -170,8 +171,7 @@ class Looking:
         return self._wiki.client.now()
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
+class _Read(Struct, frozen=True):
     """What a single read of a look gave."""
 
     content: str
@@ -179,8 +179,7 @@ class _Read:
     etag: str | None
 
 
-@dataclass(slots=True)
-class _Failures:
+class _Failures(Struct):
     """Failures of the single reads of one look."""
 
     in_row: int = 0

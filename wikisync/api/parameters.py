@@ -11,11 +11,12 @@ ones, values included, through ``replace_deprecated``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 from types import MappingProxyType
 from typing import Literal
+
+from msgspec import Struct, field
 
 from wikisync.api import routes
 
@@ -67,8 +68,7 @@ class Endpoint(StrEnum):
     IMPORT_MEMBERS = "import_project_members"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parameter:
+class Parameter(Struct, frozen=True, kw_only=True):
     """One parameter, alike on all the endpoints it names."""
 
     name: str
@@ -1039,8 +1039,7 @@ def parameters_of(endpoint: Endpoint) -> Mapping[str, Parameter]:
     return MappingProxyType(found)
 
 
-@dataclass(frozen=True, slots=True)
-class Replacement:
+class Replacement(Struct, frozen=True):
     """A deprecated parameter that was put into its new form."""
 
     old: str

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Literal, Unpack
+
+from msgspec import Struct
 
 from wikisync.api.answers import decode
 from wikisync.api.client import Id
@@ -32,8 +33,7 @@ ENDED_BADLY = frozenset({"failed", "canceled"})
 DELAY_FACTOR = 1.6
 
 
-@dataclass(frozen=True, slots=True)
-class Toggle:
+class Toggle(Struct, frozen=True):
     """What became of a switch: star or not, archived or not."""
 
     has_changed: bool
@@ -42,8 +42,7 @@ class Toggle:
     """As it is now; None where the service does not say."""
 
 
-@dataclass(frozen=True, slots=True)
-class Deletion:
+class Deletion(Struct, frozen=True):
     """What became of a project that was to be deleted."""
 
     state: Literal["scheduled", "removed", "accepted"]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from wikisync.api.answers import Purpose
 from wikisync.api.routes import Method
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
 OpenForm = Callable[[], "AbstractAsyncContextManager[FormData]"]
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """What to ask and what for."""
 
     method: Method

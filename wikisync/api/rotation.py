@@ -9,8 +9,9 @@ move at once, then the ones that were not looked at for the longest time.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
 from math import ceil
+
+from msgspec import Struct, field
 
 from wikisync.model import PageState, Slug
 
@@ -24,8 +25,7 @@ LATELY_S = 1800.0
 """A page that changed within this time may well change again: read at each look."""
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(Struct, frozen=True):
     """One page as it was last looked at."""
 
     state: PageState
@@ -36,8 +36,7 @@ class Seen:
     """What the service marked it with, for "is it still this one?"."""
 
 
-@dataclass(slots=True)
-class Rotation:
+class Rotation(Struct):
     """Whose turn it is."""
 
     seen: dict[Slug, Seen] = field(default_factory=dict)

@@ -8,17 +8,17 @@ does since 14.9.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import quote
+
+from msgspec import Struct
 
 API_PREFIX = "/api/v4"
 
 Method = Literal["GET", "POST", "PUT", "DELETE"]
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(Struct, frozen=True):
     """One operation: its method and its path template."""
 
     method: Method

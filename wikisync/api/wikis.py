@@ -9,12 +9,12 @@ Writes to one wiki are serial, whoever makes them.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from wikisync.api import routes
 from wikisync.api.address import encode_path
@@ -39,8 +39,7 @@ from wikisync.model import WRITABLE_FORMATS, AttachmentPath, Format, WikiOwner
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class PageList:
+class PageList(Struct, frozen=True):
     """A list of pages, and the mark to ask with whether it is still so."""
 
     pages: tuple[WikiPageRecord, ...]

@@ -6,11 +6,11 @@ import asyncio
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from msgspec import Struct
 
 from wikisync.cli.folders import ShownFolder, cache_folder, find_shown
 from wikisync.errors import ExitCode, UsageError
@@ -27,8 +27,7 @@ SECRET_VARIABLES = frozenset({"WIKISYNC_TOKEN", "WIKISYNC_HOOK_SECRET"})
 """What no other program is given."""
 
 
-@dataclass(frozen=True, slots=True)
-class Built:
+class Built(Struct, frozen=True):
     """What one build did."""
 
     index: Path

@@ -13,11 +13,11 @@ import secrets
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from msgspec import Struct
 
 from wikisync.cli.context import Selection, open_client, service_options, skipped
 from wikisync.cli.service_command import ServiceCommand
@@ -134,8 +134,7 @@ async def clone(
 # -- the workspace -----------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Workspace:
+class Workspace(Struct, frozen=True):
     """A workspace as it is to be."""
 
     config: Config

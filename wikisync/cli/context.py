@@ -12,11 +12,11 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from msgspec import Struct, field
 
 from wikisync.cli.service_command import token_option, url_option
 from wikisync.errors import UsageError
@@ -37,8 +37,7 @@ SKIPPED = "wiki-skipped"
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Struct, frozen=True):
     """Which wikis a command line asks for."""
 
     projects: tuple[str, ...] = ()
@@ -60,8 +59,7 @@ class Selection:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class FoundWiki:
+class FoundWiki(Struct, frozen=True):
     """One wiki to work on."""
 
     owner: WikiOwner
@@ -77,8 +75,7 @@ class FoundWiki:
     """What only the service tells of the values of placeholders in pages."""
 
 
-@dataclass(slots=True)
-class Found:
+class Found(Struct):
     """What a selection led to."""
 
     wikis: list[FoundWiki] = field(default_factory=list)

@@ -7,11 +7,11 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from msgspec import Struct
 
 from wikisync.cli.named import refuse_impossible
 from wikisync.cli.service_command import token_option
@@ -37,8 +37,7 @@ if TYPE_CHECKING:
 Wanted = Sequence[tuple["WikiSection", frozenset["Slug"] | None]]
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """Two texts of one page, and what they are."""
 
     page: str

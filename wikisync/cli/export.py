@@ -14,11 +14,11 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from msgspec import Struct
 
 from wikisync.cli.context import Selection, open_client, service_options
 from wikisync.cli.rendering import chosen_markup, markup_option, parse_settings
@@ -45,8 +45,7 @@ SITE_FOLDER = "site"
 DEFAULT_THEME = "default"
 
 
-@dataclass(frozen=True, slots=True)
-class Exported:
+class Exported(Struct, frozen=True):
     """What one export did."""
 
     index: Path

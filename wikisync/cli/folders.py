@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from wikisync.errors import UsageError
 
@@ -25,8 +26,7 @@ PRIVATE_FOLDER = ".wikisync"
 _NOT_IN_PATHS = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
-@dataclass(frozen=True, slots=True)
-class ShownFolder:
+class ShownFolder(Struct, frozen=True):
     """A folder as a command names it."""
 
     folder: Path

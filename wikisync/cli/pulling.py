@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from wikisync.api.attachments import AttachmentSource
 from wikisync.api.client import Client
@@ -38,8 +40,7 @@ TEMPORARY_FOLDER = "tmp"
 CACHE_FOLDER = "cache"
 
 
-@dataclass(frozen=True, slots=True)
-class PulledWiki:
+class PulledWiki(Struct, frozen=True):
     """One wiki that is in its folder now."""
 
     wiki: FoundWiki
@@ -47,8 +48,7 @@ class PulledWiki:
     result: CycleResult
 
 
-@dataclass(slots=True)
-class Pulled:
+class Pulled(Struct):
     """All wikis of one command."""
 
     wikis: list[PulledWiki] = field(default_factory=list)
@@ -67,8 +67,7 @@ class Pulled:
         return sum(what(wiki.result) for wiki in self.wikis)
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where a command keeps what it pulls."""
 
     private: Path

@@ -7,13 +7,13 @@ import os
 import posixpath
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote
 
 import click
 import msgspec
+from msgspec import Struct, field
 
 from wikisync.cli.rendering import chosen_markup, markup_option, workspace_markup
 from wikisync.errors import ExitCode, FolderError, RenderError, WikisyncError
@@ -60,8 +60,7 @@ class RenderedFile(msgspec.Struct):
     """Where ``-o`` wrote the HTML, which then is not repeated here."""
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """One page file that the command line names."""
 
     name: str
@@ -72,8 +71,7 @@ class Source:
     """Folder that links and includes stay in; None for standard input."""
 
 
-@dataclass(slots=True)
-class Surroundings:
+class Surroundings(Struct):
     """Pages and attachments around the files of one root."""
 
     pages: dict[Slug, str] = field(default_factory=dict)

@@ -6,13 +6,13 @@ The order is the house's: option, file, default.  The file is the nearest
 
 from __future__ import annotations
 
-import dataclasses
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from msgspec import structs
 
 from wikisync.errors import ConfigError, UsageError
 
@@ -68,7 +68,7 @@ def chosen_markup(
         return MarkupOptions()
     from wikisync.config import MarkupSection, parse_markup
 
-    values = dataclasses.asdict(section or MarkupSection())
+    values = structs.asdict(section or MarkupSection())
     values.update(parse_settings(given, "--markup"))
     return markup_options(parse_markup(values, "--markup"))
 

@@ -7,11 +7,11 @@ import os
 import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from msgspec import Struct
 
 from wikisync.cli.named import named_page
 from wikisync.cli.resolve_report import ResolveReport
@@ -94,8 +94,7 @@ def command(
     return _edit(asked) if tool is None else _edit_with(tool, asked)
 
 
-@dataclass(slots=True)
-class Asked:
+class Asked(Struct):
     """What the command is asked for."""
 
     console: Console

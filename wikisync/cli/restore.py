@@ -6,12 +6,12 @@ import asyncio
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from msgspec import Struct
 
 from wikisync.cli.named import named_page
 from wikisync.cli.times import local_time, parse_time
@@ -33,8 +33,7 @@ FIRST_LINE_CHARS_MAX = 60
 """So much of a text's first line is shown in the list."""
 
 
-@dataclass(frozen=True, slots=True)
-class Version:
+class Version(Struct, frozen=True):
     """One text that a page had."""
 
     at: float | None

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
 from datetime import date
 from itertools import islice
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from wikisync.cli.context import Selection, find_wikis, skipped
 from wikisync.errors import (
@@ -54,8 +55,7 @@ ROLES = {
 """The service's numbers of roles, which are in its API."""
 
 
-@dataclass(frozen=True, slots=True)
-class TokenRights:
+class TokenRights(Struct, frozen=True):
     """What the service tells of a token."""
 
     name: str = ""
@@ -74,8 +74,7 @@ class TokenRights:
         return (self.expires_on - today).days if self.expires_on else None
 
 
-@dataclass(frozen=True, slots=True)
-class Service:
+class Service(Struct, frozen=True):
     """A service that answered as one."""
 
     url: str
@@ -85,8 +84,7 @@ class Service:
     """None where it is asked as anybody."""
 
 
-@dataclass(frozen=True, slots=True)
-class WikiRights:
+class WikiRights(Struct, frozen=True):
     """What may be done with one wiki that can be read."""
 
     wiki: FoundWiki

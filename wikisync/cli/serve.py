@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import signal
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from msgspec import Struct
 
 from wikisync.cli import serve_admin
 from wikisync.errors import ExitCode, UsageError
@@ -29,8 +29,7 @@ IMPORT_SCHEMES = frozenset({"http", "https"})
 """Not ``file``: whoever may make a project could read this machine's repositories."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServeOptions:
+class ServeOptions(Struct, frozen=True):
     """One command line of ``serve``."""
 
     data: Path

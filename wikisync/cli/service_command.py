@@ -10,11 +10,11 @@ import asyncio
 import os
 import warnings
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from msgspec import Struct
 
 from wikisync.errors import UsageError
 
@@ -130,8 +130,7 @@ def connection_options(*, is_write: bool) -> list[Callable[..., Any]]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Connection:
+class Connection(Struct, frozen=True):
     """Which service to speak to, and how to show what comes of it."""
 
     console: Console

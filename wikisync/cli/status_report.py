@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wikisync.cli.attention import held_sentence
 from wikisync.cli.sentences import counted, problem_as_json
@@ -60,8 +62,7 @@ Side = Literal["here", "wiki", "both", "held", "waiting", "settled"]
 """Where a page differs, or why nothing is done about it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """One page that is not in step."""
 
     slug: Slug
@@ -69,8 +70,7 @@ class Difference:
     sentence: str
 
 
-@dataclass(frozen=True, slots=True)
-class WikiStatus:
+class WikiStatus(Struct, frozen=True):
     """One wiki as it stands."""
 
     section: WikiSection

@@ -190,7 +190,7 @@ async def _one(
     slugs: frozenset[Slug] | None,
     options: dict[str, Any],
 ) -> Synced:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from wikisync.cli.syncing import sync_wiki
     from wikisync.sync.exchange import ExchangeOptions
@@ -270,7 +270,7 @@ async def _asks_first(
     console: Console, opened: OpenWorkspace, wiki: SyncedWiki, asked: ExchangeOptions
 ) -> bool:
     """Whether a first sync puts pages on the wiki that are only here."""
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from wikisync.cli.sentences import counted
     from wikisync.sync.exchange import exchange

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from wikisync.cli.workspace import OpenWorkspace, SyncedWiki
 from wikisync.errors import (
@@ -39,8 +41,7 @@ OF_ALL = (AuthenticationFailed, RateLimited, Unavailable)
 """Errors that the other wikis of the service would meet, too."""
 
 
-@dataclass(slots=True)
-class Synced:
+class Synced(Struct):
     """One wiki after its cycles."""
 
     section: WikiSection

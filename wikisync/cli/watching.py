@@ -7,8 +7,9 @@ while it is away.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from wikisync.api.git import wiki_head
 from wikisync.cli.syncing import OF_ALL, Synced

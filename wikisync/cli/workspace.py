@@ -18,11 +18,12 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import asynccontextmanager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wikisync.cli.context import TOKEN_VARIABLE, read_token
 from wikisync.errors import ConfigError, UsageError
@@ -59,8 +60,7 @@ def workspace_option() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Workspace:
+class Workspace(Struct, frozen=True):
     """A workspace on the disk, held by nobody yet."""
 
     root: Path
@@ -217,8 +217,7 @@ def _token_of(command: Sequence[str]) -> str:
 # -- held by this process ----------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class SyncedWiki:
+class SyncedWiki(Struct, frozen=True):
     """One wiki of an open workspace with both its sides."""
 
     section: WikiSection

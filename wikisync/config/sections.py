@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from wikisync.model import OwnerKind, WikiOwner
 
@@ -14,8 +15,7 @@ OptionValue = str | int | float | bool | tuple[str | int | float | bool, ...]
 """Value of a theme's option; the theme says which it takes."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceSection:
+class ServiceSection(Struct, frozen=True):
     """Where the wikis are and where the token comes from."""
 
     url: str
@@ -26,8 +26,7 @@ class ServiceSection:
     """File that holds the token, readable by its owner alone."""
 
 
-@dataclass(frozen=True, slots=True)
-class WikiSection:
+class WikiSection(Struct, frozen=True):
     """One wiki and the folder that holds it."""
 
     kind: OwnerKind
@@ -42,8 +41,7 @@ class WikiSection:
         return WikiOwner(self.kind, self.path)
 
 
-@dataclass(frozen=True, slots=True)
-class SyncSection:
+class SyncSection(Struct, frozen=True):
     """How folder and wikis are kept in step."""
 
     reads_max: int = 8
@@ -61,8 +59,7 @@ class SyncSection:
     """Command to run when a person is needed; without a shell."""
 
 
-@dataclass(frozen=True, slots=True)
-class SiteSection:
+class SiteSection(Struct, frozen=True):
     """The website."""
 
     title: str = ""
@@ -96,8 +93,7 @@ MarkdownEngine = Literal["auto", "markdown-it", "comrak"]
 AsciidocEngine = Literal["auto", "quickjs", "mini-racer", "ruby", "asciidoc3"]
 
 
-@dataclass(frozen=True, slots=True)
-class MarkupSection:
+class MarkupSection(Struct, frozen=True):
     """How pages are rendered."""
 
     markdown_engine: MarkdownEngine = "auto"
@@ -115,8 +111,7 @@ class MarkupSection:
     """Whether ``%{project_path}`` and the like are filled in."""
 
 
-@dataclass(frozen=True, slots=True)
-class PreviewSection:
+class PreviewSection(Struct, frozen=True):
     """Where ``wikisync preview`` listens."""
 
     host: str = "127.0.0.1"
@@ -124,8 +119,7 @@ class PreviewSection:
     """0: any free one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
+class Config(Struct, frozen=True):
     """Everything that ``wikisync.toml`` says."""
 
     service: ServiceSection

@@ -21,8 +21,9 @@ import secrets
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder.descent import folder_error, open_file, read_all
@@ -49,8 +50,7 @@ _ASIDE = ".aside"
 _RECORD = ".json"
 
 
-@dataclass(frozen=True, slots=True)
-class Late:
+class Late(Struct, frozen=True):
     """A text that a program saved into a file after it had lost its name."""
 
     path: str
@@ -59,8 +59,7 @@ class Late:
     id: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
+class _Kept(Struct, frozen=True):
     """What is known of a file before it comes here."""
 
     path: str
@@ -70,8 +69,7 @@ class _Kept:
     """Of the text that is to go in; None where none is."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Looked:
+class _Looked(Struct, frozen=True):
     """A file as it was seen: two that are equal are the same, untouched."""
 
     inode: int

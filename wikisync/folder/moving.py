@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder.descent import file_status
@@ -19,8 +20,7 @@ from wikisync.folder.trash import Trash
 from wikisync.model import Digest
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A name in an open folder."""
 
     folder: int

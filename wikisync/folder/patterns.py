@@ -19,7 +19,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from wikisync.model import Problem
 
@@ -32,15 +33,13 @@ ANY_FOLDERS_MAX = 3
 """How often ``**`` may stand in one pattern; each multiplies the work."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Rule:
+class _Rule(Struct, frozen=True):
     regex: re.Pattern[str]
     is_negated: bool
     is_for_folders: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Patterns:
+class Patterns(Struct, frozen=True):
     """What a pattern file says."""
 
     rules: tuple[_Rule, ...] = ()

@@ -12,10 +12,11 @@ import os
 import stat
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from wikisync.errors import FolderError
 from wikisync.folder.busy import (
@@ -57,8 +58,7 @@ class PageFile(NamedTuple):
         return self[3:]
 
 
-@dataclass(frozen=True, slots=True)
-class ScannedFolder:
+class ScannedFolder(Struct, frozen=True):
     """What is in a wiki's folder."""
 
     pages: tuple[PageFile, ...]

@@ -14,8 +14,9 @@ import os
 import secrets
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder.descent import (
@@ -43,8 +44,7 @@ WriteResult = FolderError | PreconditionFailed | None
 """What was wrong with one file; None where it is written."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileWrite:
+class FileWrite(Struct, frozen=True):
     """One file to be written."""
 
     path: str
@@ -73,8 +73,7 @@ def write_atomically(
         raise result
 
 
-@dataclass(frozen=True, slots=True)
-class _Staged:
+class _Staged(Struct, frozen=True):
     """A file that is ready for its name."""
 
     folder: int

@@ -16,9 +16,10 @@ import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+
+from msgspec import Struct
 
 from wikisync.errors import FolderError, NotFound, PreconditionFailed
 from wikisync.folder.descent import (
@@ -52,8 +53,7 @@ _COPY = "page"
 _OTHER_DISK = frozenset({errno.EXDEV})
 
 
-@dataclass(frozen=True, slots=True)
-class Trashed:
+class Trashed(Struct, frozen=True):
     """One text in the trash."""
 
     id: str

@@ -24,10 +24,10 @@ import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from msgspec import Struct
 from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError
 
 from wikisync.folder.ignore import is_ignored_file, is_ignored_folder
@@ -59,8 +59,7 @@ _IN_DELETE_SELF = 0x400
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Hint:
+class Hint(Struct, frozen=True):
     """Where something may have changed."""
 
     paths: frozenset[str]

@@ -18,10 +18,12 @@ import socket
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from wikisync.errors import FolderError, Halted
 from wikisync.folder.descent import folder_error
@@ -171,8 +173,7 @@ def _holder(descriptor: int) -> str:
 # -- the marker --------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(Struct, frozen=True):
     """Which workspace this is, and where; kept in its state as one text."""
 
     marker: str

@@ -12,7 +12,8 @@ follow, and not in what ``render --stage parse`` shows.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from wikisync.markup.record import AsciidocEngine, MarkdownEngine
 from wikisync.model import Slug
@@ -30,8 +31,7 @@ def include_nothing(_target: str) -> str | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class PageContext:
+class PageContext(Struct, frozen=True):
     """The page that is being parsed, and what it may include."""
 
     slug: Slug

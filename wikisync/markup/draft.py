@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from wikisync.markup.placeholders import Filler
 from wikisync.markup.record import MarkupOptions, Section, TocEntry
@@ -10,8 +10,7 @@ from wikisync.markup.tokens import Document
 from wikisync.model import Page, Problem
 
 
-@dataclass(slots=True)
-class Draft:
+class Draft(Struct):
     """The tokens of one page and what the filters have learned about it."""
 
     page: Page

@@ -8,9 +8,10 @@ operation itself needs a person.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, IntEnum
 from typing import Literal, assert_never
+
+from msgspec import Struct
 
 Visibility = Literal["public", "internal", "private"]
 FeatureLevel = Literal["enabled", "private", "disabled"]
@@ -60,8 +61,7 @@ class Verdict(Enum):
     HIDDEN = 404
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Struct, frozen=True):
     """What a caller is to one project or group."""
 
     is_signed_in: bool = False
@@ -77,8 +77,7 @@ class Standing:
         return self.is_admin or self.level >= Level.GUEST
 
 
-@dataclass(frozen=True, slots=True)
-class WikiDoor:
+class WikiDoor(Struct, frozen=True):
     """What a project or group says about access to its wiki."""
 
     visibility: Visibility = "private"

@@ -8,10 +8,10 @@ That order is the real service's (service-behaviour.md 2.2).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from aiohttp import web
+from msgspec import Struct
 
 from wikisync.api.parameters import Endpoint
 from wikisync.api.routes import API_PREFIX
@@ -53,8 +53,7 @@ ID_CHARS_MAX = 19
 """Longer numbers are no ids."""
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(Struct, frozen=True):
     """Who sent a request; no user for an anonymous one."""
 
     user: User | None = None
@@ -72,8 +71,7 @@ class Caller:
         return Author(self.user.name, self.user.email)
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """A request with everything that has been read of it."""
 
     service: Service

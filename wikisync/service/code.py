@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import pygit2
+from msgspec import Struct
 
 from wikisync.service.repository import WikiRepository
 from wikisync.service.settings import KIB
@@ -94,8 +94,7 @@ _LICENSE_FILE = re.compile(
 _README_FILE = re.compile(r"readme(?:\.[a-z]+)?", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class License:
+class License(Struct, frozen=True):
     """A license that is known by its words."""
 
     key: str
@@ -221,8 +220,7 @@ LICENSES: tuple[License, ...] = (
 OTHER_LICENSE = License("other", "Other", None, "", ())
 
 
-@dataclass(frozen=True, slots=True)
-class CodeFacts:
+class CodeFacts(Struct, frozen=True):
     """What is shown of a repository."""
 
     default_branch: str | None

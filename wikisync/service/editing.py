@@ -10,7 +10,8 @@ Rules: service-behaviour.md 2.2, 5.3, 5.6 and 12.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from wikisync.model import Format
 from wikisync.service.answers import COLLISION, invalid, not_found
@@ -29,8 +30,7 @@ from wikisync.service.slugs import (
 from wikisync.service.tree import PageFile, RepositoryFile, WikiTree
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """One commit's worth of changes to files."""
 
     message: str
@@ -45,8 +45,7 @@ class Change:
     """The page's slug before and after, where the change moves it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(Struct, frozen=True):
     """What an edit asks for; None leaves that part as it is."""
 
     title: str | None = None

@@ -14,11 +14,12 @@ import logging
 from base64 import b64decode
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wikisync.model import OwnerKind
 from wikisync.service.access import (
@@ -63,8 +64,7 @@ _NOT_FOUND = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Visit:
+class Visit(Struct, frozen=True):
     """A caller who may do what it asks of a wiki's repository."""
 
     kind: OwnerKind

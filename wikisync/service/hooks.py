@@ -12,13 +12,13 @@ import asyncio
 import logging
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import quote, urlsplit
 from uuid import UUID, uuid4, uuid5
 
 import aiohttp
 import msgspec
+from msgspec import Struct
 
 from wikisync.service.pages import decode_text
 from wikisync.service.repository import WikiRepository
@@ -37,8 +37,7 @@ _PICTURE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     """One edit of a page of a project's wiki."""
 
     id: UUID

@@ -11,10 +11,10 @@ see is not counted either.  Filters: service-api.md 4.3, service-behaviour.md 9.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Literal
 
 import msgspec
+from msgspec import Struct, field
 
 from wikisync.service.access import Level
 from wikisync.service.migrations import fold_search
@@ -37,8 +37,7 @@ _TOPIC = "FROM project_topic pt JOIN topic t ON t.id = pt.topic_id"
 _LANGUAGE = "FROM language l"
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectQuery:
+class ProjectQuery(Struct, frozen=True):
     """Which projects are wanted, in which order."""
 
     base: Base = "all"

@@ -11,8 +11,9 @@ import asyncio
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from wikisync.errors import ServiceError
 from wikisync.folder.naming import attachment_path, parse_path
@@ -35,8 +36,7 @@ from wikisync.service.tree import RepositoryFile, WikiTree
 LOCAL_GROUP = "local"
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedFolder:
+class LoadedFolder(Struct, frozen=True):
     """What came of a load."""
 
     token: str | None
@@ -50,8 +50,7 @@ class LoadedFolder:
     in the service."""
 
 
-@dataclass(frozen=True, slots=True)
-class WikiFiles:
+class WikiFiles(Struct, frozen=True):
     """The files of one wiki in a folder."""
 
     files: dict[str, Path]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 from urllib.parse import urlencode
+
+from msgspec import Struct
 
 from wikisync.service.parameters import Parameters
 from wikisync.service.settings import Limits
@@ -13,8 +14,7 @@ from wikisync.service.settings import Limits
 R = TypeVar("R")
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(Struct, frozen=True):
     """Which part of a list is asked for; the first page is 1."""
 
     page: int

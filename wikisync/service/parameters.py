@@ -8,11 +8,12 @@ before anything is looked up (service-behaviour.md 2.2).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
+
+from msgspec import Struct
 
 from wikisync.api.parameters import (
     EXCLUSIVE,
@@ -32,8 +33,7 @@ _TRUE = frozenset({"true", "t", "1", "on", "yes", "y"})
 _FALSE = frozenset({"false", "f", "0", "off", "no", "n"})
 
 
-@dataclass(frozen=True, slots=True)
-class SentFile:
+class SentFile(Struct, frozen=True):
     """A file of a multipart body, already on disk."""
 
     name: str

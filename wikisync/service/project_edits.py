@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, cast
 
 from aiohttp import web
+from msgspec import Struct
 
 from wikisync.api.parameters import Endpoint, parameters_of, replace_deprecated
 from wikisync.service import jobs, project_tables
@@ -56,8 +56,7 @@ CREATE_LEVEL = Level.DEVELOPER
 """Least level in a group for making projects in it."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Source:
+class _Source(Struct, frozen=True):
     """Where a new project's repository comes from."""
 
     import_type: str | None = None

@@ -8,14 +8,14 @@ Each function takes the ``Tables`` first and is called through ``Records.ask``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from wikisync.service.project_tables import json_list, set_columns
 from wikisync.service.tables import Tables
 
 
-@dataclass(frozen=True, slots=True)
-class Upload:
+class Upload(Struct, frozen=True):
     """A file that belongs to a project."""
 
     id: int

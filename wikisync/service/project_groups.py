@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from wikisync.service.project_tables import json_list
 from wikisync.service.rows import Group, group_from_row
@@ -22,8 +23,7 @@ _ANCESTORS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(Struct, frozen=True):
     """A group that a project is shared with."""
 
     id: int

@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 
 import msgspec
+from msgspec import Struct
 
 from wikisync.service.rows import Namespace
 from wikisync.service.tables import NEW_PROJECT_ID, Tables
 
 
-@dataclass(frozen=True, slots=True)
-class NewProject:
+class NewProject(Struct, frozen=True):
     """A project to be made."""
 
     namespace: Namespace
@@ -35,8 +34,7 @@ class NewProject:
     import_branch: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectChange:
+class ProjectChange(Struct, frozen=True):
     """What is to become of a project; nothing in it stays as it is."""
 
     columns: Mapping[str, object]

@@ -10,9 +10,10 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import cast
 from urllib.parse import quote
+
+from msgspec import Struct, field
 
 from wikisync.service.access import (
     FeatureLevel,
@@ -123,8 +124,7 @@ _FALSE_UNTIL_SET = frozenset({"mirror"})
 _SIMPLE_TEXT = re.compile(r"[\w ,;()'\"/?!-]*(?:[\w ,;()'\"/?!-]|\.(?= |$))*")
 
 
-@dataclass(frozen=True, slots=True)
-class Extras:
+class Extras(Struct, frozen=True):
     """What a view needs beside the project, looked up for all of a list at once."""
 
     shares: Mapping[int, Sequence[Share]] = field(default_factory=dict)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, cast
 
 from aiohttp import web
+from msgspec.structs import replace
 
 from wikisync.api.parameters import ADMIN_ORDERS, Endpoint
 from wikisync.service import jobs, project_facts, project_groups, project_people

@@ -11,10 +11,10 @@ import shutil
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import pygit2
+from msgspec import Struct
 
 from wikisync.service.editing import Change
 from wikisync.service.packing import blob_id, write_blob_pack
@@ -34,16 +34,14 @@ DIRECTORY_MODE = 0o040000
 _TreeEdits = Mapping[str, RepositoryFile | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Author:
+class Author(Struct, frozen=True):
     """Whose name a commit bears."""
 
     name: str
     email: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Directory:
+class _Directory(Struct, frozen=True):
     """A directory of one commit, kept to read only what the next one changed."""
 
     tree: bytes

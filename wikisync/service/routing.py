@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 from urllib.parse import unquote_to_bytes
+
+from msgspec import Struct
 
 from wikisync.service.answers import Refusal, bad_parameters
 
@@ -21,16 +22,14 @@ GREEDY = frozenset({"slug", "path", "full_path"})
 """Names of segments that may hold raw slashes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Match(Generic[H]):
+class Match(Struct, Generic[H], frozen=True):
     """A route that fits, with its segments decoded."""
 
     target: H
     segments: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class OtherMethods:
+class OtherMethods(Struct, frozen=True):
     """The path exists, but not for this method."""
 
     allowed: tuple[str, ...]

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
+from msgspec import Struct
 
 from wikisync.service.access import FeatureLevel, Level, Standing, Visibility, WikiDoor
 
 
-@dataclass(frozen=True, slots=True)
-class User:
+class User(Struct, frozen=True):
     """Someone who may sign in."""
 
     id: int
@@ -35,8 +34,7 @@ class User:
         return "blocked" if self.is_blocked else "active"
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(Struct, frozen=True):
     """An access token, without its secret."""
 
     id: int
@@ -52,8 +50,7 @@ class Token:
         return self.expires_on is not None and self.expires_on <= today
 
 
-@dataclass(frozen=True, slots=True)
-class Namespace:
+class Namespace(Struct, frozen=True):
     """What a project belongs to."""
 
     id: int
@@ -68,8 +65,7 @@ class Namespace:
     """Names from the top group down, ``Docs / Guides``; where it was asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Statistics:
+class Statistics(Struct, frozen=True):
     """What a project takes on disk, in bytes, and its commits."""
 
     commit_count: int = 0
@@ -83,8 +79,7 @@ class Statistics:
         return self.repository_size + self.wiki_size + self.uploads_size
 
 
-@dataclass(frozen=True, slots=True)
-class Import:
+class Import(Struct, frozen=True):
     """Where a project's repository came from, and how far that is."""
 
     status: str
@@ -94,8 +89,7 @@ class Import:
     error: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Project:
+class Project(Struct, frozen=True):
     """A project, and what the asking user is to it."""
 
     id: int
@@ -155,8 +149,7 @@ class Project:
         return Standing(is_signed_in=True, is_admin=user.is_admin, level=level)
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     """A group, and what the asking user is to it."""
 
     id: int

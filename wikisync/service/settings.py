@@ -8,7 +8,9 @@ one request sees one set.  Limits are those of the real service
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from wikisync.service.quirks import Quirk
 
@@ -16,8 +18,7 @@ KIB = 1024
 MIB = 1024 * KIB
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """How large each thing may become."""
 
     content_bytes_max: int = 5 * MIB
@@ -55,8 +56,7 @@ class Limits:
     """Encoded pages kept in memory between lists, for all wikis together."""
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(Struct, frozen=True):
     """Which service this one is like, where versions differ."""
 
     version: str = "17.11.0"
@@ -67,8 +67,7 @@ class Profile:
     """Least access level for deleting a page by REST (Planners may as well)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Deletion:
+class Deletion(Struct, frozen=True):
     """How projects are deleted."""
 
     is_delayed: bool = True
@@ -78,8 +77,7 @@ class Deletion:
     """How often the marked ones are looked through."""
 
 
-@dataclass(frozen=True, slots=True)
-class Imports:
+class Imports(Struct, frozen=True):
     """Which repositories a project may be made from."""
 
     schemes: frozenset[str] = frozenset()
@@ -91,8 +89,7 @@ class Imports:
     """How much of one is fetched."""
 
 
-@dataclass(frozen=True, slots=True)
-class GitService:
+class GitService(Struct, frozen=True):
     """How much git over HTTP may take."""
 
     seconds_max: float = 300.0
@@ -105,17 +102,19 @@ class GitService:
     push_bytes_max: int = 512 * MIB
 
 
-@dataclass(frozen=True, slots=True)
-class Hook:
+class Hook(Struct, frozen=True):
     """Who is told of edits."""
 
     url: str
-    secret: str = field(default="", repr=False)
+    secret: str = ""
     """Sent along, so that the receiver knows the sender; empty for none."""
 
+    def __repr__(self) -> str:
+        # a secret is for nobody's log
+        return f"Hook({self.url!r})"
 
-@dataclass(frozen=True, slots=True)
-class HookLimits:
+
+class HookLimits(Struct, frozen=True):
     """How much telling others may take."""
 
     waiting_max: int = 1000
@@ -125,8 +124,7 @@ class HookLimits:
     body_bytes_max: int = 25 * MIB
 
 
-@dataclass(frozen=True, slots=True)
-class Faults:
+class Faults(Struct, frozen=True):
     """Troubles that need more than a name; all off in normal service."""
 
     latency_s: float = 0.0
@@ -135,8 +133,7 @@ class Faults:
     """Forks and imports stay ``started`` until it is set."""
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """Everything about a service that is not in its data folder."""
 
     limits: Limits = field(default_factory=Limits)

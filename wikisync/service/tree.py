@@ -8,15 +8,15 @@ are all listed, but only the first in tree order can be found by its slug (5.4).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
+
+from msgspec import Struct
 
 from wikisync.model import Format, split_extension
 from wikisync.service.slugs import fold, lookup_keys, title_of
 
 
-@dataclass(frozen=True, slots=True)
-class RepositoryFile:
+class RepositoryFile(Struct, frozen=True):
     """One file of a commit."""
 
     path: str
@@ -25,8 +25,7 @@ class RepositoryFile:
     mode: int = 0o100644
 
 
-@dataclass(frozen=True, slots=True)
-class PageFile:
+class PageFile(Struct, frozen=True):
     """A file that is a page."""
 
     path: str

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from uuid import uuid4
 
 import msgspec
 from aiohttp import web
+from msgspec import Struct
 
 from wikisync.model import WRITABLE_FORMATS, Format, OwnerKind
 from wikisync.service.access import Operation
@@ -58,8 +58,7 @@ from wikisync.service.rows import Project
 from wikisync.service.tree import PageFile, WikiTree
 
 
-@dataclass(frozen=True, slots=True)
-class _Visit:
+class _Visit(Struct, frozen=True):
     """A caller who may do what it asks of a wiki."""
 
     call: Call

@@ -14,10 +14,11 @@ import posixpath
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from wikisync.model import Problem, Slug
 
@@ -107,8 +108,7 @@ def attachment_output(prefix: str, path: str) -> str:
     return prefix + (safe_folder(folder) + "/" if folder else "") + safe_component(leaf)
 
 
-@dataclass(frozen=True, slots=True)
-class WikiAddresses:
+class WikiAddresses(Struct, frozen=True):
     """Output paths of one wiki's pages and attachments."""
 
     prefix: str

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from wikisync.model import Problem
 from wikisync.progress import Progress, SilentProgress
@@ -22,16 +23,14 @@ if TYPE_CHECKING:
     from wikisync.site.model import SiteOptions, WikiSource
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedLink:
+class CheckedLink(Struct, frozen=True):
     """A broken link, and the file that holds it."""
 
     link: BrokenLink
     file: Path
 
 
-@dataclass(frozen=True, slots=True)
-class CheckReport:
+class CheckReport(Struct, frozen=True):
     """What was found in some wikis."""
 
     pages: int

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wikisync.model import Problem
 from wikisync.site.addresses import (
@@ -29,8 +31,7 @@ if TYPE_CHECKING:
     from wikisync.site.theme import Theme
 
 
-@dataclass(frozen=True, slots=True)
-class ComposedSite:
+class ComposedSite(Struct, frozen=True):
     """A site whose pages can be composed one by one."""
 
     context: SiteContext

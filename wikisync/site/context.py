@@ -9,16 +9,16 @@ nothing else is HTML, already safe; all other text is escaped by the template.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 API = 1
 
 ListingKind = Literal["all", "wanted", "orphans", "broken", "wikis"]
 
 
-@dataclass(frozen=True, slots=True)
-class PageRef:
+class PageRef(Struct, frozen=True):
     """A page (or wiki, or folder) as others link to it."""
 
     title: str
@@ -28,8 +28,7 @@ class PageRef:
     """Title of the wiki where it is not the one of the page rendered."""
 
 
-@dataclass(frozen=True, slots=True)
-class NavNode:
+class NavNode(Struct, frozen=True):
     """One entry of the navigation tree, pruned to the open branch and capped."""
 
     title: str
@@ -47,8 +46,7 @@ class NavNode:
     branch is closed, those outside the window where it is long."""
 
 
-@dataclass(frozen=True, slots=True)
-class TocNode:
+class TocNode(Struct, frozen=True):
     """A heading of the page with those below it."""
 
     level: int
@@ -57,8 +55,7 @@ class TocNode:
     children: tuple[TocNode, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class WikiContext:
+class WikiContext(Struct, frozen=True):
     """``wiki``: the wiki of the page; also each of ``site.wikis``."""
 
     title: str
@@ -82,8 +79,7 @@ class WikiContext:
     changed: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class WikiRef:
+class WikiRef(Struct, frozen=True):
     """One of ``site.wikis``: nothing in it changes with the pages."""
 
     title: str
@@ -94,8 +90,7 @@ class WikiRef:
     description: str
 
 
-@dataclass(frozen=True, slots=True)
-class SiteContext:
+class SiteContext(Struct, frozen=True):
     """``site``: the same for every page of one build."""
 
     title: str
@@ -119,8 +114,7 @@ class SiteContext:
     orphans_url: str
 
 
-@dataclass(frozen=True, slots=True)
-class PageContext:
+class PageContext(Struct, frozen=True):
     """``page``: what is rendered, a wiki page or a generated one."""
 
     title: str
@@ -145,8 +139,7 @@ class PageContext:
     noindex: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ListingItem:
+class ListingItem(Struct, frozen=True):
     """One line of a list page."""
 
     title: str
@@ -160,8 +153,7 @@ class ListingItem:
     """The pages that are concerned: who links to a wanted page."""
 
 
-@dataclass(frozen=True, slots=True)
-class ListingPart:
+class ListingPart(Struct, frozen=True):
     """One part of a list that is cut into several pages."""
 
     number: int
@@ -169,8 +161,7 @@ class ListingPart:
     current: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(Struct, frozen=True):
     """``listing``: what a list page lists."""
 
     kind: ListingKind
@@ -183,8 +174,7 @@ class Listing:
     problems: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class GroupContext:
+class GroupContext(Struct, frozen=True):
     """``groups`` of the index page: a group with what is in it."""
 
     title: str

@@ -8,9 +8,10 @@ a token, which nothing else can be mistaken for because a slug holds no NUL.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
+
+from msgspec import Struct
 
 from wikisync.markup.links import HOME, LinkIndex, Target, normal_path
 from wikisync.model import AttachmentPath, Slug
@@ -27,8 +28,7 @@ Found = tuple[str, str]
 NOTHING: Found = ("", "")
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A page or attachment of any wiki of the site."""
 
     wiki: int

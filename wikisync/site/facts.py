@@ -7,10 +7,10 @@ of the text before, or those that follow from its name.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import Struct
 
 from wikisync.markup.record import TocEntry
 from wikisync.model import Problem, Slug
@@ -73,8 +73,7 @@ class PageView(msgspec.Struct, frozen=True, array_like=True):
     meta: dict[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class IndexedPage:
+class IndexedPage(Struct, frozen=True):
     """One page of the site: facts in memory, HTML in the cache."""
 
     source: SourcePage
@@ -94,8 +93,7 @@ class IndexedPage:
         return bool(self.parsed_key)
 
 
-@dataclass(frozen=True, slots=True)
-class IndexedWiki:
+class IndexedWiki(Struct, frozen=True):
     """One wiki of the site."""
 
     number: int

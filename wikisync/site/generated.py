@@ -6,10 +6,12 @@ Each is a path, a template and a context; texts that are no HTML come ready.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wikisync.model import Slug
 from wikisync.site.addresses import (
@@ -52,8 +54,7 @@ SITEMAP_URLS_MAX = 50_000
 Translate = Callable[[str], str]
 
 
-@dataclass(frozen=True, slots=True)
-class GeneratedPage:
+class GeneratedPage(Struct, frozen=True):
     """One page to be rendered by a template."""
 
     path: str

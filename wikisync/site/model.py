@@ -7,8 +7,9 @@ templates see the values of ``context``, never these.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from wikisync.markup.record import MarkupOptions
 from wikisync.model import Problem, Slug, WikiOwner
@@ -17,8 +18,7 @@ NAV_LINKS_MAX = 150
 """Links of the navigation tree on one page, at any size of the wiki."""
 
 
-@dataclass(frozen=True, slots=True)
-class WikiSource:
+class WikiSource(Struct, frozen=True):
     """One wiki to be published: its folder and what is known of its owner."""
 
     owner: WikiOwner
@@ -38,8 +38,7 @@ class WikiSource:
     shown in the site's report."""
 
 
-@dataclass(frozen=True, slots=True)
-class SiteOptions:
+class SiteOptions(Struct, frozen=True):
     """How a site is made; the same options and folders give the same bytes."""
 
     title: str
@@ -57,14 +56,13 @@ class SiteOptions:
     """Put a wiki's pages at the top of the site instead of under its path.
     None: when the site has exactly one wiki."""
     nav_links_max: int = NAV_LINKS_MAX
-    markup: MarkupOptions = MarkupOptions()  # noqa: RUF009 - frozen
+    markup: MarkupOptions = MarkupOptions()
     """How pages are rendered; placeholders that are on get each wiki's values."""
     is_public: bool = False
     """The site is meant for everybody: wikis that are not public are refused."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class BrokenLink:
+class BrokenLink(Struct, frozen=True, order=True):
     """A link of a page that leads nowhere inside the exported wikis."""
 
     wiki: str
@@ -78,8 +76,7 @@ class BrokenLink:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class BuildReport:
+class BuildReport(Struct, frozen=True):
     """What one build did; counts are files unless said otherwise."""
 
     pages: int

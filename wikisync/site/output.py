@@ -19,10 +19,10 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
 
 from wikisync.errors import SiteError
 from wikisync.model import Digest, Problem
@@ -78,8 +78,7 @@ class FileState(msgspec.Struct, frozen=True, array_like=True):
     digest: Digest
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
+class Changes(Struct, frozen=True):
     """What a build did to the folder, and the state of every file in it now."""
 
     written: int

@@ -8,12 +8,13 @@ last build is neither composed nor rendered.
 from __future__ import annotations
 
 import copy
-import dataclasses
 import hashlib
 from collections.abc import Iterable, Mapping
 from html import escape
 from typing import TYPE_CHECKING
 from urllib.parse import quote
+
+from msgspec import Struct, structs
 
 from wikisync.markup.resolve import finish_page
 from wikisync.model import Problem, Slug
@@ -139,7 +140,7 @@ class WikiPages:
         return {
             **composed.parts,
             **self.frame(composed.slug, composed.path),
-            "page": dataclasses.replace(
+            "page": structs.replace(
                 page,
                 meta=view.meta,
                 tags=_tags(view.meta),
@@ -183,8 +184,7 @@ class WikiPages:
         )
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ComposedPage:
+class ComposedPage(Struct, frozen=True):
     """A page that is ready to be rendered, if it has to be."""
 
     slug: Slug
@@ -245,7 +245,7 @@ def backlink_references(
         pages = wikis[place.wiki]
         reference = pages.reference(Slug(place.name))
         if place.wiki != home:
-            reference = dataclasses.replace(reference, wiki=pages.label)
+            reference = structs.replace(reference, wiki=pages.label)
         found.append(reference)
     return tuple(
         sorted(found, key=lambda one: (natural_key(one.title), one.wiki, one.url or ""))

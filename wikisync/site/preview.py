@@ -23,7 +23,6 @@ import sqlite3
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from html import escape
 from importlib import resources
 from pathlib import Path
@@ -31,6 +30,7 @@ from typing import ParamSpec, TypeVar
 
 import msgspec
 from aiohttp import web
+from msgspec import Struct
 
 from wikisync.errors import SiteError, WikisyncError
 from wikisync.folder.ignore import CONFLICT_MARK
@@ -81,8 +81,7 @@ T = TypeVar("T")
 Notice = Callable[[Problem], None]
 
 
-@dataclass(frozen=True, slots=True)
-class PreviewOptions:
+class PreviewOptions(Struct, frozen=True):
     """How a preview runs."""
 
     host: str = "127.0.0.1"
@@ -96,6 +95,9 @@ class PreviewOptions:
     """File whose change means that everything is read again."""
 
 
+USUAL_OPTIONS = PreviewOptions()
+
+
 class Edit(msgspec.Struct, forbid_unknown_fields=True):
     """A window's wish to open the file of a page."""
 
@@ -107,7 +109,7 @@ class Edit(msgspec.Struct, forbid_unknown_fields=True):
 async def running_preview(
     load: Load,
     cache: Path,
-    options: PreviewOptions = PreviewOptions(),
+    options: PreviewOptions = USUAL_OPTIONS,
     *,
     states: PageStates | None = None,
     notice: Notice = log_notice,

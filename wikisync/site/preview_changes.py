@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from wikisync.folder.ignore import CONFLICT_MARK
 from wikisync.folder.naming import parse_path

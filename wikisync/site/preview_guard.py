@@ -16,9 +16,9 @@ import hmac
 import html
 import ipaddress
 import re
-from dataclasses import dataclass
 
 from aiohttp import web
+from msgspec import Struct
 
 TOKEN_HEADER = "X-Wikisync-Token"  # noqa: S105 - a header's name
 NAVIGATION = frozenset({"navigate"})
@@ -53,8 +53,7 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-@dataclass(frozen=True, slots=True)
-class Guard:
+class Guard(Struct, frozen=True):
     """The rules for one preview on one port."""
 
     host: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from wikisync.model import AttachmentPath, Slug
 from wikisync.site.composing import settings_hash
@@ -23,8 +24,7 @@ MISSING = "missing"
 """Key of a page that is not there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rendered:
+class Rendered(Struct, frozen=True):
     """One answer of the site."""
 
     key: str
@@ -61,8 +61,7 @@ class RenderedPages:
         return rendered
 
 
-@dataclass(frozen=True, slots=True)
-class _Composed:
+class _Composed(Struct, frozen=True):
     """A page that is ready to be rendered, if it has to be."""
 
     key: str

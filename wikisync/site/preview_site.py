@@ -18,9 +18,11 @@ import sqlite3
 import time
 import unicodedata
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wikisync.errors import SiteError, WikisyncError
 from wikisync.folder.naming import parse_path
@@ -68,8 +70,7 @@ class ReadCount(NamedTuple):
 NOTHING_READ = ReadCount(0, 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(Struct, frozen=True):
     """What there is to say of one page now."""
 
     key: str

@@ -7,16 +7,16 @@ one protocol below.  Alone, it knows of nothing.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
 from typing import Literal, Protocol
+
+from msgspec import Struct
 
 from wikisync.model import Slug, WikiOwner
 
 StateName = Literal["pushed", "waiting", "held"]
 
 
-@dataclass(frozen=True, slots=True)
-class PageStatus:
+class PageStatus(Struct, frozen=True):
     """How far one page is."""
 
     state: StateName

@@ -11,10 +11,12 @@ read too (``with_read``).
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wikisync.folder.ignore import CONFLICT_MARK
 from wikisync.model import Problem, Slug
@@ -53,16 +55,14 @@ GENERATED_NAMES = frozenset({INDEX_PAGE, NOT_FOUND_PAGE})
 """Last names of the pages that no wiki has and that lie outside ``-/``."""
 
 
-@dataclass(frozen=True, slots=True)
-class PreviewInputs:
+class PreviewInputs(Struct, frozen=True):
     """What is to be shown."""
 
     wikis: tuple[WikiSource, ...]
     options: SiteOptions
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(Struct, frozen=True, dict=True):
     """What is the same for as long as no file comes or goes."""
 
     addresses: Sequence[WikiAddresses]
@@ -89,8 +89,7 @@ class Layout:
         }
 
 
-@dataclass(frozen=True)
-class World:
+class World(Struct, frozen=True, dict=True):
     """A site at one moment."""
 
     inputs: PreviewInputs

@@ -26,9 +26,11 @@ import os
 import shutil
 import signal
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wikisync.errors import SiteError
 from wikisync.folder.threads import finish_in_thread
@@ -58,8 +60,7 @@ _RENAME_EXCHANGE = 2
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class AfterCommand:
+class AfterCommand(Struct, frozen=True):
     """What is run when a new version is in place."""
 
     command: tuple[str, ...]
@@ -71,8 +72,7 @@ class AfterCommand:
     seconds_max: float = AFTER_SECONDS_MAX
 
 
-@dataclass(frozen=True, slots=True)
-class Published:
+class Published(Struct, frozen=True):
     """What one call did."""
 
     report: BuildReport

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import Struct
 
 from wikisync.markup.resolve import REASONS
 from wikisync.model import Problem, Slug
@@ -25,8 +25,7 @@ TEMPLATES = "templates/"
 """Pages below it are the service's page templates: nobody links to them."""
 
 
-@dataclass(frozen=True, slots=True)
-class WantedPage:
+class WantedPage(Struct, frozen=True):
     """A page that others link to and that nobody has written."""
 
     wiki: int
@@ -35,8 +34,7 @@ class WantedPage:
     """The pages that link to it."""
 
 
-@dataclass(frozen=True, slots=True)
-class LinkReport:
+class LinkReport(Struct, frozen=True):
     """The links of a whole site."""
 
     backlinks: Mapping[Place, tuple[Place, ...]]

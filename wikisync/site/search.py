@@ -30,9 +30,10 @@ import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
+
+from msgspec import Struct
 
 SHARD_BYTES_MAX = 24 * 1024
 WORD_CHARS_MAX = 32
@@ -68,8 +69,7 @@ _LENGTH_STEPS = 13
 _WORDS_PER_STEP = 100
 
 
-@dataclass(frozen=True, slots=True)
-class SearchSection:
+class SearchSection(Struct, frozen=True):
     """A heading of a page and the plain text under it."""
 
     id: str
@@ -78,8 +78,7 @@ class SearchSection:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class SearchDocument:
+class SearchDocument(Struct, frozen=True):
     """One page as the search sees it."""
 
     url: str

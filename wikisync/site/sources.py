@@ -10,10 +10,10 @@ import hashlib
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import Struct
 
 from wikisync.folder.scan import scan_pages
 from wikisync.model import Digest, Format, Problem, Slug
@@ -32,8 +32,7 @@ READ_WHOLE_BYTES_MAX = 1024 * 1024
 """Up to here a file is hashed at once; in pieces costs a large buffer each time."""
 
 
-@dataclass(frozen=True, slots=True)
-class SourcePage:
+class SourcePage(Struct, frozen=True):
     """One page file."""
 
     slug: Slug
@@ -43,8 +42,7 @@ class SourcePage:
     digest: Digest
 
 
-@dataclass(frozen=True, slots=True)
-class ScannedWiki:
+class ScannedWiki(Struct, frozen=True):
     """One wiki's folder at one look."""
 
     source: WikiSource

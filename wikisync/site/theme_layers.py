@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from wikisync.errors import SiteError
 from wikisync.site.theme_manifest import ThemeManifest, did_you_mean, parse_manifest
@@ -18,8 +19,7 @@ _SUBFOLDERS = ("templates", "static", "i18n", "icons")
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
+class Layer(Struct, frozen=True):
     """One folder of theme files, read whole."""
 
     name: str

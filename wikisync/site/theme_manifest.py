@@ -11,7 +11,8 @@ import difflib
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from wikisync.errors import SiteError
 
@@ -39,8 +40,7 @@ _MANIFEST_KEYS = (
 _OPTION_KEYS = ("type", "default", "choices", "help", "minimum", "maximum")
 
 
-@dataclass(frozen=True, slots=True)
-class ThemeOption:
+class ThemeOption(Struct, frozen=True):
     """One knob of a theme."""
 
     name: str
@@ -53,8 +53,7 @@ class ThemeOption:
     maximum: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ThemeManifest:
+class ThemeManifest(Struct, frozen=True):
     """A parsed ``theme.toml``."""
 
     name: str

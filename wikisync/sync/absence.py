@@ -10,7 +10,8 @@ incomplete, and an incomplete snapshot deletes nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from wikisync.errors import NotFound, RemoteError
 from wikisync.model import Problem, Slug, Snapshot

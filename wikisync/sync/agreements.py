@@ -6,8 +6,10 @@ The part of ``state.WikiState`` that decisions are made on.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from sqlite3 import Connection
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wikisync.model import Attachment, AttachmentPath, Digest, Format, PageState, Slug
 from wikisync.sync.database import Database, WikiRows
@@ -25,8 +27,7 @@ _ENDING = ("page", "page_text", "own_write", "written_link", "refusal", "edit")
 """Tables whose rows end with the page; what was replaced can still be restored."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Change:
+class _Change(Struct, frozen=True):
     """What one call of ``record`` did."""
 
     agreed: tuple[Agreed, ...]

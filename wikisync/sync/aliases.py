@@ -8,7 +8,8 @@ seen under the wiki's names.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from wikisync.errors import WikisyncError
 from wikisync.model import (

@@ -15,7 +15,8 @@ import asyncio
 import errno
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from wikisync.errors import (
     AuthenticationFailed,
@@ -59,8 +60,7 @@ Prepare = Callable[[Page, Digest], Awaitable[Page]]
 it in the form that the folder wants; what it replaces can be kept then."""
 
 
-@dataclass(slots=True)
-class Outcome:
+class Outcome(Struct):
     """What was done so far; counts pages."""
 
     written: int = 0
@@ -70,8 +70,7 @@ class Outcome:
     """Pages that were written."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Fetched:
+class _Fetched(Struct, frozen=True):
     """A page on its way from the wiki to the folder."""
 
     page: Page

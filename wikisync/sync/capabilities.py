@@ -6,11 +6,10 @@ the careful ones and right for any service (``sync.md`` 3.0).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Capabilities:
+class Capabilities(Struct, frozen=True):
     """One service, as far as it is known."""
 
     folds_case: bool = True

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 MARKER = "%%%% wikisync"
 """What every marker line holds and no other line may."""
@@ -26,8 +27,7 @@ Choice = Literal["mine", "wiki", "both"]
 """Whose text stands where they clash; ``both`` is the wiki's, then mine."""
 
 
-@dataclass(frozen=True, slots=True)
-class Clash:
+class Clash(Struct, frozen=True):
     """A place that both sides changed in ways that do not go together."""
 
     base: str
@@ -39,8 +39,7 @@ Piece: TypeAlias = str | Clash
 """A text that is settled, or a clash."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bundle:
+class Bundle(Struct, frozen=True):
     """What a bundle's file says now."""
 
     pieces: tuple[Piece, ...]

@@ -10,7 +10,9 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wikisync.errors import Halted
 from wikisync.model import Problem, Snapshot, WikiOwner
@@ -31,8 +33,7 @@ READS_MAX = 8
 """Reads in flight for one wiki."""
 
 
-@dataclass(frozen=True, slots=True)
-class CycleResult:
+class CycleResult(Struct, frozen=True):
     """What one cycle found and did."""
 
     plan: Plan

@@ -9,8 +9,10 @@ batches and the base's digests where only line ends differ.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wikisync.errors import WikisyncError
 from wikisync.model import (
@@ -60,8 +62,7 @@ Outdated = Callable[[], Awaitable[frozenset[Slug]]]
 """Pages whose attachments here are other ones than the wiki's."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExchangeOptions:
+class ExchangeOptions(Struct, frozen=True):
     """What a person asked of a cycle."""
 
     direction: Direction = Direction.BOTH
@@ -83,8 +84,7 @@ class ExchangeOptions:
     reads_max: int = READS_MAX
 
 
-@dataclass(frozen=True, slots=True)
-class Decided:
+class Decided(Struct, frozen=True):
     """What is to be done, and all that it was decided on."""
 
     plan: Plan

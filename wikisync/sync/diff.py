@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 EDITS_MAX = 200
 """Edits between two anchors beyond which the range counts as changed whole."""
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """``old[old_start:old_end]`` became ``new[new_start:new_end]``.
 
     Either may be empty, never both.

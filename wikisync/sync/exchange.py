@@ -11,9 +11,11 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, assert_never
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wikisync.errors import NotFound, WikisyncError
 from wikisync.model import (
@@ -69,8 +71,7 @@ EVENTS_EACH_MAX = 200
 """Pages of one cycle that the log tells each in a line of its own."""
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(Struct, frozen=True):
     """A page that waits for a person."""
 
     slug: Slug
@@ -84,8 +85,7 @@ class Held:
         return f"{self.reason}: {self.detail}" if self.detail else str(self.reason)
 
 
-@dataclass(frozen=True, slots=True)
-class ExchangeResult:
+class ExchangeResult(Struct, frozen=True):
     """What one cycle found and did."""
 
     plan: Plan

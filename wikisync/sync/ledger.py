@@ -7,8 +7,10 @@ Times are seconds since the epoch, given by whoever has a clock.
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass, replace
 from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wikisync.model import Digest, Format, Slug
 from wikisync.sync.mentions import mentioned_attachments
@@ -30,8 +32,7 @@ NO_SLUG = Slug("")
 NO_DIGEST = Digest("")
 
 
-@dataclass(frozen=True, slots=True)
-class PackedText:
+class PackedText(Struct, frozen=True):
     """A page's text as the file keeps it; making one may happen in a thread."""
 
     zlib: bytes
@@ -54,8 +55,7 @@ def unpack(packed: bytes) -> str:
     return zlib.decompress(packed).decode("utf-8", "surrogatepass")
 
 
-@dataclass(frozen=True, slots=True)
-class Agreed:
+class Agreed(Struct, frozen=True):
     """One page that both sides hold now, with the text they agreed on."""
 
     page: BasePage
@@ -83,8 +83,7 @@ class Operation(StrEnum):
     """Not a call: a merge is written here, and its text is the wiki's then."""
 
 
-@dataclass(frozen=True, slots=True)
-class Intent:
+class Intent(Struct, frozen=True):
     """A call that is about to be sent; after a crash one looks what came of it."""
 
     operation: Operation
@@ -103,8 +102,7 @@ class Intent:
     """Given by ``begin``, named by ``settle``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Replaced:
+class Replaced(Struct, frozen=True):
     """A text of the folder that a write of ours replaced."""
 
     replaced: str
@@ -116,8 +114,7 @@ class Replaced:
     """Whether the new text is known to have taken its place."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sighting:
+class Sighting(Struct, frozen=True):
     """How often a page was looked for and missing, in a row."""
 
     count: int
@@ -125,8 +122,7 @@ class Sighting:
     last_at: float
 
 
-@dataclass(frozen=True, slots=True)
-class BundleRecord:
+class BundleRecord(Struct, frozen=True):
     """A conflict file as it was written, and the two texts it was made of."""
 
     format: Format
@@ -137,8 +133,7 @@ class BundleRecord:
     at: float
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(Struct, frozen=True):
     """An edit on the wiki, as the service told of it."""
 
     digest: Digest
@@ -148,8 +143,7 @@ class Edit:
     """When it was heard of."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """A text that the service did not take; it is not sent again as it is."""
 
     local: Digest
@@ -169,8 +163,7 @@ class Level(StrEnum):
     """A cycle failed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     """One line of the log that a person reads."""
 
     at: float
@@ -183,8 +176,7 @@ class Event:
     """The cycle it happened in; events of one cycle share it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Health:
+class Health(Struct, frozen=True):
     """How the sync of one wiki fares."""
 
     last_started_at: float | None = None

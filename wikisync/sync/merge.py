@@ -14,7 +14,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from wikisync.model import Format
 from wikisync.sync.conflict import Clash, Piece, has_marker
@@ -26,8 +27,7 @@ WORDS_MAX = 20_000
 _TOKEN = re.compile(r"\w+|\n|[^\S\n]+|[^\w\s]")
 
 
-@dataclass(frozen=True, slots=True)
-class Merge3:
+class Merge3(Struct, frozen=True):
     """The outcome of a merge."""
 
     pieces: tuple[Piece, ...]
@@ -74,8 +74,7 @@ def merge(
     return merged
 
 
-@dataclass(frozen=True, slots=True)
-class _Region:
+class _Region(Struct, frozen=True):
     """A range of the base that one side or both changed, and where it is now."""
 
     base: slice
@@ -86,8 +85,7 @@ class _Region:
     is_remote: bool
 
 
-@dataclass(slots=True)
-class _Lines:
+class _Lines(Struct):
     """Lines of the three texts that belong together, end-of-line included."""
 
     base: list[str] = field(default_factory=list)

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias, TypeGuard
+
+from msgspec import Struct
 
 from wikisync.errors import FolderError, NotFound, PreconditionFailed
 from wikisync.model import Format, Page, Slug, Snapshot
@@ -42,8 +43,7 @@ Candidate: TypeAlias = Merge | Push | Hold
 """What may turn out to be a merge or a clash."""
 
 
-@dataclass(frozen=True, slots=True)
-class Merged:
+class Merged(Struct, frozen=True):
     """The texts of one merge and what came of it."""
 
     slug: Slug

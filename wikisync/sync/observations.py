@@ -6,9 +6,10 @@ person reads and decides on.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Mapping, Sequence
+
+from msgspec import structs
 
 from wikisync.model import Digest, Format, Slug
 from wikisync.sync.capabilities import ANY_SERVICE, Capabilities
@@ -115,8 +116,8 @@ class Observations(WikiRows):
         """What is known of the service; careful where nothing is."""
         rows = self._rows("SELECT name, value FROM capability WHERE wiki = ?")
         known = {name: json.loads(value) for name, value in rows}
-        fields = {field.name for field in dataclasses.fields(Capabilities)}
-        return dataclasses.replace(
+        fields = set(Capabilities.__struct_fields__)
+        return structs.replace(
             ANY_SERVICE, **{name: known[name] for name in fields & known.keys()}
         )
 
@@ -130,7 +131,7 @@ class Observations(WikiRows):
                 " VALUES (?, ?, ?)",
                 [
                     (self._number, name, json.dumps(value))
-                    for name, value in dataclasses.asdict(capabilities).items()
+                    for name, value in structs.asdict(capabilities).items()
                 ],
             )
 

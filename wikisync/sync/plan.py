@@ -7,15 +7,15 @@ out, and the text of a plan is the dry run, word for word.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias, assert_never
+
+from msgspec import Struct
 
 from wikisync.model import Digest, Format, PageState, Slug
 
 
-@dataclass(frozen=True, slots=True)
-class BasePage:
+class BasePage(Struct, frozen=True):
     """What both sides held when they last agreed on a page.
 
     Two digests, because a side may store something else than it was given (line
@@ -93,8 +93,7 @@ class SkipReason(StrEnum):
     TROUBLE = "nothing is removed in a cycle that had an error"
 
 
-@dataclass(frozen=True, slots=True)
-class CreateLocal:
+class CreateLocal(Struct, frozen=True):
     """The wiki has a page that the folder lacks: write it."""
 
     slug: Slug
@@ -103,8 +102,7 @@ class CreateLocal:
     notice: Notice | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Pull:
+class Pull(Struct, frozen=True):
     """The wiki's text replaces the folder's."""
 
     slug: Slug
@@ -114,8 +112,7 @@ class Pull:
     remote: Digest
 
 
-@dataclass(frozen=True, slots=True)
-class Adopt:
+class Adopt(Struct, frozen=True):
     """Both sides hold the same already; only the base learns it."""
 
     slug: Slug
@@ -124,15 +121,13 @@ class Adopt:
     remote: Digest
 
 
-@dataclass(frozen=True, slots=True)
-class DropRecord:
+class DropRecord(Struct, frozen=True):
     """The page is gone on both sides; only the base still knows it."""
 
     slug: Slug
 
 
-@dataclass(frozen=True, slots=True)
-class DeleteLocal:
+class DeleteLocal(Struct, frozen=True):
     """The page is gone from the wiki: remove the folder's copy."""
 
     slug: Slug
@@ -140,8 +135,7 @@ class DeleteLocal:
     """What the folder must still hold when it is removed."""
 
 
-@dataclass(frozen=True, slots=True)
-class MoveLocal:
+class MoveLocal(Struct, frozen=True):
     """The page has another name on the wiki: the file follows."""
 
     slug: Slug
@@ -152,8 +146,7 @@ class MoveLocal:
     """What the folder must still hold when it is renamed."""
 
 
-@dataclass(frozen=True, slots=True)
-class MoveRemote:
+class MoveRemote(Struct, frozen=True):
     """The file has another name: the page on the wiki follows, its text unchanged."""
 
     slug: Slug
@@ -169,8 +162,7 @@ class MoveRemote:
     """Its place among the renames on the wiki, of which one may need another."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rebind:
+class Rebind(Struct, frozen=True):
     """Both sides have the same new name already; only the base learns it."""
 
     slug: Slug
@@ -178,8 +170,7 @@ class Rebind:
     target: Slug
 
 
-@dataclass(frozen=True, slots=True)
-class CreateRemote:
+class CreateRemote(Struct, frozen=True):
     """The folder has a page that the wiki lacks: create it there."""
 
     slug: Slug
@@ -188,8 +179,7 @@ class CreateRemote:
     notice: Notice | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Push:
+class Push(Struct, frozen=True):
     """The folder's text and format replace the wiki's."""
 
     slug: Slug
@@ -199,8 +189,7 @@ class Push:
     """What the wiki must still hold when it is replaced."""
 
 
-@dataclass(frozen=True, slots=True)
-class Merge:
+class Merge(Struct, frozen=True):
     """Both sides changed: the merged text goes into the folder, to be pushed next.
 
     Where ``merge`` finds a clash the page is held instead (``Plan.holding``).
@@ -213,8 +202,7 @@ class Merge:
     remote: Digest
 
 
-@dataclass(frozen=True, slots=True)
-class DeleteRemote:
+class DeleteRemote(Struct, frozen=True):
     """The page is gone from the folder: remove the wiki's."""
 
     slug: Slug
@@ -223,8 +211,7 @@ class DeleteRemote:
     format: Format
 
 
-@dataclass(frozen=True, slots=True)
-class Hold:
+class Hold(Struct, frozen=True):
     """Neither side is touched until a person decides."""
 
     slug: Slug
@@ -233,8 +220,7 @@ class Hold:
     """The new name that it cannot get, where that is what it waits for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Skip:
+class Skip(Struct, frozen=True):
     """A difference that this cycle leaves alone, and why."""
 
     slug: Slug
@@ -258,8 +244,7 @@ Action: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """Every action of one cycle, in the order in which they are carried out.
 
     Renames (parents first), creates (parents first), updates and merges, pushes,

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from typing import assert_never
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from wikisync.errors import (
     AuthenticationFailed,
@@ -50,8 +52,7 @@ UNAVAILABLE_MAX = 3
 """Writes that may get no answer in a row before the service counts as gone."""
 
 
-@dataclass(slots=True)
-class Tally:
+class Tally(Struct):
     """What one cycle did so far; counts pages."""
 
     pulled: int = 0

@@ -12,8 +12,10 @@ else goes on (``braked``); the batches of one cycle are the memory of the next.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wikisync.model import Digest, Slug, Snapshot
 from wikisync.sync.plan import (
@@ -47,8 +49,7 @@ SHRINK_SHARE = 0.90
 NAMES_SHOWN_MAX = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Brake:
+class Brake(Struct, frozen=True):
     """Removals that wait for a yes."""
 
     slugs: tuple[Slug, ...]
@@ -96,8 +97,7 @@ class Decision(StrEnum):
     REFUSED = "refused"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Member:
+class Member(Struct, frozen=True, order=True):
     """One page of a batch; a later text of it is not what was decided on."""
 
     slug: Slug
@@ -105,8 +105,7 @@ class Member:
     """Of the text that would be removed, or would be written."""
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(Struct, frozen=True):
     """Actions of one kind that a person decides on together."""
 
     id: int
@@ -134,8 +133,7 @@ _VERBS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Braked:
+class Braked(Struct, frozen=True):
     """A plan after the brakes."""
 
     plan: Plan

@@ -10,7 +10,8 @@ counts across runs.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from wikisync.model import Slug, Snapshot
 from wikisync.sync.ledger import Side, Sighting
@@ -26,8 +27,7 @@ from wikisync.sync.safety import removals_max
 from wikisync.sync.state import WikiState
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
+class Patience(Struct, frozen=True):
     """What makes an absence certain."""
 
     remote_looks: int = 3
@@ -62,8 +62,7 @@ def is_certain(sighting: Sighting, looks: int, span_s: float) -> bool:
     return sighting.count >= looks and sighting.last_at - sighting.first_at >= span_s
 
 
-@dataclass(frozen=True, slots=True)
-class Absences:
+class Absences(Struct, frozen=True):
     """What a cycle makes of the pages that its plan would remove."""
 
     waiting: Mapping[Slug, SkipReason]

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import Enum, auto
+
+from msgspec import Struct, field
 
 
 class Why(Enum):
@@ -23,8 +24,7 @@ class Why(Enum):
     """Time for a whole look, or a person asked."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hint:
+class Hint(Struct, frozen=True):
     """What a service says cheaply of a wiki's state."""
 
     mark: str
@@ -33,8 +33,7 @@ class Hint:
     """Whether it took an answer of some kilobytes."""
 
 
-@dataclass(frozen=True, slots=True)
-class CycleOutcome:
+class CycleOutcome(Struct, frozen=True):
     """What the daemon needs to know of one cycle."""
 
     is_quiet: bool
@@ -58,8 +57,7 @@ class Condition(Enum):
     PAUSED = "paused"
 
 
-@dataclass(slots=True)
-class Standing:
+class Standing(Struct):
     """One wiki as the daemon sees it; times are of the daemon's clock."""
 
     name: str
@@ -110,8 +108,7 @@ class Standing:
         return min(self.asked_at, self.due_at) if self.asked else self.due_at
 
 
-@dataclass(slots=True)
-class Trouble:
+class Trouble(Struct):
     """Why no wiki of the service can be worked on."""
 
     condition: Condition

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Protocol
 from urllib.parse import quote
+
+from msgspec.structs import replace
 
 from wikisync.errors import (
     PreconditionFailed,

@@ -15,8 +15,9 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
+
+from msgspec import Struct
 
 from wikisync.model import Format, PageState, Slug, Snapshot, digest_of
 from wikisync.sync.capabilities import Capabilities
@@ -47,8 +48,7 @@ from wikisync.sync.renames import renames
 NO_TEXT = digest_of("")
 
 
-@dataclass(frozen=True, slots=True)
-class _Record:
+class _Record(Struct, frozen=True):
     """A page of the base and the names it has now; None where it is gone."""
 
     agreed: BasePage

@@ -15,10 +15,10 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import IO, Protocol
 
 import msgspec
+from msgspec import Struct
 
 from wikisync.errors import RenderError
 from wikisync.markup.asciidoc.includes import IncludeRequest, Inclusion
@@ -50,14 +50,16 @@ class Engine(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerLimits:
+class WorkerLimits(Struct, frozen=True):
     """What one page may take."""
 
     seconds_max: float = 10.0
     memory_bytes_max: int = 256 << 20
     source_bytes_max: int = 1 << 20
     html_bytes_max: int = 16 << 20
+
+
+USUAL_LIMITS = WorkerLimits()
 
 
 class Answer(msgspec.Struct):
@@ -76,7 +78,7 @@ class WorkerEngine:
         self,
         name: str,
         command: Sequence[str],
-        limits: WorkerLimits = WorkerLimits(),
+        limits: WorkerLimits = USUAL_LIMITS,
         *,
         hint: str = "pip install --force-reinstall wikisync",
         environment: Sequence[str] = (),

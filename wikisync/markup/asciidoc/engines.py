@@ -12,11 +12,12 @@ import importlib.util
 import shutil
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import Struct
+
 from wikisync.errors import RenderError
-from wikisync.markup.asciidoc.engine import WorkerEngine, WorkerLimits
+from wikisync.markup.asciidoc.engine import USUAL_LIMITS, WorkerEngine, WorkerLimits
 
 HERE = Path(__file__).parent
 GRACE_SECONDS = 1
@@ -26,8 +27,7 @@ RUBY_ENVIRONMENT = ("PATH", "HOME", "GEM_HOME", "GEM_PATH")
 """Where its gems are."""
 
 
-@dataclass(frozen=True, slots=True)
-class EngineKind:
+class EngineKind(Struct, frozen=True):
     """One kind of engine: what it needs, and what to install."""
 
     module: str
@@ -71,7 +71,7 @@ def choose_engine(
         raise RenderError(
             f"the asciidoc engine {name} is not installed", hint=KINDS[name].hint
         )
-    limits = limits or WorkerLimits()
+    limits = limits or USUAL_LIMITS
     match name:
         case "ruby":
             return _ruby_engine(limits)

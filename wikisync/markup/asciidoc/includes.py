@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import posixpath
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from wikisync.markup.context import Include
 
@@ -24,8 +25,7 @@ SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 TAG_LINE = re.compile(r"\b(tag|end)::(\S+?)\[\](?=\s|$)")
 
 
-@dataclass(frozen=True, slots=True)
-class IncludeRequest:
+class IncludeRequest(Struct, frozen=True):
     """One include directive, as the engine read it."""
 
     target: str
@@ -36,8 +36,7 @@ class IncludeRequest:
     tags: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Included:
+class Included(Struct, frozen=True):
     """The answer; ``text`` is None where the directive cannot be resolved."""
 
     path: str

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import MutableMapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from markdown_it import MarkdownIt
@@ -20,6 +19,7 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 from mdit_py_plugins.footnote import footnote_plugin
+from msgspec import Struct, field
 
 from wikisync.markup.tokens import escape
 
@@ -31,8 +31,7 @@ MENTION = re.compile(r"\[\^([^\] \n]{1,1000}+)\]")
 """Longer names are none; without an end every ``[^`` would look through the page."""
 
 
-@dataclass
-class Notes:
+class Notes(Struct):
     """The names of one page's notes, each by what ``key_of`` gives for it."""
 
     names: dict[str, str]

@@ -11,7 +11,8 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from wikisync.markup.context import Include, PageContext, include_nothing
 from wikisync.markup.org import lines as grammar
@@ -41,8 +42,7 @@ def to_html(source: str, context: PageContext) -> str:
     return page.html_of(lines)
 
 
-@dataclass(slots=True)
-class Headline:
+class Headline(Struct):
     """One headline and the lines under it."""
 
     level: int

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 BLANK = re.compile(r"^\s*$")
 BEGIN = re.compile(r"^\s*#\+begin_(\S+)(?:\s+(.*?))?\s*$", re.IGNORECASE)
@@ -31,8 +32,7 @@ LITERAL_BLOCKS = frozenset({"src", "example", "export", "comment", "html"})
 TAB_STOP = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """The first line of a list item."""
 
     indent: int

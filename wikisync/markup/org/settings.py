@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 KEYWORD = re.compile(r"^\s*#\+([A-Za-z_]+):\s*(.*?)\s*$")
 OPTION = re.compile(r"(\S+?):(\([^)]*\)|\S*)")
@@ -13,8 +14,7 @@ TODO_WORDS = ("TODO", "DONE")
 TODO_NAME = re.compile(r"^([^\s(|]+)(?:\([^)]*\))?$")
 
 
-@dataclass(slots=True)
-class Settings:
+class Settings(Struct):
     """Keywords of the whole page."""
 
     title: str = ""

@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from wikisync.markup.rdoc.links import LinkScanner, link_html
 from wikisync.markup.rdoc.typography import Typography, escape
@@ -53,8 +54,7 @@ WORD_MARKS = {
 }
 
 
-@dataclass(slots=True)
-class _Line:
+class _Line(Struct):
     """A text and the marks of each of its characters."""
 
     raw: str

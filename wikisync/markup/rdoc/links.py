@@ -9,8 +9,9 @@ from __future__ import annotations
 import bisect
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum, auto
+
+from msgspec import Struct
 
 from wikisync.markup.rdoc.typography import escape
 
@@ -53,8 +54,7 @@ class Shape(Enum):
     LABELLED = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(Struct, frozen=True):
     """One link and where it stands in its text."""
 
     shape: Shape

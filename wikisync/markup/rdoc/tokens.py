@@ -8,8 +8,9 @@ being read, so ``* 1. x`` is two markers and a text.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum, auto
+
+from msgspec import Struct
 
 MARKERS_MAX = 60
 """List markers on one line; what follows is text."""
@@ -45,8 +46,7 @@ LISTS = frozenset(
 )
 
 
-@dataclass(slots=True)
-class Token:
+class Token(Struct):
     """A piece of a line; not frozen, since that doubles the cost of making one."""
 
     kind: Kind
