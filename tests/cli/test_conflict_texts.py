@@ -48,6 +48,18 @@ async def test_every_held_page_has_its_three_texts(cloned: Cloned) -> None:
     }
 
 
+async def test_a_sync_brings_them_up_to_date(cloned: Cloned) -> None:
+    conflicts = cloned.root / ".wikisync" / "conflicts"
+    assert {path.name.rpartition("-")[0] for path in conflicts.iterdir()} == {
+        "guide",
+        "people",
+    }
+    for slug in ("guide", "team/people"):
+        cloned.write(f"{slug}.conflict.md", "settled\n")
+    await cloned.run("sync")
+    assert not conflicts.exists()
+
+
 async def test_files_follow_the_conflict_and_go_with_it(cloned: Cloned) -> None:
     show(cloned)
     cloned.write("guide.md", "mine, later\n")

@@ -243,7 +243,9 @@ async def test_notice_of_another_day_is_left_to_the_log(cloned: Cloned) -> None:
 @pytest.mark.parametrize(
     "name", ["", " ", ".", "..", "handbook/..", "../b", "a/../../b"]
 )
-@pytest.mark.parametrize("words", [("resolve", "--mine"), ("restore",), ("diff",)])
+@pytest.mark.parametrize(
+    "words", [("resolve", "--mine"), ("restore",), ("diff",), ("sync",)]
+)
 async def test_name_that_no_page_has_is_a_usage_error(
     cloned: Cloned, words: tuple[str, ...], name: str
 ) -> None:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import click
 from msgspec import Struct
 
-from wikisync.cli.named import refuse_impossible
 from wikisync.cli.service_command import token_option
 from wikisync.cli.sync import wanted_pages
 from wikisync.cli.workspace import (
@@ -71,7 +70,6 @@ def command(
     shown instead.  PAGE names a page by its file or by FOLDER/SLUG.
     """
     workspace = find_workspace(start)
-    refuse_impossible(workspace, pages)
     wanted = wanted_pages(workspace, pages)
     with open_workspace(workspace, is_held=False, allows_network_disk=True) as opened:
         shown = asyncio.run(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from wikisync.cli.named import refuse_impossible
 from wikisync.cli.service_command import token_option
 from wikisync.cli.workspace import (
     OpenWorkspace,
@@ -84,6 +85,7 @@ async def _sync(
     pages: Sequence[str],
     options: dict[str, Any],
 ) -> int:
+    from wikisync.cli.conflict_texts import conflict_texts, show_conflict_texts
     from wikisync.cli.sync_report import report_sync
     from wikisync.cli.syncing import exit_code_of
 
@@ -99,8 +101,10 @@ async def _sync(
             workspace, options["token_file"], console, os.environ
         ) as client:
             done = await _each(console, opened, client, wanted, options)
-        if not options["dry_run"] and not pages:
-            _finish(opened, done)
+        if not options["dry_run"]:
+            show_conflict_texts(workspace.private, conflict_texts(opened))
+            if not pages:
+                _finish(opened, done)
     report_sync(
         console, done, as_json=options["as_json"], is_dry_run=options["dry_run"]
     )
@@ -140,10 +144,11 @@ def wanted_pages(
     """The wikis to look at, each with the pages of it that are asked for.
 
     Raises:
-        UsageError: a page is of no wiki.
+        UsageError: a page is of no wiki, or can be none.
     """
     if not pages:
         return [(wiki, None) for wiki in workspace.config.wikis]
+    refuse_impossible(workspace, pages)
     whole = {wiki for name in pages if (wiki := workspace.wiki_at(name)) is not None}
     found: dict[WikiSection, set[Slug]] = {}
     for name in pages:

@@ -29,7 +29,7 @@ from wikisync.model import (
     digest_of,
 )
 from wikisync.progress import Progress, SilentProgress
-from wikisync.sync.cycle import look, remember_tag, replaced_wiki
+from wikisync.sync.cycle import look, note_health, remember_tag, replaced_wiki
 from wikisync.sync.deciding import Decided, Deciding, ExchangeOptions, Outdated
 from wikisync.sync.ledger import NO_SLUG, Event, Level
 from wikisync.sync.plan import (
@@ -226,7 +226,13 @@ class _Exchange:
             *self._missing,
         )
         if not self._options.is_dry_run:
-            self._note_health(started_at, problems, decided)
+            note_health(
+                self._known,
+                problems,
+                decided.there,
+                started_at=started_at,
+                now=self._clock(),
+            )
             self._note_trouble(problems, decided.plan)
         result = self._result(decided, problems)
         if result.is_quiet and not problems and not self._options.is_dry_run:
@@ -410,20 +416,6 @@ class _Exchange:
         self._missing = tuple(fetch.problems)
 
     # -- what is said of it ------------------------------------------------------
-
-    def _note_health(
-        self, started_at: float, problems: tuple[Problem, ...], decided: Decided
-    ) -> None:
-        health = self._known.health()
-        is_good = not problems and decided.there.is_complete
-        self._known.record_health(
-            replace(
-                health,
-                last_started_at=started_at,
-                last_good_at=self._clock() if is_good else health.last_good_at,
-                problem=str(problems[0]) if problems else "",
-            )
-        )
 
     def _note_writes(self, plan: Plan) -> None:
         """Log what came from the wiki; so many pages at once in one line."""
