@@ -8,6 +8,7 @@ streamed to disk.
 from __future__ import annotations
 
 import asyncio
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,6 +26,7 @@ from wikisync.service.routing import malformed
 from wikisync.service.settings import KIB, Limits
 
 CHUNK_BYTES = 256 * KIB
+_NO_TEXT = re.compile("[\x00\ud800-\udfff]")
 
 
 def read_query(request: web.BaseRequest, limits: Limits) -> dict[str, object]:
@@ -140,7 +142,7 @@ def put_field(fields: dict[str, object], name: str, value: object) -> None:
 
 
 def _checked(text: str) -> str:
-    if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text):
+    if _NO_TEXT.search(text):
         raise malformed()
     return text
 
