@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import random
 import sqlite3
 from collections.abc import Iterator
@@ -33,6 +34,9 @@ OWNER = WikiOwner("project", "docs/handbook")
 CYCLES = 6
 ROUNDS_MAX = 12
 AT_ONCE = ExchangeOptions(patience=Patience(1, 0.0, 1, 0.0))
+
+# without a place for it, Python prints what the engine logs into the proof's table
+logging.getLogger("wikisync").addHandler(logging.NullHandler())
 
 
 class SimulatedDatabase(Database):
