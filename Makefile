@@ -4,6 +4,8 @@
 BIN := .venv/bin
 SETUP := pyproject.toml hatch_build.py package-lock.json tools/setup.sh
 TESTS ?= tests
+# tests wait for processes and disks now and then: one worker more than cores
+WORKERS ?= $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
 HOURS ?= 1
 BENCHMARKS := $(filter-out %/corpus.py %/growth.py %/measured.py,$(wildcard benchmarks/[a-z]*.py))
 LOCKED := pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
@@ -21,7 +23,7 @@ demo: .venv/run ## Export the user guide from the embedded service to demo/site
 
 test: .venv/dev ## Pass every test, browser tests included
 	@tools/setup.sh chromium
-	@$(BIN)/python -m pytest --numprocesses 2 --dist worksteal $(TESTS)
+	@$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal $(TESTS)
 
 lint: .venv/dev ## Format, rules, types
 	@$(BIN)/ruff format --check .

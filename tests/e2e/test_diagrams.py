@@ -76,9 +76,8 @@ async def seen(context: BrowserContext, url: str) -> dict[str, object]:
     page.on("pageerror", lambda error: errors.append(str(error)))
     await page.goto(url)
     if "other" not in url:
-        await page.wait_for_function(
-            "!document.querySelectorAll('pre.mermaid')[1]", timeout=10_000
-        )
+        second = page.locator("pre.mermaid").nth(1)
+        await second.wait_for(state="detached", timeout=10_000)
     state: dict[str, object] = await page.evaluate(STATE)
     await page.close()
     assert not errors

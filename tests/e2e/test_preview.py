@@ -163,13 +163,14 @@ async def test_marks_in_the_tree_stay_when_the_tree_changes(
 
 
 async def test_another_frame_is_loaded(chromium: Browser, desk: Desk) -> None:
+    from playwright.async_api import expect
+
     theme = unpack("-- static/theme.css --\n\n", desk.root / "theme")
     desk.set(templates=theme)
     async with writing(chromium, desk) as visit:
         await visit.go("guide.html")
-        (theme / "static" / "theme.css").write_text("h1::before { content: 'x'; }")
-        content = "getComputedStyle(document.querySelector('h1'), '::before').content"
-        await visit.page.wait_for_function(f"{content} === '\"x\"'")
+        (theme / "static" / "theme.css").write_text("h1 { color: rgb(1, 2, 3); }")
+        await expect(visit.page.locator("h1")).to_have_css("color", "rgb(1, 2, 3)")
 
 
 async def test_a_page_that_comes_takes_the_place_of_its_absence_and_back(
