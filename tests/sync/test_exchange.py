@@ -368,12 +368,20 @@ async def test_a_page_open_for_ten_minutes_is_told(state: State) -> None:
 
 
 async def test_another_wiki_under_the_path_is_a_first_sync(state: State) -> None:
-    copies = await settled(state)
-    here, there = Copies(state, PAGES), Copies(state, {"new": "new\n"})
-    for number in ("1", "2", "2", "2"):
-        remote = copies.there if number == "1" else there.there
-        await exchange(remote, here.here, state, owner=OWNER, remote_id=number)
-    assert here.here.texts() == {**PAGES, "new": "new\n"}
+    pages = {f"page-{number}": TEXT for number in range(9)}
+    first = Copies(state, pages)
+    second = Copies(state, {**dict(list(pages.items())[1:]), "new": "new\n"})
+    # so late that a page which the same wiki lacks would long be gone here
+    for number, time_s in (("1", 0.0), *(("2", 100.0 * n) for n in range(1, 6))):
+        await exchange(
+            (first if number == "1" else second).there,
+            first.here,
+            state,
+            owner=OWNER,
+            remote_id=number,
+            clock=lambda now=time_s: now,
+        )
+    assert first.here.texts() == {**pages, "new": "new\n"}
 
 
 async def test_a_file_in_windows_style_keeps_its_line_ends(state: State) -> None:

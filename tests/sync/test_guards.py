@@ -1,4 +1,4 @@
-"""The short form of ``make prove-guards``: a few guards, each with its proof."""
+"""``make prove-guards`` as tests: every guard with its proof."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import pytest
 from tests.sync.prove_guards import GUARDS, ROOT, Guard, guard_named, is_missed
 
 
-@pytest.mark.parametrize("name", ["old editor windows", "control read", "brakes"])
-def test_a_guard_that_is_off_is_missed_by_its_proof(name: str) -> None:
-    assert is_missed(guard_named(name))[0]
+@pytest.mark.parametrize("guard", GUARDS, ids=lambda guard: guard.name)
+def test_a_guard_that_is_off_is_missed_by_its_proof(guard: Guard) -> None:
+    assert is_missed(guard)[0]
 
 
 def test_the_proof_of_a_guard_passes_while_it_is_on() -> None:
