@@ -38,6 +38,7 @@ SAVE_EVERY_S = 0.03
 LIFE_S = (0.3, 1.6)
 """From the start of a process to its end; starting takes some of it."""
 REST_ROUNDS = 6
+TIDY_ROUNDS_MAX = 20
 LEFTOVERS_MAX = 20
 """Files that may lie in our own places after any number of kills."""
 
@@ -179,6 +180,11 @@ async def prove(kills: int, seed: int, place: Path) -> Outcome:
                 outcome.most_leftovers = max(outcome.most_leftovers, found)
             stop.set()
         for _ in range(REST_ROUNDS):
+            await process.run("sync", "--wait")
+        # a replaced file waits two seconds for a late save before a sync removes it
+        for _ in range(TIDY_ROUNDS_MAX):
+            if not leftovers(root):
+                break
             await process.run("sync", "--wait")
         outcome.edits = persons.marks
         await judge(outcome, service, root, folder, place / "service")
