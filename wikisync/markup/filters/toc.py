@@ -15,16 +15,29 @@ WIKILINK = re.compile(
     re.IGNORECASE,
 )
 
+ENTRIES_MAX = 20_000
+"""Of all lists of a page together: many tags times many headings have no end."""
+
 
 def filter_toc(draft: Draft) -> None:
-    """Put the list of headings where the page asks for it."""
+    """Put the list of headings where the page asks for it.
+
+    The first list is always there; a tag whose list would be too much stays a tag.
+    """
     document = draft.document
+    contents: str | None = None
+    entries_left = ENTRIES_MAX
     for place in document.starts.get("p", ()):
         if document.close[place] - place > len("[<a></a>]"):
             continue
         inner = document.inner(place)
         if TAG_TEXT.fullmatch(inner) or WIKILINK.fullmatch(inner):
-            document.replace(place, toc_html(draft.toc))
+            if contents is not None and len(draft.toc) > entries_left:
+                return
+            if contents is None:
+                contents = toc_html(draft.toc)
+            entries_left -= len(draft.toc)
+            document.replace(place, contents)
 
 
 def toc_html(entries: Sequence[TocEntry]) -> str:
