@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from tests.support.copies import OWNER, Copies
@@ -379,7 +381,7 @@ async def test_another_wiki_under_the_path_is_a_first_sync(state: State) -> None
             state,
             owner=OWNER,
             remote_id=number,
-            clock=lambda now=time_s: now,
+            clock=partial(float, time_s),
         )
     assert first.here.texts() == {**pages, "new": "new\n"}
 
