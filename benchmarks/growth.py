@@ -7,8 +7,8 @@ each markdown engine.  The figures are CPU milliseconds of this process, the bes
 two runs without the garbage collector, and the ratio of each single doubling: two
 is a line, four a square; the goal is 2.6, or an answer of a limit (``source``).  A
 busy machine only ever adds time, so a doubling above the goal is measured again, up
-to twelve times, before it counts.  Words take the texts whose names hold one of
-them.  Without ``--all`` the worst are shown.  The exit code is 1 where a doubling
+to twelve times, and once more so at the end, before it counts.  Words take the texts
+whose names hold one of them.  Without ``--all`` the worst are shown.  The exit code is 1 where a doubling
 stays above the goal.
 """
 
@@ -547,7 +547,12 @@ def main() -> int:
             if not words or any(word in name for word in words):
                 found.append(grown(engine, name, texts))
                 if found[-1].is_over:
-                    print("above the goal:", row_of(found[-1]), file=sys.stderr)
+                    print("to be measured again:", row_of(found[-1]), file=sys.stderr)
+    # a neighbour on the machine may have been there for all twelve runs
+    found = [
+        grown(one.engine, one.name, inputs[one.name]) if one.is_over else one
+        for one in found
+    ]
     found.sort(key=lambda one: max(one.ratios), reverse=True)
     over = [one for one in found if one.is_over]
     sizes = f"{SIZES[0] // 1000:>6} KB" + "".join(

@@ -136,7 +136,9 @@ async def soak(place: Path, options: argparse.Namespace) -> None:
                 slug = path.relative_to(b.folder).with_suffix("").as_posix()
                 await b.put(slug, text)
             count += 1
-            await asyncio.sleep(pause_s)
+            # by the clock: what an edit takes is not added to the pause
+            next_s = began + count * pause_s
+            await asyncio.sleep(max(0.0, next_s - time.monotonic()))
             if len(memory) < (time.monotonic() - began) / (seconds / 10):
                 memory.append(b.memory_mb())
                 passed = time.monotonic() - began

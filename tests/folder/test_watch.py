@@ -343,3 +343,43 @@ def test_a_system_without_watches_left_is_survived(tmp_path: Path) -> None:
     if "unshare" in run.stderr or "max_inotify_watches" in run.stderr:
         pytest.skip("this system gives no user namespace with limits of its own")
     assert run.stdout.split() == ["watch-limit", str(tmp_path / "page.md")], run.stderr
+
+
+class StillEvents:
+    """Folders in which nothing happens; keeps how often each was looked at."""
+
+    def __init__(self) -> None:
+        self.steps_ms: asyncio.Queue[int] = asyncio.Queue()
+        self._loop = asyncio.get_running_loop()
+
+    def watch(  # the signature is that of watchfiles
+        self,
+        debounce_ms: int,  # noqa: ARG002
+        step_ms: int,
+        timeout_ms: int,  # noqa: ARG002
+        stop: threading.Event,
+    ) -> str:
+        self._loop.call_soon_threadsafe(self.steps_ms.put_nowait, step_ms)
+        stop.wait(0.01)
+        return "timeout"
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize(("rests", "step_ms"), [(True, 50), (False, 10)])
+async def test_quiet_folder_is_looked_at_less_often_unless_a_person_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rests: bool, step_ms: int
+) -> None:
+    monkeypatch.setattr(watch, "IDLE_AFTER_S", 0.2)
+    still = StillEvents()
+    async with aclosing(
+        watch_folders([tmp_path], rests=rests, events=lambda _: still)
+    ) as hints:
+        assert await anext(hints) == EVERYTHING
+        async with asyncio.TaskGroup() as group:
+            following = group.create_task(anext(hints))
+            assert await still.steps_ms.get() == 10
+            steps = [await still.steps_ms.get() for _ in range(30)]
+            following.cancel()
+    assert steps[-1] == step_ms

@@ -8,8 +8,8 @@ second.  What changed is for a snapshot to find out.
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from pathlib import Path
+from stat import ST_INO, ST_SIZE
 
 from wikisync.errors import FolderError
 from wikisync.folder.ignore import is_ignored_folder
@@ -39,25 +39,23 @@ def folder_stamp(root: Path) -> int:
                 continue
             raise FolderError(f"cannot list {folder}: {exc.strerror or exc}") from exc
         is_root = False
+        place = hash(folder)
         with entries:
             for entry in entries:
                 name = entry.name
                 if name[0] == "." and name != IGNORE_FILE:
                     continue
-                # gone since it was listed: the next scan sees it so
-                with suppress(OSError):
+                try:
                     if entry.is_dir(follow_symlinks=False):
                         if not is_ignored_folder(name):
                             waiting.append(entry.path)
                         continue
                     status = entry.stat(follow_symlinks=False)
-                    found ^= hash(
-                        (
-                            entry.path,
-                            status.st_ino,
-                            status.st_size,
-                            status.st_mtime_ns,
-                            status.st_ctime_ns,
-                        )
-                    )
+                except OSError:
+                    continue  # gone since it was listed: the next scan sees it so
+                # the last change of anything, also where the other time is set back
+                changed_ns = status.st_ctime_ns
+                found ^= hash(
+                    (place, name, status[ST_INO], status[ST_SIZE], changed_ns)
+                )
     return found

@@ -25,7 +25,7 @@ import time
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError
@@ -38,8 +38,10 @@ DEBOUNCE_MS = 50
 STEP_MS = 10
 """Between two looks into the queue of events; each look costs the processor."""
 IDLE_STEP_MS = 50
-"""The same after a long time without a change: half the cost."""
-IDLE_AFTER_S = 300.0
+"""The same after a while without a change: half the cost, and a save is told of after
+at most 100 ms.
+"""
+IDLE_AFTER_S = 30.0
 LOOK_INTERVAL_S = 1.0
 """How often the roots themselves are looked at."""
 SCAN_INTERVAL_S = 2.0
@@ -153,6 +155,7 @@ async def watch_folders(
     *,
     is_wanted: IsWanted = is_watched,
     notice: Notice = log_notice,
+    rests: bool = True,
     scan_interval_s: float = SCAN_INTERVAL_S,
     retry_interval_s: float = RETRY_INTERVAL_S,
     events: OpenEvents = open_events,
@@ -167,12 +170,16 @@ async def watch_folders(
         roots: Folders; they need not exist yet.
         is_wanted: Which paths, relative to their root and with ``/``, are told of.
         notice: Called in the loop when folders are walked through for want of events.
+        rests: Whether changes after a quiet while may be told of a little later;
+            False where a person waits for each.
         scan_interval_s: Shortest time between two such walks.
         retry_interval_s: How long before events are tried again.
         events: How folders are watched.
     """
     stop = threading.Event()
-    watched = _Watched(_absolute(roots), is_wanted, events, scan_interval_s, stop)
+    idle_step_ms = IDLE_STEP_MS if rests else STEP_MS
+    how = _How(is_wanted, events, scan_interval_s, idle_step_ms, stop)
+    watched = _Watched(_absolute(roots), how)
     told = _Told(notice)
     thread = ThreadPoolExecutor(1, "wikisync-watch")
     loop = asyncio.get_running_loop()
@@ -234,22 +241,22 @@ class _Watch(Protocol):
         ...
 
 
+class _How(NamedTuple):
+    """How folders are watched."""
+
+    is_wanted: IsWanted
+    events: OpenEvents
+    scan_interval_s: float
+    idle_step_ms: int
+    stop: threading.Event
+
+
 class _Watched:
     """The folders, and how they are watched just now."""
 
-    def __init__(
-        self,
-        roots: Sequence[str],
-        is_wanted: IsWanted,
-        events: OpenEvents,
-        scan_interval_s: float,
-        stop: threading.Event,
-    ) -> None:
-        self.is_wanted = is_wanted
-        self.scan_interval_s = scan_interval_s
-        self.stop = stop
+    def __init__(self, roots: Sequence[str], how: _How) -> None:
         self._roots = roots
-        self._events = events
+        self._how = how
         self._watch: _Watch | None = None
 
     def open(self) -> _Watch:
@@ -266,14 +273,14 @@ class _Watched:
 
     def _open(self, held: _Roots) -> _Watch:
         if not held.present:
-            return _Walks(held, self, None)
+            return _Walks(held, self._how, None)
         try:
-            return _Events(held, self, self._events(held.present))
+            return _Events(held, self._how, self._how.events(held.present))
         except FileNotFoundError:
             # gone since it was looked at; the next look tells
-            return _Walks(held, self, None)
+            return _Walks(held, self._how, None)
         except (OSError, WatchfilesRustInternalError) as exc:
-            return _Walks(held, self, _no_events(exc))
+            return _Walks(held, self._how, _no_events(exc))
 
 
 class _Roots:
@@ -321,7 +328,7 @@ class _Events:
 
     problem: Problem | None = None
 
-    def __init__(self, roots: _Roots, how: _Watched, source: EventSource) -> None:
+    def __init__(self, roots: _Roots, how: _How, source: EventSource) -> None:
         self._roots = roots
         self._how = how
         self._source = source
@@ -332,7 +339,7 @@ class _Events:
         try:
             raw = self._source.watch(
                 DEBOUNCE_MS,
-                IDLE_STEP_MS if is_idle else STEP_MS,
+                self._how.idle_step_ms if is_idle else STEP_MS,
                 int(LOOK_INTERVAL_S * 1000),
                 self._how.stop,
             )
@@ -375,7 +382,7 @@ _State = tuple[int, int, int]
 class _Walks:
     """Folders that are walked through, or that are waited for."""
 
-    def __init__(self, roots: _Roots, how: _Watched, problem: Problem | None) -> None:
+    def __init__(self, roots: _Roots, how: _How, problem: Problem | None) -> None:
         self.problem = problem
         self._roots = roots
         self._how = how

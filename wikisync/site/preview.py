@@ -249,7 +249,9 @@ class Preview:
                 watching.cancel()
 
     async def _watch(self, roots: tuple[Path, ...]) -> None:
-        hints = watch_folders(roots, is_wanted=_is_shown, notice=self._notice)
+        hints = watch_folders(
+            roots, is_wanted=_is_shown, notice=self._notice, rests=False
+        )
         async with contextlib.aclosing(hints):
             async for hint in hints:
                 await self._refresh(None if hint.is_everything else hint.paths)
