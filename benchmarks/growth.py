@@ -8,8 +8,8 @@ two runs without the garbage collector, and the ratio of each single doubling: t
 is a line, four a square; the goal is 2.6, or an answer of a limit (``source``).  A
 busy machine only ever adds time, so a doubling above the goal is measured again, up
 to twelve times, and once more so at the end, before it counts.  Words take the texts
-whose names hold one of them.  Without ``--all`` the worst are shown.  The exit code is 1 where a doubling
-stays above the goal.
+whose names hold one of them.  Without ``--all`` the worst are shown.  The exit code is
+1 where a doubling stays above the goal.
 """
 
 from __future__ import annotations
