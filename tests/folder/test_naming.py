@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import time
 import unicodedata
 from collections.abc import Iterable
@@ -16,6 +17,7 @@ from tests.folder.hostile import (
     repeatable,
     slugs,
 )
+from wikisync.folder import naming
 from wikisync.folder.ignore import is_ignored_file, is_ignored_folder
 from wikisync.folder.naming import attachment_path, parse_path, path_of
 from wikisync.model import Format, Slug
@@ -209,6 +211,25 @@ def test_name_that_a_person_gave_stands_for_itself(
 )
 def test_path_that_is_no_pages(path: str) -> None:
     assert parse_path(path) is None
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["a", "0-_", "uploads", "wikisync-attention", "con", "b.conflict", "~", "4"]
+        ),
+        min_size=1,
+        max_size=4,
+    ),
+    st.sampled_from([".md", ".MD", ".rst", ""]),
+)
+def test_plain_names_are_read_like_all_others(parts: list[str], extension: str) -> None:
+    """The short way for what most pages are called gives what the rules give."""
+    path = "/".join(parts) + extension
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(naming, "_PLAIN", re.compile("(?!)"))
+        by_the_rules = naming.parse_path.__wrapped__(path)
+    assert naming.parse_path.__wrapped__(path) == by_the_rules
 
 
 @pytest.mark.parametrize(

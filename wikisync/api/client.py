@@ -50,7 +50,7 @@ from wikisync.api.schema import (
     VersionRecord,
 )
 from wikisync.api.secret import Secret
-from wikisync.api.session import Session
+from wikisync.api.session import LoadNetwork, Session
 from wikisync.api.settings import DEFAULT_SETTINGS, ClientSettings
 from wikisync.errors import RateLimited
 from wikisync.model import OwnerKind, WikiOwner
@@ -76,6 +76,7 @@ class Client:
         random: Random = random.random,
         clock: Clock = time.monotonic,
         before_write: Callable[[Request], None] | None = None,
+        load_network: LoadNetwork | None = None,
     ) -> None:
         """Check the address and the token; nothing is sent yet.
 
@@ -88,6 +89,8 @@ class Client:
             clock: seconds since any moment, for the deadline.
             before_write: is shown every request that changes something before
                 it is sent, and keeps it back by raising.
+            load_network: loads aiohttp; where given, the first reads do without,
+                and it is called when more is asked.
 
         Raises:
             UsageError: the address or the token cannot be one.
@@ -98,14 +101,14 @@ class Client:
         self.has_token = secret is not None
         self.token = secret
         """For git, which makes connections of its own."""
-        self._session = Session(self.address, secret, settings, clock)
+        self._session = Session(self.address, secret, settings, clock, load_network)
         self._sleep, self._random, self._clock = sleep, random, clock
         self._before_write = before_write
         self._write_locks: dict[str, asyncio.Lock] = {}
         self._quiet_until = clock()
 
     async def __aenter__(self) -> Self:
-        """Open the connection pool."""
+        """Get ready; nothing is sent."""
         await self._session.open()
         return self
 
@@ -115,7 +118,7 @@ class Client:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Close the connection pool."""
+        """Close every connection."""
         await self._session.close()
 
     def __repr__(self) -> str:

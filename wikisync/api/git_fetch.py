@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pygit2
 
+from wikisync.api.request import GIT_USER
 from wikisync.api.secret import Secret
-from wikisync.api.session import GIT_USER
 from wikisync.model import AttachmentPath
 
 SILENCE_S = 30.0

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from wikisync import __version__
+from wikisync.api.address import ServiceAddress
 from wikisync.api.answers import Purpose
 from wikisync.api.routes import Method
+from wikisync.api.secret import Secret
 
 if TYPE_CHECKING:
     from aiohttp import FormData
+
+TOKEN_HEADER = "PRIVATE-TOKEN"  # noqa: S105 - the header's name, not a token
+GIT_USER = "oauth2"
+"""What the service wants as user name where a token is the password."""
 
 OpenForm = Callable[[], "AbstractAsyncContextManager[FormData]"]
 
@@ -43,3 +51,33 @@ class Request(Struct, frozen=True):
     def is_write(self) -> bool:
         """Whether it changes something."""
         return self.method != "GET"
+
+    @property
+    def may_be_unchanged(self) -> bool:
+        """Whether a 304 is an answer to it."""
+        return self.etag is not None or self.may_change_nothing
+
+
+def headers_of(
+    request: Request, address: ServiceAddress, token: Secret | None
+) -> dict[str, str]:
+    """The headers of a request; those of its body are the network's."""
+    headers = {"User-Agent": f"wikisync/{__version__}", "Accept": "application/json"}
+    if request.is_git or (
+        request.purpose.about == "attachment" and not request.is_write
+    ):
+        headers["Accept"] = "*/*"
+    if address.is_loopback:
+        # packing costs more than it saves where nothing leaves the machine
+        headers["Accept-Encoding"] = "identity"
+    if token is not None and request.is_git:
+        # git's side of the service knows passwords only
+        login = f"{GIT_USER}:{token.reveal()}".encode()
+        headers["Authorization"] = f"Basic {b64encode(login).decode()}"
+    elif token is not None:
+        headers[TOKEN_HEADER] = token.reveal()
+    if request.json is not None:
+        headers["Content-Type"] = "application/json"
+    if request.etag is not None:
+        headers["If-None-Match"] = request.etag
+    return headers

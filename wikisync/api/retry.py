@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from wikisync.api.settings import ClientSettings
@@ -152,6 +151,9 @@ def parse_retry_after(headers: Mapping[str, str], *, now: datetime) -> float | N
 
 
 def _parse_date(text: str) -> datetime | None:
+    # loaded by what failed once, as above
+    from email.utils import parsedate_to_datetime
+
     try:
         moment = parsedate_to_datetime(text)
     except ValueError:

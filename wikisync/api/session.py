@@ -1,70 +1,47 @@
-"""One exchange with the service: connection pool, token, redirects, limits.
+"""Exchanges with one service: the first reads of a command alone, then a pool.
 
-Everything is done once here; ``client`` repeats.  Rules that hold:
+Everything is done once here; ``client`` repeats.  Rules that hold on both ways:
 
 - the token goes to the service's own scheme, host and port and nowhere else;
-- URLs are sent as they were encoded, byte for byte;
-- no answer is read past its limit;
-- the network library repeats nothing by itself, because it would repeat writes.
+- URLs are sent as they were encoded, byte for byte.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import ssl
-from base64 import b64encode
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager, nullcontext
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
 from datetime import UTC, datetime
-from functools import cache
-from http import HTTPStatus
-from io import BytesIO
+from typing import TYPE_CHECKING
 
-import aiohttp
-from multidict import CIMultiDict
+from msgspec.structs import replace
 from yarl import URL
 
-from wikisync import __version__
-from wikisync.api.address import ServiceAddress, without_secrets
-from wikisync.api.answers import (
-    AUTHENTICATION_HINT,
-    NOT_THE_API_HINT,
-    Answer,
-    NotHandedOut,
-    Purpose,
-    error_of,
-)
-from wikisync.api.network import translating
+from wikisync.api.address import ServiceAddress
+from wikisync.api.answers import Answer, Purpose, error_of
 from wikisync.api.request import Request
 from wikisync.api.retry import Clock, PassingFailure, parse_retry_after
 from wikisync.api.secret import Secret
 from wikisync.api.settings import ClientSettings
-from wikisync.errors import (
-    AuthenticationFailed,
-    ProtocolViolation,
-    RateLimited,
-    RemoteError,
-    Unavailable,
-)
+from wikisync.errors import RateLimited, RemoteError, Unavailable
+
+if TYPE_CHECKING:
+    from wikisync.api.first_reads import FirstReads
+    from wikisync.api.pool import Pool
+
+ERROR_BYTES_MAX = 64 * 1024
+"""How much of an error's body is read."""
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 log = logging.getLogger(__name__)
 
-TOKEN_HEADER = "PRIVATE-TOKEN"  # noqa: S105 - the header's name, not a token
-GIT_USER = "oauth2"
-"""What the service wants as user name where a token is the password."""
-KEEP_ALIVE_S = 30.0
-"""A connection that nobody uses stays open so long, so that the next hint of a watch,
-18 s later at most, needs no new one, whose handshake is larger than the hint."""
-ERROR_BYTES_MAX = 64 * 1024
-REDIRECTS = frozenset({301, 302, 303, 307, 308})
-SIGN_IN_WORDS = ("sign_in", "signin", "login", "/oauth/", "/saml")
-HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
-HTML_NAMES = (".html", ".htm", ".xhtml")
+LoadNetwork = Callable[[], None]
+"""Loads aiohttp, which takes longer than what most commands ask for."""
 
 
 class Session:
-    """The connections to one service."""
+    """What is asked of one service and answered by it."""
 
     def __init__(
         self,
@@ -72,42 +49,38 @@ class Session:
         token: Secret | None,
         settings: ClientSettings,
         clock: Clock,
+        load_network: LoadNetwork | None = None,
     ) -> None:
-        self.address = address
+        self._address = address
         self._token = token
         self._settings = settings
         self._clock = clock
-        self._slots = asyncio.Semaphore(settings.reads_max)
-        self._http: aiohttp.ClientSession | None = None
-        self._is_known_host = False
+        self._load_network = load_network
+        self._first: FirstReads | None = None
+        self._pool: Pool | None = None
+        self._opening = asyncio.Lock()
+        self._is_open = False
 
     async def open(self) -> None:
-        """Make the connection pool; nothing is sent."""
-        settings = self._settings
-        is_secure = self.address.root.scheme == "https"
-        trust = await asyncio.to_thread(system_trust) if is_secure else True
-        self._http = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(
-                limit_per_host=settings.reads_max,
-                ssl=trust,
-                keepalive_timeout=KEEP_ALIVE_S,
-            ),
-            timeout=aiohttp.ClientTimeout(
-                total=settings.request_timeout_s,
-                connect=settings.connect_timeout_s,
-                sock_read=settings.read_timeout_s,
-            ),
-            headers={"User-Agent": f"wikisync/{__version__}"},
-            cookie_jar=aiohttp.DummyCookieJar(),
-            middlewares=(_without_silent_repetition,),
-            trust_env=settings.proxies_from_environment,
+        """Get ready; nothing is sent."""
+        self._is_open = True
+        if self._load_network is None or self._settings.proxies_from_environment:
+            await self._opened_pool()
+            return
+        from wikisync.api.first_reads import FirstReads
+
+        self._first = FirstReads(
+            self._address, self._token, self._settings, self._clock
         )
 
     async def close(self) -> None:
-        """Close the pool; requests in flight end with an error."""
-        if self._http is not None:
-            await self._http.close()
-        self._http = None
+        """Close every connection; requests in flight end with an error."""
+        self._is_open = False
+        if self._first is not None:
+            await self._first.close()
+        if self._pool is not None:
+            await self._pool.close()
+        self._pool = None
 
     async def exchange(self, request: Request) -> Answer:
         """Send one request and read its whole answer.
@@ -121,19 +94,12 @@ class Session:
             PassingFailure: it may be over when the request is made again.
             RemoteError: it will not.
         """
-        url = self.address.url(request.path, request.query)
-        limits = self._upload_limits() if request.form else None
-        async with self._slots:
-            for _ in range(self._settings.redirects_max + 1):
-                async with self._response(request, url, limits) as response:
-                    if response.status not in REDIRECTS:
-                        return await self._answer(response, request, url)
-                    url = self._redirected(response, request, url)
-        raise ProtocolViolation(
-            f"cannot {request.purpose.action}: the service redirects in a circle",
-            url=without_secrets(url),
-            hint=NOT_THE_API_HINT,
-        )
+        if self._first is not None and self._first.takes(request):
+            answer = await self._first.read(request)
+            if answer is not None:
+                return answer
+        pool = await self._opened_pool()
+        return await pool.exchange(request)
 
     async def read_file(
         self, url: URL, purpose: Purpose
@@ -145,249 +111,50 @@ class Session:
             NotFound: the service answers with something else than the file.
             RemoteError: in its other kinds.
         """
-        request = Request("GET", url.raw_path, purpose)
-        limits = aiohttp.ClientTimeout(
-            connect=self._settings.connect_timeout_s,
-            sock_read=self._settings.read_timeout_s,
-        )
-        async with self._slots, self._response(request, url, limits) as response:
-            if response.status in REDIRECTS:
-                raise _not_handed_out(purpose, url, self._goal(response, url))
-            if response.status != HTTPStatus.OK:
-                await self._answer(response, request, url)
-                raise AssertionError("a file's answer other than 200 was accepted")
-            self._require_file(response, purpose, url)
-            limit = self._settings.attachment_bytes_max
-            async for chunk in self._chunks(response, limit, purpose, url):
+        pool = await self._opened_pool()
+        async with aclosing(pool.read_file(url, purpose)) as chunks:
+            async for chunk in chunks:
                 yield chunk
 
-    def _upload_limits(self) -> aiohttp.ClientTimeout:
-        """A file on its way to the service may take longer than other requests."""
-        settings = self._settings
-        return aiohttp.ClientTimeout(
-            total=settings.upload_timeout_s,
-            connect=settings.connect_timeout_s,
-            sock_read=settings.read_timeout_s,
-        )
+    async def _opened_pool(self) -> Pool:
+        """The connections for all but the first reads."""
+        async with self._opening:
+            if self._pool is None:
+                assert self._is_open, "the client is used outside its async with"
+                if self._load_network is not None:
+                    self._load_network()
+                from wikisync.api.pool import Pool
 
-    @asynccontextmanager
-    async def _response(
-        self, request: Request, url: URL, limits: aiohttp.ClientTimeout | None = None
-    ) -> AsyncIterator[aiohttp.ClientResponse]:
-        assert self._http is not None, "the client is used outside its async with"
-        started = self._clock()
-        shown = without_secrets(url)
-        form = request.form() if request.form else nullcontext()
-        async with form as body:
-            with translating(request.purpose, shown, is_known_host=self._is_known_host):
-                async with self._http.request(
-                    request.method,
-                    url,
-                    # as a stream: aiohttp warns of more than a MiB of plain bytes
-                    data=body if request.json is None else BytesIO(request.json),
-                    headers=self._headers(request),
-                    allow_redirects=False,
-                    timeout=limits or self._http.timeout,
-                ) as response:
-                    self._is_known_host = True
-                    log.debug(
-                        "%s %s -> %d in %.0f ms %s",
-                        request.method,
-                        shown,
-                        response.status,
-                        (self._clock() - started) * 1000,
-                        response.headers.get("X-Request-Id", ""),
-                    )
-                    yield response
-
-    def _headers(self, request: Request) -> dict[str, str]:
-        headers = {"Accept": "application/json"}
-        if request.is_git or (
-            request.purpose.about == "attachment" and not request.is_write
-        ):
-            headers["Accept"] = "*/*"
-        if self.address.is_loopback:
-            # packing costs more than it saves where nothing leaves the machine
-            headers["Accept-Encoding"] = "identity"
-        if self._token is not None and request.is_git:
-            # git's side of the service knows passwords only
-            login = f"{GIT_USER}:{self._token.reveal()}".encode()
-            headers["Authorization"] = f"Basic {b64encode(login).decode()}"
-        elif self._token is not None:
-            headers[TOKEN_HEADER] = self._token.reveal()
-        if request.json is not None:
-            headers["Content-Type"] = "application/json"
-        if request.etag is not None:
-            headers["If-None-Match"] = request.etag
-        return headers
-
-    async def _answer(
-        self, response: aiohttp.ClientResponse, request: Request, url: URL
-    ) -> Answer:
-        purpose, status = request.purpose, response.status
-        shown = without_secrets(url)
-        headers = CIMultiDict(response.headers)
-        is_asked = request.etag is not None or request.may_change_nothing
-        if status == HTTPStatus.NOT_MODIFIED and is_asked:
-            return Answer(status, headers, b"", shown)
-        if _is_success(status, request):
-            body = bytearray()
-            limit = self._settings.answer_bytes_max
-            async for chunk in self._chunks(response, limit, purpose, url):
-                body += chunk
-            return Answer(status, headers, body, shown)
-        answer = Answer(status, headers, await self._error_body(response), shown)
-        raise self._failure(answer, purpose)
-
-    def _failure(
-        self, answer: Answer, purpose: Purpose
-    ) -> RemoteError | PassingFailure:
-        after_s = parse_retry_after(answer.headers, now=datetime.now(UTC))
-        error = error_of(answer, purpose, retry_after_s=after_s)
-        if isinstance(error, RateLimited | Unavailable):
-            return PassingFailure(error, after_s=after_s)
-        return error
-
-    async def _error_body(self, response: aiohttp.ClientResponse) -> bytes:
-        """The beginning of an error's body, without our token if it echoes it."""
-        body = bytearray()
-        async for chunk in response.content.iter_any():
-            body += chunk
-            if len(body) > ERROR_BYTES_MAX:
-                break
-        if self._token is None:
-            return bytes(body)
-        return self._token.redact_bytes(bytes(body))
-
-    async def _chunks(
-        self, response: aiohttp.ClientResponse, limit: int, purpose: Purpose, url: URL
-    ) -> AsyncIterator[bytes]:
-        """The body piece by piece, decompressed, and never more than the limit."""
-        size = response.content_length or 0
-        if size <= limit:
-            size = 0
-            async for chunk in response.content.iter_any():
-                size += len(chunk)
-                if size > limit:
-                    break
-                yield chunk
-        if size > limit:
-            response.close()
-            raise ProtocolViolation(
-                f"cannot {purpose.action}: the answer is larger than {limit} bytes",
-                url=without_secrets(url),
-                hint="raise the limit of the client if this is really so large",
-            )
-
-    def _redirected(
-        self, response: aiohttp.ClientResponse, request: Request, url: URL
-    ) -> URL:
-        """Where a read goes on; only within the service's own origin."""
-        purpose, shown = request.purpose, without_secrets(url)
-        target = self._target(response, url)
-        if target is None:
-            raise ProtocolViolation(
-                f"cannot {purpose.action}: {shown} redirects to nowhere",
-                url=shown,
-                status=response.status,
-                hint=NOT_THE_API_HINT,
-            )
-        goal = self._shown_target(target)
-        if _is_sign_in(target):
-            raise AuthenticationFailed(
-                f"cannot {purpose.action}: {shown} sends to a sign-in page ({goal})",
-                url=shown,
-                status=response.status,
-                hint=f"a single sign-on may stand before it; {AUTHENTICATION_HINT}",
-            )
-        if target.user or not self.address.is_same_origin(target):
-            raise ProtocolViolation(
-                f"cannot {purpose.action}: {shown} redirects to {goal}, "
-                "where the token is not sent",
-                url=shown,
-                status=response.status,
-                hint=f"if that is the same service, use {target.origin()} as its URL",
-            )
-        if request.is_write:
-            raise ProtocolViolation(
-                f"cannot {purpose.action}: {shown} redirects to {goal}, "
-                "and a change is not sent twice",
-                url=shown,
-                status=response.status,
-                hint="a moved project is written by its numeric id or its new path",
-            )
-        return target
-
-    def _target(self, response: aiohttp.ClientResponse, url: URL) -> URL | None:
-        location = response.headers.get("Location", "")
-        if not location or not location.isascii() or not location.isprintable():
-            return None
-        try:
-            target = url.join(URL(location.replace(" ", "%20"), encoded=True))
-            target.origin()
-        except ValueError:
-            return None
-        return target if target.scheme in {"http", "https"} else None
-
-    def _goal(self, response: aiohttp.ClientResponse, url: URL) -> str:
-        target = self._target(response, url)
-        if target is None or _is_sign_in(target):
-            return "sends to its sign-in page"
-        return f"redirects to {self._shown_target(target)}"
-
-    def _shown_target(self, target: URL) -> str:
-        shown = without_secrets(target)
-        return self._token.redact(shown) if self._token else shown
-
-    def _require_file(
-        self, response: aiohttp.ClientResponse, purpose: Purpose, url: URL
-    ) -> None:
-        name = url.path.lower()
-        if response.content_type in HTML_TYPES and not name.endswith(HTML_NAMES):
-            raise _not_handed_out(purpose, url, "answers with a web page instead")
+                pool = Pool(self._address, self._token, self._settings, self._clock)
+                await pool.open()
+                self._pool = pool
+                if self._first is not None:
+                    await self._first.end()
+        return self._pool
 
 
-@cache
-def system_trust() -> ssl.SSLContext:
-    """The authorities that this system trusts; reading them takes 20 ms.
-
-    Not aiohttp's own, which a command does without (``cli.network``).
-    """
-    trust = ssl.create_default_context()
-    trust.set_alpn_protocols(("http/1.1",))
-    return trust
-
-
-def _not_handed_out(purpose: Purpose, url: URL, what: str) -> NotHandedOut:
-    return NotHandedOut(
-        f"cannot {purpose.action}: the service does not hand out attachments to "
-        f"tokens; it {what}",
-        url=without_secrets(url),
-        hint="attachments of a private wiki come with its git repository",
+def log_answer(
+    request: Request, url: str, status: int, headers: Mapping[str, str], seconds: float
+) -> None:
+    """Note how long the service took, and its name for the request."""
+    log.debug(
+        "%s %s -> %d in %.0f ms %s",
+        request.method,
+        url,
+        status,
+        seconds * 1000,
+        headers.get("X-Request-Id", ""),
     )
 
 
-def _is_sign_in(target: URL) -> bool:
-    return any(word in target.raw_path.lower() for word in SIGN_IN_WORDS)
-
-
-def _is_success(status: int, request: Request) -> bool:
-    if request.is_write:
-        return HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES
-    return status == HTTPStatus.OK
-
-
-async def _without_silent_repetition(
-    request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
-) -> aiohttp.ClientResponse:
-    """Keep aiohttp from repeating a request whose connection broke.
-
-    It does so once by itself for PUT and DELETE too, after these two errors;
-    under another class the error comes through and ``retry`` decides.
-    """
-    try:
-        return await handler(request)
-    except aiohttp.ClientConnectorError:
-        raise
-    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as exc:
-        raise aiohttp.ClientConnectionError(str(exc)) from exc
+def failure_of(
+    answer: Answer, purpose: Purpose, token: Secret | None
+) -> RemoteError | PassingFailure:
+    """What an answer without success is raised as; its body may echo our token."""
+    body = bytes(answer.body)
+    answer = replace(answer, body=token.redact_bytes(body) if token else body)
+    after_s = parse_retry_after(answer.headers, now=datetime.now(UTC))
+    error = error_of(answer, purpose, retry_after_s=after_s)
+    if isinstance(error, RateLimited | Unavailable):
+        return PassingFailure(error, after_s=after_s)
+    return error

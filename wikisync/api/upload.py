@@ -14,12 +14,12 @@ from io import BufferedReader, BytesIO, FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from aiohttp import FormData
-
 from wikisync.errors import FolderError
 from wikisync.progress import Progress, SilentProgress
 
 if TYPE_CHECKING:
+    from aiohttp import FormData
+
     from wikisync.api.request import OpenForm
 
 READ_DIFFERENTLY = str.maketrans('"\\%', "___")
@@ -64,6 +64,9 @@ def upload_form(
 
     @asynccontextmanager
     async def opened() -> AsyncIterator[FormData]:
+        # loaded by whoever sends it, and not before
+        from aiohttp import FormData
+
         stream = await asyncio.to_thread(_open, file, name, progress)
         try:
             # not percent-encoded: not every service would decode it again

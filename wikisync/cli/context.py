@@ -170,13 +170,10 @@ def open_client(url: str, token_file: Path | None, console: Console) -> Client:
     Raises:
         UsageError: the URL or the token cannot be one.
     """
-    # aiohttp takes a tenth of a second to import
+    from wikisync.api.client import Client
     from wikisync.cli.network import import_network
 
-    import_network()
-    from wikisync.api.client import Client
-
-    return Client(url, read_token(token_file, console))
+    return Client(url, read_token(token_file, console), load_network=import_network)
 
 
 async def find_wikis(client: Client, selection: Selection) -> Found:

@@ -2,7 +2,7 @@
 
 aiohttp reads all the authorities that the system trusts, twice, while it is
 imported: a fifth of a short command's time.  Our sessions bring a trust of their
-own (``api.session``), and only where the service speaks TLS.
+own (``api.trust``), and only where the service speaks TLS.
 """
 
 from __future__ import annotations

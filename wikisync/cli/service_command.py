@@ -180,18 +180,18 @@ def speak(
 async def _speak(
     connection: Connection, operate: Callable[[Client], Awaitable[T]]
 ) -> T:
+    from wikisync.api.client import Client
     from wikisync.cli.context import read_token
     from wikisync.cli.network import import_network
-
-    import_network()
-    from wikisync.api.client import Client
 
     def keep(request: Request) -> None:
         raise NotSent(request)
 
     token = read_token(connection.token_file, connection.console)
     before_write = keep if connection.is_dry_run else None
-    async with Client(connection.url, token, before_write=before_write) as client:
+    async with Client(
+        connection.url, token, before_write=before_write, load_network=import_network
+    ) as client:
         return await operate(client)
 
 

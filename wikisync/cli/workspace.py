@@ -484,11 +484,10 @@ async def open_service(
     Raises:
         UsageError: there is no token where one should be.
     """
+    from wikisync.api.client import Client
     from wikisync.cli.network import import_network
 
-    import_network()
-    from wikisync.api.client import Client
-
     token = workspace_token(workspace.config, token_file, console, env)
-    async with Client(workspace.config.service.url, token) as client:
+    url = workspace.config.service.url
+    async with Client(url, token, load_network=import_network) as client:
         yield client

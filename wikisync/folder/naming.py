@@ -30,7 +30,7 @@ from functools import lru_cache
 
 from wikisync.folder.clashes import assign_paths
 from wikisync.folder.coding import UPLOADS, decode_slug, encode_slug
-from wikisync.folder.ignore import is_ignored_file, is_ignored_folder
+from wikisync.folder.ignore import ATTENTION, is_ignored_file, is_ignored_folder
 from wikisync.model import (
     EXTENSIONS,
     AttachmentPath,
@@ -58,6 +58,10 @@ PATH_BYTES_MAX = 3072
 PATHS_KNOWN_MAX = 1 << 16
 """Paths whose page is remembered: a watch reads the same names all day."""
 
+_PLAIN = re.compile(
+    rf"(?!{UPLOADS}/|(?:[^/]*/)*{ATTENTION}\.md)[a-z0-9_-]+(?:/[a-z0-9_-]+)*\.md"
+)
+"""What most pages are called: nothing of it is coded, marked or ignored."""
 _NOT_A_NAME = re.compile("[\x00\ud800-\udfff]")
 _UNSAFE_ATTACHMENT = re.compile("[\x00-\x1f\x7f-\x9f\\\\\u2028\u2029\ud800-\udfff]")
 
@@ -79,6 +83,8 @@ def parse_path(path: str) -> tuple[Slug, Format] | None:
         None where the path is not a page's: no known extension, ignored, below
         ``uploads``, not text, or not a plain relative path.
     """
+    if _PLAIN.fullmatch(path):
+        return Slug(path.removesuffix(".md")), Format.MARKDOWN
     *folders, name = unicodedata.normalize("NFC", path).split("/")
     split = split_extension(name)
     if split is None or is_ignored_file(name) or _NOT_A_NAME.search(path):

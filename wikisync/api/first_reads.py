@@ -1,0 +1,216 @@
+"""The first reads of a command, without aiohttp.
+
+Most commands ask for one or two small things, a sync with nothing to do among them,
+and aiohttp takes five times as long to load as those take.  So they go one after the
+other over one plain connection, framed by h11.  Where no whole answer comes, or a
+redirect, the read is made again by the pool, which knows what to do about it and what
+to tell a person.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import zlib
+from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
+from http import HTTPStatus
+
+import h11
+from multidict import CIMultiDict
+from yarl import URL
+
+from wikisync.api.address import ServiceAddress, without_secrets
+from wikisync.api.answers import Answer
+from wikisync.api.request import Request, headers_of
+from wikisync.api.retry import Clock
+from wikisync.api.secret import Secret
+from wikisync.api.session import ERROR_BYTES_MAX, REDIRECTS, failure_of, log_answer
+from wikisync.api.settings import ClientSettings
+from wikisync.api.trust import system_trust
+
+log = logging.getLogger(__name__)
+
+READS_MAX = 4
+"""Whoever asks for more is better off with a pool."""
+CONNECT_TIMEOUT_S = 3.0
+"""The pool waits as long as the settings say, and comes after this."""
+EYEBALLS_S = 0.25
+"""How long one address of a name is tried alone (RFC 8305)."""
+CHUNK_BYTES = 64 * 1024
+_GZIP = 16 + zlib.MAX_WBITS
+
+
+class FirstReads:
+    """Reads over one connection, one after the other."""
+
+    def __init__(
+        self,
+        address: ServiceAddress,
+        token: Secret | None,
+        settings: ClientSettings,
+        clock: Clock,
+    ) -> None:
+        self._address = address
+        self._token = token
+        self._settings = settings
+        self._clock = clock
+        self._connection: _Connection | None = None
+        self._left = READS_MAX
+        self._is_busy = False
+
+    def takes(self, request: Request) -> bool:
+        """Whether this request may be made here, now."""
+        is_plain = not (request.is_write or request.is_git)
+        return is_plain and self._left > 0 and not self._is_busy
+
+    async def read(self, request: Request) -> Answer | None:
+        """The whole answer; None where the pool is to be asked.
+
+        Raises:
+            PassingFailure: it may be over when the pool is asked.
+            RemoteError: it will not.
+        """
+        self._is_busy = True
+        answer = None
+        try:
+            async with asyncio.timeout(self._settings.request_timeout_s):
+                answer = await self._read(request)
+            self._left -= 1
+        except (OSError, ValueError, zlib.error, h11.ProtocolError, _NotTaken) as exc:
+            log.debug("%s is asked anew: %r", request.path, exc)
+        finally:
+            self._is_busy = False
+            if answer is None:
+                self._left = 0
+            if self._left <= 0:
+                await self.close()
+        if answer is not None and not _is_success(answer.status, request):
+            raise failure_of(answer, request.purpose, self._token)
+        return answer
+
+    async def end(self) -> None:
+        """Make no further read; the one in flight may come to its end."""
+        self._left = 0
+        if not self._is_busy:
+            await self.close()
+
+    async def close(self) -> None:
+        """Let go of the connection; a read in flight is not answered."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await connection.close()
+
+    async def _read(self, request: Request) -> Answer:
+        started = self._clock()
+        url = self._address.url(request.path, request.query)
+        headers = headers_of(request, self._address, self._token)
+        headers.setdefault("Accept-Encoding", "gzip")
+        if self._connection is None:
+            async with asyncio.timeout(CONNECT_TIMEOUT_S):
+                self._connection = await _connected(url)
+        connection = self._connection
+        async with asyncio.timeout(self._settings.read_timeout_s) as silence:
+            status, found = await connection.ask(url, headers)
+            shown = without_secrets(url)
+            log_answer(request, shown, status, found, self._clock() - started)
+            if status in REDIRECTS:
+                raise _NotTaken("a redirect")
+            is_success = _is_success(status, request)
+            limit = self._settings.answer_bytes_max if is_success else ERROR_BYTES_MAX
+            body = bytearray()
+            async for chunk in connection.body(found.get("Content-Encoding", "")):
+                body += chunk
+                if len(body) > limit and is_success:
+                    raise _NotTaken("too large")
+                if len(body) > limit:
+                    break  # the beginning of an error is enough
+                now = asyncio.get_running_loop().time()
+                silence.reschedule(now + self._settings.read_timeout_s)
+        if not connection.is_reusable():
+            await self.close()
+        return Answer(status, found, body, shown)
+
+
+def _is_success(status: int, request: Request) -> bool:
+    is_unchanged = status == HTTPStatus.NOT_MODIFIED
+    return status == HTTPStatus.OK or (is_unchanged and request.may_be_unchanged)
+
+
+class _NotTaken(Exception):
+    """The answer is none that is taken from here."""
+
+
+class _Connection:
+    """One connection to the service, as h11 understands it."""
+
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._http = h11.Connection(h11.CLIENT)
+
+    async def ask(
+        self, url: URL, headers: Mapping[str, str]
+    ) -> tuple[int, CIMultiDict[str]]:
+        """Send a request without a body; status and headers of its answer."""
+        head = h11.Request(
+            method="GET",
+            target=url.raw_path_qs,
+            headers=[("Host", url.host_port_subcomponent or ""), *headers.items()],
+        )
+        self._writer.write(self._http.send(head) or b"")
+        self._writer.write(self._http.send(h11.EndOfMessage()) or b"")
+        await self._writer.drain()
+        while not isinstance(event := await self._event(), h11.Response):
+            pass  # what a server says beforehand
+        found = CIMultiDict[str]()
+        for name, value in event.headers:
+            found.add(name.decode("ascii"), value.decode("utf-8", "surrogateescape"))
+        return event.status_code, found
+
+    async def body(self, encoding: str) -> AsyncIterator[bytes]:
+        """The rest of the answer, unpacked.
+
+        Raises:
+            _NotTaken: it is packed in another way, or cut.
+        """
+        if encoding not in {"", "identity", "gzip"}:
+            raise _NotTaken(f"encoding {encoding}")
+        unpacker = zlib.decompressobj(_GZIP) if encoding == "gzip" else None
+        while isinstance(event := await self._event(), h11.Data):
+            content = bytes(event.data)
+            yield content if unpacker is None else unpacker.decompress(content)
+        if unpacker is not None and (not unpacker.eof or unpacker.unused_data):
+            raise _NotTaken("cut, or more than one part")
+
+    def is_reusable(self) -> bool:
+        """Get ready for the next request; False where there cannot be one."""
+        if self._http.our_state is not h11.DONE:
+            return False
+        if self._http.their_state is not h11.DONE:
+            return False
+        self._http.start_next_cycle()
+        return True
+
+    async def close(self) -> None:
+        """Let go of it at once."""
+        self._writer.transport.abort()
+        with suppress(OSError):
+            await self._writer.wait_closed()
+
+    async def _event(self) -> object:
+        while (event := self._http.next_event()) is h11.NEED_DATA:
+            self._http.receive_data(await self._reader.read(CHUNK_BYTES))
+        return event
+
+
+async def _connected(url: URL) -> _Connection:
+    trust = None
+    if url.scheme == "https":
+        trust = await asyncio.to_thread(system_trust)
+    streams = await asyncio.open_connection(
+        url.raw_host, url.port, ssl=trust, happy_eyeballs_delay=EYEBALLS_S
+    )
+    return _Connection(*streams)

@@ -1,0 +1,327 @@
+"""Exchanges with the service through aiohttp: connections, redirects, limits.
+
+Rules that hold besides those of ``session``:
+
+- no answer is read past its limit;
+- the network library repeats nothing by itself, because it would repeat writes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager, nullcontext
+from http import HTTPStatus
+from io import BytesIO
+
+import aiohttp
+from multidict import CIMultiDict
+from yarl import URL
+
+from wikisync.api.address import ServiceAddress, without_secrets
+from wikisync.api.answers import (
+    AUTHENTICATION_HINT,
+    NOT_THE_API_HINT,
+    Answer,
+    NotHandedOut,
+    Purpose,
+)
+from wikisync.api.network import translating
+from wikisync.api.request import Request, headers_of
+from wikisync.api.retry import Clock
+from wikisync.api.secret import Secret
+from wikisync.api.session import ERROR_BYTES_MAX, REDIRECTS, failure_of, log_answer
+from wikisync.api.settings import ClientSettings
+from wikisync.api.trust import system_trust
+from wikisync.errors import (
+    AuthenticationFailed,
+    ProtocolViolation,
+)
+
+KEEP_ALIVE_S = 30.0
+"""A connection that nobody uses stays open so long, so that the next hint of a watch,
+18 s later at most, needs no new one, whose handshake is larger than the hint."""
+SIGN_IN_WORDS = ("sign_in", "signin", "login", "/oauth/", "/saml")
+HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
+HTML_NAMES = (".html", ".htm", ".xhtml")
+
+
+class Pool:
+    """The connections to one service."""
+
+    def __init__(
+        self,
+        address: ServiceAddress,
+        token: Secret | None,
+        settings: ClientSettings,
+        clock: Clock,
+    ) -> None:
+        self.address = address
+        self._token = token
+        self._settings = settings
+        self._clock = clock
+        self._slots = asyncio.Semaphore(settings.reads_max)
+        self._http: aiohttp.ClientSession | None = None
+        self._is_known_host = False
+
+    async def open(self) -> None:
+        """Make the connection pool; nothing is sent."""
+        settings = self._settings
+        is_secure = self.address.root.scheme == "https"
+        trust = await asyncio.to_thread(system_trust) if is_secure else True
+        self._http = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(
+                limit_per_host=settings.reads_max,
+                ssl=trust,
+                keepalive_timeout=KEEP_ALIVE_S,
+            ),
+            timeout=aiohttp.ClientTimeout(
+                total=settings.request_timeout_s,
+                connect=settings.connect_timeout_s,
+                sock_read=settings.read_timeout_s,
+            ),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            middlewares=(_without_silent_repetition,),
+            trust_env=settings.proxies_from_environment,
+        )
+
+    async def close(self) -> None:
+        """Close the pool; requests in flight end with an error."""
+        if self._http is not None:
+            await self._http.close()
+        self._http = None
+
+    async def exchange(self, request: Request) -> Answer:
+        """Send one request and read its whole answer.
+
+        Redirects of reads are followed inside the service.
+
+        Returns:
+            A success, or a 304 where the request allows one.
+
+        Raises:
+            PassingFailure: it may be over when the request is made again.
+            RemoteError: it will not.
+        """
+        url = self.address.url(request.path, request.query)
+        limits = self._upload_limits() if request.form else None
+        async with self._slots:
+            for _ in range(self._settings.redirects_max + 1):
+                async with self._response(request, url, limits) as response:
+                    if response.status not in REDIRECTS:
+                        return await self._answer(response, request, url)
+                    url = self._redirected(response, request, url)
+        raise ProtocolViolation(
+            f"cannot {request.purpose.action}: the service redirects in a circle",
+            url=without_secrets(url),
+            hint=NOT_THE_API_HINT,
+        )
+
+    async def read_file(
+        self, url: URL, purpose: Purpose
+    ) -> AsyncGenerator[bytes, None]:
+        """Bytes of a file on the web side, in chunks; follows no redirect.
+
+        Raises:
+            PassingFailure: it may be over when the file is asked again.
+            NotFound: the service answers with something else than the file.
+            RemoteError: in its other kinds.
+        """
+        request = Request("GET", url.raw_path, purpose)
+        limits = aiohttp.ClientTimeout(
+            connect=self._settings.connect_timeout_s,
+            sock_read=self._settings.read_timeout_s,
+        )
+        async with self._slots, self._response(request, url, limits) as response:
+            if response.status in REDIRECTS:
+                raise _not_handed_out(purpose, url, self._goal(response, url))
+            if response.status != HTTPStatus.OK:
+                await self._answer(response, request, url)
+                raise AssertionError("a file's answer other than 200 was accepted")
+            self._require_file(response, purpose, url)
+            limit = self._settings.attachment_bytes_max
+            async for chunk in self._chunks(response, limit, purpose, url):
+                yield chunk
+
+    def _upload_limits(self) -> aiohttp.ClientTimeout:
+        """A file on its way to the service may take longer than other requests."""
+        settings = self._settings
+        return aiohttp.ClientTimeout(
+            total=settings.upload_timeout_s,
+            connect=settings.connect_timeout_s,
+            sock_read=settings.read_timeout_s,
+        )
+
+    @asynccontextmanager
+    async def _response(
+        self, request: Request, url: URL, limits: aiohttp.ClientTimeout | None = None
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        assert self._http is not None, "the client is used outside its async with"
+        started = self._clock()
+        shown = without_secrets(url)
+        form = request.form() if request.form else nullcontext()
+        async with form as body:
+            with translating(request.purpose, shown, is_known_host=self._is_known_host):
+                async with self._http.request(
+                    request.method,
+                    url,
+                    # as a stream: aiohttp warns of more than a MiB of plain bytes
+                    data=body if request.json is None else BytesIO(request.json),
+                    headers=headers_of(request, self.address, self._token),
+                    allow_redirects=False,
+                    timeout=limits or self._http.timeout,
+                ) as response:
+                    self._is_known_host = True
+                    spent_s = self._clock() - started
+                    log_answer(
+                        request, shown, response.status, response.headers, spent_s
+                    )
+                    yield response
+
+    async def _answer(
+        self, response: aiohttp.ClientResponse, request: Request, url: URL
+    ) -> Answer:
+        purpose, status = request.purpose, response.status
+        shown = without_secrets(url)
+        headers = CIMultiDict(response.headers)
+        if status == HTTPStatus.NOT_MODIFIED and request.may_be_unchanged:
+            return Answer(status, headers, b"", shown)
+        if _is_success(status, request):
+            body = bytearray()
+            limit = self._settings.answer_bytes_max
+            async for chunk in self._chunks(response, limit, purpose, url):
+                body += chunk
+            return Answer(status, headers, body, shown)
+        answer = Answer(status, headers, await self._error_body(response), shown)
+        raise failure_of(answer, purpose, self._token)
+
+    async def _error_body(self, response: aiohttp.ClientResponse) -> bytes:
+        """The beginning of an error's body."""
+        body = bytearray()
+        async for chunk in response.content.iter_any():
+            body += chunk
+            if len(body) > ERROR_BYTES_MAX:
+                break
+        return bytes(body)
+
+    async def _chunks(
+        self, response: aiohttp.ClientResponse, limit: int, purpose: Purpose, url: URL
+    ) -> AsyncIterator[bytes]:
+        """The body piece by piece, decompressed, and never more than the limit."""
+        size = response.content_length or 0
+        if size <= limit:
+            size = 0
+            async for chunk in response.content.iter_any():
+                size += len(chunk)
+                if size > limit:
+                    break
+                yield chunk
+        if size > limit:
+            response.close()
+            raise ProtocolViolation(
+                f"cannot {purpose.action}: the answer is larger than {limit} bytes",
+                url=without_secrets(url),
+                hint="raise the limit of the client if this is really so large",
+            )
+
+    def _redirected(
+        self, response: aiohttp.ClientResponse, request: Request, url: URL
+    ) -> URL:
+        """Where a read goes on; only within the service's own origin."""
+        purpose, shown = request.purpose, without_secrets(url)
+        target = self._target(response, url)
+        if target is None:
+            raise ProtocolViolation(
+                f"cannot {purpose.action}: {shown} redirects to nowhere",
+                url=shown,
+                status=response.status,
+                hint=NOT_THE_API_HINT,
+            )
+        goal = self._shown_target(target)
+        if _is_sign_in(target):
+            raise AuthenticationFailed(
+                f"cannot {purpose.action}: {shown} sends to a sign-in page ({goal})",
+                url=shown,
+                status=response.status,
+                hint=f"a single sign-on may stand before it; {AUTHENTICATION_HINT}",
+            )
+        if target.user or not self.address.is_same_origin(target):
+            raise ProtocolViolation(
+                f"cannot {purpose.action}: {shown} redirects to {goal}, "
+                "where the token is not sent",
+                url=shown,
+                status=response.status,
+                hint=f"if that is the same service, use {target.origin()} as its URL",
+            )
+        if request.is_write:
+            raise ProtocolViolation(
+                f"cannot {purpose.action}: {shown} redirects to {goal}, "
+                "and a change is not sent twice",
+                url=shown,
+                status=response.status,
+                hint="a moved project is written by its numeric id or its new path",
+            )
+        return target
+
+    def _target(self, response: aiohttp.ClientResponse, url: URL) -> URL | None:
+        location = response.headers.get("Location", "")
+        if not location or not location.isascii() or not location.isprintable():
+            return None
+        try:
+            target = url.join(URL(location.replace(" ", "%20"), encoded=True))
+            target.origin()
+        except ValueError:
+            return None
+        return target if target.scheme in {"http", "https"} else None
+
+    def _goal(self, response: aiohttp.ClientResponse, url: URL) -> str:
+        target = self._target(response, url)
+        if target is None or _is_sign_in(target):
+            return "sends to its sign-in page"
+        return f"redirects to {self._shown_target(target)}"
+
+    def _shown_target(self, target: URL) -> str:
+        shown = without_secrets(target)
+        return self._token.redact(shown) if self._token else shown
+
+    def _require_file(
+        self, response: aiohttp.ClientResponse, purpose: Purpose, url: URL
+    ) -> None:
+        name = url.path.lower()
+        if response.content_type in HTML_TYPES and not name.endswith(HTML_NAMES):
+            raise _not_handed_out(purpose, url, "answers with a web page instead")
+
+
+def _not_handed_out(purpose: Purpose, url: URL, what: str) -> NotHandedOut:
+    return NotHandedOut(
+        f"cannot {purpose.action}: the service does not hand out attachments to "
+        f"tokens; it {what}",
+        url=without_secrets(url),
+        hint="attachments of a private wiki come with its git repository",
+    )
+
+
+def _is_sign_in(target: URL) -> bool:
+    return any(word in target.raw_path.lower() for word in SIGN_IN_WORDS)
+
+
+def _is_success(status: int, request: Request) -> bool:
+    if request.is_write:
+        return HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES
+    return status == HTTPStatus.OK
+
+
+async def _without_silent_repetition(
+    request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
+) -> aiohttp.ClientResponse:
+    """Keep aiohttp from repeating a request whose connection broke.
+
+    It does so once by itself for PUT and DELETE too, after these two errors;
+    under another class the error comes through and ``retry`` decides.
+    """
+    try:
+        return await handler(request)
+    except aiohttp.ClientConnectorError:
+        raise
+    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as exc:
+        raise aiohttp.ClientConnectionError(str(exc)) from exc
