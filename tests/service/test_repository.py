@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import pygit2
@@ -31,6 +32,45 @@ def contents(repository: WikiRepository) -> dict[str, bytes]:
 
 def is_possible(files: dict[str, bytes]) -> bool:
     return not any(other.startswith(path + "/") for path in files for other in files)
+
+
+TWINS = st.sampled_from(["a", "A", "b.md", "B.md", "b.rst", "c.d", "é.md", "É", "ß"])
+
+
+@given(
+    st.lists(
+        st.dictionaries(
+            st.lists(TWINS, min_size=1, max_size=3).map("/".join),
+            st.sampled_from([b"1", b"2"]),
+            min_size=1,
+            max_size=6,
+        ),
+        min_size=1,
+        max_size=3,
+    )
+)
+@settings(
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+def test_index_kept_from_commit_to_commit_is_that_of_its_files(
+    tmp_path_factory: pytest.TempPathFactory, commits: list[dict[str, bytes]]
+) -> None:
+    """Twins by case, in names of files and of directories, are found in tree order."""
+    repository = WikiRepository(tmp_path_factory.mktemp("wiki") / "r.git")
+    for files in commits:
+        with contextlib.suppress(GitRefused):
+            write(repository, files)
+        tree = repository.tree()
+        flat = WikiTree(tree.commit, tree.files)
+        paths = {path for known in commits for path in known} | {"a/b", "no", "ss"}
+        ways = {way for path in paths for way in (path, path.rpartition("/")[0])} - {""}
+        for way in ways | {way.upper() for way in ways}:
+            assert tree.find(way) == flat.find(way)
+            assert tree.twin_of(way) == flat.twin_of(way)
+            assert tree.file(way) == flat.file(way)
+            assert list(tree.below(way)) == list(flat.below(way))
 
 
 @given(

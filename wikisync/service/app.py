@@ -13,6 +13,7 @@ import time
 import uuid
 import zlib
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from ipaddress import ip_address
 
 from aiohttp import web
@@ -42,7 +43,7 @@ from wikisync.service.answers import (
     weak_etag,
     wrong_method,
 )
-from wikisync.service.bodies import read_body, read_query, spool_folder
+from wikisync.service.bodies import MULTIPART, read_body, read_query, spool_folder
 from wikisync.service.call import Call
 from wikisync.service.instance import Service
 from wikisync.service.quirks import Quirk, cut_answer, meet_quirks
@@ -245,8 +246,10 @@ async def _dispatch(
             raw = read_query(request, limits)
             if not request.can_read_body or handler in _READ_THEIR_BODY:
                 return await handler(Call(service, request, segments, raw))
-            with spool_folder(service.spool) as spool:
-                raw |= await read_body(request, limits, spool)
+            is_form = request.content_type == MULTIPART
+            spool = service.spool
+            with spool_folder(spool) if is_form else nullcontext(spool) as folder:
+                raw |= await read_body(request, limits, folder)
                 return await handler(Call(service, request, segments, raw))
 
 

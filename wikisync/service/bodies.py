@@ -28,6 +28,9 @@ from wikisync.service.settings import KIB, Limits
 CHUNK_BYTES = 256 * KIB
 _NO_TEXT = re.compile("[\x00\ud800-\udfff]")
 
+MULTIPART = "multipart/form-data"
+"""The one form of a body that may hold files."""
+
 
 def read_query(request: web.BaseRequest, limits: Limits) -> dict[str, object]:
     """The query's fields; repeated, the last one counts."""
@@ -42,12 +45,12 @@ async def read_body(
     Args:
         request: its body is read once, here.
         limits: how large it may be.
-        spool: folder for files of a multipart body; the caller removes it.
+        spool: folder for files of a ``MULTIPART`` body; the caller removes it.
     """
     if not request.can_read_body:
         return {}
     kind = request.content_type
-    if kind == "multipart/form-data":
+    if kind == MULTIPART:
         return await _read_multipart(request, limits, spool)
     content = await _read_whole(request, limits.body_bytes_max)
     if not content:

@@ -19,7 +19,13 @@ from msgspec import Struct
 from wikisync.service.editing import Change
 from wikisync.service.packing import blob_id, write_blob_pack
 from wikisync.service.settings import MIB
-from wikisync.service.tree import PageFile, RepositoryFile, WikiTree, pages_in
+from wikisync.service.tree import (
+    Directory,
+    PageFile,
+    RepositoryFile,
+    WikiTree,
+    pages_in,
+)
 
 DEFAULT_BRANCH = "main"
 LOADED_REFERENCE = "refs/wikisync/loaded"
@@ -41,19 +47,6 @@ class Author(Struct, frozen=True):
     email: str
 
 
-class _Directory(Struct, frozen=True):
-    """A directory of one commit, kept to read only what the next one changed."""
-
-    tree: bytes
-    """Raw id of its tree object, which decides all the rest."""
-    files: tuple[RepositoryFile, ...]
-    """Every file in it and below."""
-    pages: tuple[PageFile, ...]
-    """Those of the files that are pages."""
-    below: Mapping[str, _Directory]
-    """Path to directory, one level."""
-
-
 class GitRefused(Exception):
     """Git would not make a commit of the change; the text says why."""
 
@@ -67,7 +60,7 @@ class WikiRepository:
         self._lock = threading.RLock()
         self._opened: pygit2.Repository | None = None
         self._tree: WikiTree | None = None
-        self._root: _Directory | None = None
+        self._root: Directory | None = None
 
     def tree(self) -> WikiTree:
         """The default branch as it is now."""
@@ -81,7 +74,7 @@ class WikiRepository:
             if self._tree is None or self._tree.commit != commit:
                 root = _root(repository, commit)
                 self._root = _walk(repository, root, known=self._root)
-                self._tree = WikiTree(commit, self._root.files, self._root.pages)
+                self._tree = _shown(commit, self._root)
             return self._tree
 
     def tree_at(self, version: str) -> WikiTree | None:
@@ -387,8 +380,11 @@ def _tip(repository: pygit2.Repository, branch: str) -> str | None:
 
 
 def _tree_of(repository: pygit2.Repository, commit: str) -> WikiTree:
-    root = _walk(repository, _root(repository, commit))
-    return WikiTree(commit, root.files, root.pages)
+    return _shown(commit, _walk(repository, _root(repository, commit)))
+
+
+def _shown(commit: str, root: Directory) -> WikiTree:
+    return WikiTree(commit, root.files, root.pages, root=root)
 
 
 def _blob_at(commit: pygit2.Commit, path: str) -> pygit2.Oid | None:
@@ -406,8 +402,8 @@ def _walk(
     repository: pygit2.Repository,
     tree: bytes,
     prefix: str = "",
-    known: _Directory | None = None,
-) -> _Directory:
+    known: Directory | None = None,
+) -> Directory:
     """Read a directory depth first, which is the byte order of whole paths.
 
     Args:
@@ -421,7 +417,8 @@ def _walk(
         return known
     files: list[RepositoryFile] = []
     pages: list[PageFile] = []
-    below: dict[str, _Directory] = {}
+    own_files: list[RepositoryFile] = []
+    below: dict[str, Directory] = {}
     for name, mode, raw in _entries(repository, tree):
         try:
             path = prefix + name.decode()
@@ -429,14 +426,15 @@ def _walk(
             # no JSON can name it, so it is no page and no attachment
             continue
         if mode != DIRECTORY_MODE:
-            files.append(RepositoryFile(path, raw, mode))
-            pages += pages_in(files[-1:])
+            own_files.append(RepositoryFile(path, raw, mode))
+            files += own_files[-1:]
+            pages += pages_in(own_files[-1:])
             continue
         earlier = known.below.get(path) if known is not None else None
         below[path] = _walk(repository, raw, path + "/", earlier)
         files += below[path].files
         pages += below[path].pages
-    return _Directory(tree, tuple(files), tuple(pages), below)
+    return Directory(tree, tuple(files), tuple(pages), tuple(own_files), below)
 
 
 def _entries(

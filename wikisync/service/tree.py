@@ -40,6 +40,54 @@ class PageFile(Struct, frozen=True):
         return title_of(self.slug)
 
 
+class Directory(Struct, frozen=True, dict=True):
+    """A directory of one commit: what the next one did not change is kept."""
+
+    tree: bytes
+    """Raw id of its tree object, which decides all the rest."""
+    files: tuple[RepositoryFile, ...]
+    """Every file in it and below."""
+    pages: tuple[PageFile, ...]
+    """Those of the files that are pages."""
+    own_files: tuple[RepositoryFile, ...]
+    """Those in the directory itself."""
+    below: dict[str, Directory]
+    """Path to directory, one level, in the order of the tree."""
+
+    @cached_property
+    def by_key(self) -> dict[str, PageFile]:
+        """The first page of each slug, ignoring case."""
+        found: dict[str, PageFile] = {}
+        # the first of twins is put in last; those of two directories never meet a
+        # page of this one, whose slug has fewer parts
+        for directory in reversed(self.below.values()):
+            found.update(directory.by_key)
+        for page in reversed(tuple(pages_in(self.own_files))):
+            found[fold(page.slug)] = page
+        return found
+
+    @cached_property
+    def by_path(self) -> dict[str, RepositoryFile]:
+        """Every file by its path."""
+        found = {file.path: file for file in self.own_files}
+        for directory in self.below.values():
+            found.update(directory.by_path)
+        return found
+
+    def named(self, path: str) -> list[Directory]:
+        """The directories below of this path, ignoring case; twins in tree order."""
+        level, way = [self], ""
+        for part in fold(path).split("/"):
+            way = f"{way}/{part}" if way else part
+            level = [
+                inner
+                for directory in level
+                for name, inner in directory.below.items()
+                if fold(name) == way
+            ]
+        return level
+
+
 class WikiTree:
     """Everything in a wiki's default branch at one commit.
 
@@ -53,7 +101,9 @@ class WikiTree:
         pages: Sequence[PageFile] | None = None,
         *,
         folds_case: bool = True,
+        root: Directory | None = None,
     ) -> None:
+        self._root = root
         self.commit = commit
         """Hexadecimal id; None for a wiki that was never written."""
         self.files = tuple(files)
@@ -78,11 +128,16 @@ class WikiTree:
 
     def below(self, directory: str) -> Iterator[RepositoryFile]:
         """Every file in a directory and its subdirectories, ignoring case."""
+        if self._root is not None:
+            found = self._root.named(directory)
+            return (file for inner in found for file in inner.files)
         prefix = fold(directory) + "/"
         return (file for file in self.files if fold(file.path).startswith(prefix))
 
     @cached_property
     def _by_key(self) -> dict[str, PageFile]:
+        if self._root is not None:
+            return self._root.by_key
         found: dict[str, PageFile] = {}
         for page in self.pages:
             found.setdefault(self._fold(page.slug), page)
@@ -90,6 +145,8 @@ class WikiTree:
 
     @cached_property
     def _by_path(self) -> dict[str, RepositoryFile]:
+        if self._root is not None:
+            return self._root.by_path
         return {file.path: file for file in self.files}
 
 
