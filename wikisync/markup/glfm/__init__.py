@@ -9,9 +9,9 @@ from markdown_it import MarkdownIt
 from wikisync.markup.glfm.alert import alert_rule
 from wikisync.markup.glfm.autolink import autolink_rule
 from wikisync.markup.glfm.description import description_rule
-from wikisync.markup.glfm.emphasis import emphasis_rule
 from wikisync.markup.glfm.escape import escape_rule
 from wikisync.markup.glfm.footnote import footnote_rule
+from wikisync.markup.glfm.html import html_rule
 from wikisync.markup.glfm.lines import lines_rule
 from wikisync.markup.glfm.math import math_rule
 from wikisync.markup.glfm.quote import quote_rule
@@ -23,11 +23,11 @@ from wikisync.markup.glfm.wikilink import wikilink_rule
 RULES: tuple[Callable[[MarkdownIt], None], ...] = (
     table_rule,
     strike_rule,
-    emphasis_rule,
     escape_rule,
     math_rule,
     alert_rule,
     quote_rule,
+    html_rule,
     description_rule,
     footnote_rule,
     tasks_rule,

@@ -1,8 +1,8 @@
 """Bare addresses: any ``scheme://``, ``www.``, and e-mail.
 
 Wider than the extension of that name elsewhere: the service takes every scheme,
-and finds addresses behind quotes and inside brackets.  Each word is looked through
-once, however many schemes it holds, so the whole is linear in the text.
+and finds addresses that have one behind quotes and inside brackets.  Each word is
+looked through once, however many schemes it holds, so the whole is linear in the text.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PLAIN_HOST = re.compile(r"([A-Za-z0-9.-]++)(?:[/:?#)]|\Z)")
 WORDS = "words"
 """Key of the environment: the ``Word`` that was looked at last."""
 """The hosts of nearly all addresses; what else may be one takes a closer look."""
-BEFORE_WWW = frozenset(" \t\r\n*_~([\"'{")
+BEFORE_WWW = frozenset(" \t\r\n*_~([")
 LOCAL = string.ascii_letters + string.digits + ".+_-"
 DOMAIN = re.compile(r"([A-Za-z0-9_-]++(?:\.[A-Za-z0-9_-]++)++)(/[A-Za-z0-9@./]+)?")
 MAIL_SCHEME = re.compile(r"(?<![A-Za-z0-9])(?:mailto|xmpp):\Z")

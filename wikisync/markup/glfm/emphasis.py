@@ -1,55 +1,43 @@
-"""Emphasis next to Chinese, Japanese and Korean text, which has no spaces.
+"""Emphasis: what stands around its markers, as the service's parser sees it.
 
 CommonMark lets ``**text！**more`` open and not close, since it waits for a space
-behind the sign.  The service's parser takes such letters and signs for letters.
+behind the sign; the service's parser takes the letters and signs of Chinese, Japanese
+and Korean, which have no spaces, for letters.  And it looks past tildes: the second
+run in ``**a ~~**`` stands behind a space and cannot close.
 """
 
 from __future__ import annotations
 
 import unicodedata
 
-from markdown_it import MarkdownIt
 from markdown_it.common.utils import isPunctChar, isWhiteSpace
 from markdown_it.rules_inline import StateInline
-from markdown_it.rules_inline.state_inline import Delimiter
+from markdown_it.rules_inline.state_inline import Scanned
 
-MARKERS = frozenset("*_")
 WIDE = frozenset("WF")
 FIRST_CJK = 0x1100
 
 
-def emphasis_rule(md: MarkdownIt) -> None:
-    """Read the markers here; pairing them stays with markdown-it."""
-    md.inline.ruler.at("emphasis", emphasis)
+class FlankedState(StateInline):
+    """Running text whose runs of ``*``, ``_`` and ``~`` see these neighbours."""
 
+    def scanDelims(self, start: int, canSplitWord: bool) -> Scanned:  # noqa: N802, N803 - overridden
+        """Whether the run at a place can open, and can close, and its length."""
+        marker, end = self.src[start], start + 1
+        while end < self.posMax and self.src[end] == marker:
+            end += 1
+        before, after = self._neighbours(start, end)
+        return Scanned(*flanks(before, after, splits_words=canSplitWord), end - start)
 
-def emphasis(state: StateInline, silent: bool) -> bool:
-    """A run of markers, each a text that may become a tag."""
-    start = state.pos
-    marker = state.src[start]
-    if silent or marker not in MARKERS:
-        return False
-    scanned = state.scanDelims(start, marker == "*")
-    can_open, can_close = scanned.can_open, scanned.can_close
-    before = state.src[start - 1] if start else " "
-    end = start + scanned.length
-    after = state.src[end] if end < state.posMax else " "
-    if is_cjk(before) or is_cjk(after):
-        can_open, can_close = flanks(before, after, splits_words=marker == "*")
-    for _ in range(scanned.length):
-        state.push("text", "", 0).content = marker
-        state.delimiters.append(
-            Delimiter(
-                marker=ord(marker),
-                length=scanned.length,
-                token=len(state.tokens) - 1,
-                end=-1,
-                open=can_open,
-                close=can_close,
-            )
-        )
-    state.pos = end
-    return True
+    def _neighbours(self, start: int, end: int) -> tuple[str, str]:
+        """The characters around a run that are no tildes; spaces where none are."""
+        source = self.src
+        while start and source[start - 1] == "~":
+            start -= 1
+        while end < self.posMax and source[end] == "~":
+            end += 1
+        before = source[start - 1] if start else " "
+        return before, source[end] if end < self.posMax else " "
 
 
 def is_cjk(character: str) -> bool:
@@ -64,7 +52,7 @@ def is_cjk(character: str) -> bool:
 def flanks(before: str, after: str, *, splits_words: bool) -> tuple[bool, bool]:
     """Whether markers between two characters can open, and can close.
 
-    One of the characters is CJK; its punctuation counts as a letter.
+    CommonMark 0.31.2, 6.2, where the punctuation of CJK counts as letters.
     """
     before_space, after_space = isWhiteSpace(ord(before)), isWhiteSpace(ord(after))
     before_sign, after_sign = is_sign(before), is_sign(after)

@@ -10,8 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from markdown_it import MarkdownIt
 from markdown_it.parser_inline import ParserInline, RuleFuncInlineType
 from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
+from markdown_it.utils import EnvType
+
+from wikisync.markup.glfm.emphasis import FlankedState
 
 STARTS: Mapping[str, str] = {
     "newline": "\n",
@@ -67,6 +72,16 @@ class GlfmInline(ParserInline):
         if character in "![" and last_bracket(state) < place:
             return ()
         return self.rules_at(character)
+
+    def parse(
+        self, src: str, md: MarkdownIt, env: EnvType, tokens: list[Token]
+    ) -> list[Token]:
+        """Make the tokens of a text."""
+        state = FlankedState(src, md, env, tokens)
+        self.tokenize(state)
+        for rule in self.ruler2.getRules(""):
+            rule(state)
+        return state.tokens
 
     def tokenize(self, state: StateInline) -> None:
         """Make the tokens of the state's text."""

@@ -1,0 +1,41 @@
+"""HTML on a line of its own ends a paragraph that would go on below its list or quote.
+
+    - a
+    <img src="b.png">
+
+A tag alone on its line is part of the paragraph above it.  Where that paragraph is in
+a container and the line is not, the service's parser lets the tag begin a block of its
+own after the container; later versions of CommonMark take it for a lazy line.
+"""
+
+from __future__ import annotations
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_block.html_block import HTML_SEQUENCES, html_block
+
+LONE_TAG = HTML_SEQUENCES[-1][0]
+
+
+def html_rule(md: MarkdownIt) -> None:
+    """Replace the library's rule."""
+    alternatives = ["paragraph", "reference", "blockquote"]
+    md.block.ruler.at("html_block", html, {"alt": alternatives})
+
+
+def html(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:
+    """A block of HTML, or whether one ends what is above it."""
+    if (
+        silent
+        and _is_outside(state, start_line)
+        and not state.is_code_block(start_line)
+    ):
+        place = state.bMarks[start_line] + state.tShift[start_line]
+        if LONE_TAG.search(state.src[place : state.eMarks[start_line]]):
+            return True
+    return html_block(state, start_line, end_line, silent)
+
+
+def _is_outside(state: StateBlock, line: int) -> bool:
+    """Whether the line is in the container above only if it goes on a paragraph."""
+    return state.parentType == "blockquote" or state.sCount[line] < state.blkIndent
