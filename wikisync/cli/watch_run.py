@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from wikisync.cli.attention import ATTENTION_FILE, attention_text, show_attention
 from wikisync.cli.build import SECRET_VARIABLES
 from wikisync.cli.conflict_texts import conflict_texts, show_conflict_texts
+from wikisync.cli.memory import give_back_memory
 from wikisync.cli.watch_person import Caller
 from wikisync.cli.watch_report import HEALTH_FILE, WatchReport
 from wikisync.cli.watch_site import PublishedSite
@@ -109,6 +110,7 @@ class Watch:
             group.create_task(self._watch_folders())
             group.create_task(self._show_changes())
             group.create_task(self._follow_asks())
+            group.create_task(give_back_memory())
             if self._notifier.watchdog_s is not None:
                 group.create_task(self._live(self._notifier.watchdog_s))
             if self._site is not None:
