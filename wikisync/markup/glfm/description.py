@@ -8,9 +8,8 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
 
-MARKER = re.compile(r"[:~][ \t]+(?=[^ \t])")
+MARKER = re.compile(r"[:~][ \t]+")
 INDENT_MAX = 2
-CODE_INDENT = 4
 
 
 def description_rule(md: MarkdownIt) -> None:
@@ -60,16 +59,16 @@ def reopen_list(state: StateBlock, line: int) -> bool | None:
         return None
     paragraph = state.tokens[-3]
     assert paragraph.map is not None
-    blank_lines = line - paragraph.map[1]
-    if blank_lines > 1 or paragraph.hidden:
+    is_tight = line == paragraph.map[1]
+    if paragraph.hidden:
         return None
     _, text, _ = state.tokens[-3:]
     del state.tokens[-3:]
     opening = open_list(state)
-    opening.meta["is_tight"] = blank_lines == 0
+    opening.meta["is_tight"] = is_tight
     push_term(state, text)
     state.tokens.append(Token("dl_mark", "", 0, meta={"opening": opening}))
-    return blank_lines == 0
+    return is_tight
 
 
 def open_list(state: StateBlock) -> Token:
@@ -113,8 +112,6 @@ def parse_content(state: StateBlock, line: int, end_line: int, content: int) -> 
     """Parse the blocks behind the marker and those indented as far."""
     place = state.bMarks[line] + state.tShift[line]
     width = content - place
-    if width - 1 > CODE_INDENT:
-        content, width = place + 2, 2
     old = (
         state.ddIndent,
         state.blkIndent,

@@ -1,11 +1,12 @@
-"""HTML on a line of its own ends a paragraph that would go on below its list or quote.
+"""Raw HTML, where the service's parser is not of CommonMark's mind.
 
     - a
     <img src="b.png">
 
 A tag alone on its line is part of the paragraph above it.  Where that paragraph is in
-a container and the line is not, the service's parser lets the tag begin a block of its
-own after the container; later versions of CommonMark take it for a lazy line.
+a container and the line is not, the tag begins a block of its own after the container;
+later versions of CommonMark take it for a lazy line.  And a raw link is no link to the
+parser: addresses inside it become links of their own.
 """
 
 from __future__ import annotations
@@ -13,14 +14,16 @@ from __future__ import annotations
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_block.html_block import HTML_SEQUENCES, html_block
+from markdown_it.rules_inline import StateInline, html_inline
 
 LONE_TAG = HTML_SEQUENCES[-1][0]
 
 
 def html_rule(md: MarkdownIt) -> None:
-    """Replace the library's rule."""
+    """Replace the library's rules."""
     alternatives = ["paragraph", "reference", "blockquote"]
     md.block.ruler.at("html_block", html, {"alt": alternatives})
+    md.inline.ruler.at("html_inline", tag)
 
 
 def html(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:
@@ -34,6 +37,14 @@ def html(state: StateBlock, start_line: int, end_line: int, silent: bool) -> boo
         if LONE_TAG.search(state.src[place : state.eMarks[start_line]]):
             return True
     return html_block(state, start_line, end_line, silent)
+
+
+def tag(state: StateInline, silent: bool) -> bool:
+    """A tag in running text."""
+    level = state.linkLevel
+    is_tag = html_inline(state, silent)
+    state.linkLevel = level
+    return is_tag
 
 
 def _is_outside(state: StateBlock, line: int) -> bool:

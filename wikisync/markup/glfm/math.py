@@ -7,6 +7,7 @@ behind something that is no space and before no digit, so prices stay prices.
 from __future__ import annotations
 
 import re
+import string
 
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererProtocol
@@ -19,6 +20,7 @@ from wikisync.markup.tokens import escape
 DOLLARS = re.compile(r"\$+")
 CODE_OPEN, CODE_CLOSE = "$`", "`$"
 SPACES = frozenset(" \t\n")
+DIGITS = frozenset(string.digits)
 
 
 def math_rule(md: MarkdownIt) -> None:
@@ -52,19 +54,16 @@ def find_end(state: StateInline, start: int, width: int) -> int:
     source, is_single = state.src, width == 1
     if is_single and (start >= state.posMax or source[start] in SPACES):
         return -1
-    place = start
-    while (run := DOLLARS.search(source, place, state.posMax)) is not None:
-        place = run.end()
-        before = source[run.start() - 1]
+    place = source.find("$", start, state.posMax)
+    while place >= 0:
+        before, end = source[place - 1], place + 1
         if is_single and before in SPACES:
             return -1
-        if is_single and before == "\\":
-            place = run.start() + 1
-            continue
-        if is_single and source[place : place + 1].isdigit():
-            return -1
-        if len(run[0]) == width and run.start() > start:
-            return run.start()
+        if is_single and before != "\\":
+            return -1 if source[end : end + 1] in DIGITS else place
+        if not is_single and source.startswith("$$", place, state.posMax):
+            return place
+        place = source.find("$", end, state.posMax)
     return -1
 
 
@@ -73,8 +72,9 @@ def math_code(state: StateInline, silent: bool) -> bool:
     start = state.pos + len(CODE_OPEN)
     if last_close(state) < start:
         return False
-    end = state.src.find(CODE_CLOSE, start, state.posMax)
-    if end < 0:
+    # the opening one is half of a closing one to the parser, which then gives up
+    end = state.src.find(CODE_CLOSE, start - 1, state.posMax)
+    if end <= start:
         return False
     if not silent:
         push_math(state, state.src[start:end], "inline", "code")
