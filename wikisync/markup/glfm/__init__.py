@@ -8,6 +8,7 @@ from markdown_it import MarkdownIt
 
 from wikisync.markup.glfm.alert import alert_rule
 from wikisync.markup.glfm.autolink import autolink_rule
+from wikisync.markup.glfm.continuation import continuation_rule
 from wikisync.markup.glfm.description import description_rule
 from wikisync.markup.glfm.escape import escape_rule
 from wikisync.markup.glfm.footnote import footnote_rule
@@ -22,6 +23,7 @@ from wikisync.markup.glfm.wikilink import wikilink_rule
 
 RULES: tuple[Callable[[MarkdownIt], None], ...] = (
     table_rule,
+    continuation_rule,
     strike_rule,
     escape_rule,
     math_rule,

@@ -48,5 +48,6 @@ def tag(state: StateInline, silent: bool) -> bool:
 
 
 def _is_outside(state: StateBlock, line: int) -> bool:
-    """Whether the line is in the container above only if it goes on a paragraph."""
-    return state.parentType == "blockquote" or state.sCount[line] < state.blkIndent
+    """Whether the line is in what is above only if it goes on a paragraph."""
+    is_below = state.sCount[line] < state.blkIndent
+    return is_below or state.parentType in {"blockquote", "table"}

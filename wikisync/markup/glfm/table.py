@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
+from markdown_it.rules_block.table import table
 
 
 def table_rule(md: MarkdownIt) -> None:
-    """Enable tables, and let a line that is only a pipe end one."""
-    md.enable("table")
-    md.block.ruler.before("paragraph", "lone_pipe", lone_pipe, {"alt": ["blockquote"]})
+    """Enable tables, and let a line that is only a pipe end one.
+
+    The library asks for them first; but a line that begins a list, a quote or a heading
+    is no row of headings, whatever stands below it.
+    """
+    md.disable("table")
+    block = md.block.ruler
+    block.before("lheading", "pipe_table", table, {"alt": ["paragraph", "reference"]})
+    block.before("paragraph", "lone_pipe", lone_pipe, {"alt": ["blockquote"]})
 
 
 def lone_pipe(state: StateBlock, start_line: int, _end_line: int, silent: bool) -> bool:

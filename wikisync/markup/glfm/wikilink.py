@@ -23,7 +23,7 @@ def wikilink(state: StateInline, silent: bool) -> bool:
     """A wiki link outside of other links; its text is no markdown."""
     if not state.src.startswith("[[", state.pos) or state.linkLevel > 0:
         return False
-    if state.pos and state.src[state.pos - 1] in "![":
+    if is_in_opening(state.src, state.pos):
         return False
     if is_in_brackets(state.src, state.pos):
         return False
@@ -47,6 +47,14 @@ def push_text(state: StateInline, raw: str) -> None:
         if piece:
             content = piece if number % 2 else unescapeAll(piece)
             state.push("escaped" if number % 2 else "text", "", 0).content = content
+
+
+def is_in_opening(source: str, place: int) -> bool:
+    """Whether the sign before a place makes one opening with the bracket there."""
+    if not place or source[place - 1] not in "![":
+        return False
+    before = source[: place - 1]
+    return (len(before) - len(before.rstrip("\\"))) % 2 == 0
 
 
 def is_in_brackets(source: str, place: int) -> bool:

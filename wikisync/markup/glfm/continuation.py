@@ -1,0 +1,26 @@
+"""White space in front of a paragraph's lines, which is none of its text.
+
+markdown-it leaves it in and takes it out where plain text goes on; what stands in code,
+formulas, tags and titles keeps it there.
+"""
+
+from __future__ import annotations
+
+import re
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
+
+INDENTED = re.compile(r"\n[ \t]+")
+
+
+def continuation_rule(md: MarkdownIt) -> None:
+    """Take it out before anything is looked for in the text."""
+    md.core.ruler.before("inline", "continuation", continuation)
+
+
+def continuation(state: StateCore) -> None:
+    """Begin each line of running text at its first character."""
+    for token in state.tokens:
+        if token.type == "inline" and "\n" in token.content:
+            token.content = INDENTED.sub("\n", token.content)
