@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import platform
+from collections.abc import Iterator
 
 import pytest
 
-from wikisync.cli import memory
+from wikisync.cli import main, memory
 from wikisync.cli.memory import give_back_memory, trimmer
+
+
+@pytest.fixture(autouse=True)
+def collector() -> Iterator[None]:
+    """The collector of this process, as it was."""
+    thresholds = gc.get_threshold()
+    yield
+    gc.set_threshold(*thresholds)
+    gc.unfreeze()
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="malloc_trim is glibc's")
@@ -42,3 +53,15 @@ async def test_where_there_is_nothing_to_give_it_back_with_nothing_is_done(
     monkeypatch.setattr(memory, "trimmer", lambda: None)
     async with asyncio.timeout(10):
         await give_back_memory()
+
+
+async def test_cycles_are_collected_sooner_than_in_a_short_command(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(memory, "trimmer", lambda: None)
+    gc.set_threshold(main.GC_OBJECTS)
+
+    await give_back_memory()
+
+    assert gc.get_threshold()[0] < main.GC_OBJECTS / 10
+    assert gc.get_freeze_count() > 0
