@@ -6,17 +6,18 @@ import asyncio
 import gzip
 import json
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 
 import pytest
 
 from tests.api.conftest import TOKEN
 from tests.api.faketime import FakeTime
-from tests.api.wire import BREAK, Wire, cut, http, json_answer
+from tests.api.wire import BREAK, Wire, cut, http, json_answer, listening_wire
 from wikisync.api.client import Client
 from wikisync.api.first_reads import READS_MAX
 from wikisync.api.request import Request
 from wikisync.api.settings import ClientSettings
-from wikisync.errors import NotFound, RateLimited, RemoteError
+from wikisync.errors import NotFound, RateLimited, RemoteError, Unavailable
 
 VERSION = {"version": "17.0.0"}
 PACKED = gzip.compress(json.dumps(VERSION).encode())
@@ -157,6 +158,21 @@ async def test_nobody_at_the_address_is_said_in_the_words_of_the_pool(
     async with command.client() as client:
         with pytest.raises(RemoteError, match="nothing listens at"):
             await client.version()
+
+
+async def test_a_service_that_answered_and_is_gone_may_come_back(
+    time: FakeTime,
+) -> None:
+    """Other than an address at which nothing ever was, it is asked again."""
+    async with AsyncExitStack() as later:
+        async with listening_wire() as wire:
+            client = await later.enter_async_context(Command(wire, time).client())
+            wire.will(json_answer(VERSION), BREAK)
+            await client.version()
+        with pytest.raises(Unavailable, match="nothing listens at"):
+            await client.version()
+
+    assert len(time.slept) == ClientSettings().attempts_max - 1
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,8 @@ class FirstReads:
         self._connection: _Connection | None = None
         self._left = READS_MAX
         self._is_busy = False
+        self.has_answered = False
+        """Whether there is such a service."""
 
     def takes(self, request: Request) -> bool:
         """Whether this request may be made here, now."""
@@ -77,6 +79,7 @@ class FirstReads:
             async with asyncio.timeout(self._settings.request_timeout_s):
                 answer = await self._read(request)
             self._left -= 1
+            self.has_answered = True
         except (OSError, ValueError, zlib.error, h11.ProtocolError, _NotTaken) as exc:
             log.debug("%s is asked anew: %r", request.path, exc)
         finally:

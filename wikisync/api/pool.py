@@ -55,6 +55,8 @@ class Pool:
         token: Secret | None,
         settings: ClientSettings,
         clock: Clock,
+        *,
+        is_known_host: bool = False,
     ) -> None:
         self.address = address
         self._token = token
@@ -62,7 +64,7 @@ class Pool:
         self._clock = clock
         self._slots = asyncio.Semaphore(settings.reads_max)
         self._http: aiohttp.ClientSession | None = None
-        self._is_known_host = False
+        self._is_known_host = is_known_host
 
     async def open(self) -> None:
         """Make the connection pool; nothing is sent."""

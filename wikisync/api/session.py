@@ -125,11 +125,18 @@ class Session:
                     self._load_network()
                 from wikisync.api.pool import Pool
 
-                pool = Pool(self._address, self._token, self._settings, self._clock)
+                first = self._first
+                pool = Pool(
+                    self._address,
+                    self._token,
+                    self._settings,
+                    self._clock,
+                    is_known_host=first is not None and first.has_answered,
+                )
                 await pool.open()
                 self._pool = pool
-                if self._first is not None:
-                    await self._first.end()
+                if first is not None:
+                    await first.end()
         return self._pool
 
 

@@ -53,8 +53,10 @@ def is_in_opening(source: str, place: int) -> bool:
     """Whether the sign before a place makes one opening with the bracket there."""
     if not place or source[place - 1] not in "![":
         return False
-    before = source[: place - 1]
-    return (len(before) - len(before.rstrip("\\"))) % 2 == 0
+    sign = first = place - 1
+    while first and source[first - 1] == "\\":
+        first -= 1
+    return (sign - first) % 2 == 0
 
 
 def is_in_brackets(source: str, place: int) -> bool:
