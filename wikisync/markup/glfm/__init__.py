@@ -8,6 +8,7 @@ from markdown_it import MarkdownIt
 
 from wikisync.markup.glfm.alert import alert_rule
 from wikisync.markup.glfm.autolink import autolink_rule
+from wikisync.markup.glfm.code import code_rule
 from wikisync.markup.glfm.continuation import continuation_rule
 from wikisync.markup.glfm.description import description_rule
 from wikisync.markup.glfm.escape import escape_rule
@@ -16,6 +17,7 @@ from wikisync.markup.glfm.html import html_rule
 from wikisync.markup.glfm.lines import lines_rule
 from wikisync.markup.glfm.math import math_rule
 from wikisync.markup.glfm.quote import quote_rule
+from wikisync.markup.glfm.reference import reference_rule
 from wikisync.markup.glfm.strike import strike_rule
 from wikisync.markup.glfm.table import table_rule
 from wikisync.markup.glfm.tasks import tasks_rule
@@ -24,12 +26,14 @@ from wikisync.markup.glfm.wikilink import wikilink_rule
 RULES: tuple[Callable[[MarkdownIt], None], ...] = (
     table_rule,
     continuation_rule,
+    code_rule,
     strike_rule,
     escape_rule,
     math_rule,
     alert_rule,
     quote_rule,
     html_rule,
+    reference_rule,
     description_rule,
     footnote_rule,
     tasks_rule,

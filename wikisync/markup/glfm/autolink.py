@@ -169,10 +169,10 @@ def is_host(source: str, start: int, limit: int, is_short: bool) -> bool:
 
 
 def is_host_character(character: str) -> bool:
-    """Letters, digits and whatever else is neither space nor punctuation."""
+    """Letters, digits and whatever else is neither space, punctuation nor symbol."""
     if character.isalnum():
         return True
-    return unicodedata.category(character)[0] not in "PZ"
+    return unicodedata.category(character)[0] not in "PSZ"
 
 
 def trimmed_length(word: str) -> int:

@@ -6,6 +6,8 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_block.table import table
 
+from wikisync.markup.glfm.reference import UNDERLINE
+
 
 def table_rule(md: MarkdownIt) -> None:
     """Enable tables, and let a line that is only a pipe end one.
@@ -15,8 +17,19 @@ def table_rule(md: MarkdownIt) -> None:
     """
     md.disable("table")
     block = md.block.ruler
-    block.before("lheading", "pipe_table", table, {"alt": ["paragraph", "reference"]})
+    ended = ["paragraph", "reference"]
+    block.before("lheading", "pipe_table", pipe_table, {"alt": ended})
     block.before("paragraph", "lone_pipe", lone_pipe, {"alt": ["blockquote"]})
+
+
+def pipe_table(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:
+    """A table, unless the line of dashes underlines a heading."""
+    below = start_line + 1
+    if below < end_line and UNDERLINE.fullmatch(
+        state.src, state.bMarks[below], state.eMarks[below]
+    ):
+        return False
+    return table(state, start_line, end_line, silent)
 
 
 def lone_pipe(state: StateBlock, start_line: int, _end_line: int, silent: bool) -> bool:

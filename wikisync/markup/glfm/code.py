@@ -1,0 +1,35 @@
+"""Code in running text, with what the service's parser forgets.
+
+Once it looked for the end of a run of backticks in vain, it remembers where the last
+run of each length stands.  Each code span that it finds then overwrites that with its
+own end, so that the next span of the same length is text.
+"""
+
+from __future__ import annotations
+
+import re
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_inline import StateInline, backtick
+
+RUN = re.compile("`+")
+IN_VAIN = 0
+"""Key, beside lengths of runs, of where the end of one was looked for in vain."""
+
+
+def code_rule(md: MarkdownIt) -> None:
+    """Replace the library's rule."""
+    md.inline.ruler.at("backticks", code)
+
+
+def code(state: StateInline, silent: bool) -> bool:
+    """A code span, or a run of backticks as text."""
+    run = RUN.match(state.src, state.pos)
+    if run is None or not backtick(state, silent):
+        return False
+    length = len(run[0])
+    if state.pos == run.end():
+        state.backticks[IN_VAIN] = run.start()
+    elif IN_VAIN in state.backticks:
+        state.backticks[length] = state.pos - length
+    return True
