@@ -27,6 +27,8 @@ def code(state: StateInline, silent: bool) -> bool:
     run = RUN.match(state.src, state.pos)
     if run is None or not backtick(state, silent):
         return False
+    if silent:
+        return True  # the service's parser never looks ahead
     length = len(run[0])
     if state.pos == run.end():
         state.backticks[IN_VAIN] = run.start()
