@@ -367,7 +367,7 @@ class StillEvents:
         pass
 
 
-@pytest.mark.parametrize(("rests", "step_ms"), [(True, 50), (False, 10)])
+@pytest.mark.parametrize(("rests", "step_ms"), [(True, 80), (False, 10)])
 async def test_quiet_folder_is_looked_at_less_often_unless_a_person_waits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rests: bool, step_ms: int
 ) -> None:
