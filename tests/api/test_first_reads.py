@@ -20,7 +20,7 @@ from wikisync.api.settings import ClientSettings
 from wikisync.errors import NotFound, RateLimited, RemoteError, Unavailable
 
 VERSION = {"version": "17.0.0"}
-PACKED = gzip.compress(json.dumps(VERSION).encode())
+PACKED = gzip.compress(json.dumps(VERSION).encode(), mtime=0)
 JSON = "application/json"
 
 
@@ -181,6 +181,7 @@ async def test_a_service_that_answered_and_is_gone_may_come_back(
         (PACKED, {"Content_Encoding": "gzip"}),
         (json.dumps(VERSION).encode(), {"Content_Encoding": "identity"}),
     ],
+    ids=["gzip", "identity"],
 )
 async def test_packed_answers_are_unpacked(
     body: bytes, headers: dict[str, str], client: Client, command: Command, wire: Wire
