@@ -16,7 +16,7 @@ from tests.api.wire import BREAK, Wire, cut, http, json_answer, listening_wire
 from wikisync.api.client import Client
 from wikisync.api.first_reads import READS_MAX
 from wikisync.api.request import Request
-from wikisync.api.settings import ClientSettings
+from wikisync.api.settings import DEFAULT_SETTINGS, ClientSettings
 from wikisync.errors import NotFound, RateLimited, RemoteError, Unavailable
 
 VERSION = {"version": "17.0.0"}
@@ -32,11 +32,11 @@ class Command:
         self.loads = 0
         self._time = time
 
-    def client(self, **settings: float) -> Client:
+    def client(self, settings: ClientSettings = DEFAULT_SETTINGS) -> Client:
         return Client(
             self.wire.url,
             TOKEN,
-            settings=ClientSettings(**settings),  # type: ignore[arg-type]
+            settings=settings,
             sleep=self._time.sleep,
             random=lambda: 0.5,
             clock=self._time.clock,
@@ -118,7 +118,7 @@ async def test_what_is_no_whole_answer_is_asked_of_the_pool(
 ) -> None:
     wire.will(answer, json_answer(VERSION), json_answer(VERSION))
 
-    async with command.client(answer_bytes_max=1000) as client:
+    async with command.client(ClientSettings(answer_bytes_max=1000)) as client:
         assert await version(client) == "17.0.0"
         assert command.loads == 1
         assert await version(client) == "17.0.0"
@@ -144,7 +144,8 @@ async def test_a_service_that_says_nothing_is_asked_by_the_pool(
     server = await asyncio.start_server(keep_silent, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     command.wire.url = f"http://127.0.0.1:{port}"
-    async with server, command.client(read_timeout_s=0.05, attempts_max=1) as client:
+    settings = ClientSettings(read_timeout_s=0.05, attempts_max=1)
+    async with server, command.client(settings) as client:
         with pytest.raises(RemoteError, match="no answer in time"):
             await client.version()
 
@@ -315,7 +316,7 @@ async def test_who_asks_through_a_proxy_asks_through_the_pool(
 ) -> None:
     wire.will(json_answer(VERSION))
 
-    async with command.client(proxies_from_environment=True) as client:
+    async with command.client(ClientSettings(proxies_from_environment=True)) as client:
         await client.version()
 
     assert command.loads == 1

@@ -352,12 +352,13 @@ class StillEvents:
         self.steps_ms: asyncio.Queue[int] = asyncio.Queue()
         self._loop = asyncio.get_running_loop()
 
-    def watch(  # the signature is that of watchfiles
+    def watch(
         self,
-        debounce_ms: int,  # noqa: ARG002
+        _debounce_ms: int,
         step_ms: int,
-        timeout_ms: int,  # noqa: ARG002
+        _timeout_ms: int,
         stop: threading.Event,
+        /,
     ) -> str:
         self._loop.call_soon_threadsafe(self.steps_ms.put_nowait, step_ms)
         stop.wait(0.01)

@@ -94,17 +94,7 @@ class Pool:
         self._http = None
 
     async def exchange(self, request: Request) -> Answer:
-        """Send one request and read its whole answer.
-
-        Redirects of reads are followed inside the service.
-
-        Returns:
-            A success, or a 304 where the request allows one.
-
-        Raises:
-            PassingFailure: it may be over when the request is made again.
-            RemoteError: it will not.
-        """
+        """Send one request and read its whole answer; see ``Session``."""
         url = self.address.url(request.path, request.query)
         limits = self._upload_limits() if request.form else None
         async with self._slots:
@@ -122,13 +112,7 @@ class Pool:
     async def read_file(
         self, url: URL, purpose: Purpose
     ) -> AsyncGenerator[bytes, None]:
-        """Bytes of a file on the web side, in chunks; follows no redirect.
-
-        Raises:
-            PassingFailure: it may be over when the file is asked again.
-            NotFound: the service answers with something else than the file.
-            RemoteError: in its other kinds.
-        """
+        """Bytes of a file on the web side, in chunks; see ``Session``."""
         request = Request("GET", url.raw_path, purpose)
         limits = aiohttp.ClientTimeout(
             connect=self._settings.connect_timeout_s,

@@ -84,6 +84,7 @@ class EventSource(Protocol):
         step_ms: int,
         timeout_ms: int,
         stop_event: threading.Event,
+        /,
     ) -> set[tuple[int, str]] | str:
         """Changes, or a word for why there are none."""
         ...
