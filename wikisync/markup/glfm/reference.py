@@ -13,7 +13,7 @@ import re
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock, lheading, paragraph, reference
 
-UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*")
+UNDERLINE = re.compile(r"(?:=+|-+)[ \t]*")
 CODE_INDENT = 4
 
 
@@ -36,10 +36,18 @@ def definition(state: StateBlock, start_line: int, end_line: int, silent: bool) 
     )
 
 
+def is_underline(state: StateBlock, line: int) -> bool:
+    """Whether a line makes the paragraph above it in its container a heading."""
+    if state.is_code_block(line) or state.sCount[line] < state.blkIndent:
+        return False
+    place = state.bMarks[line] + state.tShift[line]
+    return UNDERLINE.fullmatch(state.src, place, state.eMarks[line]) is not None
+
+
 def _goes_on(state: StateBlock, line: int, end_line: int) -> bool:
     """Whether a line is part of the paragraph that ends above it."""
     place = state.bMarks[line] + state.tShift[line]
-    if UNDERLINE.fullmatch(state.src, state.bMarks[line], state.eMarks[line]):
+    if is_underline(state, line):
         return True
     is_code = state.sCount[line] - state.blkIndent >= CODE_INDENT
     if state.src[place] == "[" and not is_code:

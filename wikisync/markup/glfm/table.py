@@ -6,7 +6,7 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_block.table import table
 
-from wikisync.markup.glfm.reference import UNDERLINE
+from wikisync.markup.glfm.reference import is_underline
 
 
 def table_rule(md: MarkdownIt) -> None:
@@ -25,9 +25,7 @@ def table_rule(md: MarkdownIt) -> None:
 def pipe_table(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:
     """A table, unless the line of dashes underlines a heading."""
     below = start_line + 1
-    if below < end_line and UNDERLINE.fullmatch(
-        state.src, state.bMarks[below], state.eMarks[below]
-    ):
+    if below < end_line and is_underline(state, below):
         return False
     return table(state, start_line, end_line, silent)
 
