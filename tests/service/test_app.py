@@ -196,6 +196,17 @@ async def test_body_over_the_limit_is_refused_while_it_comes(
     assert (answer.status, answer.json) == (413, {"message": text})
 
 
+async def test_body_that_waits_to_be_called_for_is_called_for(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_project("docs/handbook", {})
+    page = {"title": "large", "content": "x" * 100}
+    async with asyncio.timeout(10):
+        answer = await api("POST", WIKIS, json=page, expect100=True)
+
+    assert (answer.status, answer.json["content"]) == (201, "x" * 100)
+
+
 async def test_endless_body_is_refused_before_it_ends(
     service: EmbeddedService,
 ) -> None:

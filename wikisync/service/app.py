@@ -1,4 +1,4 @@
-"""The aiohttp application: routes to handlers, and what every answer has.
+"""From a request to its answer: routes to handlers, and what every answer has.
 
 The one place where refusals become responses, where unforeseen errors become
 500 without a traceback, and where entity tags, compression and request ids are
@@ -43,7 +43,13 @@ from wikisync.service.answers import (
     weak_etag,
     wrong_method,
 )
-from wikisync.service.bodies import MULTIPART, read_body, read_query, spool_folder
+from wikisync.service.bodies import (
+    MULTIPART,
+    call_for_body,
+    read_body,
+    read_query,
+    spool_folder,
+)
 from wikisync.service.call import Call
 from wikisync.service.instance import Service
 from wikisync.service.quirks import Quirk, cut_answer, meet_quirks
@@ -127,21 +133,20 @@ _GIT_ROUTES: tuple[tuple[routes.Method, str, Handler], ...] = (
 _READ_THEIR_BODY = frozenset({git_http.upload_pack, git_http.receive_pack})
 
 
-def make_app(service: Service) -> web.Application:
-    """The application for one service; whoever runs it opens the records."""
+def answering(
+    service: Service,
+) -> Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]:
+    """What answers every request to one service; whoever runs it opens the records.
+
+    Not an ``aiohttp`` application: its router works on decoded paths, and ours does
+    all the routing.
+    """
     table = route_table()
 
-    # a middleware sees every request, also those for which aiohttp's own router,
-    # which works on decoded paths, has no route; ours does all the routing
-    @web.middleware
-    async def answer(
-        request: web.Request,
-        handler: Callable[[web.Request], Awaitable[web.StreamResponse]],  # noqa: ARG001
-    ) -> web.StreamResponse:
+    async def answer(request: web.BaseRequest) -> web.StreamResponse:
         return await _answer(service, table, request)
 
-    # our own limits are checked while reading, so aiohttp's is switched off
-    return web.Application(middlewares=[answer], client_max_size=0)
+    return answer
 
 
 def route_table() -> RouteTable[Handler]:
@@ -191,7 +196,7 @@ def _for(kind: OwnerKind, handler: WikiHandler) -> Handler:
 
 
 async def _answer(
-    service: Service, table: RouteTable[Handler], request: web.Request
+    service: Service, table: RouteTable[Handler], request: web.BaseRequest
 ) -> web.StreamResponse:
     request_id = uuid.uuid4().hex
     started = time.perf_counter()
@@ -232,7 +237,7 @@ async def _answer(
 
 
 async def _dispatch(
-    service: Service, table: RouteTable[Handler], request: web.Request
+    service: Service, table: RouteTable[Handler], request: web.BaseRequest
 ) -> web.StreamResponse:
     limits = service.settings.limits_in_force
     match table.match(request.method, request.rel_url.raw_path):
@@ -244,6 +249,7 @@ async def _dispatch(
             raise wrong_method(allowed)
         case Match(handler, segments):
             raw = read_query(request, limits)
+            await call_for_body(request)
             if not request.can_read_body or handler in _READ_THEIR_BODY:
                 return await handler(Call(service, request, segments, raw))
             is_form = request.content_type == MULTIPART
@@ -254,7 +260,7 @@ async def _dispatch(
 
 
 async def _dress(
-    service: Service, request: web.Request, response: web.Response
+    service: Service, request: web.BaseRequest, response: web.Response
 ) -> web.Response:
     """Add the entity tag, and compress or leave out the body when asked."""
     body = response.body if isinstance(response.body, bytes) else b""
@@ -280,7 +286,7 @@ async def _compress(body: bytes) -> bytes:
     return zlib.compress(body, 6, _GZIP_WBITS)
 
 
-def _wants_gzip(request: web.Request, size: int, limits: Limits) -> bool:
+def _wants_gzip(request: web.BaseRequest, size: int, limits: Limits) -> bool:
     if size > limits.gzip_loopback_bytes_max and _is_loopback(request.remote):
         return False
     return _takes_gzip(request.headers.get("Accept-Encoding", ""))
@@ -301,6 +307,6 @@ def _takes_gzip(header: str) -> bool:
     return False
 
 
-def _path(request: web.Request) -> str:
+def _path(request: web.BaseRequest) -> str:
     # the query may hold a token, which no log may
     return request.rel_url.raw_path

@@ -17,7 +17,7 @@ from typing import BinaryIO
 from urllib.parse import parse_qsl
 
 import msgspec
-from aiohttp import BodyPartReader, web
+from aiohttp import BodyPartReader, HttpVersion11, web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from wikisync.service.answers import Refusal, bad_parameters, too_large
@@ -35,6 +35,15 @@ MULTIPART = "multipart/form-data"
 def read_query(request: web.BaseRequest, limits: Limits) -> dict[str, object]:
     """The query's fields; repeated, the last one counts."""
     return _fields(request.rel_url.raw_query_string.encode(), limits)
+
+
+async def call_for_body(request: web.BaseRequest) -> None:
+    """Let a client go on that waits with a large body until it is asked for."""
+    if request.headers.get("Expect", "").lower() != "100-continue":
+        return
+    if request.can_read_body and request.version >= HttpVersion11:
+        await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        request.writer.output_size = 0  # the answer itself has not begun
 
 
 async def read_body(

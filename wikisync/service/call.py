@@ -101,10 +101,17 @@ class Call(Struct, frozen=True):
             Refusal: 401 for a token that is unknown or dead, even where nobody
                 need be; 403 for a blocked user or a scope that is too small.
         """
-        secret = find_secret(self.request.headers, self.raw)
+        secret = self._secret()
         if secret is None:
             return Caller()
         found = await self.service.records.ask(Tables.token_and_user, secret)
+        return self._admitted(found, need)
+
+    def _secret(self) -> str | None:
+        return find_secret(self.request.headers, self.raw)
+
+    def _admitted(self, found: tuple[Token, User] | None, need: Need) -> Caller:
+        """Whom a token stands for, if it is good for this request."""
         if found is None:
             raise unauthorized()
         token, user = found
@@ -189,6 +196,9 @@ class Call(Struct, frozen=True):
         found = await self.service.records.ask(
             Tables.project, self.segments["id"], caller.user_id
         )
+        return await self._known_project(found, caller)
+
+    async def _known_project(self, found: Project | None, caller: Caller) -> Project:
         if found is None:
             await self._lead_on(caller)
             raise not_found("Project")
@@ -228,6 +238,9 @@ class Call(Struct, frozen=True):
         )
         if found is None:
             raise not_found("Group")
+        return self._known_group(found, caller)
+
+    def _known_group(self, found: Group, caller: Caller) -> Group:
         standing = found.standing(caller.user)
         refuse(judge_container(found.visibility, standing), "Group")
         return found
@@ -236,14 +249,30 @@ class Call(Struct, frozen=True):
         self, kind: OwnerKind, operation: Operation
     ) -> tuple[Caller, Owner, WikiStorage]:
         """The wiki named in the path, if the caller may do this to it."""
-        caller = await self.caller()
+        secret = self._secret()
+        holder, found = await self.service.records.ask(
+            _holder_and_owner, secret, kind, self.segments["id"]
+        )
+        caller = Caller() if secret is None else self._admitted(holder, "api")
         owner: Owner
-        if kind == "project":
-            owner = await self.project(caller)
+        if isinstance(found, Group):
+            owner = self._known_group(found, caller)
+        elif kind == "project":
+            owner = await self._known_project(found, caller)
         else:
-            owner = await self.group(caller)
+            raise not_found("Group")
         refuse(judge(self.service, owner, caller, operation), kind.capitalize())
         return caller, owner, self.service.wiki(kind, owner.id)
+
+
+def _holder_and_owner(
+    tables: Tables, secret: str | None, kind: OwnerKind, id_or_path: str
+) -> tuple[tuple[Token, User] | None, Owner | None]:
+    """Whose token it is, and what is named to them, in one question."""
+    holder = None if secret is None else tables.token_and_user(secret)
+    user_id = None if holder is None else holder[1].id
+    find = tables.project if kind == "project" else tables.group
+    return holder, find(id_or_path, user_id)
 
 
 def judge(

@@ -17,7 +17,7 @@ from pathlib import Path
 from aiohttp import web
 
 from wikisync.errors import ServiceError
-from wikisync.service.app import make_app
+from wikisync.service.app import answering
 from wikisync.service.instance import Service
 from wikisync.service.jobs import running_jobs
 from wikisync.service.loading import LoadedFolder, load_folder
@@ -104,15 +104,14 @@ async def running_service(
         await service.records.open()
         try:
             first_token = await _first_token(service.records)
-            runner = web.AppRunner(
-                make_app(service),
+            server = web.Server(
+                answering(service),
                 access_log=None,
-                handle_signals=False,
-                shutdown_timeout=SHUTDOWN_S,
                 lingering_time=LINGERING_S,
                 max_line_size=service.settings.limits.url_bytes_max,
                 max_field_size=service.settings.limits.url_bytes_max,
             )
+            runner = web.ServerRunner(server, shutdown_timeout=SHUTDOWN_S)
             await runner.setup()
             try:
                 await _listen(runner, service, host, port)
@@ -161,7 +160,7 @@ async def _first_token(records: Records) -> str | None:
 
 
 async def _listen(
-    runner: web.AppRunner, service: Service, host: str, port: int
+    runner: web.ServerRunner, service: Service, host: str, port: int
 ) -> None:
     site = web.TCPSite(runner, host, port)
     try:

@@ -127,7 +127,7 @@ async def show_page(call: Call, kind: OwnerKind) -> web.Response:
         call.service.url,
     )
     html = await asyncio.to_thread(call.service.renderer.render, job)
-    return await _show(visit, page, html)
+    return await _show(visit, page, html=html)
 
 
 async def create_page(call: Call, kind: OwnerKind) -> web.Response:
@@ -154,8 +154,8 @@ async def create_page(call: Call, kind: OwnerKind) -> web.Response:
             message=message or _message(visit.caller, "created", title),
         )
 
-    page = await _write(visit, decide, "create")
-    return await _show(visit, page, status=201)
+    page, sent = await _write(visit, decide, "create")
+    return await _show(visit, page, sent, status=201)
 
 
 async def edit_page(call: Call, kind: OwnerKind) -> web.Response:
@@ -193,8 +193,8 @@ async def edit_page(call: Call, kind: OwnerKind) -> web.Response:
             message=message or _message(visit.caller, "updated", title or page.title),
         )
 
-    page = await _write(visit, decide, "update")
-    return await _show(visit, page)
+    page, sent = await _write(visit, decide, "update")
+    return await _show(visit, page, sent)
 
 
 async def delete_page(call: Call, kind: OwnerKind) -> web.Response:
@@ -224,11 +224,12 @@ async def _visit(call: Call, kind: OwnerKind, operation: Operation) -> _Visit:
 
 async def _write(
     visit: _Visit, decide: Callable[[WikiTree], Change], action: Action
-) -> PageFile:
+) -> tuple[PageFile, bytes | None]:
     """Commit what ``decide`` wants, let the records follow, and tell of it.
 
     Returns:
-        The page as it is now, or was before it was deleted.
+        The page as it is now, or was before it was deleted; and its text where
+        that is new.
     """
     service = visit.call.service
     found: list[WikiTree] = []
@@ -253,7 +254,7 @@ async def _write(
         )
     await note_activity(visit.call, visit.caller, visit.owner)
     _announce(visit, action, page, change.message, shown.commit)
-    return page
+    return page, change.writes.get(page.path)
 
 
 def _announce(
@@ -281,11 +282,16 @@ def _announce(
 
 
 async def _show(
-    visit: _Visit, page: PageFile, html: str | None = None, *, status: int = 200
+    visit: _Visit,
+    page: PageFile,
+    content: bytes | None = None,
+    *,
+    html: str | None = None,
+    status: int = 200,
 ) -> web.Response:
     """Answer with a page, its HTML in place of its text if there is any."""
     settings = visit.call.service.settings
-    shown = await _read(visit, page)
+    shown = await _read(visit, page, content)
     if html is not None:
         shown = msgspec.structs.replace(shown, content=html)
     if not settings.quirks & BEND_PAGES:
@@ -295,8 +301,11 @@ async def _show(
     return json_answer(bent, status=status)
 
 
-async def _read(visit: _Visit, page: PageFile) -> ShownPage:
-    content = await visit.wiki.read(page.blob)
+async def _read(
+    visit: _Visit, page: PageFile, content: bytes | None = None
+) -> ShownPage:
+    if content is None:
+        content = await visit.wiki.read(page.blob)
     most = visit.call.service.settings.limits.shown_bytes_max
     return shown_page(page, content, most)
 
