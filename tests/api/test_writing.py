@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Coroutine
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -21,7 +23,7 @@ from wikisync.errors import (
     ProtocolViolation,
     Rejected,
 )
-from wikisync.model import Format, Page, Slug, WikiOwner, digest_of
+from wikisync.model import AttachmentPath, Format, Page, Slug, WikiOwner, digest_of
 from wikisync.service.quirks import Quirk
 
 OWNER = WikiOwner("project", "docs/handbook")
@@ -54,6 +56,16 @@ async def replica(
 
 def page(slug: str, text: str, markup: Format = Format.MARKDOWN) -> Page:
     return Page(Slug(slug), markup, text)
+
+
+async def chunks(content: bytes) -> AsyncIterator[bytes]:
+    yield content
+
+
+async def together(*work: Coroutine[None, None, object]) -> None:
+    async with asyncio.TaskGroup() as group:
+        for one in work:
+            group.create_task(one)
 
 
 async def slugs(replica: WikiReplica) -> set[Slug]:
@@ -161,6 +173,84 @@ async def test_window_is_the_time_from_the_read_to_the_answer(
         assert replica.last_window_s == 2.5
         await replica.delete(HOME, expected=digest_of("new"))
         assert replica.last_window_s == 2.5
+
+
+# -- many at once ------------------------------------------------------------------
+
+
+async def test_nobody_else_writes_between_a_read_and_its_answer(
+    replica: WikiReplica, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wiki, turn = replica._wiki, replica._writing.turn
+    send, get_page = wiki.client.send, wiki.get_page
+    alone: list[tuple[str, bool]] = []
+
+    async def sent(request: Request) -> Any:
+        alone.append((request.method, turn.locked()))
+        return await send(request)
+
+    async def got(slug: str) -> Any:
+        found = await get_page(slug)
+        alone.append(("read", turn.locked()))
+        return found
+
+    monkeypatch.setattr(wiki.client, "send", sent)
+    monkeypatch.setattr(wiki, "get_page", got)
+    await replica.write(page("first", "1"), expected=None)
+    await replica.write(page("home", "new"), expected=digest_of("hello"))
+    await replica.move(DIR_A, Slug("dir/c"), expected=digest_of("A"))
+    await replica.write_attachment(AttachmentPath("uploads/a.txt"), chunks(b"a"))
+    await replica.delete(Slug("first"), expected=digest_of("1"))
+    assert alone == [
+        ("POST", True),
+        *(("read", True), ("PUT", True)),
+        *(("read", True), ("PUT", True)),
+        ("POST", True),
+        *(("read", True), ("DELETE", True)),
+    ]
+    assert not turn.locked()
+
+
+async def test_next_page_is_looked_for_while_one_is_written(
+    replica: WikiReplica, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wiki = replica._wiki
+    get_page, create_page = wiki.get_page, wiki.create_page
+    is_looked_for = asyncio.Event()
+
+    async def get(slug: str) -> Any:
+        try:
+            return await get_page(slug)
+        finally:
+            if slug == "second":
+                is_looked_for.set()
+
+    async def create(slug: str, *rest: Any) -> Any:
+        async with asyncio.timeout(10):
+            await is_looked_for.wait()
+        return await create_page(slug, *rest)
+
+    monkeypatch.setattr(wiki, "get_page", get)
+    monkeypatch.setattr(wiki, "create_page", create)
+    await together(
+        replica.write(page("first", "1"), expected=None),
+        replica.write(page("second", "2"), expected=None),
+    )
+    assert {"first", "second"} <= await slugs(replica)
+
+
+async def test_names_that_are_the_same_to_the_service_meet_on_the_way(
+    replica: WikiReplica,
+) -> None:
+    with pytest.raises(ExceptionGroup) as caught:
+        await together(
+            replica.write(page("notes", "1"), expected=None),
+            replica.write(page("Notes", "2"), expected=None),
+        )
+    (error,) = caught.value.exceptions
+    assert isinstance(error, Rejected)
+    assert "beside its page notes" in error.message
+    assert (await replica.read(Slug("notes"))).content == "1"
 
 
 # -- names -------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -9,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.pair import OWNER, Pair, paired
-from wikisync.errors import Rejected
-from wikisync.model import Format
+from wikisync.errors import Rejected, Unavailable
+from wikisync.model import Digest, Format, Page, Slug, Snapshot
 from wikisync.sync import translation
 
 RED, BLUE = b"\x89PNG\r\n\x1a\nred", b"\x89PNG\r\n\x1a\nblue"
@@ -205,3 +206,79 @@ async def test_a_second_start_uploads_nothing(pair: Pair) -> None:
     result = await pair.rest()
     assert result.is_quiet
     assert sent == []
+
+
+# -- the wiki as it was last seen ----------------------------------------------------
+
+
+def count_looks(pair: Pair) -> list[str]:
+    """Looks at the wiki itself from now on."""
+    looks: list[str] = []
+    snapshot = pair.remote._wiki.snapshot
+
+    async def counted() -> Snapshot:
+        looks.append("look")
+        return await snapshot()
+
+    pair.remote._wiki.snapshot = counted  # type: ignore[method-assign]
+    return looks
+
+
+async def remembering(pair: Pair) -> None:
+    """The wiki was looked at, and is taken as it was seen."""
+    pair.save("home", "home\n")
+    await pair.rest()
+    await pair.remote.snapshot()
+    pair.remote.is_remembering = True
+
+
+def new_page(slug: str) -> Page:
+    return Page(Slug(slug), Format.MARKDOWN, f"{slug}\n")
+
+
+async def test_two_writes_at_once_are_both_remembered(pair: Pair) -> None:
+    await remembering(pair)
+    looks = count_looks(pair)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(pair.remote.write(new_page("first"), expected=None))
+        group.create_task(pair.remote.write(new_page("second"), expected=None))
+    seen = await pair.remote.snapshot()
+    assert set(seen.pages) == {"home", "first", "second"}
+    assert not looks
+
+
+async def test_the_wiki_is_looked_at_while_a_write_is_not_answered(pair: Pair) -> None:
+    await remembering(pair)
+    looks = count_looks(pair)
+    may_go_on, is_sent = asyncio.Event(), asyncio.Event()
+    write = pair.remote._wiki.write
+
+    async def slow(page: Page, *, expected: Digest | None) -> Page:
+        is_sent.set()
+        await may_go_on.wait()
+        return await write(page, expected=expected)
+
+    pair.remote._wiki.write = slow  # type: ignore[method-assign]
+    async with asyncio.TaskGroup() as group:
+        group.create_task(pair.remote.write(new_page("first"), expected=None))
+        await is_sent.wait()
+        await pair.remote.snapshot()
+        assert looks == ["look"]
+        may_go_on.set()
+    # nor is that look remembered, which may have been before the write or after
+    assert "first" in (await pair.remote.snapshot()).pages
+    assert looks == ["look", "look"]
+
+
+async def test_the_wiki_is_looked_at_after_a_write_that_failed(pair: Pair) -> None:
+    await remembering(pair)
+    looks = count_looks(pair)
+
+    async def lost(_page: Page, *, expected: Digest | None) -> Page:
+        raise Unavailable(f"no answer, {expected}")
+
+    pair.remote._wiki.write = lost  # type: ignore[assignment,method-assign]
+    with pytest.raises(Unavailable):
+        await pair.remote.write(new_page("first"), expected=None)
+    await pair.remote.snapshot()
+    assert looks == ["look"]

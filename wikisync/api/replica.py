@@ -193,6 +193,8 @@ class WikiReplica:
     ) -> Attachment:
         """Upload a file; the service chooses its path, so adopt the answer's."""
         content = b"".join([chunk async for chunk in chunks])
-        record = await self._wiki.upload_attachment(content, path.rpartition("/")[2])
+        name = path.rpartition("/")[2]
+        async with self._writing.turn:
+            record = await self._wiki.upload_attachment(content, name)
         digest = Digest(hashlib.sha256(content).hexdigest())
         return Attachment(AttachmentPath(record.file_path), digest, len(content))

@@ -4,10 +4,15 @@ The service has no compare-and-swap, so between the read and the write another
 person's edit goes unseen; how long that was is ``last_window_s`` (``sync.md``
 3.6).  Every edit names full path, format and content, because the service changes
 what is left out (``service-behaviour`` 5.6).
+
+Many may ask at once.  Writes take turns anyway (``Client.writing``); here a turn
+begins with the read, for whoever waited after it would write over more unseen.  Only
+a new page is looked for before: one that comes meanwhile is refused, not written over.
 """
 
 from __future__ import annotations
 
+import asyncio
 from http import HTTPStatus
 
 from wikisync.api.look import known_format, require_whole, whole_page
@@ -33,6 +38,8 @@ class Writing:
     def __init__(self, wiki: Wiki, looking: Looking) -> None:
         self._wiki = wiki
         self._looking = looking
+        self.turn = asyncio.Lock()
+        """Held from the read to the answer."""
         self.last_window_s = 0.0
         """From the read to the answer of the last write; 0 where none was sent."""
 
@@ -58,14 +65,15 @@ class Writing:
             Rejected: the service refuses it, or takes no pages of its format.
             ProtocolViolation: the answer does not say what became of the page.
         """
-        self.last_window_s = 0.0
         if expected is None:
             return await self._create(page)
-        held = await self._held(page.slug, expected)
-        if (held.content, held.format) == (page.content, page.format):
-            return held
-        self._require_writable(held)
-        return await self._sent(held, page.slug, page)
+        async with self.turn:
+            self.last_window_s = 0.0
+            held = await self._held(page.slug, expected)
+            if (held.content, held.format) == (page.content, page.format):
+                return held
+            self._require_writable(held)
+            return await self._sent(held, page.slug, page)
 
     async def move(self, slug: Slug, target: Slug, *, expected: Digest) -> Page:
         """Give a page another name; pages below it may move along.
@@ -78,19 +86,21 @@ class Writing:
             Rejected: the service refuses the name.
             ProtocolViolation: the answer does not say what became of the page.
         """
-        self.last_window_s = 0.0
-        namesake = await self._namesake(target)
-        is_itself = namesake == slug and target.casefold() == slug.casefold()
-        if namesake is not None and not is_itself:
-            raise self._taken(target, namesake)
-        held = await self._held(slug, expected)
-        self._require_writable(held)
-        if not is_itself:
+        async with self.turn:
+            self.last_window_s = 0.0
+            namesake = await self._namesake(target)
+            is_itself = namesake == slug and target.casefold() == slug.casefold()
+            if namesake is not None and not is_itself:
+                raise self._taken(target, namesake)
+            held = await self._held(slug, expected)
+            self._require_writable(held)
+            if is_itself:
+                # the service finds the page itself under its new name, which
+                # differs in upper and lower case only, and refuses; so it goes by
+                # way of another name
+                passing = Slug(f"{target}-{expected[:PASSING_NAME_DIGITS]}")
+                held = await self._sent(held, passing, held)
             return await self._sent(held, target, held)
-        # the service finds the page itself under its new name, which differs in
-        # upper and lower case only, and refuses; so it goes by way of another name
-        passing = Slug(f"{target}-{expected[:PASSING_NAME_DIGITS]}")
-        return await self._sent(await self._sent(held, passing, held), target, held)
 
     async def delete(self, slug: Slug, *, expected: Digest) -> None:
         """Delete a page that still is what it was.
@@ -98,12 +108,13 @@ class Writing:
         Raises:
             PreconditionFailed: it changed, or is gone.
         """
-        self.last_window_s = 0.0
-        await self._held(slug, expected)
-        started = self._wiki.client.now()
-        await self._wiki.delete_page(slug)
-        self.last_window_s = self._wiki.client.now() - started
-        self._looking.note_gone(slug)
+        async with self.turn:
+            self.last_window_s = 0.0
+            await self._held(slug, expected)
+            started = self._wiki.client.now()
+            await self._wiki.delete_page(slug)
+            self.last_window_s = self._wiki.client.now() - started
+            self._looking.note_gone(slug)
 
     # -- sending ---------------------------------------------------------------------
 
@@ -111,14 +122,18 @@ class Writing:
         namesake = await self._namesake(page.slug)
         if namesake is not None:
             raise self._taken(page.slug, namesake)
-        started = self._wiki.client.now()
-        try:
-            record = await self._wiki.create_page(page.slug, page.content, page.format)
-        except Rejected as error:
+        async with self.turn:
+            self.last_window_s = 0.0
+            started = self._wiki.client.now()
+            try:
+                record = await self._wiki.create_page(
+                    page.slug, page.content, page.format
+                )
+            except Rejected as error:
+                self.last_window_s = self._wiki.client.now() - started
+                raise await self._refusal(error, page.slug) from error
             self.last_window_s = self._wiki.client.now() - started
-            raise await self._refusal(error, page.slug) from error
-        self.last_window_s = self._wiki.client.now() - started
-        return self._written(record, page)
+            return self._written(record, page)
 
     async def _sent(self, held: Page, target: Slug, page: Page) -> Page:
         """PUT a page that was just read."""

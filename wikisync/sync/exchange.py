@@ -31,6 +31,7 @@ from wikisync.model import (
 from wikisync.progress import Progress, SilentProgress
 from wikisync.sync.cycle import look, note_health, remember_tag, replaced_wiki
 from wikisync.sync.deciding import Decided, Deciding, ExchangeOptions, Outdated
+from wikisync.sync.flow import each
 from wikisync.sync.ledger import NO_SLUG, Event, Level
 from wikisync.sync.plan import (
     Action,
@@ -69,6 +70,8 @@ log = logging.getLogger(__name__)
 
 EVENTS_EACH_MAX = 200
 """Pages of one cycle that the log tells each in a line of its own."""
+SENDS_MAX = 2
+"""Pages on their way to the wiki; more would only wait for each other there."""
 
 
 class Held(Struct, frozen=True):
@@ -357,12 +360,9 @@ class _Exchange:
         kept = plan.turned(lambda a: None if isinstance(a, DropRecord) else a)
         await arrivals.run_writes(kept)
         self._note_writes(plan)
-        rest = [a for a in plan.actions if isinstance(a, CreateRemote | Merge | Push)]
-        sent = sum(not isinstance(action, Merge) for action in rest)
-        if sent:
-            self._progress.start("pages to the wiki", sent)
-        for action in rest:
-            await self._one(action, decided, arrivals, pushes)
+        for merge in plan.merges:
+            await self._one(merge, decided, arrivals, pushes)
+        await self._send(plan, pushes)
         await self._fetch_attachments()
         is_clean = not (self._tally.problems or self._tally.overtaken)
         if is_clean:
@@ -389,15 +389,26 @@ class _Exchange:
                 await arrivals.remove(action)
             case Merge():
                 await arrivals.merge(action, decided.merges[action.slug])
-            case CreateRemote() | Push():
-                await pushes.run(action)
-                self._progress.advance()
             case MoveRemote() | DeleteRemote():
                 await pushes.run(action)
-            case CreateLocal() | Pull() | Adopt() | DropRecord() | Hold() | Skip():
-                pass  # written in batches, or nothing to do
+            case CreateLocal() | Pull() | Adopt() | CreateRemote() | Push():
+                pass  # many at a time
+            case DropRecord() | Hold() | Skip():
+                pass
             case _:
                 assert_never(action)
+
+    async def _send(self, plan: Plan, pushes: Pushes) -> None:
+        """Texts for the wiki; while one is answered, the next is got ready."""
+        if not plan.sends:
+            return
+        self._progress.start("pages to the wiki", len(plan.sends))
+
+        async def send(action: CreateRemote | Push) -> None:
+            await pushes.run(action)
+            self._progress.advance()
+
+        await each(plan.sends, send, in_flight=SENDS_MAX)
 
     async def _fetch_attachments(self) -> None:
         if not self._known.mentions():

@@ -45,20 +45,23 @@ async def each(
 
 @contextlib.contextmanager
 def plain_errors() -> Iterator[None]:
-    """Take the first of our own errors out of a task group's exception group."""
+    """Take the first error out of a task group's exception group.
+
+    One that is not ours says more than those of ours beside it.
+    """
     try:
         yield
     except BaseExceptionGroup as group:
-        ours, foreign = group.split(WikisyncError)
-        if ours is None or foreign is not None:
-            raise
-        first = _first_leaf(ours)
+        first = min(_leaves(group), key=lambda error: isinstance(error, WikisyncError))
         raise first from first.__cause__
 
 
-def _first_leaf(group: BaseExceptionGroup[WikisyncError]) -> WikisyncError:
-    first = group.exceptions[0]
-    return _first_leaf(first) if isinstance(first, BaseExceptionGroup) else first
+def _leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
+    for error in group.exceptions:
+        if isinstance(error, BaseExceptionGroup):
+            yield from _leaves(error)
+        else:
+            yield error
 
 
 async def finish(work: Coroutine[None, None, T]) -> T:

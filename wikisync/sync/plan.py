@@ -290,6 +290,11 @@ class Plan(Struct, frozen=True):
         """Pages that both sides edited, whose texts decide what comes of it."""
         return tuple(a for a in self.actions if isinstance(a, Merge))
 
+    @property
+    def sends(self) -> tuple[CreateRemote | Push, ...]:
+        """Actions that put a page's text on the wiki."""
+        return tuple(a for a in self.actions if isinstance(a, CreateRemote | Push))
+
     def without_deletes(self) -> Plan:
         """The same plan for a cycle that may not remove anything."""
         return Plan(tuple(a for a in self.actions if not isinstance(a, Delete)))

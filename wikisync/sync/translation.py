@@ -9,6 +9,7 @@ to the upload; on the way in the link is again what the person wrote
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Protocol
@@ -92,6 +93,9 @@ class TranslatedWiki:
         save here, whose page is read anyway before it is written."""
         self._last: dict[Slug, PageState] | None = None
         """The last look, brought up to date with our own writes."""
+        self._unanswered = 0
+        """Writes under way: until they are answered nobody knows what there is."""
+        self._uploading = asyncio.Lock()
         self._names: frozenset[str] | None = None
         self._here: dict[Digest, PageState] = {}
         """A text's state as the folder writes it, by the wiki's digest."""
@@ -113,7 +117,7 @@ class TranslatedWiki:
     async def snapshot(self) -> Snapshot:
         """Look at every page; see ``Replica``."""
         self._names = None
-        if self.is_remembering and self._last is not None:
+        if self.is_remembering and self._last is not None and not self._unanswered:
             return Snapshot(dict(self._last))
         seen = await self._wiki.snapshot()
         linked = self._state.pages_with_links()
@@ -187,13 +191,23 @@ class TranslatedWiki:
         """
         before = None if expected is None else await self._expected(page.slug, expected)
         there = await self._page_out(page)
-        last, self._last = self._last, None
-        answer = await self._wiki.write(there, expected=before)
+        last = self._last
+        self._unanswered += 1
+        try:
+            answer = await self._wiki.write(there, expected=before)
+        except BaseException:
+            # it may have been done: the wiki must be looked at
+            self._last = None
+            raise
+        finally:
+            self._unanswered -= 1
         here = self._page_in(replace(answer, slug=page.slug))
         here = replace(here, slug=answer.slug)
         self._note(answer, here)
-        self._last = last
-        if last is not None:
+        if last is None or last is not self._last:
+            # a look meanwhile may have been before it or after
+            self._last = None
+        else:
             identity = last[here.slug].identity if here.slug in last else ""
             last[here.slug] = replace(self._here[answer.digest], identity=identity)
         return here
@@ -241,9 +255,12 @@ class TranslatedWiki:
 
     async def _uploaded(self, slug: Slug, file: LooseFile) -> AttachmentPath:
         """Where the wiki has the file; uploaded once, whatever it is called here."""
-        known = self._state.uploads().get(file.digest)
-        if known is not None:
-            return known
+        async with self._uploading:
+            # another page may have waited for the same file
+            known = self._state.uploads().get(file.digest)
+            return known or await self._upload(slug, file)
+
+    async def _upload(self, slug: Slug, file: LooseFile) -> AttachmentPath:
         if file.size > FILE_BYTES_MAX:
             raise Rejected(
                 f"{file.path}, which {slug} links to, is larger than"
