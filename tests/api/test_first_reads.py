@@ -109,6 +109,8 @@ NOT_TAKEN = {
     "packed twice": http(200, PACKED * 2, JSON, Content_Encoding="gzip"),
     "packed wrong": http(200, b"no gzip", JSON, Content_Encoding="gzip"),
     "too large": http(200, b" " * 5000 + PACKED, JSON),
+    "two answers": json_answer(VERSION) * 2,
+    "headers without end": b"HTTP/1.1 200 OK\r\n" + b"X: x\r\n" * 40_000,
 }
 
 
@@ -118,7 +120,8 @@ async def test_what_is_no_whole_answer_is_asked_of_the_pool(
 ) -> None:
     wire.will(answer, json_answer(VERSION), json_answer(VERSION))
 
-    async with command.client(ClientSettings(answer_bytes_max=1000)) as client:
+    settings = ClientSettings(answer_bytes_max=1000)
+    async with asyncio.timeout(10), command.client(settings) as client:
         assert await version(client) == "17.0.0"
         assert command.loads == 1
         assert await version(client) == "17.0.0"
@@ -204,6 +207,28 @@ async def test_parts_and_early_hints_are_understood(
 
     assert await version(client) == "17.0.0"
     assert command.loads == 0
+
+
+async def test_what_is_said_beforehand_is_no_part_of_the_answer(
+    client: Client, wire: Wire
+) -> None:
+    hints = b"HTTP/1.1 103 Early Hints\r\nContent-Encoding: br\r\n\r\n"
+    wire.will(hints + json_answer(VERSION))
+
+    assert await version(client) == "17.0.0"
+    assert wire.connections == 1
+
+
+async def test_a_header_of_several_lines_is_not_sent(
+    client: Client, command: Command, wire: Wire
+) -> None:
+    request = Request("GET", "/api/v4/x", client.purpose("look"), etag="1\r\nX: y")
+
+    with pytest.raises((RemoteError, ValueError)):
+        await client.send(request)
+
+    assert wire.targets == []
+    assert command.loads == 1
 
 
 async def test_an_answer_that_is_still_the_same(

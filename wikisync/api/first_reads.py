@@ -2,9 +2,9 @@
 
 Most commands ask for one or two small things, a sync with nothing to do among them,
 and aiohttp takes five times as long to load as those take.  So they go one after the
-other over one plain connection, framed by h11.  Where no whole answer comes, or a
-redirect, the read is made again by the pool, which knows what to do about it and what
-to tell a person.
+other over one plain connection, whose answers the parser reads that aiohttp has too.
+Where no whole answer comes, or a redirect, the read is made again by the pool, which
+knows what to do about it and what to tell a person.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from http import HTTPStatus
 
-import h11
+import httptools
 from multidict import CIMultiDict
 from yarl import URL
 
@@ -38,6 +38,8 @@ CONNECT_TIMEOUT_S = 3.0
 EYEBALLS_S = 0.25
 """How long one address of a name is tried alone (RFC 8305)."""
 CHUNK_BYTES = 64 * 1024
+HEAD_BYTES_MAX = 64 * 1024
+"""Headers that are longer are none of a service's."""
 _GZIP = 16 + zlib.MAX_WBITS
 
 
@@ -80,7 +82,7 @@ class FirstReads:
                 answer = await self._read(request)
             self._left -= 1
             self.has_answered = True
-        except (OSError, ValueError, zlib.error, h11.ProtocolError, _NotTaken) as exc:
+        except NOT_TAKEN as exc:
             log.debug("%s is asked anew: %r", request.path, exc)
         finally:
             self._is_busy = False
@@ -144,34 +146,91 @@ class _NotTaken(Exception):
     """The answer is none that is taken from here."""
 
 
+NOT_TAKEN = (OSError, ValueError, zlib.error, httptools.HttpParserError, _NotTaken)
+
+
+class _Reading:
+    """One answer as it comes in; the parser calls the methods ``on_...``."""
+
+    def __init__(self) -> None:
+        self._parser = httptools.HttpResponseParser(self)
+        self._body: list[bytes] = []
+        self.status = 0
+        """0 until all headers are there."""
+        self.headers = CIMultiDict[str]()
+        self.is_whole = False
+        self.is_last = False
+        """Whether the connection ends with it."""
+
+    def feed(self, content: bytes) -> None:
+        """Take what came.
+
+        Raises:
+            HttpParserError: it is no HTTP.
+            _NotTaken: the connection ended before the answer did.
+        """
+        if not content:
+            raise _NotTaken("cut")
+        self._parser.feed_data(content)
+
+    def take_body(self) -> bytes:
+        """What came of the body since the last time."""
+        body, self._body = b"".join(self._body), []
+        return body
+
+    def on_message_begin(self) -> None:
+        if self.is_whole:
+            raise _NotTaken("more answers than questions")
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self.headers.add(name.decode("ascii"), value.decode("utf-8", "surrogateescape"))
+
+    def on_headers_complete(self) -> None:
+        status = self._parser.get_status_code()
+        if status >= HTTPStatus.OK:
+            self.status = status
+        else:
+            self.headers.clear()  # what a server says beforehand
+
+    def on_body(self, content: bytes) -> None:
+        self._body.append(content)
+
+    def on_message_complete(self) -> None:
+        if self.status:
+            self.is_whole = True
+            self.is_last = not self._parser.should_keep_alive()
+
+
 class _Connection:
-    """One connection to the service, as h11 understands it."""
+    """One connection to the service."""
 
     def __init__(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         self._reader = reader
         self._writer = writer
-        self._http = h11.Connection(h11.CLIENT)
+        self._reading = _Reading()
 
     async def ask(
         self, url: URL, headers: Mapping[str, str]
     ) -> tuple[int, CIMultiDict[str]]:
         """Send a request without a body; status and headers of its answer."""
-        head = h11.Request(
-            method="GET",
-            target=url.raw_path_qs,
-            headers=[("Host", url.host_port_subcomponent or ""), *headers.items()],
-        )
-        self._writer.write(self._http.send(head) or b"")
-        self._writer.write(self._http.send(h11.EndOfMessage()) or b"")
+        fields = {"Host": url.host_port_subcomponent or "", **headers}
+        if any(mark in value for value in fields.values() for mark in "\r\n\0"):
+            raise _NotTaken("a header of several lines")
+        lines = [f"GET {url.raw_path_qs} HTTP/1.1"]
+        lines += [f"{name}: {value}" for name, value in fields.items()]
+        self._reading = reading = _Reading()
+        self._writer.write("\r\n".join([*lines, "", ""]).encode("latin-1"))
         await self._writer.drain()
-        while not isinstance(event := await self._event(), h11.Response):
-            pass  # what a server says beforehand
-        found = CIMultiDict[str]()
-        for name, value in event.headers:
-            found.add(name.decode("ascii"), value.decode("utf-8", "surrogateescape"))
-        return event.status_code, found
+        size = 0
+        while not reading.status:
+            content = await self._reader.read(CHUNK_BYTES)
+            reading.feed(content)
+            size += len(content)
+            if size > HEAD_BYTES_MAX and not reading.status:
+                raise _NotTaken("headers without end")
+        return reading.status, reading.headers
 
     async def body(self, encoding: str) -> AsyncIterator[bytes]:
         """The rest of the answer, unpacked.
@@ -181,32 +240,26 @@ class _Connection:
         """
         if encoding not in {"", "identity", "gzip"}:
             raise _NotTaken(f"encoding {encoding}")
+        reading = self._reading
         unpacker = zlib.decompressobj(_GZIP) if encoding == "gzip" else None
-        while isinstance(event := await self._event(), h11.Data):
-            content = bytes(event.data)
-            yield content if unpacker is None else unpacker.decompress(content)
+        while True:
+            if content := reading.take_body():
+                yield content if unpacker is None else unpacker.decompress(content)
+            if reading.is_whole:
+                break
+            reading.feed(await self._reader.read(CHUNK_BYTES))
         if unpacker is not None and (not unpacker.eof or unpacker.unused_data):
             raise _NotTaken("cut, or more than one part")
 
     def is_reusable(self) -> bool:
-        """Get ready for the next request; False where there cannot be one."""
-        if self._http.our_state is not h11.DONE:
-            return False
-        if self._http.their_state is not h11.DONE:
-            return False
-        self._http.start_next_cycle()
-        return True
+        """Whether another request may be sent over it."""
+        return self._reading.is_whole and not self._reading.is_last
 
     async def close(self) -> None:
         """Let go of it at once."""
         self._writer.transport.abort()
         with suppress(OSError):
             await self._writer.wait_closed()
-
-    async def _event(self) -> object:
-        while (event := self._http.next_event()) is h11.NEED_DATA:
-            self._http.receive_data(await self._reader.read(CHUNK_BYTES))
-        return event
 
 
 async def _connected(url: URL) -> _Connection:

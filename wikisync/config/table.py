@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 import shlex
@@ -166,5 +165,7 @@ def shown_value(key: str, value: object) -> str:
 
 def nearest(word: str, words: Sequence[str]) -> str:
     """A question whether the nearest word was meant; empty where none is near."""
+    import difflib
+
     found = difflib.get_close_matches(word.lower(), words, n=1, cutoff=0.6)
     return f' (did you mean "{found[0]}"?)' if found else ""

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -212,7 +211,7 @@ class Batch:
         """Descriptor of the limbo."""
         self._place = place
         self._can_swap = can_swap
-        self._id = secrets.token_hex(8)
+        self._id = os.urandom(8).hex()
         self._kept: dict[str, _Kept] = {}
         self._unused: set[str] = set()
         self._is_sealed = False
@@ -401,7 +400,7 @@ def _can_swap(folder: int, place: str) -> bool:
     Raises:
         FolderError: the place cannot be written.
     """
-    names = [f"probe-{secrets.token_hex(8)}" for _ in range(2)]
+    names = [f"probe-{os.urandom(8).hex()}" for _ in range(2)]
     try:
         for name in names:
             os.close(os.open(name, NEW_FILE, 0o600, dir_fd=folder))

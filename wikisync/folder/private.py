@@ -14,7 +14,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -72,7 +71,7 @@ def _make_own_folder(place: Path) -> tuple[Path, int]:
         with suppress(FileNotFoundError):
             place.mkdir(parents=True, exist_ok=True)
             _remove_leftovers(place)
-            path = place / secrets.token_hex(8)
+            path = place / os.urandom(8).hex()
             path.mkdir()
             descriptor = _locked(path)
             if descriptor is not None:

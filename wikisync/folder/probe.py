@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from contextlib import suppress
 from pathlib import Path
 
@@ -29,7 +28,7 @@ def probe_folding(folder: Path) -> Folding:
     Raises:
         FolderError: the folder cannot be written.
     """
-    stem = f".wikisync-probe-{secrets.token_hex(4)}"
+    stem = f".wikisync-probe-{os.urandom(4).hex()}"
     return Folding(
         case=_is_found(folder, f"{stem}-a", f"{stem}-A"),
         unicode=_is_found(folder, f"{stem}-\u00e9", f"{stem}-e\u0301"),

@@ -11,7 +11,6 @@ written through a symbolic link, ``private`` that no temporary file stays behind
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -258,7 +257,7 @@ class FolderWriter:
         return staged
 
     def _new_temporary(self, path: str) -> tuple[str, int]:
-        name = f"{len(self._staged)}-{secrets.token_hex(4)}"
+        name = f"{len(self._staged)}-{os.urandom(4).hex()}"
         try:
             descriptor = os.open(name, NEW_FILE, 0o666, dir_fd=self._temporary)
         except OSError as exc:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -210,7 +209,7 @@ class Trash:
     def _add(self, path: str, why: str, fill: Callable[[int, str], int]) -> Trashed:
         now = self._clock()
         moment = datetime.fromtimestamp(now, UTC)
-        entry_id = f"{moment:%Y-%m-%d}/{moment:%H%M%S}-{secrets.token_hex(4)}"
+        entry_id = f"{moment:%Y-%m-%d}/{moment:%H%M%S}-{os.urandom(4).hex()}"
         name = split_path(path)[-1]
         file = _COPY if name == RECORD else name
         try:

@@ -13,7 +13,6 @@ import fcntl
 import hashlib
 import json
 import os
-import secrets
 import socket
 import time
 from collections.abc import Iterator, Sequence
@@ -216,7 +215,7 @@ def adopt(private: Path) -> Identity:
     """
     marker = _marker(private)
     if marker is None:
-        marker = secrets.token_hex(16)
+        marker = os.urandom(16).hex()
         content = f"{marker}\n".encode()
         # a writer clears its place of what others left: never the trash's folder
         place = private / "tmp"

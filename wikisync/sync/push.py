@@ -1,4 +1,4 @@
-"""From the folder to the wiki: create, edit, rename, delete, one at a time.
+"""From the folder to the wiki: create, edit, rename, delete.
 
 The service has no compare-and-swap, so every write is noted as an *intent* first
 and its answer is looked at closely (``sync.md`` 3.6): the slug that the service
