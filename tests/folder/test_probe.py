@@ -29,7 +29,7 @@ def test_folder_that_takes_no_file_is_named(tmp_path: Path) -> None:
 def test_probe_does_not_overwrite_what_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("os.urandom", lambda count: bytes(count))
+    monkeypatch.setattr("os.urandom", bytes)
     (tmp_path / ".wikisync-probe-00000000-a").write_text("mine")
     with pytest.raises(FolderError):
         probe_folding(tmp_path)

@@ -149,7 +149,8 @@ class WikiStorage:
     async def tree(self, version: str | None = None) -> WikiTree | None:
         """The files now, or at a commit; None for a commit that is not there."""
         if version is None:
-            return await asyncio.to_thread(self.repository.tree)
+            at_hand = self.repository.tree_at_hand()
+            return at_hand or await asyncio.to_thread(self.repository.tree)
         return await asyncio.to_thread(self.repository.tree_at, version)
 
     async def read(self, blob: bytes) -> bytes:

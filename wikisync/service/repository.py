@@ -77,6 +77,18 @@ class WikiRepository:
                 self._tree = _shown(commit, self._root)
             return self._tree
 
+    def tree_at_hand(self) -> WikiTree | None:
+        """The default branch, if it is known without waiting; else None."""
+        if not self._lock.acquire(blocking=False):
+            return None
+        try:
+            repository, tree = self._opened, self._tree
+            if repository is None or tree is None:
+                return None
+            return tree if _tip(repository, self.branch()) == tree.commit else None
+        finally:
+            self._lock.release()
+
     def tree_at(self, version: str) -> WikiTree | None:
         """The files at any commit that git can name so, or None."""
         with self._lock:

@@ -126,6 +126,10 @@ class WikiTree:
         """The file at exactly this path."""
         return self._by_path.get(path)
 
+    def page(self, path: str) -> PageFile:
+        """The page at exactly this path, which is one."""
+        return next(pages_in((self._by_path[path],)))
+
     def below(self, directory: str) -> Iterator[RepositoryFile]:
         """Every file in a directory and its subdirectories, ignoring case."""
         if self._root is not None:

@@ -241,7 +241,7 @@ async def _write(
     change, after = await visit.wiki.change(decide_here, visit.caller.author)
     before = found[-1]
     shown = before if action == "delete" else after
-    page = next(page for page in shown.pages if page.path == change.page)
+    page = shown.page(change.page)
     moved: Mapping[str, str] = {}
     gone: frozenset[str] = frozenset()
     if change.renamed is not None:

@@ -70,8 +70,8 @@ log = logging.getLogger(__name__)
 
 EVENTS_EACH_MAX = 200
 """Pages of one cycle that the log tells each in a line of its own."""
-SENDS_MAX = 2
-"""Pages on their way to the wiki; more would only wait for each other there."""
+SENDS_MAX = 3
+"""Pages on their way to the wiki: one is written, the next ones are got ready."""
 
 
 class Held(Struct, frozen=True):

@@ -9,6 +9,7 @@ sent again blindly (``intents``).
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable
 from typing import assert_never
@@ -146,14 +147,13 @@ class Pushes:
                 await self._delete(action)
             case _:
                 assert_never(action)
-        self._note_window(action.slug)
 
     # -- texts -------------------------------------------------------------------
 
     async def _create(self, action: CreateRemote) -> None:
         page = await self._local_page(action)
         intent = self._state.begin(self._intent(Operation.CREATE, page))
-        answer = await self._remote.write(page, expected=None)
+        answer = await self._write(page, None)
         if answer.slug != page.slug:
             self._take_name(page.slug, answer.slug)
         self._agree(page, answer, intent, action)
@@ -162,10 +162,17 @@ class Pushes:
         page = await self._local_page(action)
         record = self._intent(Operation.REPLACE, page, before=action.remote)
         intent = self._state.begin(record)
-        answer = await self._remote.write(page, expected=action.remote)
+        answer = await self._write(page, action.remote)
         if answer.slug != page.slug:
             answer = await self._move_back(page.slug, answer)
         self._agree(page, answer, intent, action)
+
+    async def _write(self, page: Page, expected: Digest | None) -> Page:
+        """Send a text; the next page may be sent before this answer is noted."""
+        answer = await self._remote.write(page, expected=expected)
+        self._note_window(page.slug)
+        await asyncio.sleep(0)
+        return answer
 
     async def _local_page(self, action: CreateRemote | Push) -> Page:
         """The text to send, which must still be the one decided upon."""
@@ -250,6 +257,7 @@ class Pushes:
         answer = await self._remote.move(
             action.slug, action.target, expected=action.remote
         )
+        self._note_window(action.slug)
         with self._state.together():
             if answer.slug != action.target:
                 self._take_name(action.target, answer.slug)
@@ -272,6 +280,7 @@ class Pushes:
             )
         )
         await self._remote.delete(action.slug, expected=action.remote)
+        self._note_window(action.slug)
         with self._state.together():
             self._state.record(dropped=[action.slug])
             self._state.settle(intent)
@@ -296,6 +305,7 @@ class Pushes:
         self._state.note_done(self._clock(), slug, describe(action))
 
     def _note_window(self, slug: Slug) -> None:
+        """Right after the answer: the next write has a window of its own."""
         window_s = self._remote.last_window_s
         health = self._state.health()
         if window_s > health.worst_window_s:
