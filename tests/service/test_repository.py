@@ -201,10 +201,10 @@ def test_tree_at_hand_is_not_waited_for_while_somebody_writes(tmp_path: Path) ->
 
     def decide(_tree: WikiTree) -> Change:
         asking = threading.Thread(
-            target=lambda: found.append(repository.tree_at_hand())
+            target=lambda: found.append(repository.tree_at_hand()), daemon=True
         )
         asking.start()
-        asking.join()
+        asking.join(5)
         return Change("write", writes={"b.md": b"b"})
 
     repository.change(decide, AUTHOR)
