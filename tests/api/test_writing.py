@@ -211,6 +211,45 @@ async def test_nobody_else_writes_between_a_read_and_its_answer(
     assert not turn.locked()
 
 
+async def test_name_that_the_last_look_saw_free_is_not_asked_for(
+    replica: WikiReplica, written: list[Request], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wiki = replica._wiki
+    get_page = wiki.get_page
+    asked: list[str] = []
+
+    async def got(slug: str) -> Any:
+        asked.append(slug)
+        return await get_page(slug)
+
+    monkeypatch.setattr(wiki, "get_page", got)
+    await replica.write(page("before", "1"), expected=None)
+    await replica.snapshot()
+    await replica.write(page("after", "2"), expected=None)
+    await replica.snapshot()
+    for taken in ("home", "HOME", "after"):
+        with pytest.raises((PreconditionFailed, Rejected)):
+            await replica.write(page(taken, "3"), expected=None)
+    assert asked == ["before", "home", "HOME", "after"]
+    assert [sent(request)["title"] for request in written] == ["before", "after"]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("late", PreconditionFailed), ("LATE", Rejected)]
+)
+async def test_page_that_came_after_the_last_look_is_not_written_over(
+    service: EmbeddedService, replica: WikiReplica, name: str, kind: type[Exception]
+) -> None:
+    await replica.snapshot()
+    await service.put_files(OWNER, {"late.md": b"theirs"})
+    with pytest.raises(kind, match="late"):
+        await replica.write(page(name, "ours"), expected=None)
+    assert (await replica.read(Slug("late"))).content == "theirs"
+    assert set((await replica.snapshot()).pages) == {
+        *("home", "dir/a", "dir/a/below", "late")
+    }
+
+
 async def test_next_page_is_looked_for_while_one_is_written(
     replica: WikiReplica, monkeypatch: pytest.MonkeyPatch
 ) -> None:

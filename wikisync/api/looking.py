@@ -47,6 +47,8 @@ class Looking:
         self._wiki = wiki
         self._tag = tag
         self._known = pages
+        self._names: frozenset[str] | None = None
+        """Of the pages known, without their case; None where they are to be counted."""
         self._reads_max = reads_max
         self._rotation_bytes_min = rotation_bytes_min
         self._rotation: Rotation | None = None
@@ -71,11 +73,23 @@ class Looking:
         look = Look.at(listed.pages)
         await self._read_singly(look, look.single)
         seen = look.snapshot(listed.etag if is_whole else None)
-        self._known, self._tag = seen.pages, seen.tag
+        self._known, self._tag, self._names = seen.pages, seen.tag, None
         size = sum(state.size or 0 for state in seen.pages.values())
         if not is_whole or size >= self._rotation_bytes_min:
             self._rotation = Rotation.after(seen.pages, self._now())
         return seen
+
+    def is_free(self, slug: Slug) -> bool:
+        """Whether the last look saw no page that the service takes for this one.
+
+        It finds pages whatever their case (``sync.md`` 3.0, Q5).  False also where
+        there was no look.
+        """
+        if self._known is None:
+            return False
+        if self._names is None:
+            self._names = frozenset(name.casefold() for name in self._known)
+        return slug.casefold() not in self._names
 
     async def _list(self) -> tuple[PageList | None, bool]:
         """The list with content; without, where the service cannot give it whole.

@@ -6,8 +6,9 @@ person's edit goes unseen; how long that was is ``last_window_s`` (``sync.md``
 what is left out (``service-behaviour`` 5.6).
 
 Many may ask at once.  Writes take turns anyway (``Client.writing``); here a turn
-begins with the read, for whoever waited after it would write over more unseen.  Only
-a new page is looked for before: one that comes meanwhile is refused, not written over.
+begins with the read, for whoever waited after it would write over more unseen.  A new
+page needs no read, for the service refuses one that has a namesake (Q5); only a name
+that the last look saw taken, or without a look any, is asked for first.
 """
 
 from __future__ import annotations
@@ -119,9 +120,10 @@ class Writing:
     # -- sending ---------------------------------------------------------------------
 
     async def _create(self, page: Page) -> Page:
-        namesake = await self._namesake(page.slug)
-        if namesake is not None:
-            raise self._taken(page.slug, namesake)
+        if not self._looking.is_free(page.slug):
+            namesake = await self._namesake(page.slug)
+            if namesake is not None:
+                raise self._taken(page.slug, namesake)
         async with self.turn:
             self.last_window_s = 0.0
             started = self._wiki.client.now()
