@@ -1,10 +1,12 @@
 """``make prove-sim``: ten thousand schedules of the real engine, and what was lost.
 
-    python -m tests.sync.prove_sim [--schedules 2000] [--first-seed 0]
+    python -m tests.sync.prove_sim [--schedules 2500] [--first-seed 0]
 
-So many schedules run in each of five weathers.  One seed is one schedule; the seeds
-of bad ones are printed, and ``--trace SEED --weather NAME`` prints a schedule step
-by step.  "troubled" counts the cycles, six in a schedule, that met a fault.
+So many schedules run in each of four weathers, and in a fifth, where persons save from
+windows with an older text, which the engine can only guess; so what it hides in the
+history or in the trash is counted there and no failure.  One seed is one schedule;
+the seeds of bad ones are printed, and ``--trace SEED --weather NAME`` prints a
+schedule step by step.  "troubled" counts the cycles, six in a schedule, that met a fault.
 """
 
 from __future__ import annotations
@@ -82,7 +84,7 @@ def tally(verdicts: Iterable[Verdict]) -> tuple[Counter[str], list[int]]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--schedules", type=int, default=2_000)
+    parser.add_argument("--schedules", type=int, default=2_500)
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--trace", type=int)
     parser.add_argument("--weather", choices=WEATHERS, default="extreme contention")

@@ -33,6 +33,8 @@ from wikisync.sync.state import State, WikiState
 OWNER = WikiOwner("project", "docs/handbook")
 CYCLES = 6
 ROUNDS_MAX = 12
+REST_ROUNDS_MAX = 4
+"""Rounds to rest once nobody does anything (``sync.md`` I3)."""
 AT_ONCE = ExchangeOptions(patience=Patience(1, 0.0, 1, 0.0))
 
 # without a place for it, Python prints what the engine logs into the proof's table
@@ -93,7 +95,8 @@ class Verdict:
     @property
     def is_bad(self) -> bool:
         lost = self.lost or self.unexplained
-        return bool(lost or self.different or self.late_writes or self.is_restless)
+        is_restless = self.is_restless or self.rounds > REST_ROUNDS_MAX
+        return bool(lost or self.different or self.late_writes or is_restless)
 
 
 class Client:
@@ -148,13 +151,14 @@ class Client:
         """A new process: what was only in memory is gone."""
         self.state = State(self.database)
 
-    def approve(self) -> None:
-        """A person says yes to all that waits."""
+    def approve(self) -> bool:
+        """A person says yes to all that waits; False where nothing does."""
         batches = self.known.batches()
-        for batch in batches:
-            if batch.decision is Decision.WAITING:
-                batches = decide(batches, batch.id, Decision.APPROVED)
+        waiting = [one.id for one in batches if one.decision is Decision.WAITING]
+        for batch in waiting:
+            batches = decide(batches, batch, Decision.APPROVED)
         self.known.record_batches(batches, self.known.last_batch)
+        return bool(waiting)
 
     def settle_held(self) -> bool:
         """A person saves every conflict file with both texts in it."""
@@ -220,19 +224,26 @@ class Schedule:
         self.world.cancel = lambda: False
 
     async def rest(self, loop: VirtualLoop) -> None:
-        """Calm cycles, with a person who settles what is held, until all is quiet."""
-        for round_number in range(1, ROUNDS_MAX * len(self.clients) + 1):
+        """Calm cycles, with a person who settles what is held, until all is quiet.
+
+        The rounds count from the last thing that a person did (``sync.md`` I3).
+        """
+        undisturbed = 0
+        for _ in range(ROUNDS_MAX * len(self.clients)):
             results = []
             for client in self.clients:
-                client.approve()
+                if client.approve():
+                    undisturbed = 0
                 results.append(await client.cycle(loop, AT_ONCE))
+            undisturbed += 1
             assert all(results), self.world.trace[-20:]
             if all(one and one.is_quiet and not one.has_more for one in results):
                 if sum(client.settle_held() for client in self.clients):
                     self.verdict.conflicts += 1
+                    undisturbed = 0
                     continue
                 break
-            self.verdict.rounds = round_number
+            self.verdict.rounds = max(self.verdict.rounds, undisturbed)
         else:
             self.verdict.is_restless = True
         writes = self.world.writes
