@@ -6,7 +6,8 @@ So many schedules run in each of four weathers, and in a fifth, where persons sa
 windows with an older text, which the engine can only guess; so what it hides in the
 history or in the trash is counted there and no failure.  One seed is one schedule;
 the seeds of bad ones are printed, and ``--trace SEED --weather NAME`` prints a
-schedule step by step.  "troubled" counts the cycles, six in a schedule, that met a fault.
+schedule step by step.  "troubled" counts the cycles, six in a schedule, that met a
+fault.
 """
 
 from __future__ import annotations
