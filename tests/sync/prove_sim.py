@@ -45,6 +45,7 @@ COLUMNS = (
     "late writes",
     "restless",
     "most rounds",
+    "with the person",
 )
 
 
@@ -73,13 +74,15 @@ def tally(verdicts: Iterable[Verdict]) -> tuple[Counter[str], list[int]]:
     """The sum of many schedules, and the seeds of the bad ones."""
     total: Counter[str] = Counter()
     bad: list[int] = []
-    rounds = 0
+    rounds = all_rounds = 0
     for verdict in verdicts:
         total += counts_of(verdict)
         rounds = max(rounds, verdict.rounds)
+        all_rounds = max(all_rounds, verdict.all_rounds)
         if verdict.is_bad:
             bad.append(verdict.seed)
     total["most rounds"] = rounds
+    total["with the person"] = all_rounds
     return total, bad
 
 

@@ -75,6 +75,9 @@ class Verdict:
     steps: int = 0
     """Steps in bad weather."""
     rounds: int = 0
+    """Cycles to rest since a person did something last."""
+    all_rounds: int = 0
+    """And with those in which the person settled what was held."""
     """Calm cycles until nothing was written any more."""
     is_restless: bool = False
     """Whether it never came to rest."""
@@ -229,7 +232,7 @@ class Schedule:
         The rounds count from the last thing that a person did (``sync.md`` I3).
         """
         undisturbed = 0
-        for _ in range(ROUNDS_MAX * len(self.clients)):
+        for round_number in range(1, ROUNDS_MAX * len(self.clients) + 1):
             results = []
             for client in self.clients:
                 if client.approve():
@@ -244,6 +247,7 @@ class Schedule:
                     continue
                 break
             self.verdict.rounds = max(self.verdict.rounds, undisturbed)
+            self.verdict.all_rounds = round_number
         else:
             self.verdict.is_restless = True
         writes = self.world.writes

@@ -11,7 +11,7 @@ from functools import cache
 import pytest
 
 from tests.sync.persons import Weather
-from tests.sync.prove_crash import crashed_everywhere, crashed_twice
+from tests.sync.prove_crash import QUIET, crashed_everywhere, crashed_twice
 from tests.sync.prove_sim import WEATHERS
 from tests.sync.schedules import REST_ROUNDS_MAX, Verdict, run_schedule
 
@@ -89,3 +89,8 @@ def test_in_a_bad_network_most_cycles_meet_a_fault() -> None:
     cycles = sum(verdict.cycles for verdict in verdicts)
     assert sum(verdict.troubled for verdict in verdicts) > cycles / 2
     assert sum(verdict.cancels for verdict in verdicts) > 5
+
+
+def test_a_quiet_schedule_comes_to_rest_in_four_rounds_with_its_person() -> None:
+    verdicts = [run_schedule(seed, QUIET) for seed in SEEDS]
+    assert max(verdict.all_rounds for verdict in verdicts) <= REST_ROUNDS_MAX

@@ -211,7 +211,7 @@ async def test_a_second_start_uploads_nothing(pair: Pair) -> None:
 # -- the wiki as it was last seen ----------------------------------------------------
 
 
-def count_looks(pair: Pair) -> list[str]:
+def count_looks(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Looks at the wiki itself from now on."""
     looks: list[str] = []
     snapshot = pair.remote._wiki.snapshot
@@ -220,7 +220,7 @@ def count_looks(pair: Pair) -> list[str]:
         looks.append("look")
         return await snapshot()
 
-    pair.remote._wiki.snapshot = counted  # type: ignore[method-assign]
+    monkeypatch.setattr(pair.remote._wiki, "snapshot", counted)
     return looks
 
 
@@ -236,9 +236,11 @@ def new_page(slug: str) -> Page:
     return Page(Slug(slug), Format.MARKDOWN, f"{slug}\n")
 
 
-async def test_two_writes_at_once_are_both_remembered(pair: Pair) -> None:
+async def test_two_writes_at_once_are_both_remembered(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await remembering(pair)
-    looks = count_looks(pair)
+    looks = count_looks(pair, monkeypatch)
     async with asyncio.TaskGroup() as group:
         group.create_task(pair.remote.write(new_page("first"), expected=None))
         group.create_task(pair.remote.write(new_page("second"), expected=None))
@@ -247,9 +249,11 @@ async def test_two_writes_at_once_are_both_remembered(pair: Pair) -> None:
     assert not looks
 
 
-async def test_the_wiki_is_looked_at_while_a_write_is_not_answered(pair: Pair) -> None:
+async def test_the_wiki_is_looked_at_while_a_write_is_not_answered(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await remembering(pair)
-    looks = count_looks(pair)
+    looks = count_looks(pair, monkeypatch)
     may_go_on, is_sent = asyncio.Event(), asyncio.Event()
     write = pair.remote._wiki.write
 
@@ -258,7 +262,7 @@ async def test_the_wiki_is_looked_at_while_a_write_is_not_answered(pair: Pair) -
         await may_go_on.wait()
         return await write(page, expected=expected)
 
-    pair.remote._wiki.write = slow  # type: ignore[method-assign]
+    monkeypatch.setattr(pair.remote._wiki, "write", slow)
     async with asyncio.TaskGroup() as group:
         group.create_task(pair.remote.write(new_page("first"), expected=None))
         await is_sent.wait()
@@ -270,14 +274,16 @@ async def test_the_wiki_is_looked_at_while_a_write_is_not_answered(pair: Pair) -
     assert looks == ["look", "look"]
 
 
-async def test_the_wiki_is_looked_at_after_a_write_that_failed(pair: Pair) -> None:
+async def test_the_wiki_is_looked_at_after_a_write_that_failed(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await remembering(pair)
-    looks = count_looks(pair)
+    looks = count_looks(pair, monkeypatch)
 
     async def lost(_page: Page, *, expected: Digest | None) -> Page:
         raise Unavailable(f"no answer, {expected}")
 
-    pair.remote._wiki.write = lost  # type: ignore[assignment,method-assign]
+    monkeypatch.setattr(pair.remote._wiki, "write", lost)
     with pytest.raises(Unavailable):
         await pair.remote.write(new_page("first"), expected=None)
     await pair.remote.snapshot()

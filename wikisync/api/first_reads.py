@@ -82,7 +82,7 @@ class FirstReads:
                 answer = await self._read(request)
             self._left -= 1
             self.has_answered = True
-        except NOT_TAKEN as exc:
+        except _NOT_TAKEN as exc:
             log.debug("%s is asked anew: %r", request.path, exc)
         finally:
             self._is_busy = False
@@ -146,7 +146,7 @@ class _NotTaken(Exception):
     """The answer is none that is taken from here."""
 
 
-NOT_TAKEN = (OSError, ValueError, zlib.error, httptools.HttpParserError, _NotTaken)
+_NOT_TAKEN = (OSError, ValueError, zlib.error, httptools.HttpParserError, _NotTaken)
 
 
 class _Reading:

@@ -256,7 +256,7 @@ class TranslatedWiki:
     async def _uploaded(self, slug: Slug, file: LooseFile) -> AttachmentPath:
         """Where the wiki has the file; uploaded once, whatever it is called here."""
         async with self._uploading:
-            # another page may have waited for the same file
+            # another page may have sent the same file meanwhile
             known = self._state.uploads().get(file.digest)
             return known or await self._upload(slug, file)
 
