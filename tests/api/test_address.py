@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+import re
+
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from yarl import URL
 
-from wikisync.api.address import ServiceAddress, encode_path, without_secrets
+from wikisync.api.address import ServiceAddress, encode_path
+from wikisync.api.pool import without_secrets
 from wikisync.errors import UsageError
 from wikisync.model import WikiOwner
 
@@ -26,6 +31,35 @@ from wikisync.model import WikiOwner
 )
 def test_base_urls_as_people_write_them(written: str, root: str) -> None:
     assert str(ServiceAddress.parse(written)) == root
+
+
+@given(
+    st.from_regex(
+        r"http(s?)://[a-z0-9][a-z0-9.-]{0,9}(:[0-9]{1,5})?(/[A-Za-z0-9_.-]{1,3}){0,3}/?",
+        fullmatch=True,
+    )
+)
+@example("https://h:443/git")
+@example("http://h:80")
+@example("http://h:60000/")
+def test_an_address_is_read_alike_however_much_there_is_to_normalise(
+    written: str,
+) -> None:
+    def read(text: str) -> tuple[ServiceAddress, str] | str:
+        try:
+            return (address := ServiceAddress.parse(text)), str(address)
+        except UsageError as error:
+            return error.message
+
+    # with its scheme in capitals nothing is normal as it stands
+    assert read(written) == read(re.sub("^http", "HTTP", written))
+
+
+def test_usual_port_is_none_to_name() -> None:
+    address = ServiceAddress.parse("https://h:443/git")
+
+    assert (address.port, address.authority) == (443, "h")
+    assert ServiceAddress.parse("http://[::1]:443").authority == "[::1]:443"
 
 
 @pytest.mark.parametrize(

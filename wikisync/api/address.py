@@ -1,31 +1,48 @@
 """Where the service is: its base URL, taken apart once and checked.  Pure.
 
 Only this file turns a path into a URL.  Paths come percent-encoded from
-``routes`` and stay so: a URL is built as *already encoded*, because libraries
-that normalise take ``%2F`` and ``..`` apart.
+``routes`` and stay so: a URL is a text that nobody normalises, because libraries
+that do take ``%2F`` and ``..`` apart.
 """
 
 from __future__ import annotations
 
-from urllib.parse import unquote
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct
-from yarl import URL
 
 from wikisync.api.routes import API_PREFIX, encode_segment
 from wikisync.errors import UsageError
 from wikisync.model import WikiOwner
 
+if TYPE_CHECKING:
+    from yarl import URL
+
 EXAMPLE = "https://gitlab.example.com"
 EXAMPLE_PATH = "docs/handbook"
 LOOPBACK_HOSTS = ("localhost", "127.", "[::1]")
+DEFAULT_PORTS = {"http": 80, "https": 443}
+_PLAIN = re.compile(
+    r"https?://[a-z0-9][a-z0-9.-]*(?::(?:[1-9][0-9]{0,3}|[1-5][0-9]{4}))?"
+    r"(?:/[A-Za-z0-9_][A-Za-z0-9_.-]*)*/*"
+)
+"""Addresses that are normal as they stand, which are most.  For them alone yarl need
+not be loaded; it takes longer than asking such a service."""
 
 
 class ServiceAddress(Struct, frozen=True):
     """The root of a service; holds no user information, query or fragment."""
 
-    root: URL
-    """With the sub-path the service lives under, without a trailing slash."""
+    scheme: str
+    host: str
+    """In ASCII and lower case; an IPv6 address without its brackets."""
+    port: int
+    authority: str
+    """Host and port as a request names them: without the scheme's own port."""
+    path: str
+    """The sub-path it lives under, percent-encoded, without a trailing slash."""
 
     @classmethod
     def parse(cls, text: str) -> ServiceAddress:
@@ -38,26 +55,26 @@ class ServiceAddress(Struct, frozen=True):
                 password; the message never repeats user information.
         """
         text = text.strip()
-        if not text:
-            raise UsageError(
-                "the URL of the service is empty", hint=f"give it like {EXAMPLE}"
-            )
-        if "://" not in text:
-            raise UsageError(
-                f"{_shown(text)} has no scheme",
-                hint=f"write {_guessed_scheme(text)}://{_shown(text)}",
-            )
-        url = _parsed(text)
-        _refuse_what_no_service_has(url, text)
-        path = url.raw_path.rstrip("/").removesuffix(API_PREFIX).rstrip("/")
-        return cls(URL(f"{url.scheme}://{url.raw_authority}{path}", encoded=True))
+        parts = urlsplit(text if _PLAIN.fullmatch(text) else _normal(text))
+        usual_port = DEFAULT_PORTS[parts.scheme]
+        return cls(
+            scheme=parts.scheme,
+            host=parts.hostname or "",
+            port=usual_port if parts.port is None else parts.port,
+            authority=parts.netloc.removesuffix(f":{usual_port}"),
+            path=parts.path.rstrip("/").removesuffix(API_PREFIX).rstrip("/"),
+        )
 
-    def url(self, path: str, query: str = "") -> URL:
+    @property
+    def origin(self) -> str:
+        """The address without its sub-path."""
+        return f"{self.scheme}://{self.authority}"
+
+    def url(self, path: str, query: str = "") -> str:
         """The URL of an encoded path; ``path`` starts with a slash."""
-        text = f"{self.root}".rstrip("/") + path
-        return URL(f"{text}?{query}" if query else text, encoded=True)
+        return f"{self}{path}?{query}" if query else f"{self}{path}"
 
-    def wiki_file(self, owner: WikiOwner, path: str) -> URL:
+    def wiki_file(self, owner: WikiOwner, path: str) -> str:
         """Where the web side serves a file of a wiki: not part of the API."""
         prefix = "/groups/" if owner.kind == "group" else "/"
         return self.url(
@@ -86,7 +103,7 @@ class ServiceAddress(Struct, frozen=True):
 
     def _path_of_page(self, text: str) -> str:
         url = _parsed(text)
-        root = f"{self.root.raw_path.rstrip('/')}/"
+        root = f"{self.path}/"
         path = _owner_path(url.raw_path.removeprefix(root))
         is_here = self.is_same_origin(url) and url.raw_path.startswith(root)
         if is_here and path:
@@ -99,16 +116,15 @@ class ServiceAddress(Struct, frozen=True):
     @property
     def is_loopback(self) -> bool:
         """Whether the service runs on this machine."""
-        host = self.root.host or ""
-        return host in {"localhost", "::1"} or host.startswith("127.")
+        return self.host in {"localhost", "::1"} or self.host.startswith("127.")
 
     def is_same_origin(self, other: URL) -> bool:
         """Whether a URL leads to this very scheme, host and port."""
-        ours = (self.root.scheme, self.root.raw_host, self.root.port)
+        ours = (self.scheme, self.host, self.port)
         return ours == (other.scheme, other.raw_host, other.port)
 
     def __str__(self) -> str:
-        return str(self.root)
+        return self.origin + self.path
 
 
 def encode_path(path: str) -> str:
@@ -125,13 +141,29 @@ def _owner_path(path: str) -> str:
     return unquote(path)
 
 
-def without_secrets(url: URL) -> str:
-    """A URL for messages: no user information, no query, no fragment."""
-    shown = url.with_query(None).with_fragment(None)
-    return str(shown.with_user(None) if shown.user or shown.password else shown)
+def _normal(text: str) -> str:
+    """An address as a service's is written: host in ASCII, path encoded.
+
+    Raises:
+        UsageError: it cannot be one.
+    """
+    if not text:
+        raise UsageError(
+            "the URL of the service is empty", hint=f"give it like {EXAMPLE}"
+        )
+    if "://" not in text:
+        raise UsageError(
+            f"{_shown(text)} has no scheme",
+            hint=f"write {_guessed_scheme(text)}://{_shown(text)}",
+        )
+    url = _parsed(text)
+    _refuse_what_no_service_has(url, text)
+    return f"{url.scheme}://{url.raw_authority}{url.raw_path}"
 
 
 def _parsed(text: str) -> URL:
+    from yarl import URL
+
     try:
         url = URL(text)
         host = url.raw_host

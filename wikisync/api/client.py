@@ -25,11 +25,10 @@ from http import HTTPStatus
 from itertools import chain, islice
 from types import TracebackType
 from typing import Self, TypeVar
-
-from yarl import URL
+from urllib.parse import urlsplit
 
 from wikisync.api import routes
-from wikisync.api.address import ServiceAddress, without_secrets
+from wikisync.api.address import ServiceAddress
 from wikisync.api.answers import (
     Answer,
     CutAnswer,
@@ -338,7 +337,7 @@ class Client:
 
     def shown(self, request: Request) -> str:
         """The URL of a request for messages, without secrets."""
-        return without_secrets(self.address.url(request.path))
+        return self.address.url(request.path)
 
     async def wait(self, seconds: float) -> None:
         """Let time pass, as the client's sleep has it."""
@@ -348,7 +347,7 @@ class Client:
         """Seconds since any moment, as the client's clock has it."""
         return self._clock()
 
-    async def download(self, url: URL, purpose: Purpose) -> AsyncGenerator[bytes, None]:
+    async def download(self, url: str, purpose: Purpose) -> AsyncGenerator[bytes, None]:
         """Bytes of a file on the service's web side, in chunks; no redirects.
 
         Repeated only until the first byte has come.  Who stops early closes it
@@ -363,7 +362,7 @@ class Client:
             chunks = self._session.read_file(url, purpose)
             return chunks, await anext(chunks, b"")
 
-        request = Request("GET", url.raw_path, purpose)
+        request = Request("GET", urlsplit(url).path, purpose)
         chunks, first = await self._repeated(request, attempt)
         async with aclosing(chunks):
             if first:

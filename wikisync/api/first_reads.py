@@ -18,9 +18,8 @@ from http import HTTPStatus
 
 import httptools
 from multidict import CIMultiDict
-from yarl import URL
 
-from wikisync.api.address import ServiceAddress, without_secrets
+from wikisync.api.address import ServiceAddress
 from wikisync.api.answers import Answer
 from wikisync.api.request import Request, headers_of
 from wikisync.api.retry import Clock
@@ -108,16 +107,20 @@ class FirstReads:
 
     async def _read(self, request: Request) -> Answer:
         started = self._clock()
-        url = self._address.url(request.path, request.query)
-        headers = headers_of(request, self._address, self._token)
-        headers.setdefault("Accept-Encoding", "gzip")
+        address = self._address
+        target = address.url(request.path, request.query).removeprefix(address.origin)
+        headers = {
+            "Host": address.authority,
+            "Accept-Encoding": "gzip",
+            **headers_of(request, address, self._token),
+        }
         if self._connection is None:
             async with asyncio.timeout(CONNECT_TIMEOUT_S):
-                self._connection = await _connected(url)
+                self._connection = await _connected(address)
         connection = self._connection
         async with asyncio.timeout(self._settings.read_timeout_s) as silence:
-            status, found = await connection.ask(url, headers)
-            shown = without_secrets(url)
+            status, found = await connection.ask(target, headers)
+            shown = address.url(request.path)
             log_answer(request, shown, status, found, self._clock() - started)
             if status in REDIRECTS:
                 raise _NotTaken("a redirect")
@@ -212,14 +215,13 @@ class _Connection:
         self._reading = _Reading()
 
     async def ask(
-        self, url: URL, headers: Mapping[str, str]
+        self, target: str, headers: Mapping[str, str]
     ) -> tuple[int, CIMultiDict[str]]:
         """Send a request without a body; status and headers of its answer."""
-        fields = {"Host": url.host_port_subcomponent or "", **headers}
-        if any(mark in value for value in fields.values() for mark in "\r\n\0"):
+        if any(mark in value for value in headers.values() for mark in "\r\n\0"):
             raise _NotTaken("a header of several lines")
-        lines = [f"GET {url.raw_path_qs} HTTP/1.1"]
-        lines += [f"{name}: {value}" for name, value in fields.items()]
+        lines = [f"GET {target} HTTP/1.1"]
+        lines += [f"{name}: {value}" for name, value in headers.items()]
         self._reading = reading = _Reading()
         self._writer.write("\r\n".join([*lines, "", ""]).encode("latin-1"))
         await self._writer.drain()
@@ -262,11 +264,11 @@ class _Connection:
             await self._writer.wait_closed()
 
 
-async def _connected(url: URL) -> _Connection:
+async def _connected(address: ServiceAddress) -> _Connection:
     trust = None
-    if url.scheme == "https":
+    if address.scheme == "https":
         trust = await asyncio.to_thread(system_trust)
     streams = await asyncio.open_connection(
-        url.raw_host, url.port, ssl=trust, happy_eyeballs_delay=EYEBALLS_S
+        address.host, address.port, ssl=trust, happy_eyeballs_delay=EYEBALLS_S
     )
     return _Connection(*streams)

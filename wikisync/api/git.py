@@ -85,7 +85,7 @@ class WikiRepository:
         """
         self._client = client
         self._owner = owner
-        self._address = str(client.address.url(_path(owner)))
+        self._address = client.address.url(_path(owner))
         name = hashlib.sha256(self._address.encode()).hexdigest()[:16]
         self._folder = cache / f"{name}.git"
         self._turn = asyncio.Lock()

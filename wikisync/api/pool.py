@@ -18,7 +18,7 @@ import aiohttp
 from multidict import CIMultiDict
 from yarl import URL
 
-from wikisync.api.address import ServiceAddress, without_secrets
+from wikisync.api.address import ServiceAddress
 from wikisync.api.answers import (
     AUTHENTICATION_HINT,
     NOT_THE_API_HINT,
@@ -69,7 +69,7 @@ class Pool:
     async def open(self) -> None:
         """Make the connection pool; nothing is sent."""
         settings = self._settings
-        is_secure = self.address.root.scheme == "https"
+        is_secure = self.address.scheme == "https"
         trust = await asyncio.to_thread(system_trust) if is_secure else True
         self._http = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
@@ -95,7 +95,7 @@ class Pool:
 
     async def exchange(self, request: Request) -> Answer:
         """Send one request and read its whole answer; see ``Session``."""
-        url = self.address.url(request.path, request.query)
+        url = URL(self.address.url(request.path, request.query), encoded=True)
         limits = self._upload_limits() if request.form else None
         async with self._slots:
             for _ in range(self._settings.redirects_max + 1):
@@ -110,9 +110,10 @@ class Pool:
         )
 
     async def read_file(
-        self, url: URL, purpose: Purpose
+        self, text: str, purpose: Purpose
     ) -> AsyncGenerator[bytes, None]:
         """Bytes of a file on the web side, in chunks; see ``Session``."""
+        url = URL(text, encoded=True)
         request = Request("GET", url.raw_path, purpose)
         limits = aiohttp.ClientTimeout(
             connect=self._settings.connect_timeout_s,
@@ -276,6 +277,12 @@ class Pool:
         name = url.path.lower()
         if response.content_type in HTML_TYPES and not name.endswith(HTML_NAMES):
             raise _not_handed_out(purpose, url, "answers with a web page instead")
+
+
+def without_secrets(url: URL) -> str:
+    """A URL for messages: no user information, no query, no fragment."""
+    shown = url.with_query(None).with_fragment(None)
+    return str(shown.with_user(None) if shown.user or shown.password else shown)
 
 
 def _not_handed_out(purpose: Purpose, url: URL, what: str) -> NotHandedOut:

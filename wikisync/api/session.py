@@ -16,7 +16,6 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
-from yarl import URL
 
 from wikisync.api.address import ServiceAddress
 from wikisync.api.answers import Answer, Purpose, error_of
@@ -102,7 +101,7 @@ class Session:
         return await pool.exchange(request)
 
     async def read_file(
-        self, url: URL, purpose: Purpose
+        self, url: str, purpose: Purpose
     ) -> AsyncGenerator[bytes, None]:
         """Bytes of a file on the web side, in chunks; follows no redirect.
 

@@ -71,7 +71,7 @@ class Wiki:
     @property
     def web_url(self) -> str:
         """Address of the wiki for people."""
-        return str(self.client.address.wiki_file(self.owner, "")).rstrip("/")
+        return self.client.address.wiki_file(self.owner, "").rstrip("/")
 
     def __str__(self) -> str:
         return f"wiki of {self.owner}"

@@ -262,6 +262,8 @@ def build(
 
 def site_title(wikis: Sequence[FoundWiki], client: Client) -> str:
     """The wiki's own title, the group's where all lie in it, else the host."""
+    from yarl import URL
+
     if len(wikis) == 1:
         return wikis[0].title
     first = wikis[0]
@@ -271,7 +273,8 @@ def site_title(wikis: Sequence[FoundWiki], client: Client) -> str:
         wiki.owner.full_path.startswith(inside) for wiki in rest
     ):
         return first.title
-    return client.address.root.host or str(client.address)
+    # a person reads it: not in the ASCII that it is sent in
+    return URL(client.address.origin).host or client.address.host
 
 
 # -- output and cache --------------------------------------------------------------
