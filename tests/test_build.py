@@ -177,7 +177,7 @@ def test_wheel_holds_nothing_of_the_workshop(wheel: zipfile.ZipFile) -> None:
 def test_wheel_gives_the_command(wheel: zipfile.ZipFile) -> None:
     folder = f"wikisync-{version_of(wheel)}.dist-info"
     entries = wheel.read(f"{folder}/entry_points.txt").decode()
-    assert "wikisync = wikisync.cli.main:run" in entries
+    assert "wikisync = wikisync.cli.start:run" in entries
 
 
 def version_of(wheel: zipfile.ZipFile) -> str:

@@ -17,8 +17,8 @@ from wikisync.config import (
     WikiSection,
     load_config,
     parse_config,
-    render_config,
 )
+from wikisync.config.writing import render_config
 from wikisync.errors import ConfigError, ExitCode
 from wikisync.model import WikiOwner
 

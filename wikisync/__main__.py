@@ -1,5 +1,5 @@
 """``python -m wikisync``: the command line."""
 
-from wikisync.cli.main import run
+from wikisync.cli.start import run
 
 run()

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from wikisync.cli import main, memory
+from wikisync.cli import memory, start
 from wikisync.cli.memory import give_back_memory, trimmer
 
 
@@ -59,9 +59,9 @@ async def test_cycles_are_collected_sooner_than_in_a_short_command(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(memory, "trimmer", lambda: None)
-    gc.set_threshold(main.GC_OBJECTS)
+    gc.set_threshold(start.GC_OBJECTS)
 
     await give_back_memory()
 
-    assert gc.get_threshold()[0] < main.GC_OBJECTS / 10
+    assert gc.get_threshold()[0] < start.GC_OBJECTS / 10
     assert gc.get_freeze_count() > 0

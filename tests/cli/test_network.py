@@ -16,7 +16,7 @@ import pytest
 from tests.api.wire import Wire, json_answer, listening_wire
 from wikisync.cli.network import AUTHORITIES_VARIABLE, no_authorities
 
-LIST_PROJECTS = "from wikisync.cli.main import run; run()"
+LIST_PROJECTS = "from wikisync.cli.start import run; run()"
 
 
 @pytest.fixture

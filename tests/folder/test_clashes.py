@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from tests.folder.hostile import HOSTILE_SLUGS, MARKDOWN, formats, repeatable, slugs
 from tests.folder.test_naming import assert_stay_inside
-from wikisync.folder.naming import assign_paths, parse_path, path_of
+from wikisync.folder.clashes import assign_paths
+from wikisync.folder.naming import parse_path, path_of
 from wikisync.model import Format, PagePath, Slug
 
 ORG = Format.ORG

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder import pages as pages_module
+from wikisync.folder.looks import SeenFile
 from wikisync.folder.pages import READ_ALL_S, PageFolder
 from wikisync.folder.patterns import Patterns
 from wikisync.folder.probe import Folding
@@ -249,7 +250,8 @@ def test_every_file_is_read_from_time_to_time_whatever_its_times_say(
     assert folder._seen is not None
     seen = folder._seen["home.md"]
     stale_state = replace(seen.state, digest=digest_of("stale\n"))
-    folder._seen["home.md"] = seen._replace(state=stale_state)
+    kept = SeenFile(seen.status, stale_state)
+    folder._seen = {**folder._seen, "home.md": kept}
     stale = folder.snapshot().pages[Slug("home")]
     now[0] += READ_ALL_S
     fresh = folder.snapshot().pages[Slug("home")]

@@ -70,7 +70,7 @@ def test_lock_of_a_killed_process_is_free(private: Path) -> None:
         process.send_signal(signal.SIGKILL)
         process.wait()
         with locked(private, "the ws"):
-            assert f'"pid": {os.getpid()}' in (private / LOCK_FILE).read_text()
+            assert f'"pid":{os.getpid()},' in (private / LOCK_FILE).read_text()
 
 
 def test_lock_makes_its_folder(tmp_path: Path) -> None:

@@ -11,12 +11,15 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator
 from contextlib import aclosing
+from typing import TYPE_CHECKING
 
 from wikisync.api.answers import NotHandedOut
-from wikisync.api.git import NoRepository, WikiRepository
 from wikisync.api.wikis import Wiki
 from wikisync.errors import NotFound
 from wikisync.model import AttachmentPath
+
+if TYPE_CHECKING:
+    from wikisync.api.git import WikiRepository
 
 log = logging.getLogger(__name__)
 
@@ -90,6 +93,8 @@ class AttachmentSource:
         return first
 
     async def _by_git(self, path: AttachmentPath) -> AsyncIterator[bytes]:
+        from wikisync.api.git import NoRepository
+
         assert self._repository is not None
         try:
             content = await self._repository.read(path)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 import time
 from collections.abc import (
     AsyncGenerator,
@@ -24,7 +23,7 @@ from contextlib import aclosing, asynccontextmanager
 from http import HTTPStatus
 from itertools import chain, islice
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 from urllib.parse import urlsplit
 
 from wikisync.api import routes
@@ -38,9 +37,16 @@ from wikisync.api.answers import (
 )
 from wikisync.api.listing import Listing, Part
 from wikisync.api.paging import encode_query, next_query, total_of
-from wikisync.api.project_schema import ProjectRecord
 from wikisync.api.request import Request
-from wikisync.api.retry import Clock, PassingFailure, Random, Sleep, pause_s, repeated
+from wikisync.api.retry import (
+    Clock,
+    PassingFailure,
+    Random,
+    Sleep,
+    pause_s,
+    repeated,
+    spread,
+)
 from wikisync.api.schema import (
     GroupRecord,
     IdRecord,
@@ -53,6 +59,9 @@ from wikisync.api.session import LoadNetwork, Session
 from wikisync.api.settings import DEFAULT_SETTINGS, ClientSettings
 from wikisync.errors import RateLimited
 from wikisync.model import OwnerKind, WikiOwner
+
+if TYPE_CHECKING:
+    from wikisync.api.project_schema import ProjectRecord
 
 log = logging.getLogger(__name__)
 
@@ -72,7 +81,7 @@ class Client:
         *,
         settings: ClientSettings = DEFAULT_SETTINGS,
         sleep: Sleep = asyncio.sleep,
-        random: Random = random.random,
+        random: Random | None = None,
         clock: Clock = time.monotonic,
         before_write: Callable[[Request], None] | None = None,
         load_network: LoadNetwork | None = None,
@@ -84,7 +93,7 @@ class Client:
             token: personal, project or group access token; None asks as anybody.
             settings: limits and pauses.
             sleep: waits between attempts.
-            random: 0.0 to 1.0, spreads the pauses.
+            random: 0.0 to 1.0, spreads the pauses; by default Python's.
             clock: seconds since any moment, for the deadline.
             before_write: is shown every request that changes something before
                 it is sent, and keeps it back by raising.
@@ -101,7 +110,7 @@ class Client:
         self.token = secret
         """For git, which makes connections of its own."""
         self._session = Session(self.address, secret, settings, clock, load_network)
-        self._sleep, self._random, self._clock = sleep, random, clock
+        self._sleep, self._random, self._clock = sleep, random or spread, clock
         self._before_write = before_write
         self._write_locks: dict[str, asyncio.Lock] = {}
         self._quiet_until = clock()
@@ -143,6 +152,8 @@ class Client:
         Raises:
             NotFound: it does not exist, or is hidden from this token.
         """
+        from wikisync.api.project_schema import ProjectRecord
+
         return await self.fetch(self._project(project), ProjectRecord)
 
     async def owner_id(self, owner: WikiOwner) -> int:
@@ -176,6 +187,8 @@ class Client:
         answer = await self.send(Request("GET", path, purpose, etag=etag))
         if answer.status == HTTPStatus.NOT_MODIFIED:
             return None
+        from wikisync.api.project_schema import ProjectRecord
+
         return _decoded(answer, ProjectRecord, purpose), answer.headers.get("ETag")
 
     async def group(self, group: Id) -> GroupRecord:
@@ -200,6 +213,8 @@ class Client:
 
         Keyset paging, because offset paging ends at 50,000 records.
         """
+        from wikisync.api.project_schema import ProjectRecord
+
         query = encode_query(
             {
                 "pagination": "keyset",
@@ -232,6 +247,8 @@ class Client:
 
         Projects that are only shared with the group are not listed.
         """
+        from wikisync.api.project_schema import ProjectRecord
+
         query = encode_query(
             {
                 "include_subgroups": include_subgroups,

@@ -47,7 +47,7 @@ RETRY_S = 60.0
 REFUSED_S = 600.0
 """... and one that was refused after this time."""
 
-_HEAD = re.compile(rb"[0-9a-f]{4}(?P<id>[0-9a-f]{40}(?:[0-9a-f]{24})?) HEAD[\0\n]")
+_HEAD = rb"[0-9a-f]{4}(?P<id>[0-9a-f]{40}(?:[0-9a-f]{24})?) HEAD[\0\n]"
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 
 
@@ -241,7 +241,7 @@ async def _head(client: Client, owner: WikiOwner) -> str | None:
 
 
 def _head_of(answer: Answer) -> str | None:
-    found = _HEAD.search(answer.body)
+    found = re.search(_HEAD, answer.body)
     return found["id"].decode() if found else None
 
 

@@ -40,6 +40,13 @@ class PassingFailure(Exception):
         """Pause that the service asked for, in seconds."""
 
 
+def spread() -> float:
+    """A random number from 0.0 to 1.0; most commands never pause and need none."""
+    from random import random
+
+    return random()
+
+
 async def repeated(
     attempt: Callable[[], Awaitable[T]],
     settings: ClientSettings,

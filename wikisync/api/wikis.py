@@ -32,7 +32,6 @@ from wikisync.api.paging import encode_query
 from wikisync.api.request import Request
 from wikisync.api.routes import Method
 from wikisync.api.schema import AttachmentRecord, WikiPageRecord
-from wikisync.api.upload import upload_form
 from wikisync.errors import Rejected
 from wikisync.model import WRITABLE_FORMATS, AttachmentPath, Format, WikiOwner
 
@@ -268,6 +267,8 @@ class Wiki:
             )
         path = routes.WIKI_UPLOAD.path(owner=self._plural, id=self.id)
         fields = [] if branch is None else [("branch", branch)]
+        from wikisync.api.upload import upload_form
+
         form = upload_form("file", file, name, fields)
         async with self.client.writing(str(self.owner)):
             request = Request(

@@ -98,8 +98,6 @@ def show_attention(root: Path, wikis: Sequence[Synced]) -> None:
     Raises:
         FolderError: it cannot be written.
     """
-    from wikisync.folder.swap import write_atomically
-
     path = root / ATTENTION_FILE
     text = attention_text(wikis)
     if not text:
@@ -109,6 +107,8 @@ def show_attention(root: Path, wikis: Sequence[Synced]) -> None:
     with suppress(OSError):
         if path.read_text(encoding="utf-8") == text:
             return
+    from wikisync.folder.swap import write_atomically
+
     write_atomically(root, ATTENTION_FILE, text.encode())
 
 

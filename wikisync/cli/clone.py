@@ -257,7 +257,8 @@ def folder_names(owners: Sequence[WikiOwner]) -> Mapping[WikiOwner, str]:
 
 
 def _write_workspace(folder: Path, workspace: Workspace) -> None:
-    from wikisync.config import FILE_NAME, render_config
+    from wikisync.config import FILE_NAME
+    from wikisync.config.writing import render_config
     from wikisync.folder.swap import write_atomically
 
     if not workspace.is_new:

@@ -8,13 +8,10 @@ where ``resolve`` is told so: nothing else ever reads them back.
 from __future__ import annotations
 
 import hashlib
-import shutil
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-from wikisync.folder.swap import write_atomically
 
 if TYPE_CHECKING:
     from wikisync.cli.workspace import OpenWorkspace
@@ -66,11 +63,15 @@ def show_conflict_texts(private: Path, texts: Texts) -> None:
     for path, text in texts.items():
         content = text.encode("utf-8", "surrogatepass")
         if not _is_there(private / path, content):
+            from wikisync.folder.swap import write_atomically
+
             write_atomically(private, path, content)
     held = {path.split("/")[1] for path in texts}
     with suppress(OSError):
         for entry in list(top.iterdir()):
             if entry.name not in held and not entry.is_symlink():
+                import shutil
+
                 shutil.rmtree(entry, ignore_errors=True)
         top.rmdir()
 

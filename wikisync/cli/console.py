@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import shutil
 import sys
 from typing import TYPE_CHECKING
 
@@ -55,6 +54,8 @@ class Console:
 
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
         """Rows the command was asked for, to stdout; lines with tabs in a pipe."""
+        import shutil
+
         from wikisync.cli.tables import table_text
 
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None

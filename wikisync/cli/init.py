@@ -255,7 +255,8 @@ def _checked_config(
         ConfigError: two folders overlap, or one cannot be.
         FolderError: one is another workspace.
     """
-    from wikisync.config import Config, WikiSection, parse_config, render_config
+    from wikisync.config import Config, WikiSection, parse_config
+    from wikisync.config.writing import render_config
     from wikisync.folder.workspace import refuse_overlaps
 
     if not folders:

@@ -58,7 +58,7 @@ class Planned(Struct, frozen=True):
     @property
     def text(self) -> str:
         """Text of ``wikisync.toml``."""
-        from wikisync.config import render_config
+        from wikisync.config.writing import render_config
 
         return render_config(self.config)
 

@@ -1,7 +1,7 @@
 """Holding little memory in a process that runs for months.
 
 The C library keeps what was freed between two things still in use, and Python's
-collector of cycles waits as long as suits a short command (``cli.main``); a watch that
+collector of cycles waits as long as suits a short command (``cli.start``); a watch that
 reads and packs many texts would hold a third more than it needs, and seem to grow.
 """
 

@@ -212,7 +212,7 @@ async def _take(
         PreconditionFailed: the page is saved all the time.
     """
     from wikisync.sync.holds import Holds
-    from wikisync.sync.push import Tally
+    from wikisync.sync.tally import Tally
 
     known = opened.known(section)
     tally = Tally()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -25,6 +24,8 @@ def report_sync(
 ) -> None:
     """Print what came of every wiki."""
     if as_json:
+        import json
+
         wikis = [wiki_as_json(wiki) for wiki in done]
         console.result(json.dumps({"wikis": wikis}, ensure_ascii=False, indent=2))
         _show_failures(console, done)

@@ -24,7 +24,6 @@ from wikisync.config.sections import (
     SyncSection,
     WikiSection,
 )
-from wikisync.config.writing import render_config
 
 __all__ = [
     "FILE_NAME",
@@ -42,5 +41,4 @@ __all__ = [
     "load_config",
     "parse_config",
     "parse_markup",
-    "render_config",
 ]

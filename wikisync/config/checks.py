@@ -5,7 +5,6 @@ Each check takes a string and returns what is wrong with it, or an empty string.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
@@ -98,6 +97,8 @@ def check_folders(
             problems.append(f"{key}: {wiki.owner} is already {first}")
         for other, folder in folders.items():
             if overlap(folder, wiki.folder):
+                import json
+
                 shown = json.dumps(wiki.folder, ensure_ascii=False)
                 problems.append(
                     f"{key}.folder = {shown}: overlaps {other}, give it another name"

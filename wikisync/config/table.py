@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import TypeVar, cast
 
@@ -108,6 +106,8 @@ class Table:
         if not isinstance(value, str):
             self._refuse(key, "expected a string or a list of strings")
             return ()
+        import shlex
+
         try:
             return tuple(shlex.split(value))
         except ValueError:
@@ -149,7 +149,7 @@ class Table:
         self._problems.append(f"{self._at(key)}{shown}: {problem}")
 
     def _at(self, key: str) -> str:
-        shown = key if re.fullmatch(r"[A-Za-z0-9_.-]+", key) else json.dumps(key)
+        shown = key if re.fullmatch(r"[A-Za-z0-9_.-]+", key) else _quoted(key)
         return f"{self.path}.{shown}" if self.path and key else self.path or shown
 
 
@@ -157,10 +157,16 @@ def shown_value(key: str, value: object) -> str:
     """`` = value`` for a message, unless it is long or could be a secret."""
     if isinstance(value, dict | list) or SECRET_NAME.search(key):
         return ""
-    text = json.dumps(value, ensure_ascii=False, default=str)
+    text = _quoted(value)
     if SECRET_VALUE.search(text) or "@" in text or len(text) > SHOWN_CHARS_MAX:
         return ""
     return f" = {text}"
+
+
+def _quoted(value: object) -> str:
+    import json
+
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def nearest(word: str, words: Sequence[str]) -> str:

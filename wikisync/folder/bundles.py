@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder.descent import Folders, opened_file, opened_root, read_all
@@ -15,7 +16,6 @@ from wikisync.folder.ignore import CONFLICT_MARK
 from wikisync.folder.limbo import Limbo
 from wikisync.folder.naming import path_of
 from wikisync.folder.pages import PageFolder
-from wikisync.folder.swap import FileWrite, FolderWriter
 from wikisync.folder.text import decode_page
 from wikisync.folder.trash import Trash
 from wikisync.model import (
@@ -26,6 +26,9 @@ from wikisync.model import (
     digest_of,
     split_extension,
 )
+
+if TYPE_CHECKING:
+    from wikisync.folder.swap import FolderWriter
 
 
 class Bundles:
@@ -78,6 +81,8 @@ class Bundles:
             PreconditionFailed: it was saved in the same moment.
             FolderError: it cannot be written.
         """
+        from wikisync.folder.swap import FileWrite
+
         path = self.find(slug) or _beside(
             self._pages.path(slug) or path_of(slug, page_format)
         )
@@ -137,6 +142,8 @@ class Bundles:
             return None
 
     def _writer(self) -> FolderWriter:
+        from wikisync.folder.swap import FolderWriter
+
         return FolderWriter(
             self._root,
             temporary=self._temporary,

@@ -11,14 +11,14 @@ WRITE_TEST = "4913"
 """The file with which vim sees whether it may write in a folder."""
 
 _LOCKS = (
-    re.compile(r"\.\#(?P<name>.+)", re.DOTALL),  # emacs
-    re.compile(r"\.~lock\.(?P<name>.+)\#", re.DOTALL),  # LibreOffice
-    re.compile(r"~\$(?P<name>.+)", re.DOTALL),  # office programs
-    re.compile(r"\.(?P<name>.+)\.sw[a-z]", re.DOTALL),  # vim
+    r"\.\#(?P<name>.+)",  # emacs
+    r"\.~lock\.(?P<name>.+)\#",  # LibreOffice
+    r"~\$(?P<name>.+)",  # office programs
+    r"\.(?P<name>.+)\.sw[a-z]",  # vim
 )
 _BACKUPS = (
-    re.compile(r"(?P<name>[^\#].*)~", re.DOTALL),
-    re.compile(r"\#(?P<name>.+)\#", re.DOTALL),  # emacs's auto-save
+    r"(?P<name>[^\#].*)~",
+    r"\#(?P<name>.+)\#",  # emacs's auto-save
 )
 
 
@@ -32,8 +32,8 @@ def backed_up_name(name: str) -> str | None:
     return _first(_BACKUPS, name)
 
 
-def _first(patterns: tuple[re.Pattern[str], ...], name: str) -> str | None:
+def _first(patterns: tuple[str, ...], name: str) -> str | None:
     for pattern in patterns:
-        if found := pattern.fullmatch(name):
+        if found := re.fullmatch(pattern, name, re.DOTALL):
             return found["name"]
     return None

@@ -12,13 +12,12 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from wikisync.folder.ignore import ATTENTION, is_ignored_file
+from wikisync.folder.ignore import ATTENTION, UPLOADS, is_ignored_file
 from wikisync.model import EXTENSIONS, Format, split_extension
 
 COMPONENT_BYTES_MAX = 200
 """Longest part of a name before mark and extension; 255 is the disk's limit."""
 
-UPLOADS = "uploads"
 """Folder of the attachments, at the top of a wiki."""
 
 MARK_DIGITS = range(4, 41, 4)

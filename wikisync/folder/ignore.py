@@ -17,6 +17,9 @@ CONFLICT_MARK = ".conflict"
 ATTENTION = "wikisync-attention"
 """Name, in any case, of the page that tells a person what waits for them."""
 
+UPLOADS = "uploads"
+"""The folder of attachments, where nothing is a page."""
+
 _PAGE_EXTENSIONS = "|".join(
     re.escape(extension) for known in EXTENSIONS.values() for extension in known
 )

@@ -15,7 +15,6 @@ record is ``<batch>.json``; without a record no name was touched.
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -251,6 +250,8 @@ class Batch:
             name: [kept.path, kept.expected, kept.ours]
             for name, kept in self._kept.items()
         }
+        import json
+
         try:
             self._write_record(json.dumps(record).encode("ascii"))
         except OSError as exc:
@@ -421,6 +422,8 @@ def _read_record(folder: int, name: str) -> dict[str, _Kept]:
     content = _content(folder, name) or b""
     if len(content) > RECORD_BYTES_MAX:
         return {}
+    import json
+
     try:
         record = json.loads(content)
         return {

@@ -10,31 +10,27 @@ files are read.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
-VERSION = 1
+from wikisync import __version__
+from wikisync.folder.scan import FileStatus
+from wikisync.model import PageState
+
 BYTES_MAX = 64 * 1024 * 1024
 """A larger file is not ours."""
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
-FileStatus = tuple[int, int, int, int]
-"""Size, times of the last change of content and of anything, and inode."""
 
+class SeenFile(msgspec.Struct, array_like=True, frozen=True):
+    """What a page's file holds, and the file status under which it does."""
 
-class SeenFile(NamedTuple):
-    """A page file and what it held under this status."""
-
-    path: str
     status: FileStatus
-    digest: str
-    folded: str | None
-    """Digest of the folded text; None where that is the text."""
-    identity: str
+    state: PageState
 
 
 class Looked(NamedTuple):
@@ -47,13 +43,14 @@ class Looked(NamedTuple):
 
 
 class _Kept(msgspec.Struct, array_like=True, frozen=True):
-    version: int
+    version: str
+    """Of the program: another one may read names and files in another way."""
     boot: str
     disk: int
     folder: int
     """Inode of the wiki's folder."""
     read_all_at: float
-    files: list[SeenFile]
+    files: Mapping[str, SeenFile]
 
 
 class LookCache:
@@ -70,18 +67,14 @@ class LookCache:
                 return None
             kept = msgspec.msgpack.decode(self._file.read_bytes(), type=_Kept)
             if (kept.version, kept.boot, kept.disk, kept.folder) == self._place():
-                return Looked(
-                    kept.read_all_at, {file.path: file for file in kept.files}
-                )
+                return Looked(kept.read_all_at, kept.files)
         return None
 
-    def keep(self, read_all_at: float, files: Iterable[SeenFile]) -> None:
+    def keep(self, read_all_at: float, files: Mapping[str, SeenFile]) -> None:
         """Replace what was kept; where that cannot be, the next look reads more."""
         made = self._file.with_name(f"{self._file.name}.{os.getpid()}.tmp")
         with suppress(OSError):
-            content = msgspec.msgpack.encode(
-                _Kept(*self._place(), read_all_at, list(files))
-            )
+            content = msgspec.msgpack.encode(_Kept(*self._place(), read_all_at, files))
             made.parent.mkdir(parents=True, exist_ok=True)
             try:
                 # in one step and not brought to the disk: it ends with the machine
@@ -90,14 +83,14 @@ class LookCache:
             finally:
                 made.unlink(missing_ok=True)
 
-    def _place(self) -> tuple[int, str, int, int]:
+    def _place(self) -> tuple[str, str, int, int]:
         """Where and when a look holds.
 
         Raises:
             OSError: the folder is not there.
         """
         status = self._root.stat()
-        return VERSION, _boot(), status.st_dev, status.st_ino
+        return __version__, _boot(), status.st_dev, status.st_ino
 
 
 def _boot() -> str:

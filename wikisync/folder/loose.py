@@ -15,8 +15,8 @@ from urllib.parse import unquote
 
 from wikisync.errors import FolderError, NotFound
 from wikisync.folder.descent import Folders, opened_file, opened_root
-from wikisync.folder.ignore import is_ignored_file, is_ignored_folder
-from wikisync.folder.naming import UPLOADS, path_of
+from wikisync.folder.ignore import UPLOADS, is_ignored_file, is_ignored_folder
+from wikisync.folder.naming import path_of
 from wikisync.folder.threads import finish_in_thread
 from wikisync.model import Digest, Format, LooseFile, Slug, split_extension
 

@@ -28,9 +28,12 @@ import re
 import unicodedata
 from functools import lru_cache
 
-from wikisync.folder.clashes import assign_paths
-from wikisync.folder.coding import UPLOADS, decode_slug, encode_slug
-from wikisync.folder.ignore import ATTENTION, is_ignored_file, is_ignored_folder
+from wikisync.folder.ignore import (
+    ATTENTION,
+    UPLOADS,
+    is_ignored_file,
+    is_ignored_folder,
+)
 from wikisync.model import (
     EXTENSIONS,
     AttachmentPath,
@@ -42,8 +45,6 @@ from wikisync.model import (
 
 __all__ = [
     "PATH_BYTES_MAX",
-    "UPLOADS",
-    "assign_paths",
     "attachment_path",
     "parse_path",
     "path_of",
@@ -59,15 +60,17 @@ PATHS_KNOWN_MAX = 1 << 16
 """Paths whose page is remembered: a watch reads the same names all day."""
 
 _PLAIN = re.compile(
-    rf"(?!{UPLOADS}/|(?:[^/]*/)*{ATTENTION}\.md)[a-z0-9_-]+(?:/[a-z0-9_-]+)*\.md"
+    rf"(?!{UPLOADS}/|(?:[^/]*/)*(?i:{ATTENTION})\.md)[A-Za-z0-9_-]+(?:/[A-Za-z0-9_-]+)*\.md"
 )
 """What most pages are called: nothing of it is coded, marked or ignored."""
-_NOT_A_NAME = re.compile("[\x00\ud800-\udfff]")
-_UNSAFE_ATTACHMENT = re.compile("[\x00-\x1f\x7f-\x9f\\\\\u2028\u2029\ud800-\udfff]")
+_NOT_A_NAME = "[\x00\ud800-\udfff]"
+_UNSAFE_ATTACHMENT = "[\x00-\x1f\x7f-\x9f\\\\\u2028\u2029\ud800-\udfff]"
 
 
 def path_of(slug: Slug, page_format: Format) -> PagePath:
     """The one path that wikisync itself gives a page, clashes aside."""
+    from wikisync.folder.coding import encode_slug
+
     extension = EXTENSIONS[page_format][0]
     return PagePath("/".join(encode_slug(slug, page_format)) + extension)
 
@@ -87,13 +90,15 @@ def parse_path(path: str) -> tuple[Slug, Format] | None:
         return Slug(path.removesuffix(".md")), Format.MARKDOWN
     *folders, name = unicodedata.normalize("NFC", path).split("/")
     split = split_extension(name)
-    if split is None or is_ignored_file(name) or _NOT_A_NAME.search(path):
+    if split is None or is_ignored_file(name) or re.search(_NOT_A_NAME, path):
         return None
     for folder in folders:
         if not folder or is_ignored_folder(folder):
             return None
     if folders and folders[0] == UPLOADS:
         return None
+    from wikisync.folder.coding import decode_slug
+
     stem, page_format = split
     return Slug(decode_slug([*folders, stem], page_format)), page_format
 
@@ -109,7 +114,7 @@ def attachment_path(raw: str) -> AttachmentPath | None:
         control characters, backslashes, or longer than a disk takes.
     """
     top, *parts = raw.split("/")
-    if top != UPLOADS or not parts or _UNSAFE_ATTACHMENT.search(raw):
+    if top != UPLOADS or not parts or re.search(_UNSAFE_ATTACHMENT, raw):
         return None
     if any(not part or part.startswith(".") for part in parts):
         return None

@@ -14,14 +14,13 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder.birth import identity_of
-from wikisync.folder.clashes import PathBook
 from wikisync.folder.descent import Folders, opened_file, opened_root, read_all
 from wikisync.folder.limbo import Limbo
-from wikisync.folder.looks import FileStatus, LookCache, SeenFile
+from wikisync.folder.looks import LookCache, SeenFile
 from wikisync.folder.naming import PATH_BYTES_MAX, parse_path, path_of
 from wikisync.folder.patterns import (
     FILE_BYTES_MAX,
@@ -31,8 +30,7 @@ from wikisync.folder.patterns import (
     parse_patterns,
 )
 from wikisync.folder.probe import Folding, probe_folding
-from wikisync.folder.scan import PageFile, ScannedFolder, scan_pages
-from wikisync.folder.swap import FileWrite, FolderWriter
+from wikisync.folder.scan import FileStatus, PageFile, ScannedFolder, scan_pages
 from wikisync.folder.text import decode_page, encode_page, folded_digest, title_of
 from wikisync.folder.traces import busy_pages, pages_hidden, ways_to
 from wikisync.folder.trash import Trash
@@ -48,6 +46,11 @@ from wikisync.model import (
     digest_of,
     split_extension,
 )
+
+if TYPE_CHECKING:
+    # what writes is loaded where there is something to write
+    from wikisync.folder.clashes import PathBook
+    from wikisync.folder.swap import FileWrite, FolderWriter
 
 PAGE_BYTES_MAX = 64 * 1024 * 1024
 """A file larger than this is not read as a page."""
@@ -70,13 +73,6 @@ KEEP_S = 60.0
 """So often at most what was seen is kept for the next process."""
 
 
-class _Seen(NamedTuple):
-    """What a page's file holds and the file status under which it does."""
-
-    status: FileStatus
-    state: PageState
-
-
 class PageFolder:
     """The pages in one folder, by slug."""
 
@@ -97,10 +93,8 @@ class PageFolder:
         self._cache = cache
         self._kept_at = float("-inf")
         """When what was seen was last kept in the cache."""
-        self._recalled: Mapping[str, SeenFile] = {}
-        """What the process before us saw; only for the first look."""
-        self._seen: dict[str, _Seen] | None = None
-        """None before the first look."""
+        self._seen: Mapping[str, SeenFile] | None = None
+        """What each file held at the last look; None before the first one."""
         self._read_all_at = clock()
         """When every file was last read, whatever its times said."""
         self._clock = clock
@@ -135,19 +129,17 @@ class PageFolder:
             FolderError: the folder does not exist.
         """
         scanned = self.rescan()
-        wait_s = max(
-            (self._wait_s(file, now, quiet_s) for file in scanned.pages), default=0.0
-        )
+        saved_ns = (now - max(quiet_s, SHRUNK_S)) * 1e9
+        saved = [file for file in scanned.pages if file.status[2] > saved_ns]
+        wait_s = max((self._wait_s(file, now, quiet_s) for file in saved), default=0.0)
         return wait_s if wait_s > 0 else self._snapshot_of(scanned)
 
     def _wait_s(self, file: PageFile, now: float, quiet_s: float) -> float:
         age_s = now - file.ctime_ns / 1e9
-        if age_s >= max(quiet_s, SHRUNK_S):
-            return 0.0
         before = self._looked.get(file.path)
         if before == file.status:
             return 0.0
-        if self._written.get(file.path) == (file.inode, file.size, file.mtime_ns):
+        if self._written.get(file.path) == _written_of(file.status):
             return 0.0
         has_shrunk = file.size == 0 or (before and file.size * 2 < before[0])
         return (max(quiet_s, SHRUNK_S) if has_shrunk else quiet_s) - age_s
@@ -157,12 +149,15 @@ class PageFolder:
         pages: dict[Slug, PageState] = {}
         problems = [*self._pattern_problems, *scanned.problems]
         unreadable = set(scanned.duplicates)
-        seen: dict[str, _Seen] = {}
+        seen: dict[str, SeenFile] = {}
         has_read = False
         with opened_root(self._root) as root, Folders(root) as folders:
             for file in scanned.pages:
-                found: _Seen | Problem | None = self._known_file(known, file)
-                if found is None:
+                found: SeenFile | Problem | None
+                kept = known.get(file.path)
+                if kept is not None and kept.status == file.status:
+                    found = kept
+                else:
                     has_read = True
                     found = self._look_at(folders, file)
                 if isinstance(found, Problem):
@@ -171,7 +166,7 @@ class PageFolder:
                 elif found is not None:
                     seen[file.path] = found
                     pages[file.slug] = found.state
-        self._seen, self._recalled = seen, {}
+        self._seen = seen
         if has_read:
             self._keep(seen)
         self._looked = {file.path: file.status for file in scanned.pages}
@@ -324,6 +319,8 @@ class PageFolder:
         return path
 
     def _writer(self) -> FolderWriter:
+        from wikisync.folder.swap import FolderWriter
+
         return FolderWriter(
             self._root,
             temporary=self._temporary,
@@ -338,6 +335,8 @@ class PageFolder:
         return self._paths
 
     def _path_book(self) -> PathBook:
+        from wikisync.folder.clashes import PathBook
+
         if self._book is None:
             self._folding = self._folding or probe_folding(self._root)
             self._book = PathBook(
@@ -351,6 +350,8 @@ class PageFolder:
         self, page: Page, expected: Digest | None, writer: FolderWriter
     ) -> FileWrite:
         """What is to be written, with everything checked that needs no write."""
+        from wikisync.folder.swap import FileWrite
+
         content = encode_page(page)
         known = self._known_paths().get(page.slug)
         path = self._path_book().assign(page.slug, page.format)
@@ -407,49 +408,26 @@ class PageFolder:
 
     # -- what is known of files that stay as they are --------------------------------
 
-    def _known_files(self) -> dict[str, _Seen]:
+    def _known_files(self) -> Mapping[str, SeenFile]:
         """What was seen, by this process or the one before, as long as it counts."""
         if self._seen is None and self._cache is not None:
             looked = self._cache.recall()
             if looked is not None:
-                self._read_all_at, self._recalled = looked
+                self._read_all_at, self._seen = looked
         if not 0 <= self._clock() - self._read_all_at < READ_ALL_S:
-            self._seen, self._recalled = {}, {}
+            self._seen = {}
             self._read_all_at = self._clock()
         return self._seen or {}
 
-    def _known_file(self, known: Mapping[str, _Seen], file: PageFile) -> _Seen | None:
-        """What a file holds, if it is as it was when it was read."""
-        seen = known.get(file.path)
-        if seen is not None:
-            return seen if seen.status == file.status else None
-        kept = self._recalled.get(file.path)
-        if kept is None or kept.status != file.status:
-            return None
-        folded = None if kept.folded is None else Digest(kept.folded)
-        state = PageState(
-            file.slug,
-            file.format,
-            Digest(kept.digest),
-            folded=folded,
-            identity=kept.identity,
-            size=file.size,
-        )
-        return _Seen(file.status, state)
-
-    def _keep(self, seen: Mapping[str, _Seen]) -> None:
+    def _keep(self, seen: Mapping[str, SeenFile]) -> None:
         """Keep a look for the next process, but not each of a person who writes."""
         now = self._clock()
         if self._cache is None or 0 <= now - self._kept_at < KEEP_S:
             return
         self._kept_at = now
-        files = (
-            SeenFile(path, status, state.digest, state.folded, state.identity)
-            for path, (status, state) in seen.items()
-        )
-        self._cache.keep(self._read_all_at, files)
+        self._cache.keep(self._read_all_at, seen)
 
-    def _look_at(self, folders: Folders, file: PageFile) -> _Seen | Problem | None:
+    def _look_at(self, folders: Folders, file: PageFile) -> SeenFile | Problem | None:
         """What a page file holds; None where the file has just gone."""
         started_ns = time.time_ns()
         try:
@@ -470,7 +448,7 @@ class PageFolder:
             identity=identity,
             size=len(content),
         )
-        return _Seen(file.status if is_settled else _UNSETTLED, state)
+        return SeenFile(file.status if is_settled else _UNSETTLED, state)
 
     def _read(self, folders: Folders, path: str) -> tuple[bytes, str]:
         """A file's bytes and its identity, for which a mirror has no use."""

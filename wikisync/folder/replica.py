@@ -29,7 +29,6 @@ from wikisync.folder.naming import attachment_path, parse_path, path_of
 from wikisync.folder.pages import PageFolder, WrittenPage
 from wikisync.folder.private import private_place
 from wikisync.folder.scan import PageFile, ScannedFolder, scan_pages
-from wikisync.folder.swap import FolderWriter
 from wikisync.folder.text import decode_page
 from wikisync.folder.threads import finish_in_thread
 from wikisync.folder.trash import Trash
@@ -411,6 +410,8 @@ class FolderReplica:
         Raises:
             FolderError: the path is unsafe, or it cannot be written.
         """
+        from wikisync.folder.swap import FolderWriter
+
         _check(path)
         digest = hashlib.sha256()
         size = 0

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
@@ -26,8 +26,8 @@ from wikisync.folder.busy import (
     locked_name,
 )
 from wikisync.folder.descent import folder_error, open_folder, opened_root
-from wikisync.folder.ignore import is_ignored_file, is_ignored_folder
-from wikisync.folder.naming import UPLOADS, attachment_path, parse_path
+from wikisync.folder.ignore import UPLOADS, is_ignored_file, is_ignored_folder
+from wikisync.folder.naming import attachment_path, parse_path
 from wikisync.folder.patterns import NO_PATTERNS, Patterns
 from wikisync.model import (
     AttachmentPath,
@@ -38,6 +38,10 @@ from wikisync.model import (
     split_extension,
 )
 
+FileStatus = tuple[int, int, int, int]
+"""Size in bytes, times of the last change of content and of anything, and inode:
+what changes with a file."""
+
 
 class PageFile(NamedTuple):
     """A page's file as the disk lists it; a tuple, for there are thousands."""
@@ -46,16 +50,22 @@ class PageFile(NamedTuple):
     """As it is on the disk, which need not be the name we would give."""
     slug: Slug
     format: Format
-    size: int
-    """In bytes."""
-    mtime_ns: int
-    ctime_ns: int
-    inode: int
+    status: FileStatus
 
     @property
-    def status(self) -> tuple[int, int, int, int]:
-        """What changes with the file: size, both times, inode."""
-        return self[3:]
+    def size(self) -> int:
+        """In bytes."""
+        return self.status[0]
+
+    @property
+    def mtime_ns(self) -> int:
+        """When its content last changed, in nanoseconds since 1970."""
+        return self.status[1]
+
+    @property
+    def ctime_ns(self) -> int:
+        """When anything of it last changed, in nanoseconds since 1970."""
+        return self.status[2]
 
 
 class ScannedFolder(Struct, frozen=True):
@@ -118,11 +128,8 @@ class _Scan:
         """Walk through everything below an open folder."""
         waiting: list[str] = [""]
         while waiting:
-            folder = waiting.pop()
-            for path, status in self._entries(root, folder):
-                if not stat.S_ISDIR(status.st_mode):
-                    self._see_file(path, status)
-                elif not self._patterns.is_ignored(path, is_folder=True):
+            for path in self._see_files(root, waiting.pop()):
+                if not self._patterns.is_ignored(path, is_folder=True):
                     waiting.append(path)
                     if split_extension(path) is not None:
                         self._hidden.add(path)
@@ -157,34 +164,42 @@ class _Scan:
             if not any(page.path.startswith(f"{folder}/") for page in self._pages):
                 self._problems.append(_folder_in_place(folder))
 
-    def _entries(self, root: int, folder: str) -> Iterator[tuple[str, os.stat_result]]:
-        """What is in a folder and not ignored; a link only as a problem."""
+    def _see_files(self, root: int, folder: str) -> list[str]:
+        """See what is in a folder.
+
+        Returns:
+            The folders in it that are not ignored, by path.
+        """
+        folders: list[str] = []
         try:
             descriptor = open_folder(root, folder.split("/") if folder else [])
         except FileNotFoundError:
-            return
+            return folders
         except FolderError as exc:
             self._miss(folder, exc)
-            return
+            return folders
+        way = f"{folder}/" if folder else ""
         try:
             with os.scandir(descriptor) as entries:
                 for entry in entries:
-                    path = f"{folder}/{entry.name}" if folder else entry.name
-                    if _is_ignored(entry):
+                    path = way + entry.name
+                    is_file = entry.is_file(follow_symlinks=False)
+                    # first what most are: the name of a page is never ignored
+                    if is_file and (page := parse_path(path)) is not None:
+                        self._see_page(path, *page, entry)
+                    elif _is_ignored(entry):
                         self._see_trace(folder, entry)
-                        continue
-                    if entry.is_symlink():
+                    elif entry.is_symlink():
                         self._see_link(path)
-                        continue
-                    try:
-                        status = entry.stat(follow_symlinks=False)
-                    except FileNotFoundError:
-                        continue
-                    yield path, status
+                    elif entry.is_dir(follow_symlinks=False):
+                        folders.append(path)
+                    else:
+                        self._see_other(path, is_file=is_file)
         except OSError as exc:
             self._miss(folder, folder_error("list", folder or ".", exc))
         finally:
             os.close(descriptor)
+        return folders
 
     def _see_trace(self, folder: str, entry: os.DirEntry[str]) -> None:
         """Something ignored, which may be what an editor left."""
@@ -201,20 +216,30 @@ class _Scan:
         if _is_ours(path) and not self._patterns.is_ignored(path):
             self._problems.append(_link(path))
 
-    def _see_file(self, path: str, status: os.stat_result) -> None:
+    def _see_page(
+        self, path: str, slug: Slug, page_format: Format, entry: os.DirEntry[str]
+    ) -> None:
+        try:
+            status = entry.stat(follow_symlinks=False)
+        except FileNotFoundError:
+            return
         if not stat.S_ISREG(status.st_mode):
             self._hidden.add(path)
-            return
-        if self._patterns.is_ignored(path):
-            if (found := parse_path(path)) is not None:
-                self._ignored.add(found[0])
-            return
-        if path.startswith(UPLOADS + "/"):
+        elif self._patterns.is_ignored(path):
+            self._ignored.add(slug)
+        else:
+            times = (status.st_mtime_ns, status.st_ctime_ns)
+            known = (status.st_size, *times, status.st_ino)
+            self._pages.append(PageFile(PagePath(path), slug, page_format, known))
+
+    def _see_other(self, path: str, *, is_file: bool) -> None:
+        """Something that is neither a page nor a folder nor a link."""
+        if not is_file:
+            self._hidden.add(path)
+        elif self._patterns.is_ignored(path):
+            pass
+        elif path.startswith(UPLOADS + "/"):
             self._see_attachment(path)
-            return
-        found = parse_path(path)
-        if found is not None:
-            self._pages.append(_page_file(PagePath(path), *found, status))
         elif split_extension(path) is not None:
             self._problems.append(_not_text(path))
 
@@ -271,20 +296,6 @@ def _is_ours(path: str) -> bool:
         path.startswith(UPLOADS + "/")
         or "." not in name
         or split_extension(name) is not None
-    )
-
-
-def _page_file(
-    path: PagePath, slug: Slug, page_format: Format, status: os.stat_result
-) -> PageFile:
-    return PageFile(
-        path,
-        slug,
-        page_format,
-        status.st_size,
-        status.st_mtime_ns,
-        status.st_ctime_ns,
-        status.st_ino,
     )
 
 

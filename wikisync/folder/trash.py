@@ -10,7 +10,6 @@ Old entries go first, after ``KEPT_DAYS`` or when there are more than ``KEPT_BYT
 from __future__ import annotations
 
 import errno
-import json
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -363,10 +362,14 @@ def _record_of(entry: Trashed) -> bytes:
         "size": entry.size,
         "file": entry.file,
     }
+    import json
+
     return json.dumps(record, indent=1).encode("ascii")
 
 
 def _read_record(entry_id: str, content: bytes) -> Trashed | None:
+    import json
+
     try:
         record = json.loads(content)
         file = str(record["file"])

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-import json
 import os
 import socket
 import time
@@ -21,13 +20,12 @@ from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
-from msgspec.structs import asdict
 
 from wikisync.errors import FolderError, Halted
 from wikisync.folder.descent import folder_error
 from wikisync.folder.private import PRIVATE_FOLDER
-from wikisync.folder.swap import write_atomically
 
 LOCK_FILE = "lock"
 FOLDER_ID_FILE = "folder-id"
@@ -156,15 +154,17 @@ def _sign(descriptor: int) -> None:
     holder = {"pid": os.getpid(), "host": socket.gethostname(), "since": time.time()}
     with suppress(OSError):
         os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, json.dumps(holder).encode(), 0)
+        os.pwrite(descriptor, msgspec.json.encode(holder), 0)
 
 
 def _holder(descriptor: int) -> str:
     try:
-        holder = json.loads(os.pread(descriptor, HOLDER_BYTES_MAX, 0))
+        holder = msgspec.json.decode(os.pread(descriptor, HOLDER_BYTES_MAX, 0))
         since = datetime.fromtimestamp(float(holder["since"]), UTC).astimezone()
         pid, host = int(holder["pid"]), str(holder["host"])
-    except (OSError, ValueError, KeyError, TypeError, OverflowError):
+    except (OSError, msgspec.DecodeError):
+        return ""
+    except (ValueError, KeyError, TypeError, OverflowError):
         return ""
     return f": process {pid} on {host}, since {since:%Y-%m-%d %H:%M:%S}"
 
@@ -183,15 +183,14 @@ class Identity(Struct, frozen=True):
     """Of the machine, made unrecognisable."""
 
     def __str__(self) -> str:
-        return json.dumps(asdict(self))
+        return msgspec.json.encode(self).decode()
 
     @classmethod
     def parse(cls, text: str) -> Identity | None:
         """What ``str`` made; None for anything else."""
         try:
-            found = json.loads(text)
-            return cls(*(str(found[key]) for key in ("marker", "place", "machine")))
-        except (ValueError, KeyError, TypeError):
+            return msgspec.json.decode(text, type=cls)
+        except msgspec.DecodeError:
             return None
 
 
@@ -219,6 +218,8 @@ def adopt(private: Path) -> Identity:
         content = f"{marker}\n".encode()
         # a writer clears its place of what others left: never the trash's folder
         place = private / "tmp"
+        from wikisync.folder.swap import write_atomically
+
         write_atomically(private, FOLDER_ID_FILE, content, temporary=place)
     return _identity(private, marker)
 
@@ -284,7 +285,7 @@ def _marker(private: Path) -> str | None:
     """
     path = private / FOLDER_ID_FILE
     try:
-        with path.open(encoding="ascii") as file:
+        with path.open(encoding="utf-8") as file:
             marker = file.read(MARKER_CHARS_MAX).strip()
     except FileNotFoundError:
         return None

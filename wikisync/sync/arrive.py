@@ -20,9 +20,9 @@ from wikisync.sync.intents import rebase
 from wikisync.sync.ledger import Event, Intent, Level, Operation
 from wikisync.sync.merging import Merged
 from wikisync.sync.plan import DeleteLocal, Merge, MoveLocal, Plan, Rebind, describe
-from wikisync.sync.push import Tally
 from wikisync.sync.replica import LocalReplica, RemoteReplica
 from wikisync.sync.state import WikiState
+from wikisync.sync.tally import Tally
 
 log = logging.getLogger(__name__)
 

@@ -17,9 +17,6 @@ from msgspec.structs import replace
 from wikisync.errors import Halted
 from wikisync.model import Problem, Snapshot, WikiOwner
 from wikisync.progress import Progress, SilentProgress
-from wikisync.sync.absence import confirm_absences
-from wikisync.sync.apply import Apply
-from wikisync.sync.attachments import AttachmentFetch
 from wikisync.sync.flow import plain_errors
 from wikisync.sync.plan import Hold, Plan, Skip, SkipReason
 from wikisync.sync.reconcile import Policy, reconcile
@@ -81,6 +78,10 @@ async def pull_wiki(
             is done.
         WikisyncError: the cycle could not go on.
     """
+    from wikisync.sync.absence import confirm_absences
+    from wikisync.sync.apply import Apply
+    from wikisync.sync.attachments import AttachmentFetch
+
     progress = progress or SilentProgress()
     started_at = clock()
     known = state.wiki(owner)

@@ -54,15 +54,16 @@ from wikisync.sync.plan import (
     Skip,
     describe,
 )
-from wikisync.sync.push import Pushes, Tally
 from wikisync.sync.replica import LocalReplica, RemoteReplica
 from wikisync.sync.safety import Batch, Decision
 from wikisync.sync.state import Agreed, PackedText, State, WikiState
+from wikisync.sync.tally import Tally
 
 if TYPE_CHECKING:
     # what carries out is loaded where there is something to carry out
     from wikisync.sync.arrive import Arrivals
     from wikisync.sync.holds import Holds
+    from wikisync.sync.push import Pushes
 
 __all__ = ["ExchangeOptions", "ExchangeResult", "Held", "exchange"]
 
@@ -332,6 +333,7 @@ class _Exchange:
             await self._fetch_attachments()
             return
         from wikisync.sync.arrive import Arrivals
+        from wikisync.sync.push import Pushes
 
         self._shown = await self._holds.show(decided.plan, decided.merges)
         arrivals = Arrivals(

@@ -21,9 +21,9 @@ from wikisync.sync.ledger import Agreed, BundleRecord, PackedText
 from wikisync.sync.merge import merge
 from wikisync.sync.merging import Merged
 from wikisync.sync.plan import BasePage, HoldReason, Plan
-from wikisync.sync.push import Tally
 from wikisync.sync.replica import LocalReplica
 from wikisync.sync.state import WikiState
+from wikisync.sync.tally import Tally
 
 log = logging.getLogger(__name__)
 

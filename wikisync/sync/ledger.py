@@ -13,7 +13,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync.model import Digest, Format, Slug
-from wikisync.sync.mentions import mentioned_attachments
 from wikisync.sync.plan import BasePage
 
 TEXT_ZLIB_LEVEL = 1
@@ -42,6 +41,8 @@ class PackedText(Struct, frozen=True):
     @classmethod
     def of(cls, text: str) -> PackedText:
         """Pack a text."""
+        from wikisync.sync.mentions import mentioned_attachments
+
         return cls(pack(text), "\n".join(mentioned_attachments(text)))
 
 

@@ -6,9 +6,9 @@ person reads and decides on.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 
+import msgspec
 from msgspec import structs
 
 from wikisync.model import Digest, Format, Slug
@@ -70,7 +70,7 @@ class Observations(WikiRows):
             Batch(
                 number,
                 BatchKind[kind],
-                tuple(Member(Slug(s), Digest(d)) for s, d in json.loads(members)),
+                _members(members),
                 tracked,
                 Decision(decision),
             )
@@ -99,7 +99,7 @@ class Observations(WikiRows):
                         batch.id,
                         # its value is a sentence, which may be worded better
                         batch.kind.name,
-                        json.dumps([[one.slug, one.digest] for one in batch.members]),
+                        _members_text(batch.members),
                         batch.tracked,
                         batch.decision,
                     )
@@ -115,7 +115,7 @@ class Observations(WikiRows):
     def capabilities(self) -> Capabilities:
         """What is known of the service; careful where nothing is."""
         rows = self._rows("SELECT name, value FROM capability WHERE wiki = ?")
-        known = {name: json.loads(value) for name, value in rows}
+        known = {name: msgspec.json.decode(value) for name, value in rows}
         fields = set(Capabilities.__struct_fields__)
         return structs.replace(
             ANY_SERVICE, **{name: known[name] for name in fields & known.keys()}
@@ -130,7 +130,7 @@ class Observations(WikiRows):
                 "INSERT OR REPLACE INTO capability (wiki, name, value)"
                 " VALUES (?, ?, ?)",
                 [
-                    (self._number, name, json.dumps(value))
+                    (self._number, name, msgspec.json.encode(value).decode())
                     for name, value in structs.asdict(capabilities).items()
                 ],
             )
@@ -247,3 +247,15 @@ class Observations(WikiRows):
     def resume(self) -> None:
         """Go on with this wiki."""
         self._write("UPDATE wiki SET paused = NULL WHERE id = ?")
+
+
+def _members(text: str) -> tuple[Member, ...]:
+    import json
+
+    return tuple(Member(Slug(s), Digest(d)) for s, d in json.loads(text))
+
+
+def _members_text(members: Sequence[Member]) -> str:
+    import json  # and not msgspec, which refuses slugs that are no whole Unicode
+
+    return json.dumps([[member.slug, member.digest] for member in members])

@@ -14,7 +14,6 @@ import logging
 from collections.abc import Callable
 from typing import assert_never
 
-from msgspec import Struct, field
 from msgspec.structs import replace
 
 from wikisync.errors import (
@@ -29,7 +28,7 @@ from wikisync.errors import (
     SyncError,
     Unavailable,
 )
-from wikisync.model import Digest, Page, Problem, Slug, Snapshot
+from wikisync.model import Digest, Page, Slug, Snapshot
 from wikisync.sync.echo import Echo, echo_of
 from wikisync.sync.flow import finish
 from wikisync.sync.ledger import NO_DIGEST, Intent, Operation
@@ -43,6 +42,7 @@ from wikisync.sync.plan import (
 )
 from wikisync.sync.replica import LocalReplica, RemoteReplica
 from wikisync.sync.state import Agreed, PackedText, WikiState
+from wikisync.sync.tally import Tally
 
 log = logging.getLogger(__name__)
 
@@ -51,31 +51,6 @@ Sending = CreateRemote | Push | MoveRemote | DeleteRemote
 
 UNAVAILABLE_MAX = 3
 """Writes that may get no answer in a row before the service counts as gone."""
-
-
-class Tally(Struct):
-    """What one cycle did so far; counts pages."""
-
-    pulled: int = 0
-    pushed: int = 0
-    merged: int = 0
-    renamed: int = 0
-    removed: int = 0
-    overtaken: int = 0
-    """Pages that changed while their turn came; the next cycle decides anew."""
-    problems: list[Problem] = field(default_factory=list)
-    lost_names: set[Slug] = field(default_factory=set)
-    """New names of pages whose rename failed; nothing follows it."""
-
-    def fail(self, code: str, slug: str, message: str, hint: str | None = None) -> None:
-        """Note a problem that leaves the other pages alone."""
-        log.info("problem with %s: %s", slug, message)
-        self.problems.append(Problem(code, slug, message, hint or ""))
-
-    def overtake(self, slug: Slug, error: SyncError) -> None:
-        """Note a page that someone changed meanwhile."""
-        log.info("decide anew about %s: %s", slug, error.message)
-        self.overtaken += 1
 
 
 class Pushes:

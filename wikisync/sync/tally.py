@@ -1,0 +1,37 @@
+"""What one cycle did so far, and what went wrong."""
+
+from __future__ import annotations
+
+import logging
+
+from msgspec import Struct, field
+
+from wikisync.errors import SyncError
+from wikisync.model import Problem, Slug
+
+log = logging.getLogger(__name__)
+
+
+class Tally(Struct):
+    """Counts pages."""
+
+    pulled: int = 0
+    pushed: int = 0
+    merged: int = 0
+    renamed: int = 0
+    removed: int = 0
+    overtaken: int = 0
+    """Pages that changed while their turn came; the next cycle decides anew."""
+    problems: list[Problem] = field(default_factory=list)
+    lost_names: set[Slug] = field(default_factory=set)
+    """New names of pages whose rename failed; nothing follows it."""
+
+    def fail(self, code: str, slug: str, message: str, hint: str | None = None) -> None:
+        """Note a problem that leaves the other pages alone."""
+        log.info("problem with %s: %s", slug, message)
+        self.problems.append(Problem(code, slug, message, hint or ""))
+
+    def overtake(self, slug: Slug, error: SyncError) -> None:
+        """Note a page that someone changed meanwhile."""
+        log.info("decide anew about %s: %s", slug, error.message)
+        self.overtaken += 1
