@@ -25,21 +25,32 @@ SYNC = (
 )
 
 FOR_OTHER_COMMANDS = {
+    "wikisync.config.writing",
     "wikisync.markup",
     "wikisync.site",
     "wikisync.service",
     "wikisync.api.parameters",
+    "wikisync.api.project_schema",
     "wikisync.api.values",
+    "wikisync.sync.absence",
     "wikisync.sync.daemon",
 }
 FOR_SOMETHING_TO_DO = {
+    "wikisync.api.pool",
+    "wikisync.folder.clashes",
+    "wikisync.folder.coding",
+    "wikisync.folder.moving",
+    "wikisync.folder.swap",
     "wikisync.sync.arrive",
     "wikisync.sync.conflict",
     "wikisync.sync.diff",
+    "wikisync.sync.echo",
     "wikisync.sync.holds",
     "wikisync.sync.intents",
     "wikisync.sync.merge",
+    "wikisync.sync.mentions",
     "wikisync.sync.merging",
+    "wikisync.sync.push",
     "wikisync.sync.renames",
     "wikisync.sync.stripping",
     "wikisync.sync.two_way",
@@ -48,12 +59,17 @@ LIBRARIES = {
     "aiohttp",
     "ctypes",
     "jinja2",
+    "json",
     "lxml",
     "nh3",
     "pygit2",
+    "random",
     "rich",
+    "shlex",
+    "shutil",
     "tenacity",
     "tomlkit",
+    "yarl",
 }
 
 

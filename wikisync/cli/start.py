@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import sys
+from contextlib import suppress
+from typing import NoReturn
 
 GC_OBJECTS = 100_000
 """Objects made before the collector looks at them; Python's own start is 700."""
@@ -13,15 +16,22 @@ GC_OBJECTS = 100_000
 def run() -> None:
     """Entry point of the console script."""
     run_in_utf8()
+    open_closed_streams()
     # what is imported stays for good; looking through it again and again while
     # modules load is a tenth of a short command's time
     gc.set_threshold(GC_OBJECTS)
     from wikisync.cli.main import main
 
-    code = main()
-    # nor is there anything to be found in what the end of the process frees
-    gc.freeze()
-    sys.exit(code)
+    leave(main())
+
+
+def leave(code: int) -> NoReturn:
+    """End the process without freeing what the system takes back anyway."""
+    atexit._run_exitfuncs()  # noqa: SLF001 - as Python does it itself at its end
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
 
 
 def run_in_utf8() -> None:
@@ -34,3 +44,14 @@ def run_in_utf8() -> None:
         return
     os.environ["PYTHONUTF8"] = "1"
     os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - it is this program
+
+
+def open_closed_streams() -> None:
+    """Let what nobody wants to read go nowhere (``wikisync sync >&-``)."""
+    # in the order of their numbers: each takes the lowest that is free
+    if sys.stdin is None:
+        sys.stdin = os.fdopen(os.open(os.devnull, os.O_RDONLY))
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")

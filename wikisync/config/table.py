@@ -106,6 +106,8 @@ class Table:
         if not isinstance(value, str):
             self._refuse(key, "expected a string or a list of strings")
             return ()
+        if not value:
+            return ()
         import shlex
 
         try:
