@@ -49,7 +49,7 @@ def test_an_address_is_read_alike_however_much_there_is_to_normalise(
         try:
             return (address := ServiceAddress.parse(text)), str(address)
         except UsageError as error:
-            return error.message
+            return error.message.casefold()
 
     # with its scheme in capitals nothing is normal as it stands
     assert read(written) == read(re.sub("^http", "HTTP", written))
