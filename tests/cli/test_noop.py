@@ -33,6 +33,7 @@ FOR_OTHER_COMMANDS = {
     "wikisync.api.project_schema",
     "wikisync.api.values",
     "wikisync.sync.absence",
+    "wikisync.sync.cycle",
     "wikisync.sync.daemon",
 }
 FOR_SOMETHING_TO_DO = {
@@ -51,6 +52,7 @@ FOR_SOMETHING_TO_DO = {
     "wikisync.sync.mentions",
     "wikisync.sync.merging",
     "wikisync.sync.push",
+    "wikisync.sync.reconcile",
     "wikisync.sync.renames",
     "wikisync.sync.stripping",
     "wikisync.sync.two_way",

@@ -26,7 +26,6 @@ from wikisync.api.retry import Clock
 from wikisync.api.secret import Secret
 from wikisync.api.session import ERROR_BYTES_MAX, REDIRECTS, failure_of, log_answer
 from wikisync.api.settings import ClientSettings
-from wikisync.api.trust import system_trust
 
 log = logging.getLogger(__name__)
 
@@ -267,6 +266,8 @@ class _Connection:
 async def _connected(address: ServiceAddress) -> _Connection:
     trust = None
     if address.scheme == "https":
+        from wikisync.api.trust import system_trust
+
         trust = await asyncio.to_thread(system_trust)
     streams = await asyncio.open_connection(
         address.host, address.port, ssl=trust, happy_eyeballs_delay=EYEBALLS_S

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wikisync.cli.named import refuse_impossible
 from wikisync.cli.service_command import token_option
 from wikisync.cli.workspace import (
     OpenWorkspace,
@@ -148,6 +147,8 @@ def wanted_pages(
     """
     if not pages:
         return [(wiki, None) for wiki in workspace.config.wikis]
+    from wikisync.cli.named import refuse_impossible
+
     refuse_impossible(workspace, pages)
     whole = {wiki for name in pages if (wiki := workspace.wiki_at(name)) is not None}
     found: dict[WikiSection, set[Slug]] = {}

@@ -6,23 +6,24 @@ replicas and of the base; deciding is ``reconcile``'s, stopping is ``safety``'s.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from wikisync.errors import Halted
-from wikisync.model import Problem, Snapshot, WikiOwner
+from wikisync.model import Problem, WikiOwner
 from wikisync.progress import Progress, SilentProgress
-from wikisync.sync.flow import plain_errors
+from wikisync.sync.absence import confirm_absences
+from wikisync.sync.apply import Apply
+from wikisync.sync.attachments import AttachmentFetch
+from wikisync.sync.frame import look, note_health, remember_tag, replaced_wiki
 from wikisync.sync.plan import Hold, Plan, Skip, SkipReason
 from wikisync.sync.reconcile import Policy, reconcile
 from wikisync.sync.replica import Replica
 from wikisync.sync.safety import brake_of
-from wikisync.sync.state import State, WikiState
+from wikisync.sync.state import State
 
 log = logging.getLogger(__name__)
 
@@ -78,10 +79,6 @@ async def pull_wiki(
             is done.
         WikisyncError: the cycle could not go on.
     """
-    from wikisync.sync.absence import confirm_absences
-    from wikisync.sync.apply import Apply
-    from wikisync.sync.attachments import AttachmentFetch
-
     progress = progress or SilentProgress()
     started_at = clock()
     known = state.wiki(owner)
@@ -126,44 +123,6 @@ async def pull_wiki(
     )
 
 
-async def look(local: Replica, remote: Replica) -> tuple[Snapshot, Snapshot]:
-    """Look at both sides at once."""
-    with plain_errors():
-        async with asyncio.TaskGroup() as group:
-            here = group.create_task(local.snapshot())
-            there = group.create_task(remote.snapshot())
-    return here.result(), there.result()
-
-
-def note_health(
-    known: WikiState,
-    problems: Sequence[Problem],
-    there: Snapshot,
-    *,
-    started_at: float,
-    now: float,
-) -> None:
-    """Note how a cycle went; it was good where all was seen and nothing failed."""
-    health = known.health()
-    is_good = not problems and there.is_complete
-    known.record_health(
-        replace(
-            health,
-            last_started_at=started_at,
-            last_good_at=now if is_good else health.last_good_at,
-            problem=str(problems[0]) if problems else "",
-        )
-    )
-
-
-def remember_tag(known: WikiState, there: Snapshot) -> None:
-    """Note the wiki's mark if the base is exactly what it stands for."""
-    if there.tag == known.remote_tag:
-        return
-    agreed = known.remote_pages()
-    known.remember_remote_tag(there.tag if agreed == there.pages else "")
-
-
 _QUIET = {
     SkipReason.UNREADABLE_HERE,  # each replica reports its own unreadable pages
     SkipReason.UNREADABLE_THERE,
@@ -184,13 +143,3 @@ def _waiting(plan: Plan) -> list[Problem]:
             case _:
                 pass
     return found
-
-
-def replaced_wiki(owner: WikiOwner) -> Problem:
-    """What is said where the service's id is another one than last time."""
-    return Problem(
-        "wiki-replaced",
-        str(owner),
-        "another wiki than last time has this path; nothing was removed for it",
-        "see whether the files here belong to the new wiki",
-    )

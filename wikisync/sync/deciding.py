@@ -36,7 +36,6 @@ from wikisync.sync.plan import (
     Plan,
     Push,
 )
-from wikisync.sync.reconcile import Policy, reconcile
 from wikisync.sync.replica import LocalReplica, RemoteReplica
 from wikisync.sync.safety import Batch, braked, shrunk_pages
 from wikisync.sync.sightings import (
@@ -167,6 +166,8 @@ class Deciding:
     ) -> tuple[Mapping[Slug, BasePage], Plan, Absences, Snapshot]:
         """The base to believe, the plan by the table, and what absences make of it."""
         service = self._capabilities(there)
+        from wikisync.sync.reconcile import Policy, reconcile
+
         base = self._believed_base(here, there)
         plan = reconcile(base, here, there, Policy.TWO_WAY, service)
         absences = await self._watch(plan, there)

@@ -29,9 +29,9 @@ from wikisync.model import (
     digest_of,
 )
 from wikisync.progress import Progress, SilentProgress
-from wikisync.sync.cycle import look, note_health, remember_tag, replaced_wiki
 from wikisync.sync.deciding import Decided, Deciding, ExchangeOptions, Outdated
 from wikisync.sync.flow import each
+from wikisync.sync.frame import look, note_health, remember_tag, replaced_wiki
 from wikisync.sync.ledger import NO_SLUG, Event, Level
 from wikisync.sync.plan import (
     Action,
