@@ -6,10 +6,22 @@ from pathlib import Path
 
 import pytest
 
-from tests.site.sites import Studio
+from tests.site.sites import Studio, with_handbook, with_instance
 
 
 @pytest.fixture
 def studio(tmp_path: Path) -> Studio:
     """A place with no wiki yet."""
     return Studio(tmp_path)
+
+
+@pytest.fixture
+def own_handbook(studio: Studio) -> Studio:
+    """The handbook, for a test that changes it."""
+    return with_handbook(studio)
+
+
+@pytest.fixture
+def own_instance(studio: Studio) -> Studio:
+    """Three wikis, for a test that changes them."""
+    return with_instance(studio)

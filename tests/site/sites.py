@@ -117,3 +117,69 @@ class Studio:
         match = re.search(r"<article>(.*?)</article>", self.read(path), re.DOTALL)
         assert match is not None, path
         return match[1]
+
+
+HANDBOOK = """\
+-- home.md --
+# Welcome
+
+See [the start](guide/start), [[Guide|guide]], [odd](C++-&-"quotes"),
+[missing](not/written), [a picture](uploads/0123456789abcdef0123456789abcdef/map.txt)
+and ![gone](uploads/0123456789abcdef0123456789abcdef/gone.png).
+-- guide.md --
+---
+title: The guide
+tags: [a, b]
+---
+## First
+
+Words of the guide.
+
+## Second
+
+[start](guide/start#here) and [nowhere](guide/start#nowhere)
+-- guide/start.md --
+# Here
+
+Start here. Back [home](/home).
+-- guide/deep/er.rdoc --
+= Deeper
+
+A page in rdoc.
+-- C++-&-%22quotes%22.md --
+Odd title, text.
+-- naïve-café.md --
+Coffee for [日本語](日本語).
+-- 日本語.md --
+日本語のページ。
+-- dir/with space.md --
+A space.
+-- lonely.md --
+Nobody links here.
+-- uploads/0123456789abcdef0123456789abcdef/map.txt --
+a map
+"""
+
+
+def with_handbook(studio: Studio) -> Studio:
+    """The studio with one wiki of many kinds of pages, built."""
+    studio.add(HANDBOOK, visibility="public")
+    studio.build()
+    return studio
+
+
+def with_instance(studio: Studio) -> Studio:
+    """A group's wiki and two projects', one of them without a home."""
+    studio.add("-- home.md --\n[b](b)\n-- b.md --\ngroup page\n", "group:docs")
+    studio.add(
+        "-- home.md --\n"
+        "[other](https://gitlab.example.com/docs/tools/-/wikis/Setup#top) "
+        "[group](https://gitlab.example.com/groups/docs/-/wikis/home) "
+        "[file](https://gitlab.example.com/docs/tools/-/wikis/uploads/0a/x.txt) "
+        "[none](https://gitlab.example.com/docs/tools/-/wikis/none) "
+        "[outside](https://gitlab.example.com/else/-/wikis/home)\n",
+        "docs/b",
+    )
+    studio.add("-- setup.md --\ntools\n-- uploads/0a/x.txt --\nx\n", "docs/tools")
+    studio.build()
+    return studio

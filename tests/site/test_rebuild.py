@@ -1,0 +1,224 @@
+"""A site that is built again: what is written, and that it is as if built anew."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.site.sites import HANDBOOK, Studio
+from wikisync.site.theme import Theme
+
+
+def settle(studio: Studio) -> None:
+    """Make every source old, so that its time tells the next write."""
+    for path in (studio.root / "wikis").rglob("*"):
+        os.utime(path, ns=(10**18, 10**18))
+
+
+def test_build_without_change_writes_nothing(own_handbook: Studio) -> None:
+    before = {path: (own_handbook.site / path).stat() for path in own_handbook.files()}
+    report = own_handbook.build()
+    assert (report.written, report.removed) == (0, 0)
+    assert report.unchanged == len(before)
+    assert {path: (own_handbook.site / path).stat() for path in before} == before
+
+
+def test_build_without_change_gives_the_same_report(studio: Studio) -> None:
+    studio.add(HANDBOOK)
+    first, second = studio.build(), studio.build()
+    assert second.broken_links == first.broken_links
+    assert second.problems == first.problems
+    assert second.pages == first.pages
+
+
+def test_changed_text_writes_its_page_and_the_search_only(studio: Studio) -> None:
+    folder = studio.add(HANDBOOK)
+    studio.build()
+    before = studio.files()
+    (folder / "lonely.md").write_text("Nobody links here, still.\n")
+    studio.build()
+    after = studio.files()
+    changed = {path for path in after if after[path] != before.get(path)}
+    assert {path for path in changed if not path.startswith("-/")} == {"lonely.html"}
+    assert "-/all.html" not in changed
+
+
+def test_page_of_an_unchanged_key_is_not_rendered(
+    studio: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = studio.add(HANDBOOK)
+    studio.build()
+    rendered: list[str] = []
+    render = Theme.render
+
+    def seen(
+        theme: Theme, template: str, context: Mapping[str, object], *, at: str
+    ) -> str:
+        rendered.append(at)
+        return render(theme, template, context, at=at)
+
+    monkeypatch.setattr(Theme, "render", seen)
+    (folder / "lonely.md").write_text("Nobody links here, still.\n")
+    studio.build()
+    assert rendered == ["lonely.html"]
+
+
+def test_new_title_shows_in_the_tree_of_every_page_of_its_branch(
+    studio: Studio,
+) -> None:
+    """Also in those that neither link to it nor stand beside it."""
+    folder = studio.add("".join(f"-- {name}.md --\nx\n" for name in "abcdef"))
+    studio.build()
+    (folder / "f.md").write_text("---\ntitle: follows\n---\nx\n")
+    studio.build()
+    assert "follows" in studio.read("a.html")
+    assert studio.files() == studio.clean_build()
+
+
+def test_removed_page_is_removed_from_the_site(studio: Studio) -> None:
+    folder = studio.add(HANDBOOK)
+    studio.build()
+    (folder / "lonely.md").unlink()
+    assert studio.build().removed >= 1
+    assert "lonely.html" not in studio.files()
+
+
+def test_new_page_mends_the_links_that_wanted_it(studio: Studio) -> None:
+    folder = studio.add(HANDBOOK)
+    studio.build()
+    (folder / "not").mkdir()
+    (folder / "not" / "written.md").write_text("now")
+    studio.build()
+    assert 'href="not/written.html"' in studio.article("index.html")
+    assert studio.report()["wanted_pages"] == []
+
+
+def test_renamed_heading_breaks_links_to_it(studio: Studio) -> None:
+    folder = studio.add(HANDBOOK)
+    studio.build()
+    (folder / "guide" / "start.md").write_text("# There\n")
+    broken = {link.href for link in studio.build().broken_links}
+    assert "guide/start#here" in broken
+    assert studio.files() == studio.clean_build()
+
+
+def test_file_removed_from_the_site_comes_back(own_handbook: Studio) -> None:
+    before = own_handbook.files()
+    (own_handbook.site / "guide.html").unlink()
+    own_handbook.build()
+    assert own_handbook.files() == before
+
+
+def test_file_edited_in_the_site_is_put_right(own_handbook: Studio) -> None:
+    before = own_handbook.files()
+    (own_handbook.site / "guide.html").write_text("vandal")
+    own_handbook.build()
+    assert own_handbook.files() == before
+
+
+def test_file_changed_within_the_clock_is_seen(studio: Studio) -> None:
+    """Same size, same time: only a file that is old enough is not read again."""
+    folder = studio.add("-- home.md --\nfirst\n")
+    studio.build()
+    times = (folder / "home.md").stat()
+    (folder / "home.md").write_text("other\n")
+    os.utime(folder / "home.md", ns=(times.st_atime_ns, times.st_mtime_ns))
+    studio.build()
+    assert "other" in studio.article("index.html")
+
+
+def test_settled_files_are_not_read_again(studio: Studio) -> None:
+    """Proved by a file whose text changed while size and time did not."""
+    folder = studio.add("-- home.md --\nfirst\n")
+    settle(studio)
+    studio.build()
+    (folder / "home.md").write_text("other\n")
+    settle(studio)
+    assert studio.build().written == 0
+
+
+def test_option_of_the_site_changes_every_page(studio: Studio) -> None:
+    studio.add(HANDBOOK)
+    studio.build()
+    studio.set(title="Renamed")
+    studio.build()
+    assert "Renamed" in studio.read("guide.html")
+    assert studio.files() == studio.clean_build()
+
+
+def test_template_of_the_project_changes_every_page(studio: Studio) -> None:
+    studio.add(HANDBOOK)
+    studio.build()
+    studio.show_all()
+    studio.build()
+    assert "TEXT" in studio.read("guide.html")
+
+
+def test_wiki_that_is_no_longer_published_is_removed(own_instance: Studio) -> None:
+    del own_instance.sources[1]
+    own_instance.build()
+    assert not [path for path in own_instance.files() if path.startswith("docs/b/")]
+    assert own_instance.files() == own_instance.clean_build()
+
+
+def test_order_of_the_wikis_does_not_matter(own_instance: Studio) -> None:
+    before = own_instance.files()
+    own_instance.sources.reverse()
+    assert own_instance.build().written == 0
+    assert own_instance.files() == before
+
+
+def test_bytes_do_not_depend_on_the_hash_seed(studio: Studio) -> None:
+    folder = studio.add(HANDBOOK)
+    studio.build()
+    script = (
+        "import sys; from pathlib import Path; from tests.site.sites import *;"
+        "build_site([wiki_source(Path(sys.argv[1]), visibility='private')],"
+        " Path(sys.argv[2]), SiteOptions('Docs'), cache=Path(sys.argv[3]))"
+    )
+    output = studio.root / "seeded"
+    subprocess.run(
+        [sys.executable, "-c", script, folder, output, studio.root / "cache2"],
+        env={**os.environ, "PYTHONHASHSEED": "12345"},
+        cwd=Path(__file__).resolve().parents[2],
+        check=True,
+    )
+    site, studio.root = studio.files(), studio.root
+    assert {
+        path.relative_to(output).as_posix(): path.read_bytes()
+        for path in output.rglob("*")
+        if path.is_file()
+    } == site
+
+
+def test_nothing_heavy_is_loaded_when_nothing_changed(studio: Studio) -> None:
+    """What makes a no-op quick: neither markup nor templates are imported."""
+    folder = studio.add(HANDBOOK)
+    first, second = (build_in_new_process(folder, studio.root) for _ in range(2))
+    assert first[0] > 0
+    assert second[0] == 0
+    assert not second[1] & {"jinja2", "nh3", "markdown_it", "pygments"}
+
+
+def build_in_new_process(folder: Path, root: Path) -> tuple[int, set[str]]:
+    """Files written by a build, and the modules that it took."""
+    script = (
+        "import sys; from pathlib import Path; from tests.site.sites import *;"
+        "r = build_site([wiki_source(Path(sys.argv[1]))], Path(sys.argv[2]),"
+        " SiteOptions('Docs'), cache=Path(sys.argv[3]));"
+        "print(r.written, *sorted(sys.modules))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", script, folder, root / "site", root / "cache"],
+        cwd=Path(__file__).resolve().parents[2],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    written, *modules = run.stdout.split()
+    return int(written), set(modules)
