@@ -13,8 +13,8 @@ from urllib.parse import parse_qsl, quote, urlencode
 
 COUNT_DIGITS_MAX = 16
 
-_LINK = re.compile(r"<([^<>]*)>([^<]*)")
-_REL = re.compile(r";\s*rel\s*=\s*(?:\"([^\"]*)\"|([^\s;,]+))", re.IGNORECASE)
+_LINK = r"<([^<>]*)>([^<]*)"
+_REL = r"(?i);\s*rel\s*=\s*(?:\"([^\"]*)\"|([^\s;,]+))"
 
 
 def next_query(headers: Mapping[str, str], query: str) -> str | None:
@@ -24,12 +24,12 @@ def next_query(headers: Mapping[str, str], query: str) -> str | None:
         headers: of the answer, looked up in any case.
         query: the encoded query that was asked.
     """
-    for target, parameters in _LINK.findall(headers.get("Link", "")):
-        relations = " ".join(
-            quoted or bare for quoted, bare in _REL.findall(parameters)
-        )
-        if "next" in relations.lower().split():
-            return str(target).partition("#")[0].partition("?")[2]
+    if links := headers.get("Link", ""):
+        for target, parameters in re.findall(_LINK, links):
+            found = re.findall(_REL, parameters)
+            relations = " ".join(quoted or bare for quoted, bare in found)
+            if "next" in relations.lower().split():
+                return str(target).partition("#")[0].partition("?")[2]
     page = headers.get("X-Next-Page", "").strip()
     if not page.isascii() or not page.isdigit():
         return None

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FOLDERS_ABOVE_MAX = 64
 """A workspace is looked for in no more folders above."""
 PRIVATE_FOLDER = ".wikisync"
-_NOT_IN_PATHS = re.compile(r"[^A-Za-z0-9_.-]+")
+_NOT_IN_PATHS = r"[^A-Za-z0-9_.-]+"
 
 
 class ShownFolder(Struct, frozen=True):
@@ -145,7 +145,7 @@ def _plain_site(folder: Path) -> tuple[tuple[WikiSource, ...], SiteOptions]:
 
     title = folder.name or "pages"
     # paths of the service are narrower than names of folders
-    path = _NOT_IN_PATHS.sub("-", title).strip("-") or "pages"
+    path = re.sub(_NOT_IN_PATHS, "-", title).strip("-") or "pages"
     source = WikiSource(WikiOwner("project", f"local/{path}"), title, folder)
     return (source,), SiteOptions(title=title)
 

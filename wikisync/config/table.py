@@ -11,8 +11,8 @@ from wikisync.config.sections import OptionValue
 
 T = TypeVar("T")
 
-SECRET_NAME = re.compile(r"tok|pass|secret|key|pat\b", re.IGNORECASE)
-SECRET_VALUE = re.compile(r"gl[a-z]{2,8}-|[A-Za-z0-9_-]{20,}")
+HIDDEN_NAME = r"(?i)tok|pass|secret|key|pat\b"
+HIDDEN_VALUE = r"gl[a-z]{2,8}-|[A-Za-z0-9_-]{20,}"
 SHOWN_CHARS_MAX = 60
 
 
@@ -157,10 +157,10 @@ class Table:
 
 def shown_value(key: str, value: object) -> str:
     """`` = value`` for a message, unless it is long or could be a secret."""
-    if isinstance(value, dict | list) or SECRET_NAME.search(key):
+    if isinstance(value, dict | list) or re.search(HIDDEN_NAME, key):
         return ""
     text = _quoted(value)
-    if SECRET_VALUE.search(text) or "@" in text or len(text) > SHOWN_CHARS_MAX:
+    if re.search(HIDDEN_VALUE, text) or "@" in text or len(text) > SHOWN_CHARS_MAX:
         return ""
     return f" = {text}"
 

@@ -23,8 +23,7 @@ UPLOADS = "uploads"
 _PAGE_EXTENSIONS = "|".join(
     re.escape(extension) for known in EXTENSIONS.values() for extension in known
 )
-_FILE = re.compile(
-    rf"""
+_FILE = rf"""(?aisx)
       .*~                 # backup of an editor
     | .*\.sw.             # vim's swap file
     | 4913                # vim's test whether it may write
@@ -34,14 +33,12 @@ _FILE = re.compile(
     | thumbs\.db | desktop\.ini
     | {ATTENTION}\.md
     | .*{re.escape(CONFLICT_MARK)}(?:{_PAGE_EXTENSIONS})
-    """,
-    re.VERBOSE | re.DOTALL | re.IGNORECASE | re.ASCII,
-)
+    """
 
 
 def is_ignored_file(name: str) -> bool:
     """Whether a file of this name is never read, written, moved or removed."""
-    return name.startswith(".") or _FILE.fullmatch(name) is not None
+    return name.startswith(".") or re.fullmatch(_FILE, name) is not None
 
 
 def is_ignored_folder(name: str) -> bool:
