@@ -164,6 +164,33 @@ def test_nothing_is_believed_of_another_folder(desk: Desk, tmp_path: Path) -> No
     assert LookCache(other, desk.file).recall() is None
 
 
+def test_a_kept_look_with_one_damaged_byte_is_not_believed(desk: Desk) -> None:
+    desk.save("one\n")
+    desk.look()
+    whole = desk.file.read_bytes()
+
+    def is_believed_with_damage(place: int) -> bool:
+        damaged = bytes([whole[place] ^ 0x80])
+        desk.file.write_bytes(whole[:place] + damaged + whole[place + 1 :])
+        return LookCache(desk.root, desk.file).recall() is not None
+
+    assert not any(map(is_believed_with_damage, range(len(whole))))
+
+
+def test_nothing_is_believed_of_another_version(
+    desk: Desk, reads: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may take files for other pages."""
+    desk.save("one\n")
+    desk.look()
+    reads.clear()
+    monkeypatch.setattr(looks_module, "__version__", "9.9.9")
+
+    desk.look()
+
+    assert reads == ["home.md"]
+
+
 @pytest.mark.parametrize(
     "content", [b"", b"no look at all", b"\x96\x01", b"\x96\x02\xa0\x00\x00\x00\x90"]
 )

@@ -4,12 +4,13 @@ A cache and never a decision (``sync.md`` 3.1): who finds a file as it was then 
 not read it again.  It is believed only on the same disk, since the same start of
 the machine (after a loss of power a file's times can be older than its text), and
 for as long as one process believes its own looks.  Whatever is wrong with it, all
-files are read.
+files are read; a checksum tells.
 """
 
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -23,6 +24,8 @@ from wikisync.model import PageState
 
 BYTES_MAX = 64 * 1024 * 1024
 """A larger file is not ours."""
+SUM_BYTES = 4
+"""Of the checksum, with which the file begins."""
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -65,7 +68,11 @@ class LookCache:
         with suppress(OSError, msgspec.MsgspecError):
             if self._file.stat().st_size > BYTES_MAX:
                 return None
-            kept = msgspec.msgpack.decode(self._file.read_bytes(), type=_Kept)
+            made = memoryview(self._file.read_bytes())
+            checksum, content = made[:SUM_BYTES], made[SUM_BYTES:]
+            if checksum != _sum(content):
+                return None
+            kept = msgspec.msgpack.decode(content, type=_Kept)
             if (kept.version, kept.boot, kept.disk, kept.folder) == self._place():
                 return Looked(kept.read_all_at, kept.files)
         return None
@@ -78,7 +85,7 @@ class LookCache:
             made.parent.mkdir(parents=True, exist_ok=True)
             try:
                 # in one step and not brought to the disk: it ends with the machine
-                made.write_bytes(content)
+                made.write_bytes(_sum(content) + content)
                 made.replace(self._file)
             finally:
                 made.unlink(missing_ok=True)
@@ -91,6 +98,10 @@ class LookCache:
         """
         status = self._root.stat()
         return __version__, _boot(), status.st_dev, status.st_ino
+
+
+def _sum(content: bytes | memoryview) -> bytes:
+    return zlib.crc32(content).to_bytes(SUM_BYTES, "big")
 
 
 def _boot() -> str:
