@@ -300,6 +300,18 @@ async def test_a_change_goes_to_the_pool(
     assert (wire.requests[0].body, command.loads) == (b"{}", 1)
 
 
+async def test_what_git_asks_for_goes_to_the_pool(
+    client: Client, command: Command, wire: Wire
+) -> None:
+    """Its answer is no JSON, and a fetch follows it."""
+    wire.will(json_answer({}))
+    purpose = client.purpose("read the repository")
+
+    await client.send(Request("GET", "/a/b.wiki.git/info/refs", purpose, is_git=True))
+
+    assert (len(wire.requests), command.loads) == (1, 1)
+
+
 async def test_reads_at_the_same_time_share_the_pool(
     client: Client, command: Command, wire: Wire
 ) -> None:
