@@ -7,7 +7,6 @@ import json
 import msgspec
 import pytest
 from msgspec.structs import replace
-from multidict import CIMultiDict
 
 from wikisync.api.answers import (
     Answer,
@@ -44,8 +43,7 @@ SERVICE = Purpose("read the version")
 
 def answer(status: int, body: object, content_type: str = JSON) -> Answer:
     encoded = body if isinstance(body, bytes) else json.dumps(body).encode()
-    headers = CIMultiDict({"content-type": content_type})
-    return Answer(status, headers, encoded, URL)
+    return Answer(status, {"content-type": content_type}, encoded, URL)
 
 
 def message(text: object) -> dict[str, object]:
@@ -362,7 +360,7 @@ def test_a_rate_limit_as_plain_text_is_quoted_and_keeps_its_pause() -> None:
 
 def test_a_failure_names_the_request_in_the_log_of_the_service() -> None:
     crashed = answer(500, message("500"))
-    crashed = replace(crashed, headers={**crashed.headers, "X-Request-Id": "01ABC"})
+    crashed = replace(crashed, headers={**crashed.headers, "x-request-id": "01ABC"})
 
     assert "request 01ABC" in (error_of(crashed, LIST).hint or "")
 

@@ -244,6 +244,21 @@ async def test_an_answer_that_is_still_the_same(
     assert command.loads == 0
 
 
+@pytest.mark.parametrize("loads_network", [False, True])
+async def test_headers_are_known_by_their_names_in_lower_case(
+    command: Command, wire: Wire, *, loads_network: bool
+) -> None:
+    """On both ways; of several of one name the first counts."""
+    wire.will(http(200, b"{}", JSON, ETAG="1", X_total="2", x_Total="3"))
+    settings = ClientSettings(proxies_from_environment=loads_network)
+
+    async with command.client(settings) as client:
+        answer = await client.send(Request("GET", "/x", client.purpose("look")))
+
+    assert (answer.headers["etag"], answer.headers["x-total"]) == ("1", "2")
+    assert command.loads == loads_network
+
+
 async def test_an_error_is_not_asked_for_twice(
     client: Client, command: Command, wire: Wire
 ) -> None:

@@ -31,13 +31,13 @@ LIMITED = RateLimited("too many")
     ],
 )
 def test_both_syntaxes_of_retry_after(text: str, seconds: float | None) -> None:
-    assert parse_retry_after({"Retry-After": text}, now=NOON) == seconds
+    assert parse_retry_after({"retry-after": text}, now=NOON) == seconds
 
 
 def test_a_date_is_measured_from_the_clock_of_the_service() -> None:
     headers = {
-        "Retry-After": "Thu, 01 Jan 2026 03:00:30 GMT",
-        "Date": "Thu, 01 Jan 2026 03:00:00 GMT",
+        "retry-after": "Thu, 01 Jan 2026 03:00:30 GMT",
+        "date": "Thu, 01 Jan 2026 03:00:00 GMT",
     }
 
     assert parse_retry_after(headers, now=NOON) == 30.0

@@ -63,6 +63,7 @@ LIBRARIES = {
     "jinja2",
     "json",
     "lxml",
+    "multidict",
     "nh3",
     "pygit2",
     "random",

@@ -86,7 +86,7 @@ class Answer(Struct, frozen=True):
 
     status: int
     headers: Mapping[str, str]
-    """Looked up in any case."""
+    """By their names in lower case."""
     body: bytes | bytearray
     url: str
     """The URL asked, without secrets."""
@@ -94,7 +94,7 @@ class Answer(Struct, frozen=True):
     @property
     def content_type(self) -> str:
         """Media type in lower case without parameters; empty when absent."""
-        return self.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     @property
     def is_json(self) -> bool:
@@ -486,7 +486,7 @@ def _named(status: int) -> str:
 
 
 def _request_hint(answer: Answer) -> str:
-    identity = one_line(answer.headers.get("X-Request-Id", ""))
+    identity = one_line(answer.headers.get("x-request-id", ""))
     suffix = f"; its log has it as request {identity}" if identity else ""
     return f"try again later{suffix}"
 

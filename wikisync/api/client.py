@@ -189,7 +189,7 @@ class Client:
             return None
         from wikisync.api.project_schema import ProjectRecord
 
-        return _decoded(answer, ProjectRecord, purpose), answer.headers.get("ETag")
+        return _decoded(answer, ProjectRecord, purpose), answer.headers.get("etag")
 
     async def group(self, group: Id) -> GroupRecord:
         """One group by numeric id or full path.

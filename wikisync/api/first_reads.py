@@ -17,7 +17,6 @@ from contextlib import suppress
 from http import HTTPStatus
 
 import httptools
-from multidict import CIMultiDict
 
 from wikisync.api.address import ServiceAddress
 from wikisync.api.answers import Answer
@@ -126,7 +125,7 @@ class FirstReads:
             is_success = _is_success(status, request)
             limit = self._settings.answer_bytes_max if is_success else ERROR_BYTES_MAX
             body = bytearray()
-            async for chunk in connection.body(found.get("Content-Encoding", "")):
+            async for chunk in connection.body(found.get("content-encoding", "")):
                 body += chunk
                 if len(body) > limit and is_success:
                     raise _NotTaken("too large")
@@ -159,7 +158,8 @@ class _Reading:
         self._body: list[bytes] = []
         self.status = 0
         """0 until all headers are there."""
-        self.headers = CIMultiDict[str]()
+        self.headers: dict[str, str] = {}
+        """By their names in lower case; of several the first counts."""
         self.is_whole = False
         self.is_last = False
         """Whether the connection ends with it."""
@@ -185,7 +185,8 @@ class _Reading:
             raise _NotTaken("more answers than questions")
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self.headers.add(name.decode("ascii"), value.decode("utf-8", "surrogateescape"))
+        text = value.decode("utf-8", "surrogateescape")
+        self.headers.setdefault(name.decode("ascii").lower(), text)
 
     def on_headers_complete(self) -> None:
         status = self._parser.get_status_code()
@@ -215,7 +216,7 @@ class _Connection:
 
     async def ask(
         self, target: str, headers: Mapping[str, str]
-    ) -> tuple[int, CIMultiDict[str]]:
+    ) -> tuple[int, Mapping[str, str]]:
         """Send a request without a body; status and headers of its answer."""
         if any(mark in value for value in headers.values() for mark in "\r\n\0"):
             raise _NotTaken("a header of several lines")

@@ -21,16 +21,16 @@ def next_query(headers: Mapping[str, str], query: str) -> str | None:
     """The query of the next part, or None where this was the last.
 
     Args:
-        headers: of the answer, looked up in any case.
+        headers: of the answer, by their names in lower case.
         query: the encoded query that was asked.
     """
-    if links := headers.get("Link", ""):
+    if links := headers.get("link", ""):
         for target, parameters in re.findall(_LINK, links):
             found = re.findall(_REL, parameters)
             relations = " ".join(quoted or bare for quoted, bare in found)
             if "next" in relations.lower().split():
                 return str(target).partition("#")[0].partition("?")[2]
-    page = headers.get("X-Next-Page", "").strip()
+    page = headers.get("x-next-page", "").strip()
     if not page.isascii() or not page.isdigit():
         return None
     asked = parse_qsl(query, keep_blank_values=True)
@@ -40,7 +40,7 @@ def next_query(headers: Mapping[str, str], query: str) -> str | None:
 
 def total_of(headers: Mapping[str, str]) -> int | None:
     """Records in the whole list; None where the service does not count them."""
-    text = headers.get("X-Total", "").strip()
+    text = headers.get("x-total", "").strip()
     is_count = text.isascii() and text.isdigit() and len(text) < COUNT_DIGITS_MAX
     return int(text) if is_count else None
 

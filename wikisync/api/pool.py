@@ -15,7 +15,6 @@ from http import HTTPStatus
 from io import BytesIO
 
 import aiohttp
-from multidict import CIMultiDict
 from yarl import URL
 
 from wikisync.api.address import ServiceAddress
@@ -170,7 +169,9 @@ class Pool:
     ) -> Answer:
         purpose, status = request.purpose, response.status
         shown = without_secrets(url)
-        headers = CIMultiDict(response.headers)
+        headers: dict[str, str] = {}
+        for name, value in response.headers.items():
+            headers.setdefault(name.lower(), value)
         if status == HTTPStatus.NOT_MODIFIED and request.may_be_unchanged:
             return Answer(status, headers, b"", shown)
         if _is_success(status, request):

@@ -147,13 +147,13 @@ def parse_retry_after(headers: Mapping[str, str], *, now: datetime) -> float | N
     Returns:
         None where the header is absent or makes no sense; never negative.
     """
-    text = headers.get("Retry-After", "").strip()
+    text = headers.get("retry-after", "").strip()
     if text.isascii() and text.isdigit():
         return float(text[:9])
     moment = _parse_date(text)
     if moment is None:
         return None
-    answered = _parse_date(headers.get("Date", "")) or now
+    answered = _parse_date(headers.get("date", "")) or now
     return max(0.0, (moment - answered).total_seconds())
 
 

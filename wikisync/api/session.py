@@ -149,7 +149,7 @@ def log_answer(
         url,
         status,
         seconds * 1000,
-        headers.get("X-Request-Id", ""),
+        headers.get("x-request-id", ""),
     )
 
 

@@ -113,7 +113,7 @@ class Wiki:
         if answer.status == HTTPStatus.NOT_MODIFIED:
             return None
         pages = decode(answer, tuple[WikiPageRecord, ...], request.purpose)
-        return PageList(pages, answer.headers.get("ETag"))
+        return PageList(pages, answer.headers.get("etag"))
 
     async def get_page(
         self, slug: str, *, render_html: bool = False, version: str | None = None
@@ -158,7 +158,7 @@ class Wiki:
             if answer.status == HTTPStatus.NOT_MODIFIED:
                 return None
             page = decode(answer, WikiPageRecord, purpose)
-            return page, answer.headers.get("ETag")
+            return page, answer.headers.get("etag")
 
         return await self._with_slug(slug, purpose, ask)
 

@@ -59,7 +59,7 @@ async def _check_clock(url: str, token: str | None) -> AsyncIterator[Finding]:
         except WikisyncError:
             return  # what is wrong was said by those who looked before
     try:
-        there = parsedate_to_datetime(answer.headers.get("Date", "")).timestamp()
+        there = parsedate_to_datetime(answer.headers.get("date", "")).timestamp()
     except (TypeError, ValueError):
         return
     skew_s = time.time() - there
