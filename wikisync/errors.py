@@ -18,6 +18,7 @@
     │   ├── PreconditionFailed  the other side changed since it was read
     │   ├── Halted              a brake; a person must say yes
     │   └── StateError          .wikisync/state.db
+    │       └── StateDamaged    it is set aside and made anew
     ├── RenderError             a page that cannot be rendered
     ├── SiteError               theme or output folder
     └── ServiceError            the embedded service cannot start or load
@@ -155,6 +156,10 @@ class Halted(SyncError):
 
 class StateError(SyncError):
     """The workspace's state cannot be read or belongs elsewhere."""
+
+
+class StateDamaged(StateError):
+    """The workspace's state holds what was never written there."""
 
 
 class RenderError(WikisyncError):

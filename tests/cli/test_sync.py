@@ -6,8 +6,10 @@ import os
 import pty
 import shutil
 import signal
+import sqlite3
 import sys
 import termios
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ import pytest
 from tests.cli.conftest import Run
 from tests.cli.workspaces import HANDBOOK, PAGES, Cloned, clone_handbook
 from tests.support.service import EmbeddedService
+from wikisync.errors import ExitCode
 from wikisync.service.quirks import Quirk
 from wikisync.sync.conflict import MARKER
 
@@ -345,6 +348,28 @@ async def test_damaged_state_is_set_aside_and_told(cloned: Cloned) -> None:
     assert ran.code == 0
     assert "was damaged and is made anew; nothing is removed" in ran.err
     assert cloned.files() == before
+
+
+async def test_state_that_says_what_was_never_written_is_set_aside(
+    cloned: Cloned,
+) -> None:
+    """SQLite finds nothing wrong with it; so it is met on the way."""
+    with closing(sqlite3.connect(cloned.root / ".wikisync/state.db")) as connection:
+        connection.execute("UPDATE page_text SET text = x'00ff'")
+        connection.commit()
+    cloned.write("home.md", "edited here\n")
+    await cloned.edit({"guide": "edited there\n"})
+
+    looked, ran, again = [
+        await cloned.run(command) for command in ("status", "sync", "sync")
+    ]
+
+    assert ran.code == ExitCode.FAILED
+    assert "state.db is damaged: Error -3 while decompressing" in ran.err
+    assert "state.db is damaged" in looked.out + looked.err
+    assert (cloned.root / ".wikisync/state.db.damaged-1").exists()
+    assert again.code == ExitCode.HELD
+    assert {"edited here\n", PAGES["guide"]} <= set(cloned.files().values())
 
 
 async def test_second_process_is_refused_with_the_first_ones_name(

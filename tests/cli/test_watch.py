@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sqlite3
 import time
 from collections.abc import AsyncIterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -228,6 +230,22 @@ async def test_token_that_was_revoked_is_told_and_a_new_one_taken(
         if is_signalled:
             watch.signal(signal.SIGHUP)
         await watch.said("1 pushed")
+
+
+async def test_damaged_state_is_set_aside_by_itself(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    async with watching(service, tmp_path / "ws") as watch:
+        await watch.in_step()
+        state = watch.root / ".wikisync" / "state.db"
+        with closing(sqlite3.connect(state)) as connection, connection:
+            connection.execute("UPDATE page_text SET text = x'00ff'")
+        watch.save("home", "two\n")
+        await watch.said("state.db is damaged")
+        await watch.until(state.with_name("state.db.damaged-1").exists)
+        # nothing tells any more what both texts were made of
+        await watch.said("needs a person")
+        assert (watch.root / "handbook" / "home.md").read_text() == "two\n"
 
 
 async def test_what_needs_a_person_is_told_to_their_command_once(

@@ -133,7 +133,7 @@ def test_step_that_fails_leaves_the_old_file_as_it_was(
     with monkeypatch.context() as patched:
         steps = {1: lambda c: (TO_TWO(c), c.execute("SELECT nonsense"))}
         patched.setattr(module, "MIGRATIONS", steps)
-        with pytest.raises(StateError, match="cannot be used"):
+        with pytest.raises(StateError, match="cannot be brought up to date"):
             State.open(path)
     assert tables_of(path) == before
     with State.open(path, service_url=URL) as state:

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 STOP_S = 1.5
 """How long a request under way may hold up the end; what came of it is found out
 by the next start."""
-TOKEN_LOOK_S = 2.0
-"""How often the token's file is looked at after the service refused the token."""
+ANEW_LOOK_S = 2.0
+"""How often it is looked whether to begin anew."""
 
 
 @click.command(name="watch", epilog="Example: wikisync watch -C my-wikis --site")
@@ -234,7 +234,7 @@ async def _until_ended(
     """Run the watch until a signal ends it, or a new configuration is there."""
     async with asyncio.TaskGroup() as group:
         working = group.create_task(watch.run())
-        token = group.create_task(_follow_token(watch, workspace, options, signals))
+        anew = group.create_task(_begin_anew(watch, workspace, options, signals))
         stop = group.create_task(signals.stopped.wait())
         while True:
             reload = group.create_task(signals.reload.wait())
@@ -244,7 +244,7 @@ async def _until_ended(
             if following is not None:
                 break
             notifier.ready()
-        for task in (working, token, stop):
+        for task in (working, anew, stop):
             task.cancel()
     return following
 
@@ -273,10 +273,10 @@ def _reread(
     return new
 
 
-async def _follow_token(
+async def _begin_anew(
     watch: Watch, workspace: Workspace, options: dict[str, Any], signals: _Signals
 ) -> None:
-    """Begin anew where the service refused the token and there may be another one."""
+    """Begin anew with another token after a refusal, or where the state is damaged."""
     from wikisync.sync.standing import Condition
     from wikisync.sync.standings import REFUSED_RETRY_S
 
@@ -285,7 +285,10 @@ async def _follow_token(
     is_asked = bool(workspace.config.service.token_command)
     before = _stamp(path)
     while True:
-        await asyncio.sleep(TOKEN_LOOK_S)
+        await asyncio.sleep(ANEW_LOOK_S)
+        if watch.has_damaged_state:
+            signals.reload.set()
+            return
         trouble = watch.daemon.trouble
         if trouble is None or trouble.condition is not Condition.REFUSED:
             before = _stamp(path)

@@ -95,6 +95,11 @@ class Watch:
             is_desktop=notifies,
         )
 
+    @property
+    def has_damaged_state(self) -> bool:
+        """Whether it is to be begun anew, which sets the damaged state aside."""
+        return self._opened.state.is_damaged
+
     async def run(self) -> None:
         """Work until cancelled; the health file says then that it has ended."""
         try:

@@ -421,6 +421,7 @@ def open_workspace(
         State.open(
             workspace.private / STATE_FILE,
             service_url=workspace.config.service.url.rstrip("/"),
+            is_held=is_held,
         ) as state,
     ):
         recorded = Identity.parse(state.recalled(IDENTITY))

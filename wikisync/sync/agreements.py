@@ -79,10 +79,11 @@ class Agreements(WikiRows):
             "SELECT slug, format, local_digest, remote_digest, local_identity,"
             " remote_identity, size FROM page WHERE wiki = ?"
         )
-        return {
-            slug: BasePage(slug, _FORMATS[markup], local, remote, here, there, size)
-            for slug, markup, local, remote, here, there, size in rows
-        }
+        with self._database.reading():
+            return {
+                slug: BasePage(slug, _FORMATS[markup], local, remote, here, there, size)
+                for slug, markup, local, remote, here, there, size in rows
+            }
 
     def _forget_base(self) -> None:
         """Read the pages anew: they were changed by other means than ``record``."""
@@ -94,7 +95,8 @@ class Agreements(WikiRows):
         rows = self._rows(
             "SELECT text FROM page_text WHERE wiki = ? AND slug = ?", slug
         )
-        return unpack(rows[0][0]) if rows else None
+        with self._database.reading():
+            return unpack(rows[0][0]) if rows else None
 
     def base_text(self, slug: Slug) -> str | None:
         """The text last agreed on, the ancestor of any merge."""

@@ -10,14 +10,25 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from wikisync.errors import StateError
+import msgspec
+
+from wikisync.errors import StateDamaged, StateError
 
 BUSY_TIMEOUT_S = 5.0
 """How long a write waits for another process that reads or writes the file."""
+
+_UNSOUND = (KeyError, ValueError, TypeError, zlib.error, msgspec.MsgspecError)
+"""What a value raises that is none of those written there."""
+_OF_DAMAGE = (
+    *("no such ", "has no column", "already exists"),
+    *("malformed", "Could not decode"),
+)
+"""SQLite counts these among the errors of a program; ours names what is there."""
 
 
 class Database:
@@ -29,23 +40,29 @@ class Database:
         self.path = path
         self.rollbacks = 0
         """Counts undone transactions; what was read before may be wrong then."""
+        self.is_damaged = False
+        """Whether something was read from it that was never written."""
 
     @classmethod
     def open(cls, path: Path) -> Database:
         """Open or create a file whose every page can be read.
 
         Raises:
-            sqlite3.DatabaseError: the file is damaged, or no database.
-            sqlite3.OperationalError: it cannot be opened now.
+            StateDamaged: the file is damaged, or no database.
+            StateError: it cannot be opened now.
         """
         # transactions are spelled out below: the module's own begin at some
         # statements and not at others
-        connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S, isolation_level=None)
+        with translated(path):
+            connection = sqlite3.connect(
+                path, timeout=BUSY_TIMEOUT_S, isolation_level=None
+            )
         try:
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = FULL")
-            connection.execute("PRAGMA foreign_keys = ON")
-            _check(connection)
+            with translated(path):
+                connection.execute("PRAGMA journal_mode = WAL")
+                connection.execute("PRAGMA synchronous = FULL")
+                connection.execute("PRAGMA foreign_keys = ON")
+                _check(connection)
         except BaseException:
             connection.close()
             raise
@@ -54,7 +71,7 @@ class Database:
     @property
     def version(self) -> int:
         """The schema that the file says it has; 0 where it is new."""
-        return int(self._connection.execute("PRAGMA user_version").fetchone()[0])
+        return int(self.rows("PRAGMA user_version")[0][0])
 
     def close(self) -> None:
         """Close the file; more calls are errors."""
@@ -66,8 +83,34 @@ class Database:
         Raises:
             StateError: the file cannot be read.
         """
-        with translated(self.path):
+        with self.reading():
             return self._connection.execute(query, values).fetchall()
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[None]:
+        """Take what cannot be among the values read inside for damage.
+
+        Raises:
+            StateDamaged: there is such a value.
+            StateError: the file cannot be read.
+        """
+        try:
+            with self._told():
+                yield
+        except UnicodeEncodeError:
+            raise  # of what is asked for, not of what is found
+        except _UNSOUND as exc:
+            self.is_damaged = True
+            raise _damaged(self.path, exc) from exc
+
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            with translated(self.path):
+                yield
+        except StateDamaged:
+            self.is_damaged = True
+            raise
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -84,7 +127,7 @@ class Database:
             if self._depth
             else ("BEGIN IMMEDIATE", "COMMIT", "ROLLBACK")
         )
-        with translated(self.path):
+        with self._told():
             self._connection.execute(begin)
             self._depth += 1
             try:
@@ -139,16 +182,26 @@ def translated(path: Path) -> Iterator[None]:
     """SQLite's errors as ours, each with its next step."""
     try:
         yield
+    except UnicodeDecodeError as exc:
+        # SQLite's own sentence names what it found
+        raise _damaged(path, exc) from exc
     except sqlite3.OperationalError as exc:
+        if any(words in str(exc) for words in _OF_DAMAGE):
+            raise _damaged(path, exc) from exc
         raise StateError(
             f"{path} cannot be used: {exc}",
             hint="see that the disk has room, that the folder is writable,"
             " and that no other wikisync works in it",
         ) from exc
     except sqlite3.DatabaseError as exc:
-        raise StateError(
-            f"{path} is damaged: {exc}",
-            hint="run the command again: the file is set aside and made anew",
-        ) from exc
+        raise _damaged(path, exc) from exc
     except OSError as exc:
         raise StateError(f"{path} cannot be set aside: {exc.strerror}") from exc
+
+
+def _damaged(path: Path, exc: Exception) -> StateDamaged:
+    what = str(exc).partition(" with text ")[0]
+    return StateDamaged(
+        f"{path} is damaged: {what}",
+        hint="the next sync sets the file aside and makes it anew",
+    )

@@ -7,6 +7,7 @@ happened".  Nothing here asks a clock: the newest time given is now.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from wikisync.model import Digest, Format, Slug
 from wikisync.sync.database import WikiRows
@@ -38,20 +39,8 @@ class Journal(WikiRows):
             "SELECT operation, slug, target, format, before, after, text, at, id"
             " FROM intent WHERE wiki = ? ORDER BY id"
         )
-        return tuple(
-            Intent(
-                Operation(operation),
-                Slug(slug),
-                Slug(target),
-                Format(markup),
-                Digest(before),
-                Digest(after),
-                unpack(text),
-                at,
-                number,
-            )
-            for operation, slug, target, markup, before, after, text, at, number in rows
-        )
+        with self._database.reading():
+            return tuple(map(_intent, rows))
 
     def begin(self, intent: Intent) -> int:
         """Note a call before it is sent.
@@ -91,10 +80,11 @@ class Journal(WikiRows):
             " WHERE wiki = ? AND slug = ? ORDER BY id DESC",
             slug,
         )
-        return tuple(
-            Replaced(unpack(before), unpack(after), at, bool(is_stale), bool(is_done))
-            for before, after, at, is_stale, is_done in rows
-        )
+        with self._database.reading():
+            return tuple(
+                Replaced(unpack(old), unpack(new), at, bool(is_stale), bool(is_done))
+                for old, new, at, is_stale, is_done in rows
+            )
 
     def remember_replaced(
         self,
@@ -225,10 +215,26 @@ class Journal(WikiRows):
             if slug is None
             else self._rows(f"{columns} AND slug = ?{latest}", slug, count)
         )
-        return tuple(
-            Event(at, Level(level), Slug(page), what, why, cycle)
-            for at, level, page, what, why, cycle in rows
-        )
+        with self._database.reading():
+            return tuple(
+                Event(at, Level(level), Slug(page), what, why, cycle)
+                for at, level, page, what, why, cycle in rows
+            )
+
+
+def _intent(row: tuple[Any, ...]) -> Intent:
+    operation, slug, target, markup, before, after, text, at, number = row
+    return Intent(
+        Operation(operation),
+        Slug(slug),
+        Slug(target),
+        Format(markup),
+        Digest(before),
+        Digest(after),
+        unpack(text),
+        at,
+        number,
+    )
 
 
 def _sentence(text: str) -> str:

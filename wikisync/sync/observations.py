@@ -66,16 +66,17 @@ class Observations(WikiRows):
             "SELECT number, kind, members, tracked, decision FROM batch"
             " WHERE wiki = ? ORDER BY number"
         )
-        return tuple(
-            Batch(
-                number,
-                BatchKind[kind],
-                _members(members),
-                tracked,
-                Decision(decision),
+        with self._database.reading():
+            return tuple(
+                Batch(
+                    number,
+                    BatchKind[kind],
+                    _members(members),
+                    tracked,
+                    Decision(decision),
+                )
+                for number, kind, members, tracked, decision in rows
             )
-            for number, kind, members, tracked, decision in rows
-        )
 
     @property
     def last_batch(self) -> int:
@@ -115,7 +116,8 @@ class Observations(WikiRows):
     def capabilities(self) -> Capabilities:
         """What is known of the service; careful where nothing is."""
         rows = self._rows("SELECT name, value FROM capability WHERE wiki = ?")
-        known = {name: msgspec.json.decode(value) for name, value in rows}
+        with self._database.reading():
+            known = {name: msgspec.json.decode(value) for name, value in rows}
         fields = set(Capabilities.__struct_fields__)
         return structs.replace(
             ANY_SERVICE, **{name: known[name] for name in fields & known.keys()}
@@ -186,12 +188,13 @@ class Observations(WikiRows):
         rows = self._rows(
             "SELECT slug, format, digest, local, remote, at FROM bundle WHERE wiki = ?"
         )
-        return {
-            slug: BundleRecord(
-                Format(markup), Digest(digest), unpack(local), unpack(remote), at
-            )
-            for slug, markup, digest, local, remote, at in rows
-        }
+        with self._database.reading():
+            return {
+                slug: BundleRecord(
+                    Format(markup), Digest(digest), unpack(local), unpack(remote), at
+                )
+                for slug, markup, digest, local, remote, at in rows
+            }
 
     def record_bundle(self, slug: Slug, record: BundleRecord) -> None:
         """Remember the conflict file of a page."""

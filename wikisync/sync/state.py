@@ -12,12 +12,12 @@ it returns; ``together`` joins several.  What is kept, and for how long, stands 
 
 from __future__ import annotations
 
-import sqlite3
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from wikisync.errors import StateError
+from wikisync.errors import StateDamaged, StateError
 from wikisync.model import WikiOwner
 from wikisync.sync.agreements import Agreements
 from wikisync.sync.database import Database, translated
@@ -57,8 +57,10 @@ class State:
         *,
         service_url: str = "",
         set_aside: Path | None = None,
+        is_held: bool = True,
     ) -> None:
         self._database = database
+        self._is_held = is_held
         self._service_url = service_url
         self._wikis: dict[WikiOwner, WikiState] = {}
         self.path = database.path
@@ -66,26 +68,42 @@ class State:
         """Where a damaged predecessor went, or None."""
 
     @classmethod
-    def open(cls, path: Path, *, service_url: str = "") -> State:
+    def open(cls, path: Path, *, service_url: str = "", is_held: bool = True) -> State:
         """Open or create a state file; its folder must exist.
 
+        Args:
+            path: The file.
+            service_url: Of the service whose wikis are asked for.
+            is_held: Whether no other process uses it, so that a damaged one may be
+                set aside: now, or at the end where the damage is met on the way.
+
         Raises:
+            StateDamaged: it is damaged, and not held.
             StateError: it cannot be opened, or a newer wikisync wrote it.
         """
         set_aside = None
-        with translated(path):
-            try:
-                database = _opened(path)
-            except sqlite3.OperationalError:
+        try:
+            database = _opened(path)
+        except StateDamaged:
+            if not is_held:
                 raise
-            except sqlite3.DatabaseError:
-                set_aside = _move_aside(path)
-                database = _opened(path)
-        return cls(database, service_url=service_url, set_aside=set_aside)
+            set_aside = _move_aside(path)
+            database = _opened(path)
+        return cls(
+            database, service_url=service_url, set_aside=set_aside, is_held=is_held
+        )
+
+    @property
+    def is_damaged(self) -> bool:
+        """Whether it was seen to be damaged since it was opened."""
+        return self._database.is_damaged
 
     def close(self) -> None:
         """Close the file; more calls are errors."""
         self._database.close()
+        if self._is_held and self.is_damaged:
+            with suppress(StateError):
+                _move_aside(self.path)
 
     def __enter__(self) -> Self:
         return self
@@ -206,18 +224,26 @@ def _migrate(database: Database) -> None:
             connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         return
     for version in range(found, SCHEMA_VERSION):
-        with database.transaction() as connection:
-            MIGRATIONS[version](connection)
-            connection.execute(f"PRAGMA user_version = {version + 1}")
+        try:
+            with database.transaction() as connection:
+                MIGRATIONS[version](connection)
+                connection.execute(f"PRAGMA user_version = {version + 1}")
+        except StateDamaged as exc:
+            # the step may be wrong, and not the file: that one stays
+            raise StateError(
+                f"{database.path} cannot be brought up to date: {exc.__cause__}",
+                hint="use the wikisync that wrote it, or move the file away",
+            ) from exc
 
 
 def _move_aside(path: Path) -> Path:
     """Give a damaged file another name, so that nothing in it is lost."""
     number = 1
-    while (target := path.with_name(f"{path.name}.damaged-{number}")).exists():
-        number += 1
-    path.rename(target)
-    # closing the damaged file has brought its log home, as far as it could be read
-    for companion in ("-wal", "-shm"):
-        path.with_name(path.name + companion).unlink(missing_ok=True)
+    with translated(path):
+        while (target := path.with_name(f"{path.name}.damaged-{number}")).exists():
+            number += 1
+        path.rename(target)
+        # closing the damaged file has brought its log home, as far as it was readable
+        for companion in ("-wal", "-shm"):
+            path.with_name(path.name + companion).unlink(missing_ok=True)
     return target

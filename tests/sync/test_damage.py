@@ -1,0 +1,111 @@
+"""A state that says what was never written there: noticed, set aside, made anew."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from wikisync.errors import StateDamaged
+from wikisync.model import Format, Slug, WikiOwner, digest_of
+from wikisync.sync.capabilities import ANY_SERVICE
+from wikisync.sync.ledger import BundleRecord, Event, Intent, Level, Operation
+from wikisync.sync.plan import BasePage
+from wikisync.sync.safety import Batch, BatchKind, Decision, Member
+from wikisync.sync.state import Agreed, PackedText, State
+
+OWNER = WikiOwner("project", "docs/handbook")
+SERVICE = "https://gitlab.example.com"
+
+DAMAGE = {
+    "a text": "UPDATE page_text SET text = x'00ff'",
+    "a format": "UPDATE page SET format = 'mork'",
+    "a digest": "UPDATE page SET local_digest = CAST(x'c328' AS TEXT)",
+    "an intent": "UPDATE intent SET operation = 'no'",
+    "a replaced text": "UPDATE replaced SET written = x'00ff'",
+    "a conflict": "UPDATE bundle SET remote = x'00ff'",
+    "a brake": "UPDATE batch SET members = '[[1'",
+    "a capability": "UPDATE capability SET value = '{'",
+    "an event": "UPDATE event SET level = 'no'",
+    "a column": "ALTER TABLE page RENAME COLUMN size TO syze",
+    "a table": "ALTER TABLE page_text RENAME TO page_tuxt",
+}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "state.db"
+
+
+def run_on(path: Path, statement: str) -> None:
+    """Change a state behind its back."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(statement)
+
+
+def lived_in(path: Path) -> None:
+    """A state in which every kind of record is."""
+    home = Slug("home")
+    with State.open(path, service_url=SERVICE) as state:
+        wiki, digest = state.wiki(OWNER), digest_of("text")
+        base = BasePage(home, Format.ORG, digest, digest)
+        wiki.record([Agreed(base, PackedText.of("text"))])
+        wiki.begin(Intent(Operation.REPLACE, home, text="new"))
+        wiki.remember_replaced(home, "old", "new", 1.0)
+        wiki.record_bundle(home, BundleRecord(Format.ORG, digest, "one", "two", 1.0))
+        member = Member(home, digest)
+        batch = Batch(1, BatchKind.DELETES_HERE, (member,), 9, Decision.WAITING)
+        wiki.record_batches([batch], 1)
+        wiki.learn(replace(ANY_SERVICE, strips_front_matter=True))
+        wiki.note(Event(1.0, Level.INFO, home, "done"))
+
+
+def read_all(state: State) -> None:
+    wiki, home = state.wiki(OWNER), Slug("home")
+    wiki.base(), wiki.text(home), wiki.intents(), wiki.replaced(home)
+    wiki.bundles(), wiki.batches(), wiki.capabilities(), wiki.events(1)
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_value_that_was_never_written_is_damage(path: Path, damage: str) -> None:
+    """SQLite looks at how the file is built, and not at what it says."""
+    lived_in(path)
+    run_on(path, damage)
+
+    damaged = pytest.raises(StateDamaged, match=r"state\.db is damaged")
+    with State.open(path, service_url=SERVICE) as state, damaged:
+        read_all(state)
+
+    assert path.with_name("state.db.damaged-1").exists()
+    with State.open(path, service_url=SERVICE) as state:
+        read_all(state)
+        assert not state.wiki(OWNER).base()
+
+
+def test_sound_file_stays_when_it_is_closed(path: Path) -> None:
+    lived_in(path)
+    with State.open(path, service_url=SERVICE) as state:
+        read_all(state)
+        with pytest.raises(UnicodeEncodeError):
+            state.wiki(OWNER).text(Slug("\ud800"))
+
+    assert path.exists()
+    assert not path.with_name("state.db.damaged-1").exists()
+
+
+def test_who_only_looks_leaves_a_damaged_file_where_it_is(path: Path) -> None:
+    """It may be another process's."""
+    lived_in(path)
+    run_on(path, DAMAGE["a text"])
+    looking = State.open(path, service_url=SERVICE, is_held=False)
+    with looking as state, pytest.raises(StateDamaged):
+        read_all(state)
+    assert path.exists()
+
+    path.write_bytes(b"no database at all" * 100)
+    with pytest.raises(StateDamaged):
+        State.open(path, is_held=False)
+    assert path.exists()
