@@ -96,6 +96,18 @@ def test_sound_file_stays_when_it_is_closed(path: Path) -> None:
     assert not path.with_name("state.db.damaged-1").exists()
 
 
+def test_fault_of_ours_is_no_damage(path: Path) -> None:
+    lived_in(path)
+    state = State.open(path, service_url=SERVICE)
+    wiki = state.wiki(OWNER)
+    state.close()
+
+    with pytest.raises(sqlite3.ProgrammingError):
+        wiki.text(Slug("home"))
+
+    assert not state.is_damaged
+
+
 def test_who_only_looks_leaves_a_damaged_file_where_it_is(path: Path) -> None:
     """It may be another process's."""
     lived_in(path)

@@ -182,6 +182,8 @@ def translated(path: Path) -> Iterator[None]:
     """SQLite's errors as ours, each with its next step."""
     try:
         yield
+    except sqlite3.ProgrammingError:
+        raise  # a fault of ours, and not of the file
     except UnicodeDecodeError as exc:
         # SQLite's own sentence names what it found
         raise _damaged(path, exc) from exc
