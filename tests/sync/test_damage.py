@@ -85,6 +85,15 @@ def test_value_that_was_never_written_is_damage(path: Path, damage: str) -> None
         assert not state.wiki(OWNER).base()
 
 
+@pytest.mark.parametrize("number", [-1, 9_043_971])
+def test_schema_that_no_wikisync_has_is_damage(path: Path, number: int) -> None:
+    lived_in(path)
+    run_on(path, f"PRAGMA user_version = {number}")
+
+    with State.open(path, service_url=SERVICE) as state:
+        assert state.set_aside == path.with_name("state.db.damaged-1")
+
+
 def test_sound_file_stays_when_it_is_closed(path: Path) -> None:
     lived_in(path)
     with State.open(path, service_url=SERVICE) as state:

@@ -101,7 +101,7 @@ class Database:
             raise  # of what is asked for, not of what is found
         except _UNSOUND as exc:
             self.is_damaged = True
-            raise _damaged(self.path, exc) from exc
+            raise damage_of(self.path, exc) from exc
 
     @contextlib.contextmanager
     def _told(self) -> Iterator[None]:
@@ -186,23 +186,24 @@ def translated(path: Path) -> Iterator[None]:
         raise  # a fault of ours, and not of the file
     except UnicodeDecodeError as exc:
         # SQLite's own sentence names what it found
-        raise _damaged(path, exc) from exc
+        raise damage_of(path, exc) from exc
     except sqlite3.OperationalError as exc:
         if any(words in str(exc) for words in _OF_DAMAGE):
-            raise _damaged(path, exc) from exc
+            raise damage_of(path, exc) from exc
         raise StateError(
             f"{path} cannot be used: {exc}",
             hint="see that the disk has room, that the folder is writable,"
             " and that no other wikisync works in it",
         ) from exc
     except sqlite3.DatabaseError as exc:
-        raise _damaged(path, exc) from exc
+        raise damage_of(path, exc) from exc
     except OSError as exc:
         raise StateError(f"{path} cannot be set aside: {exc.strerror}") from exc
 
 
-def _damaged(path: Path, exc: Exception) -> StateDamaged:
-    what = str(exc).partition(" with text ")[0]
+def damage_of(path: Path, found: object) -> StateDamaged:
+    """What is said of a file in which this was found."""
+    what = str(found).partition(" with text ")[0]
     return StateDamaged(
         f"{path} is damaged: {what}",
         hint="the next sync sets the file aside and makes it anew",

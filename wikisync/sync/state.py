@@ -20,7 +20,7 @@ from typing import Self
 from wikisync.errors import StateDamaged, StateError
 from wikisync.model import WikiOwner
 from wikisync.sync.agreements import Agreements
-from wikisync.sync.database import Database, translated
+from wikisync.sync.database import Database, damage_of, translated
 from wikisync.sync.journal import Journal
 from wikisync.sync.ledger import Agreed, PackedText
 from wikisync.sync.migrations import MIGRATIONS, SCHEMA_VERSION, create
@@ -28,6 +28,8 @@ from wikisync.sync.observations import Observations
 
 __all__ = ["Agreed", "PackedText", "State", "WikiState"]
 
+VERSION_MAX = 10_000
+"""No wikisync has written this file that says to be of a higher schema."""
 _FORGOTTEN = (
     "page",
     "page_text",
@@ -213,6 +215,8 @@ def _opened(path: Path) -> Database:
 def _migrate(database: Database) -> None:
     """Bring the file to this version, step by step, each step whole."""
     found = database.version
+    if not 0 <= found <= VERSION_MAX:
+        raise damage_of(database.path, f"no schema has the number {found}")
     if found > SCHEMA_VERSION:
         raise StateError(
             f"{database.path} was written by a newer wikisync (schema {found})",
