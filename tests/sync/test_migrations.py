@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import zlib
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -124,6 +125,24 @@ def test_old_file_gets_the_tables_of_a_new_one(path: Path, tmp_path: Path) -> No
     State.open(path).close()
     State.open(tmp_path / "new.db").close()
     assert tables_of(path) == tables_of(tmp_path / "new.db")
+
+
+@pytest.mark.parametrize("is_old", [True, False])
+def test_mentions_are_found_without_walking_over_texts(
+    path: Path, tmp_path: Path, *, is_old: bool
+) -> None:
+    """In a file of the first schema, and in a new one."""
+    used = path if is_old else tmp_path / "new.db"
+    State.open(used).close()
+
+    with closing(sqlite3.connect(used)) as connection:
+        plan = connection.execute(
+            "EXPLAIN QUERY PLAN"
+            " SELECT mentions FROM page_text WHERE wiki = ? AND mentions <> ''",
+            (1,),
+        ).fetchall()
+
+    assert "COVERING INDEX mentions_of_pages" in plan[0][3]
 
 
 def test_step_that_fails_leaves_the_old_file_as_it_was(

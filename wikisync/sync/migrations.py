@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 from wikisync.sync.ledger import unpack
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 _WIKI = "wiki INTEGER NOT NULL REFERENCES wiki (id) ON DELETE CASCADE"
 
@@ -167,6 +167,12 @@ CREATE TABLE edit (
 ) WITHOUT ROWID;
 """
 
+_MENTIONS = """
+CREATE INDEX mentions_of_pages ON page_text (wiki, mentions) WHERE mentions <> '';
+"""
+"""Which attachments are mentioned is asked in every cycle, and few texts mention one;
+without it the question walks over all texts."""
+
 _SCHEMA = f"""
 CREATE TABLE wiki (
     id INTEGER PRIMARY KEY,
@@ -188,6 +194,7 @@ CREATE TABLE attachment (
 ) WITHOUT ROWID;
 {_LEDGER}
 {_EDITS}
+{_MENTIONS}
 """
 
 
@@ -228,9 +235,15 @@ def _edits(connection: sqlite3.Connection) -> None:
     _execute(connection, _EDITS)
 
 
+def _mentions(connection: sqlite3.Connection) -> None:
+    """3 to 4: an index of the texts that mention an attachment."""
+    _execute(connection, _MENTIONS)
+
+
 MIGRATIONS: Mapping[int, Callable[[sqlite3.Connection], None]] = {
     1: _two_ways,
     2: _edits,
+    3: _mentions,
 }
 """Version found to the step that makes the next version of it."""
 
