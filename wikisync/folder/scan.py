@@ -236,9 +236,10 @@ class _Scan:
         """Something that is neither a page nor a folder nor a link."""
         if not is_file:
             self._hidden.add(path)
-        elif self._patterns.is_ignored(path):
-            pass
-        elif path.startswith(UPLOADS + "/"):
+            return
+        if self._patterns.is_ignored(path):
+            return
+        if path.startswith(UPLOADS + "/"):
             self._see_attachment(path)
         elif split_extension(path) is not None:
             self._problems.append(_not_text(path))
