@@ -216,7 +216,10 @@ def test_path_that_is_no_pages(path: str) -> None:
 @given(
     st.lists(
         st.sampled_from(
-            ["a", "0-_", "uploads", "wikisync-attention", "con", "b.conflict", "~", "4"]
+            [
+                *("a", "0-_", "uploads", "wikisync-attention", "con", "b.conflict"),
+                *("A", "Uploads", "WIKISYNC-Attention", "COM1", "~", "4"),
+            ]
         ),
         min_size=1,
         max_size=4,
