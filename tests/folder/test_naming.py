@@ -226,6 +226,8 @@ def test_path_that_is_no_pages(path: str) -> None:
     ),
     st.sampled_from([".md", ".MD", ".rst", ""]),
 )
+@example(["a", "WIKISYNC-Attention"], ".md")
+@example(["Uploads", "a"], ".md")
 def test_plain_names_are_read_like_all_others(parts: list[str], extension: str) -> None:
     """The short way for what most pages are called gives what the rules give."""
     path = "/".join(parts) + extension
