@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from wikisync.errors import SiteError
-from wikisync.site.cache import CACHE_NAME, SPARE_ROWS, Cache, open_cache
+from wikisync.site.cache import (
+    CACHE_NAME,
+    SPARE_ROWS,
+    Cache,
+    CacheDamaged,
+    open_cache,
+    with_cache,
+)
 
 
 def test_rows_and_notes_are_there_in_the_next_build(tmp_path: Path) -> None:
@@ -21,6 +29,18 @@ def test_rows_and_notes_are_there_in_the_next_build(tmp_path: Path) -> None:
         assert cache.state(b"n") == b"value"
         assert cache.facts("finished", b"k") is None
         assert cache.state(b"m") is None
+
+
+def stored_row(folder: Path) -> None:
+    with open_cache(folder) as cache:
+        cache.store("parsed", b"k", b"facts", b"body")
+        cache.note(b"n", b"value")
+
+
+def run_on(folder: Path, statement: str) -> None:
+    """Change a cache behind its back."""
+    with closing(sqlite3.connect(folder / CACHE_NAME)) as connection, connection:
+        connection.execute(statement)
 
 
 def interrupted(cache: Cache) -> None:
@@ -42,12 +62,72 @@ def test_file_that_is_no_database_is_replaced(tmp_path: Path) -> None:
         assert cache.state(b"n") == b"value"
 
 
+DAMAGE = {
+    "a note": "UPDATE state SET value = x'0102030405'",
+    "facts": "UPDATE parsed SET facts = x'0102030405'",
+    "a value of another kind": "UPDATE parsed SET facts = 'text'",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_value_that_was_never_stored_is_none(tmp_path: Path, damage: str) -> None:
+    stored_row(tmp_path)
+    run_on(tmp_path, damage)
+
+    with open_cache(tmp_path) as cache:
+        is_note_there = cache.state(b"n") == b"value"
+        is_row_there = cache.facts("parsed", b"k") == b"facts"
+
+    assert is_note_there != is_row_there
+
+
+def test_value_of_another_row_is_none(tmp_path: Path) -> None:
+    stored_row(tmp_path)
+    run_on(tmp_path, "UPDATE parsed SET key = CAST('q' AS BLOB)")
+
+    with open_cache(tmp_path) as cache:
+        assert cache.facts("parsed", b"q") is None
+
+
+def stored_body(cache: Cache) -> bytes:
+    """What a page that is not in the cache is made to, as builds do it."""
+    if cache.facts("parsed", b"k") is None:
+        cache.store("parsed", b"k", b"facts", b"made anew")
+    body = cache.body("parsed", b"k")
+    assert body is not None
+    return body
+
+
+def test_body_that_was_never_stored_is_made_anew(tmp_path: Path) -> None:
+    """The facts are sound, so that nobody expects it to be gone."""
+    stored_row(tmp_path)
+    run_on(tmp_path, "UPDATE parsed SET body = x'0102030405'")
+
+    assert with_cache(tmp_path, stored_body) == b"made anew"
+    with open_cache(tmp_path) as cache:
+        assert cache.state(b"n") == b"value"
+
+
+def test_file_whose_tables_are_gone_is_made_anew(tmp_path: Path) -> None:
+    stored_row(tmp_path)
+    run_on(tmp_path, "ALTER TABLE parsed RENAME TO porsed")
+
+    assert with_cache(tmp_path, stored_body) == b"made anew"
+
+
+def test_damage_is_told_to_who_does_not_begin_anew(tmp_path: Path) -> None:
+    stored_row(tmp_path)
+    run_on(tmp_path, "ALTER TABLE parsed RENAME TO porsed")
+
+    damaged = pytest.raises(CacheDamaged, match="is damaged: no such table")
+    with damaged, open_cache(tmp_path) as cache:
+        stored_body(cache)
+
+
 def test_cache_of_another_version_is_emptied(tmp_path: Path) -> None:
     with open_cache(tmp_path) as cache:
         cache.note(b"n", b"value")
-    with sqlite3.connect(tmp_path / CACHE_NAME) as connection:
-        connection.execute("PRAGMA user_version = 99")
-    connection.close()
+    run_on(tmp_path, "PRAGMA user_version = 99")
     with open_cache(tmp_path) as cache:
         assert cache.state(b"n") is None
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,7 @@ from wikisync.site.addresses import (
     SIDEBAR_SLUG,
     wiki_prefix,
 )
-from wikisync.site.cache import Cache, open_cache
+from wikisync.site.cache import Cache, with_cache
 from wikisync.site.fingerprint import program_fingerprint
 from wikisync.site.model import BrokenLink, BuildReport, SiteOptions, WikiSource
 from wikisync.site.output import Changes, FileState, Output, is_untouched, open_output
@@ -88,23 +89,36 @@ def build_site(
         options=options.theme_options,
         mermaid=options.mermaid,
     )
+    progress = progress or SilentProgress()
+    work = partial(_built, sources, output, options, theme, progress)
+    return with_cache(cache, work)
+
+
+def _built(
+    sources: Sequence[WikiSource],
+    output: Path,
+    options: SiteOptions,
+    theme: Theme,
+    progress: Progress,
+    store: Cache,
+) -> BuildReport:
+    """Build with an open cache, where there is something to build."""
     name = b"build:" + os.fsencode(output.absolute())
-    with open_cache(cache) as store:
-        scanned = [scan_wiki(source, store) for source in sources]
-        inputs = _inputs_key(scanned, theme, options)
-        note = _decoded_note(store.state(name))
-        if note.inputs == inputs and is_untouched(output, note.states):
-            return _unchanged(note)
-        place = open_output(output, note.states)
-        build = _Build(store, scanned, theme, options, note.keys)
-        with place.staging():
-            build.write(place, progress or SilentProgress())
-            changes = place.commit()
-        done = build.note(inputs, changes)
-        store.note(name, msgspec.msgpack.encode(done))
-        build.sweep()
-        for source in sources:
-            settle(source, store)
+    scanned = [scan_wiki(source, store) for source in sources]
+    inputs = _inputs_key(scanned, theme, options)
+    note = _decoded_note(store.state(name))
+    if note.inputs == inputs and is_untouched(output, note.states):
+        return _unchanged(note)
+    place = open_output(output, note.states)
+    build = _Build(store, scanned, theme, options, note.keys)
+    with place.staging():
+        build.write(place, progress)
+        changes = place.commit()
+    done = build.note(inputs, changes)
+    store.note(name, msgspec.msgpack.encode(done))
+    build.sweep()
+    for source in sources:
+        settle(source, store)
     return BuildReport(
         pages=done.pages,
         written=changes.written,

@@ -1,9 +1,10 @@
 """What a build remembers for the next one: one SQLite file, safe to delete.
 
 Two kinds of things lie in it.  Rendered pages are addressed by a hash of all
-that they were made from, so a row is right or it is not found.  State (what the
-last build saw in a folder, what it left in an output) is one row a folder.  A
-file that is damaged, or written by another version, is thrown away.
+that they were made from, so a row is right or it is not found; a checksum tells
+where the disk changed it.  State (what the last build saw in a folder, what it left
+in an output) is one row a folder.  A file that is damaged, or written by another
+version, is thrown away, a row that is damaged for itself alone.
 
 One build at a time holds the cache: it stays in a write transaction, which the
 system ends when the process dies.
@@ -12,21 +13,29 @@ system ends when the process dies.
 from __future__ import annotations
 
 import contextlib
+import logging
 import sqlite3
-from collections.abc import Iterable, Iterator
+import zlib
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from wikisync.errors import SiteError
 
 CACHE_NAME = "site.db"
-CACHE_VERSION = 1
+CACHE_VERSION = 2
 WAIT_S = 10
 """How long a build waits for another one with the same cache."""
 ROWS_PER_COMMIT = 500
 """An interrupted first build loses at most this many rendered pages."""
 SPARE_ROWS = 200
 """Rows of earlier texts that are kept before the cache is swept."""
+SUM_BYTES = 4
+"""Of the checksum, with which every value begins."""
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 Stage = Literal["parsed", "finished"]
 
@@ -37,19 +46,50 @@ CREATE TABLE finished (key BLOB PRIMARY KEY, facts BLOB NOT NULL, body BLOB NOT 
 """
 
 
+class CacheDamaged(SiteError):
+    """What was damaged is thrown away; the same work succeeds the next time."""
+
+
+class _RowDamaged(sqlite3.DatabaseError):
+    """A row is not what was stored."""
+
+
+def with_cache(folder: Path, work: Callable[[Cache], T]) -> T:
+    """What some work with the cache in a folder gives.
+
+    Raises:
+        SiteError: as ``open_cache``, or by the work.
+    """
+    try:
+        with open_cache(folder) as cache:
+            return work(cache)
+    except CacheDamaged as exc:
+        log.warning("%s; begun anew", exc.message)
+    with open_cache(folder) as cache:
+        return work(cache)
+
+
 @contextlib.contextmanager
 def open_cache(folder: Path) -> Iterator[Cache]:
     """The cache in a folder, for one build; what was stored is kept on errors.
 
     Raises:
+        CacheDamaged: Something in it was.
         SiteError: The folder cannot be written, or another build holds it.
     """
     connection = _connect(folder)
     try:
         yield Cache(connection)
         connection.execute("COMMIT")
+    except _RowDamaged as exc:
+        connection.execute("COMMIT")
+        raise _damaged(folder, exc) from exc
     except sqlite3.Error as exc:
-        raise _failed(folder, exc) from exc
+        if not _is_damage(exc):
+            raise _failed(folder, exc) from exc
+        connection.close()
+        _remove(folder)
+        raise _damaged(folder, exc) from exc
     except BaseException:
         # rows are addressed by content: what is done is worth keeping
         with contextlib.suppress(sqlite3.Error):
@@ -68,28 +108,34 @@ class Cache:
 
     def state(self, key: bytes) -> bytes | None:
         """What the last build noted under this key."""
-        row = self._connection.execute(
-            "SELECT value FROM state WHERE key = ?", (key,)
-        ).fetchone()
-        return row[0] if row else None
+        with contextlib.suppress(_RowDamaged):
+            return self._value("state", "value", key)
+        return None
 
     def note(self, key: bytes, value: bytes) -> None:
         """Note something for the next build."""
-        self._connection.execute("REPLACE INTO state VALUES (?, ?)", (key, value))
+        row = (key, _summed(key, value))
+        self._connection.execute("REPLACE INTO state VALUES (?, ?)", row)
 
     def facts(self, stage: Stage, key: bytes) -> bytes | None:
         """The small half of a row; None where there is none."""
-        return self._column(stage, "facts", key)
+        with contextlib.suppress(_RowDamaged):
+            return self._value(stage, "facts", key)
+        return None
 
     def body(self, stage: Stage, key: bytes) -> bytes | None:
-        """The large half of a row; None where there is none."""
-        return self._column(stage, "body", key)
+        """The large half of a row; None where there is none.
+
+        Raises:
+            sqlite3.DatabaseError: It is damaged; the row is gone now.
+        """
+        return self._value(stage, "body", key)
 
     def store(self, stage: Stage, key: bytes, facts: bytes, body: bytes) -> None:
         """Keep a rendered page."""
         self._connection.execute(
             f"REPLACE INTO {stage} VALUES (?, ?, ?)",  # noqa: S608 - a literal
-            (key, facts, body),
+            (key, _summed(key, facts), _summed(key, body)),
         )
         self._uncommitted += 1
         if self._uncommitted >= ROWS_PER_COMMIT:
@@ -109,12 +155,19 @@ class Cache:
         gone = [row for row in stored.fetchall() if row[0] not in keys]
         self._connection.executemany(f"DELETE FROM {stage} WHERE key = ?", gone)  # noqa: S608
 
-    def _column(self, stage: Stage, column: str, key: bytes) -> bytes | None:
+    def _value(self, table: str, column: str, key: bytes) -> bytes | None:
         row = self._connection.execute(
-            f"SELECT {column} FROM {stage} WHERE key = ?",  # noqa: S608 - literals
+            f"SELECT {column} FROM {table} WHERE key = ?",  # noqa: S608 - literals
             (key,),
         ).fetchone()
-        return row[0] if row else None
+        if row is None:
+            return None
+        stored = row[0] if isinstance(row[0], bytes) else b""
+        value = stored[SUM_BYTES:]
+        if stored[:SUM_BYTES] == _sum(key, value):
+            return value
+        self._connection.execute(f"DELETE FROM {table} WHERE key = ?", (key,))  # noqa: S608
+        raise _RowDamaged("a row is not what was stored")
 
 
 def _connect(folder: Path) -> sqlite3.Connection:
@@ -129,12 +182,12 @@ def _connect(folder: Path) -> sqlite3.Connection:
     path = folder / CACHE_NAME
     try:
         return _opened(path)
-    except sqlite3.OperationalError as exc:
-        raise _failed(folder, exc) from exc
-    except sqlite3.DatabaseError:
-        # not a database, or a torn one: nothing in it cannot be made again
-        for name in (CACHE_NAME, f"{CACHE_NAME}-wal", f"{CACHE_NAME}-shm"):
-            (folder / name).unlink(missing_ok=True)
+    except UnicodeDecodeError:
+        _remove(folder)  # SQLite's own sentence names what it found
+    except sqlite3.Error as exc:
+        if not _is_damage(exc):
+            raise _failed(folder, exc) from exc
+        _remove(folder)
     try:
         return _opened(path)
     except sqlite3.Error as exc:
@@ -150,7 +203,7 @@ def _opened(path: Path) -> sqlite3.Connection:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version != CACHE_VERSION:
             _start_afresh(connection)
-    except sqlite3.Error:
+    except BaseException:
         connection.close()
         raise
     return connection
@@ -162,6 +215,33 @@ def _start_afresh(connection: sqlite3.Connection) -> None:
     for statement in _SCHEMA.strip().split("\n"):
         connection.execute(statement)
     connection.execute(f"PRAGMA user_version = {CACHE_VERSION}")
+
+
+def _is_damage(exc: sqlite3.Error) -> bool:
+    """Whether a file is no database, or a torn one."""
+    is_of_use = isinstance(exc, sqlite3.OperationalError)
+    return not is_of_use or "malformed" in str(exc) or "no such" in str(exc)
+
+
+def _remove(folder: Path) -> None:
+    """Throw the cache away: nothing in it cannot be made again."""
+    for name in (CACHE_NAME, f"{CACHE_NAME}-wal", f"{CACHE_NAME}-shm"):
+        (folder / name).unlink(missing_ok=True)
+
+
+def _sum(key: bytes, value: bytes) -> bytes:
+    return zlib.crc32(value, zlib.crc32(key)).to_bytes(SUM_BYTES, "big")
+
+
+def _summed(key: bytes, value: bytes) -> bytes:
+    return _sum(key, value) + value
+
+
+def _damaged(folder: Path, exc: sqlite3.Error) -> CacheDamaged:
+    return CacheDamaged(
+        f"the cache {folder} is damaged: {exc}",
+        hint="run the same command again: what is damaged is made anew",
+    )
 
 
 def _failed(folder: Path, exc: sqlite3.Error) -> SiteError:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,8 +20,10 @@ from wikisync.site.addresses import SIDEBAR_SLUG
 from wikisync.site.model import BrokenLink
 
 if TYPE_CHECKING:
+    from wikisync.site.cache import Cache
     from wikisync.site.facts import IndexedWiki
     from wikisync.site.model import SiteOptions, WikiSource
+    from wikisync.site.theme import Theme
 
 
 class CheckedLink(Struct, frozen=True):
@@ -68,30 +71,40 @@ def check_wikis(
         FolderError: The folder of a wiki cannot be read at all.
     """
     from wikisync.site.build import checked_sources
-    from wikisync.site.cache import open_cache
-    from wikisync.site.composing import composed_site, site_addresses, site_problems
-    from wikisync.site.crosslinks import WikiTable
-    from wikisync.site.index import Indexer
-    from wikisync.site.sources import scan_wiki, settle
+    from wikisync.site.cache import with_cache
     from wikisync.site.theme import load_theme
 
-    progress = progress or SilentProgress()
     # nothing is written, so that no output can lie in a wiki's folder
     sources = checked_sources(wikis, Path(os.devnull), options)
     theme = load_theme(
         options.theme, project=options.templates, options=options.theme_options
     )
-    with open_cache(cache) as store:
-        scanned = [scan_wiki(source, store) for source in sources]
-        addresses = site_addresses(scanned, options)
-        table = WikiTable(sources, addresses)
-        indexer = Indexer(store, table, progress, options.markup)
-        progress.start("reading pages", sum(len(wiki.pages) for wiki in scanned))
-        indexed = [indexer.index(number, wiki) for number, wiki in enumerate(scanned)]
-        site = composed_site(indexed, addresses, options, theme, indexer, table)
-        problems = tuple(site_problems(indexed, addresses, site.wikis))
-        for source in sources:
-            settle(source, store)
+    progress = progress or SilentProgress()
+    return with_cache(cache, partial(_checked, sources, options, theme, progress))
+
+
+def _checked(
+    sources: Sequence[WikiSource],
+    options: SiteOptions,
+    theme: Theme,
+    progress: Progress,
+    store: Cache,
+) -> CheckReport:
+    from wikisync.site.composing import composed_site, site_addresses, site_problems
+    from wikisync.site.crosslinks import WikiTable
+    from wikisync.site.index import Indexer
+    from wikisync.site.sources import scan_wiki, settle
+
+    scanned = [scan_wiki(source, store) for source in sources]
+    addresses = site_addresses(scanned, options)
+    table = WikiTable(sources, addresses)
+    indexer = Indexer(store, table, progress, options.markup)
+    progress.start("reading pages", sum(len(wiki.pages) for wiki in scanned))
+    indexed = [indexer.index(number, wiki) for number, wiki in enumerate(scanned)]
+    site = composed_site(indexed, addresses, options, theme, indexer, table)
+    problems = tuple(site_problems(indexed, addresses, site.wikis))
+    for source in sources:
+        settle(source, store)
     return _report(indexed, problems)
 
 
