@@ -4,7 +4,8 @@ Two kinds of things lie in it.  Rendered pages are addressed by a hash of all
 that they were made from, so a row is right or it is not found; a checksum tells
 where the disk changed it.  State (what the last build saw in a folder, what it left
 in an output) is one row a folder.  A file that is damaged, or written by another
-version, is thrown away, a row that is damaged for itself alone.
+version, is thrown away; a row that is damaged is one that is not there, as far as
+nobody counts on it yet.
 
 One build at a time holds the cache: it stays in a write transaction, which the
 system ends when the process dies.
@@ -64,7 +65,7 @@ def with_cache(folder: Path, work: Callable[[Cache], T]) -> T:
         with open_cache(folder) as cache:
             return work(cache)
     except CacheDamaged as exc:
-        log.warning("%s; begun anew", exc.message)
+        log.info("%s; begun anew", exc.message)
     with open_cache(folder) as cache:
         return work(cache)
 
@@ -81,9 +82,6 @@ def open_cache(folder: Path) -> Iterator[Cache]:
     try:
         yield Cache(connection)
         connection.execute("COMMIT")
-    except _RowDamaged as exc:
-        connection.execute("COMMIT")
-        raise _damaged(folder, exc) from exc
     except sqlite3.Error as exc:
         if not _is_damage(exc):
             raise _failed(folder, exc) from exc
