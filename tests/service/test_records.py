@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -34,3 +35,38 @@ async def test_records_outlive_the_process(tmp_path: Path) -> None:
 
     assert user is not None
     assert user.email == "d@example.com"
+
+
+async def test_what_was_told_is_noted_for_who_asks_later(tmp_path: Path) -> None:
+    records = Records(tmp_path / "records.db")
+    await records.open()
+
+    records.tell(add_user, "dana")
+    user = await records.ask(Tables.user_named, "dana")
+    await records.close()
+
+    assert user is not None
+
+
+async def test_note_that_cannot_be_taken_is_logged_and_stops_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    records = Records(tmp_path / "records.db")
+    await records.open()
+
+    records.tell(run_out_of_disk)
+    records.tell(add_user, "dana")
+    user = await records.ask(Tables.user_named, "dana")
+    await records.close()
+
+    assert user is not None
+    assert [one.levelname for one in caplog.records] == ["ERROR"]
+    assert "do not take a note" in caplog.text
+
+
+def add_user(tables: Tables, name: str) -> None:
+    tables.add_user(name, email=f"{name}@example.com")
+
+
+def run_out_of_disk(tables: Tables) -> None:  # noqa: ARG001 - as all notes
+    raise sqlite3.OperationalError("database or disk is full")

@@ -62,7 +62,7 @@ async def upload(call: Call, kind: OwnerKind) -> web.Response:
         return Change(f"Upload attachment {name}", path, links=links)
 
     await wiki.change(decide, caller.author, branch=branch)
-    await note_activity(call, caller, owner)
+    note_activity(call, caller, owner)
     default = await asyncio.to_thread(wiki.repository.branch)
     record = AttachmentRecord(
         file_name=name,

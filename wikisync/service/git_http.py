@@ -137,7 +137,7 @@ async def receive_pack(call: Call) -> web.StreamResponse:
         records = call.service.records
         if moved or gone:
             await records.ask(update_page_ids, visit.kind, visit.owner.id, moved, gone)
-        await note_activity(call, visit.caller, visit.owner)
+        note_activity(call, visit.caller, visit.owner)
     return web.Response(body=report, headers=_headers(f"{RECEIVE_PACK}-result"))
 
 

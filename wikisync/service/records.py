@@ -6,15 +6,18 @@ So the loop never waits for a disk.  ``tables`` holds the questions.
 from __future__ import annotations
 
 import asyncio
+import logging
 import sqlite3
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
 from wikisync.errors import ServiceError
 from wikisync.service.tables import Tables
+
+log = logging.getLogger(__name__)
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -49,9 +52,18 @@ class Records:
 
         When cancelled, the question is still answered, unheard.
         """
-        assert self._tables is not None, "records are open while the service runs"
-        tables = self._tables
+        tables = self._opened()
         return await self._run(lambda: question(tables, *args, **kwargs))
+
+    def tell(
+        self,
+        note: Callable[Concatenate[Tables, P], None],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> None:
+        """Have something noted that nobody waits for; who asks later finds it noted."""
+        done = self._thread.submit(note, self._opened(), *args, **kwargs)
+        done.add_done_callback(_log_failure)
 
     def today(self) -> str:
         """The present date, ``YYYY-MM-DD``."""
@@ -62,6 +74,10 @@ class Records:
         if self._tables is not None:
             await self._run(self._tables.close)
         self._thread.shutdown(wait=False)
+
+    def _opened(self) -> Tables:
+        assert self._tables is not None, "records are open while the service runs"
+        return self._tables
 
     def _connect(self) -> None:
         try:
@@ -74,3 +90,9 @@ class Records:
 
     async def _run(self, call: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, call)
+
+
+def _log_failure(done: Future[None]) -> None:
+    error = done.exception()
+    if error is not None:
+        log.error("the records do not take a note: %r", error)

@@ -209,13 +209,13 @@ async def delete_page(call: Call, kind: OwnerKind) -> web.Response:
     return no_content()
 
 
-async def note_activity(call: Call, caller: Caller, owner: Owner) -> None:
+def note_activity(call: Call, caller: Caller, owner: Owner) -> None:
     """Move the project's ``last_activity_at``; groups have none."""
     if isinstance(owner, Project):
         assert caller.user is not None, "nobody writes without a user"
         if Quirk.ACTIVITY_STANDS_STILL in call.service.settings.quirks:
             return
-        await call.service.records.ask(note_write, caller.user.id, owner.id)
+        call.service.records.tell(note_write, caller.user.id, owner.id)
 
 
 async def _visit(call: Call, kind: OwnerKind, operation: Operation) -> _Visit:
@@ -252,7 +252,7 @@ async def _write(
         await service.records.ask(
             update_page_ids, visit.kind, visit.owner.id, moved, gone
         )
-    await note_activity(visit.call, visit.caller, visit.owner)
+    note_activity(visit.call, visit.caller, visit.owner)
     _announce(visit, action, page, change.message, shown.commit)
     return page, change.writes.get(page.path)
 
