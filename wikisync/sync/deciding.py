@@ -165,9 +165,9 @@ class Deciding:
         self, here: Snapshot, there: Snapshot
     ) -> tuple[Mapping[Slug, BasePage], Plan, Absences, Snapshot]:
         """The base to believe, the plan by the table, and what absences make of it."""
-        service = self._capabilities(there)
         from wikisync.sync.reconcile import Policy, reconcile
 
+        service = self._capabilities(there)
         base = self._believed_base(here, there)
         plan = reconcile(base, here, there, Policy.TWO_WAY, service)
         absences = await self._watch(plan, there)
