@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from datetime import date
 from pathlib import Path
 
@@ -61,6 +63,22 @@ async def test_missing_marker_is_told_beside_everything_else(cloned: Cloned) -> 
     assert any("folder-id is missing" in line for line in graded(ran, "wrong"))
     assert "wikisync adopt" in ran.out
     assert "handbook: 4 pages here" in ran.out
+
+
+async def test_damaged_text_in_the_state_is_found_and_left_where_it_is(
+    cloned: Cloned,
+) -> None:
+    """Who syncs sets it aside; the rest of the findings come, too."""
+    state = cloned.root / ".wikisync/state.db"
+    with closing(sqlite3.connect(state)) as connection, connection:
+        connection.execute("UPDATE page_text SET text = x'00ff'")
+
+    ran = await cloned.run("doctor")
+
+    assert ran.code == 1
+    assert any("state.db is damaged" in line for line in graded(ran, "wrong"))
+    assert "handbook: 4 pages here" in graded(ran, "fine")
+    assert [path.name for path in state.parent.glob("state.db*")] == ["state.db"]
 
 
 async def test_folder_that_is_away_is_wrong(cloned: Cloned) -> None:

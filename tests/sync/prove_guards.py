@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -201,6 +202,12 @@ GUARDS = (
         f"{SYNC}.deciding:SAME_TEXT_MAX",
         constant(1_000_000),
         "sync/test_push.py::test_a_text_that_something_changes_back_is_held",
+    ),
+    Guard(
+        "values of the state",
+        f"{SYNC}.database:Database.reading",
+        answer(nullcontext()),
+        "sync/test_damage.py::test_value_that_was_never_written_is_damage",
     ),
     Guard(
         "same wiki as last time",

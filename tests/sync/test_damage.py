@@ -63,12 +63,6 @@ def lived_in(path: Path) -> None:
         wiki.note(Event(1.0, Level.INFO, home, "done"))
 
 
-def read_all(state: State) -> None:
-    wiki, home = state.wiki(OWNER), Slug("home")
-    wiki.base(), wiki.text(home), wiki.intents(), wiki.replaced(home)
-    wiki.bundles(), wiki.batches(), wiki.capabilities(), wiki.events(1)
-
-
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
 def test_value_that_was_never_written_is_damage(path: Path, damage: str) -> None:
     """SQLite looks at how the file is built, and not at what it says."""
@@ -77,11 +71,12 @@ def test_value_that_was_never_written_is_damage(path: Path, damage: str) -> None
 
     damaged = pytest.raises(StateDamaged, match=r"state\.db is damaged")
     with State.open(path, service_url=SERVICE) as state, damaged:
-        read_all(state)
+        state.wiki(OWNER).read_through()
 
     assert path.with_name("state.db.damaged-1").exists()
     with State.open(path, service_url=SERVICE) as state:
-        read_all(state)
+        assert state.set_aside == path.with_name("state.db.damaged-1")
+        state.wiki(OWNER).read_through()
         assert not state.wiki(OWNER).base()
 
 
@@ -97,7 +92,7 @@ def test_schema_that_no_wikisync_has_is_damage(path: Path, number: int) -> None:
 def test_sound_file_stays_when_it_is_closed(path: Path) -> None:
     lived_in(path)
     with State.open(path, service_url=SERVICE) as state:
-        read_all(state)
+        state.wiki(OWNER).read_through()
         with pytest.raises(UnicodeEncodeError):
             state.wiki(OWNER).text(Slug("\ud800"))
 
@@ -123,7 +118,7 @@ def test_who_only_looks_leaves_a_damaged_file_where_it_is(path: Path) -> None:
     run_on(path, DAMAGE["a text"])
     looking = State.open(path, service_url=SERVICE, is_held=False)
     with looking as state, pytest.raises(StateDamaged):
-        read_all(state)
+        state.wiki(OWNER).read_through()
     assert path.exists()
 
     path.write_bytes(b"no database at all" * 100)

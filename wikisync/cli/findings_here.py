@@ -103,7 +103,13 @@ def check_state(opened: OpenWorkspace) -> Iterator[Finding]:
             "delete it when all is well",
         )
     size = opened.state.path.stat().st_size
-    yield Finding(Grade.FINE, f"the state is readable ({size / MEGABYTE:.1f} MB)")
+    try:
+        for wiki in opened.workspace.config.wikis:
+            opened.known(wiki).read_through()
+    except WikisyncError as error:
+        yield Finding(Grade.WRONG, error.message, error.hint or "")
+    else:
+        yield Finding(Grade.FINE, f"the state is readable ({size / MEGABYTE:.1f} MB)")
     for wiki in opened.workspace.config.wikis:
         entries = Trash(private / "trash", wiki=wiki.folder).entries()
         size = sum(entry.size for entry in entries)

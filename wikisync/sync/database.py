@@ -206,5 +206,5 @@ def damage_of(path: Path, found: object) -> StateDamaged:
     what = str(found).partition(" with text ")[0]
     return StateDamaged(
         f"{path} is damaged: {what}",
-        hint="the next sync sets the file aside and makes it anew",
+        hint="the next sync begins with a new file, and keeps this one beside it",
     )

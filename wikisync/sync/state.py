@@ -22,7 +22,7 @@ from wikisync.model import WikiOwner
 from wikisync.sync.agreements import Agreements
 from wikisync.sync.database import Database, damage_of, translated
 from wikisync.sync.journal import Journal
-from wikisync.sync.ledger import Agreed, PackedText
+from wikisync.sync.ledger import EVENTS_MAX, Agreed, PackedText
 from wikisync.sync.migrations import MIGRATIONS, SCHEMA_VERSION, create
 from wikisync.sync.observations import Observations
 
@@ -83,7 +83,8 @@ class State:
             StateDamaged: it is damaged, and not held.
             StateError: it cannot be opened, or a newer wikisync wrote it.
         """
-        set_aside = None
+        # damage that is met on the way is set aside at the end; who begins anew tells
+        set_aside = None if path.exists() else _last_set_aside(path)
         try:
             database = _opened(path)
         except StateDamaged:
@@ -158,6 +159,21 @@ class State:
 
 class WikiState(Agreements, Journal, Observations):
     """What is known of one wiki."""
+
+    def read_through(self) -> None:
+        """Read every value once, to see whether it is sound.
+
+        Raises:
+            StateDamaged: one is none that was written.
+        """
+        for slug in self.base():
+            self.text(slug)
+            self.replaced(slug)
+        self.intents()
+        self.bundles()
+        self.batches()
+        self.capabilities()
+        self.events(EVENTS_MAX)
 
     @property
     def remote_tag(self) -> str:
@@ -238,6 +254,12 @@ def _migrate(database: Database) -> None:
                 f"{database.path} cannot be brought up to date: {exc.__cause__}",
                 hint="use the wikisync that wrote it, or move the file away",
             ) from exc
+
+
+def _last_set_aside(path: Path) -> Path | None:
+    """The newest damaged file beside this one."""
+    damaged = path.parent.glob(f"{path.name}.damaged-*")
+    return max(damaged, key=lambda one: (len(one.name), one.name), default=None)
 
 
 def _move_aside(path: Path) -> Path:
