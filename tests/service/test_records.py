@@ -68,5 +68,5 @@ def add_user(tables: Tables, name: str) -> None:
     tables.add_user(name, email=f"{name}@example.com")
 
 
-def run_out_of_disk(tables: Tables) -> None:  # noqa: ARG001 - as all notes
+def run_out_of_disk(_tables: Tables) -> None:
     raise sqlite3.OperationalError("database or disk is full")

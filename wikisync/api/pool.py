@@ -109,10 +109,10 @@ class Pool:
         )
 
     async def read_file(
-        self, text: str, purpose: Purpose
+        self, file_url: str, purpose: Purpose
     ) -> AsyncGenerator[bytes, None]:
         """Bytes of a file on the web side, in chunks; see ``Session``."""
-        url = URL(text, encoded=True)
+        url = URL(file_url, encoded=True)
         request = Request("GET", url.raw_path, purpose)
         limits = aiohttp.ClientTimeout(
             connect=self._settings.connect_timeout_s,

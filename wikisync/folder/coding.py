@@ -18,8 +18,6 @@ from wikisync.model import EXTENSIONS, Format, split_extension
 COMPONENT_BYTES_MAX = 200
 """Longest part of a name before mark and extension; 255 is the disk's limit."""
 
-"""Folder of the attachments, at the top of a wiki."""
-
 MARK_DIGITS = range(4, 41, 4)
 """How many digits a mark may have, fewest first."""
 

@@ -18,7 +18,7 @@ ATTENTION = "wikisync-attention"
 """Name, in any case, of the page that tells a person what waits for them."""
 
 UPLOADS = "uploads"
-"""The folder of attachments, where nothing is a page."""
+"""Folder of the attachments, at the top of a wiki; nothing in it is a page."""
 
 _PAGE_EXTENSIONS = "|".join(
     re.escape(extension) for known in EXTENSIONS.values() for extension in known

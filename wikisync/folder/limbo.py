@@ -246,12 +246,12 @@ class Batch:
         Raises:
             FolderError: the disk is full or the like; no name was touched.
         """
+        import json
+
         record = {
             name: [kept.path, kept.expected, kept.ours]
             for name, kept in self._kept.items()
         }
-        import json
-
         try:
             self._write_record(json.dumps(record).encode("ascii"))
         except OSError as exc:
@@ -419,11 +419,11 @@ def _can_swap(folder: int, place: str) -> bool:
 
 def _read_record(folder: int, name: str) -> dict[str, _Kept]:
     """The record of a batch; empty where it is not ours."""
+    import json
+
     content = _content(folder, name) or b""
     if len(content) > RECORD_BYTES_MAX:
         return {}
-    import json
-
     try:
         record = json.loads(content)
         return {

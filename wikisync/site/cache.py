@@ -217,8 +217,11 @@ def _start_afresh(connection: sqlite3.Connection) -> None:
 
 def _is_damage(exc: sqlite3.Error) -> bool:
     """Whether a file is no database, or a torn one."""
-    is_of_use = isinstance(exc, sqlite3.OperationalError)
-    return not is_of_use or "malformed" in str(exc) or "no such" in str(exc)
+    if isinstance(exc, sqlite3.ProgrammingError):
+        return False  # a fault of ours
+    if isinstance(exc, sqlite3.OperationalError):
+        return "malformed" in str(exc) or "no such" in str(exc)
+    return True
 
 
 def _remove(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""What one cycle did so far, and what went wrong."""
+"""The tally of one cycle, which everybody who carries out adds to."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ log = logging.getLogger(__name__)
 
 
 class Tally(Struct):
-    """Counts pages."""
+    """What one cycle did so far; counts pages."""
 
     pulled: int = 0
     pushed: int = 0
