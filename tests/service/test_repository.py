@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pygit2
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from wikisync.service.editing import Change
 from wikisync.service.repository import Author, GitRefused, WikiRepository
-from wikisync.service.tree import WikiTree
+from wikisync.service.tree import RepositoryFile, WikiTree
 
 AUTHOR = Author("Dana", "dana@example.com")
 NAMES = st.sampled_from(["a", "b.md", "é", "a-b", "a.b"])
@@ -50,6 +50,8 @@ TWINS = st.sampled_from(["a", "A", "b.md", "B.md", "b.rst", "c.d", "é.md", "É"
         max_size=3,
     )
 )
+@example([{"a/b.md": b"1"}, {"a/b.md": b"2"}])
+@example([{"a/b.md": b"1", "A/b.md": b"2"}])
 @settings(
     max_examples=40,
     deadline=None,
@@ -64,14 +66,28 @@ def test_index_kept_from_commit_to_commit_is_that_of_its_files(
         with contextlib.suppress(GitRefused):
             write(repository, files)
         tree = repository.tree()
-        flat = WikiTree(tree.commit, tree.files)
+        flat = WikiTree(tree.commit, WikiRepository(repository.path).tree().files)
+        assert (tree.files, tree.pages) == (flat.files, flat.pages)
         paths = {path for known in commits for path in known} | {"a/b", "no", "ss"}
         ways = {way for path in paths for way in (path, path.rpartition("/")[0])} - {""}
+        ways |= {page.slug for page in flat.pages}
         for way in ways | {way.upper() for way in ways}:
             assert tree.find(way) == flat.find(way)
             assert tree.twin_of(way) == flat.twin_of(way)
             assert tree.file(way) == flat.file(way)
             assert list(tree.below(way)) == list(flat.below(way))
+
+
+def test_page_that_becomes_a_link_is_a_page_no_more(tmp_path: Path) -> None:
+    """Same path and same bytes: only the mode tells."""
+    repository = WikiRepository(tmp_path / "r.git")
+    before = write(repository, {"a.md": b"b.md", "b.md": b"text"})
+    link = RepositoryFile("a.md", before.page("a.md").blob, 0o120000)
+
+    after = repository.change(lambda _tree: Change("m", links={"a.md": link}), AUTHOR)
+
+    assert [page.slug for page in after.pages] == ["b"]
+    assert after.find("a") is None
 
 
 @given(

@@ -20,11 +20,12 @@ from wikisync.service.editing import Change
 from wikisync.service.packing import blob_id, write_blob_pack
 from wikisync.service.settings import MIB
 from wikisync.service.tree import (
+    EMPTY,
     Directory,
     PageFile,
     RepositoryFile,
     WikiTree,
-    pages_in,
+    page_in,
 )
 
 DEFAULT_BRANCH = "main"
@@ -60,7 +61,7 @@ class WikiRepository:
         self._lock = threading.RLock()
         self._opened: pygit2.Repository | None = None
         self._tree: WikiTree | None = None
-        self._root: Directory | None = None
+        self._root = EMPTY
 
     def tree(self) -> WikiTree:
         """The default branch as it is now."""
@@ -197,7 +198,8 @@ class WikiRepository:
             shutil.rmtree(fresh, ignore_errors=True)
             raise
         with self._lock:
-            self._opened = self._tree = self._root = None
+            self._opened = self._tree = None
+            self._root = EMPTY
             shutil.rmtree(self.path, ignore_errors=True)
             fresh.rename(self.path)
 
@@ -414,7 +416,7 @@ def _walk(
     repository: pygit2.Repository,
     tree: bytes,
     prefix: str = "",
-    known: Directory | None = None,
+    known: Directory = EMPTY,
 ) -> Directory:
     """Read a directory depth first, which is the byte order of whole paths.
 
@@ -425,11 +427,12 @@ def _walk(
         known: the same directory in an earlier commit; what has not changed
             since is taken from it.
     """
-    if known is not None and known.tree == tree:
+    if known.tree == tree:
         return known
     files: list[RepositoryFile] = []
     pages: list[PageFile] = []
-    own_files: list[RepositoryFile] = []
+    own_files: dict[str, RepositoryFile] = {}
+    own_pages: dict[str, PageFile] = {}
     below: dict[str, Directory] = {}
     for name, mode, raw in _entries(repository, tree):
         try:
@@ -437,16 +440,24 @@ def _walk(
         except UnicodeDecodeError:
             # no JSON can name it, so it is no page and no attachment
             continue
-        if mode != DIRECTORY_MODE:
-            own_files.append(RepositoryFile(path, raw, mode))
-            files += own_files[-1:]
-            pages += pages_in(own_files[-1:])
+        if mode == DIRECTORY_MODE:
+            earlier = known.below.get(path, EMPTY)
+            below[path] = _walk(repository, raw, path + "/", earlier)
+            files += below[path].files
+            pages += below[path].pages
             continue
-        earlier = known.below.get(path) if known is not None else None
-        below[path] = _walk(repository, raw, path + "/", earlier)
-        files += below[path].files
-        pages += below[path].pages
-    return Directory(tree, tuple(files), tuple(pages), tuple(own_files), below)
+        file = known.own_files.get(path)
+        if file is None or file.blob != raw or file.mode != mode:
+            file = RepositoryFile(path, raw, mode)
+            page = page_in(file)
+        else:
+            page = known.own_pages.get(path)
+        own_files[path] = file
+        files.append(file)
+        if page is not None:
+            own_pages[path] = page
+            pages.append(page)
+    return Directory(tree, tuple(files), tuple(pages), own_files, own_pages, below)
 
 
 def _entries(

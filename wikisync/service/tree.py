@@ -41,7 +41,11 @@ class PageFile(Struct, frozen=True):
 
 
 class Directory(Struct, frozen=True, dict=True):
-    """A directory of one commit: what the next one did not change is kept."""
+    """A directory of one commit: what the next one did not change is kept.
+
+    Looking a path up goes down by its parts, so that a commit costs the directories
+    it changed and not the whole wiki.
+    """
 
     tree: bytes
     """Raw id of its tree object, which decides all the rest."""
@@ -49,43 +53,63 @@ class Directory(Struct, frozen=True, dict=True):
     """Every file in it and below."""
     pages: tuple[PageFile, ...]
     """Those of the files that are pages."""
-    own_files: tuple[RepositoryFile, ...]
-    """Those in the directory itself."""
+    own_files: dict[str, RepositoryFile]
+    """Path to file in the directory itself, in the order of the tree."""
+    own_pages: dict[str, PageFile]
+    """Those of them that are pages."""
     below: dict[str, Directory]
     """Path to directory, one level, in the order of the tree."""
 
-    @cached_property
-    def by_key(self) -> dict[str, PageFile]:
-        """The first page of each slug, ignoring case."""
-        found: dict[str, PageFile] = {}
-        # the first of twins is put in last; those of two directories never meet a
-        # page of this one, whose slug has fewer parts
-        for directory in reversed(self.below.values()):
-            found.update(directory.by_key)
-        for page in reversed(tuple(pages_in(self.own_files))):
-            found[fold(page.slug)] = page
-        return found
+    def file(self, path: str) -> RepositoryFile | None:
+        """The file at exactly this path, here or below."""
+        directory: Directory | None = self
+        slash = path.find("/")
+        while slash >= 0 and directory is not None:
+            directory = directory.below.get(path[:slash])
+            slash = path.find("/", slash + 1)
+        return None if directory is None else directory.own_files.get(path)
 
-    @cached_property
-    def by_path(self) -> dict[str, RepositoryFile]:
-        """Every file by its path."""
-        found = {file.path: file for file in self.own_files}
-        for directory in self.below.values():
-            found.update(directory.by_path)
-        return found
+    def twin_of(self, path: str) -> PageFile | None:
+        """The first page at this extension-less path, ignoring case."""
+        key = fold(path)
+        # of twins that differ in their directory, the earlier directory has the first
+        for directory in self.named(path.rpartition("/")[0]):
+            if (page := directory.pages_by_key.get(key)) is not None:
+                return page
+        return None
 
     def named(self, path: str) -> list[Directory]:
-        """The directories below of this path, ignoring case; twins in tree order."""
+        """The directories of this path, ignoring case; twins in tree order.
+
+        The directory itself has the empty path.
+        """
         level, way = [self], ""
-        for part in fold(path).split("/"):
+        for part in fold(path).split("/") if path else ():
             way = f"{way}/{part}" if way else part
             level = [
                 inner
                 for directory in level
-                for name, inner in directory.below.items()
-                if fold(name) == way
+                for inner in directory.below_by_key.get(way, ())
             ]
         return level
+
+    @cached_property
+    def pages_by_key(self) -> dict[str, PageFile]:
+        """The first of its own pages for each slug, case taken out."""
+        # the first of twins is put in last
+        pages = reversed(self.own_pages.values())
+        return {fold(page.slug): page for page in pages}
+
+    @cached_property
+    def below_by_key(self) -> dict[str, list[Directory]]:
+        """The directories one level below for each path, case taken out."""
+        found: dict[str, list[Directory]] = {}
+        for path, directory in self.below.items():
+            found.setdefault(fold(path), []).append(directory)
+        return found
+
+
+EMPTY = Directory(b"", (), (), {}, {}, {})
 
 
 class WikiTree:
@@ -107,28 +131,37 @@ class WikiTree:
         self.commit = commit
         """Hexadecimal id; None for a wiki that was never written."""
         self.files = tuple(files)
-        self.pages = tuple(pages_in(self.files) if pages is None else pages)
+        if pages is None:
+            pages = [page for file in files if (page := page_in(file)) is not None]
+        self.pages = tuple(pages)
         """The pages, in the order of the list operation."""
         self._fold = fold if folds_case else str
 
     def find(self, slug: str) -> PageFile | None:
         """The page that a slug reaches, by the service's tolerant look-up."""
         for key in lookup_keys(slug):
-            if (page := self._by_key.get(self._fold(key))) is not None:
+            if (page := self.twin_of(key)) is not None:
                 return page
         return None
 
     def twin_of(self, path: str) -> PageFile | None:
         """A page at this extension-less path, whatever its case or format."""
+        if self._root is not None:
+            return self._root.twin_of(path)
         return self._by_key.get(self._fold(path))
 
     def file(self, path: str) -> RepositoryFile | None:
         """The file at exactly this path."""
+        if self._root is not None:
+            return self._root.file(path)
         return self._by_path.get(path)
 
     def page(self, path: str) -> PageFile:
         """The page at exactly this path, which is one."""
-        return next(pages_in((self._by_path[path],)))
+        file = self.file(path)
+        page = None if file is None else page_in(file)
+        assert page is not None, f"{path} is no page of this tree"
+        return page
 
     def below(self, directory: str) -> Iterator[RepositoryFile]:
         """Every file in a directory and its subdirectories, ignoring case."""
@@ -140,8 +173,6 @@ class WikiTree:
 
     @cached_property
     def _by_key(self) -> dict[str, PageFile]:
-        if self._root is not None:
-            return self._root.by_key
         found: dict[str, PageFile] = {}
         for page in self.pages:
             found.setdefault(self._fold(page.slug), page)
@@ -149,17 +180,15 @@ class WikiTree:
 
     @cached_property
     def _by_path(self) -> dict[str, RepositoryFile]:
-        if self._root is not None:
-            return self._root.by_path
         return {file.path: file for file in self.files}
 
 
-def pages_in(files: Sequence[RepositoryFile]) -> Iterator[PageFile]:
-    """Those of the files that are pages, in the same order."""
-    for file in files:
-        split = split_extension(file.path)
-        if split is not None and is_regular(file.mode):
-            yield PageFile(file.path, file.blob, split[0], split[1])
+def page_in(file: RepositoryFile) -> PageFile | None:
+    """The file as a page, if it is one."""
+    split = split_extension(file.path)
+    if split is None or not is_regular(file.mode):
+        return None
+    return PageFile(file.path, file.blob, split[0], split[1])
 
 
 def is_regular(mode: int) -> bool:
