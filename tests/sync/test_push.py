@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from tests.support.copies import Copies
@@ -12,11 +14,11 @@ from wikisync.errors import (
     RemoteError,
     Unavailable,
 )
-from wikisync.model import Format, Page, Slug
+from wikisync.model import Digest, Format, Page, Slug, digest_of
 from wikisync.sync.deciding import ExchangeOptions
 from wikisync.sync.exchange import SENDS_MAX
 from wikisync.sync.plan import HoldReason
-from wikisync.sync.push import UNAVAILABLE_MAX
+from wikisync.sync.push import STEPS_TO_SEND, UNAVAILABLE_MAX
 from wikisync.sync.state import State
 
 HOME = Slug("home")
@@ -57,6 +59,33 @@ async def test_an_edit_goes_to_the_wiki_once(state: State) -> None:
     await copies.rest()
     assert copies.there.changes == ["write home"]
     assert copies.texts()["home"] == "edited\n"
+
+
+async def test_the_next_text_is_on_its_way_before_an_answer_is_noted(
+    state: State,
+) -> None:
+    """The service need not wait while the base is written."""
+    copies = await settled(state)
+    write, turn = copies.there.write, asyncio.Lock()
+    sent: list[Slug] = []
+    noted: list[bool] = []
+
+    async def in_turn(page: Page, *, expected: Digest | None) -> Page:
+        async with turn:
+            for _ in range(STEPS_TO_SEND - 1):  # as a request to a real service
+                await asyncio.sleep(0)
+            if sent:
+                noted.append(copies.known.base()[sent[-1]].local == digest_of("new\n"))
+            sent.append(page.slug)
+            return await write(page, expected=expected)
+
+    copies.there.write = in_turn  # type: ignore[method-assign]
+    for name in PAGES:
+        copies.here.put(name, "new\n")
+    await copies.cycle()
+
+    assert noted == [False]
+    assert all(copies.known.base()[slug].local == digest_of("new\n") for slug in sent)
 
 
 async def test_a_page_that_changed_since_the_look_is_not_overwritten(

@@ -51,6 +51,8 @@ Sending = CreateRemote | Push | MoveRemote | DeleteRemote
 
 UNAVAILABLE_MAX = 3
 """Writes that may get no answer in a row before the service counts as gone."""
+STEPS_TO_SEND = 3
+"""Turns of the loop that a request needs from its turn to write to the socket."""
 
 
 class Pushes:
@@ -146,7 +148,8 @@ class Pushes:
         """Send a text; the next page may be sent before this answer is noted."""
         answer = await self._remote.write(page, expected=expected)
         self._note_window(page.slug)
-        await asyncio.sleep(0)
+        for _ in range(STEPS_TO_SEND):
+            await asyncio.sleep(0)
         return answer
 
     async def _local_page(self, action: CreateRemote | Push) -> Page:
