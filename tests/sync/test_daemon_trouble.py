@@ -1,0 +1,292 @@
+"""Daemon: what it does while a service, a token or a wiki fails, and whom it tells."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from tests.sync.watched import AWAY, HOUR_S, Watch, gaps, watched
+from wikisync.errors import (
+    AuthenticationFailed,
+    FolderError,
+    Halted,
+    PermissionDenied,
+    RateLimited,
+    StateError,
+)
+from wikisync.sync import daemon as module
+from wikisync.sync import standings
+from wikisync.sync.standing import Condition, CycleOutcome, Why
+
+
+def test_lost_service_is_told_once_and_tried_by_one_wiki_alone() -> None:
+    async def test(watch: Watch) -> None:
+        for work in watch.works:
+            work.failure = AWAY
+        await watch.at(HOUR_S)
+        assert watch.told_service == ["offline"]
+        assert watch.told == []
+        tries = sorted(at for work in watch.works for at, _ in work.cycles)
+        assert len(tries) < 80, "an hour of at most five minutes between two tries"
+        assert max(gaps(tries)) <= standings.BACK_OFF_MAX_S + 1
+        assert {one.condition for one in watch.daemon.standings.values()} == {
+            Condition.OFFLINE
+        }
+
+    watched(test, *(f"wiki-{number}" for number in range(10)))
+
+
+def test_service_that_is_back_after_an_hour_is_told_once_and_all_wikis_go_on() -> None:
+    async def test(watch: Watch) -> None:
+        await watch.at(10)
+        for work in watch.works:
+            work.failure = AWAY
+        watch.daemon.ask()
+        await watch.at(HOUR_S)
+        for work in watch.works:
+            work.failure = None
+            work.cycles.clear()
+        await watch.at(HOUR_S + standings.BACK_OFF_MAX_S + 60)
+        assert watch.told_service == ["offline", "back"]
+        assert all(work.cycles for work in watch.works)
+        assert {one.condition for one in watch.daemon.standings.values()} == {
+            Condition.IN_STEP
+        }
+
+    watched(test, "a", "b", "c")
+
+
+def test_save_while_the_service_is_away_is_carried_over_when_it_is_back() -> None:
+    async def test(watch: Watch) -> None:
+        await watch.at(10)
+        watch.works[0].failure = AWAY
+        watch.daemon.ask("docs", Why.FOLDER)
+        await watch.at(12)
+        assert watch.daemon.trouble is not None
+        watch.works[0].failure = None
+        watch.works[0].cycles.clear()
+        await watch.at(30)
+        assert watch.works[0].cycles[0][1] is Why.WIKI, "it has to ask the service"
+
+    watched(test)
+
+
+def test_hint_that_fails_tells_that_the_service_is_away() -> None:
+    async def test(watch: Watch) -> None:
+        await watch.at(10)
+        watch.works[0].failure = AWAY
+        await watch.at(20)
+        assert watch.told_service == ["offline"]
+        watch.works[0].failure = None
+        await watch.at(60)
+        assert watch.told_service == ["offline", "back"], "nobody asked, but it did"
+
+    watched(test)
+
+
+def test_too_many_requests_makes_all_wikis_wait_as_long_as_the_service_says() -> None:
+    async def test(watch: Watch) -> None:
+        watch.works[0].outcomes = [
+            RateLimited("too many", url="https://x.example", retry_after_s=200)
+        ]
+        await watch.at(199)
+        assert sum(len(work.cycles) for work in watch.works) <= 2
+        await watch.at(240)
+        assert all(len(work.cycles) >= 2 for work in watch.works)
+
+    watched(test, "a", "b")
+
+
+def test_wiki_whose_requests_alone_fail_does_not_keep_the_others_waiting() -> None:
+    async def test(watch: Watch) -> None:
+        ill, well = watch.works
+        ill.failure = AWAY
+        for second in range(1200):
+            watch.daemon.ask("well", Why.FOLDER)
+            await watch.at(second)
+        late = [at for at, _ in well.cycles if at > 600]
+        assert len(late) > 400
+        assert max(gaps(late)) <= 10
+
+    watched(test, "ill", "well")
+
+
+def test_refused_token_is_told_once_and_tried_again_after_a_quarter_of_an_hour() -> (
+    None
+):
+    async def test(watch: Watch) -> None:
+        for work in watch.works:
+            work.failure = AuthenticationFailed("no", url="https://x.example")
+        await watch.at(standings.REFUSED_RETRY_S - 1)
+        assert watch.told_service == ["refused"]
+        assert sum(len(work.cycles) for work in watch.works) == 3
+        for work in watch.works:
+            work.failure = None
+        await watch.at(standings.REFUSED_RETRY_S + 10)
+        assert watch.told_service == ["refused", "back"]
+
+    watched(test, "a", "b", "c")
+
+
+@pytest.mark.parametrize(
+    ("error", "condition", "wait_s"),
+    [
+        (
+            PermissionDenied("no", url="https://x.example"),
+            Condition.REFUSED,
+            standings.REFUSED_RETRY_S,
+        ),
+        (Halted("emptied"), Condition.NEEDS_PERSON, standings.BACK_OFF_MAX_S),
+        (FolderError("gone"), Condition.FAILING, standings.BACK_OFF_MIN_S),
+        (StateError("damaged"), Condition.FAILING, standings.BACK_OFF_MIN_S),
+        (ZeroDivisionError("ours"), Condition.FAILING, standings.BACK_OFF_MIN_S),
+    ],
+)
+def test_wiki_in_trouble_waits_alone(
+    error: Exception, condition: Condition, wait_s: float
+) -> None:
+    async def test(watch: Watch) -> None:
+        ill, well = watch.works
+        ill.outcomes = [error] * 50
+        await watch.at(1)
+        assert ("ill", condition) in [told[:2] for told in watch.told]
+        ill.cycles.clear()
+        watch.daemon.ask("well", Why.FOLDER)
+        await watch.at(wait_s - 0.1)
+        assert ill.cycles == []
+        assert len(well.cycles) >= 2
+        await watch.at(wait_s + 2 * standings.BACK_OFF_MIN_S + 1)
+        assert ill.cycles
+
+    watched(_calm(test), "ill", "well")
+
+
+def _calm(test: Callable[[Watch], Awaitable[None]]) -> Callable[..., Awaitable[None]]:
+    """The same without the traceback of a fault in the log."""
+
+    async def run(watch: Watch) -> None:
+        logging.getLogger("wikisync.sync").setLevel(logging.CRITICAL)
+        with contextlib.suppress(KeyError):
+            await test(watch)
+        logging.getLogger("wikisync.sync").setLevel(logging.NOTSET)
+
+    return run
+
+
+def test_failures_in_a_row_wait_longer_and_longer_and_a_success_forgets_them() -> None:
+    async def test(watch: Watch) -> None:
+        work = watch.works[0]
+        work.outcomes = [FolderError("gone")] * 12
+        await watch.at(HOUR_S)
+        waits = gaps([at for at, _ in work.cycles[:13]])
+        assert max(waits[:2]) < 10
+        assert max(waits) > 60
+        assert max(waits) <= standings.BACK_OFF_MAX_S + 1
+        assert watch.daemon.standings["docs"].failures == 0
+
+    watched(test)
+
+
+def test_retry_forgets_all_waiting() -> None:
+    async def test(watch: Watch) -> None:
+        watch.works[0].failure = AuthenticationFailed("no", url="https://x.example")
+        await watch.at(10)
+        watch.works[0].failure = None
+        watch.daemon.retry()
+        await watch.at(11)
+        assert watch.told_service == ["refused", "back"]
+
+    watched(test)
+
+
+def test_retry_forgets_what_one_wiki_waits_for() -> None:
+    async def test(watch: Watch) -> None:
+        watch.works[0].outcomes = [Halted("emptied")]
+        await watch.at(10)
+        watch.daemon.retry()
+        await watch.at(11)
+        assert watch.told[-1][1] is Condition.IN_STEP
+
+    watched(test)
+
+
+def test_wikis_that_fail_together_are_one_failure_of_the_service() -> None:
+    async def test(watch: Watch) -> None:
+        for work in watch.works:
+            work.failure = AWAY
+        await watch.at(1)
+        assert watch.daemon.trouble is not None
+        assert watch.daemon.trouble.failures == 1
+
+    watched(test, "a", "b", "c", "d")
+
+
+def test_page_that_could_not_be_carried_over_is_tried_again_ever_more_rarely() -> None:
+    async def test(watch: Watch) -> None:
+        work = watch.works[0]
+        await watch.at(30)
+        work.cycles.clear()
+        work.outcomes = [CycleOutcome(is_quiet=True, problem="503")] * 8
+        watch.daemon.ask("docs", Why.FOLDER)
+        await watch.at(HOUR_S)
+        tries = gaps([at for at, _ in work.cycles[:9]])
+        assert tries[0] <= standings.BACK_OFF_MIN_S * 2 + 1
+        assert max(tries) > 20
+        assert ("docs", Condition.PARTLY, "503") in watch.told
+        assert watch.told[-1] == ("docs", Condition.IN_STEP, "")
+
+    watched(test)
+
+
+def test_cycle_that_hangs_is_ended_and_is_no_trouble_of_the_service() -> None:
+    async def test(watch: Watch) -> None:
+        watch.works[0].takes_s = 10 * HOUR_S
+        await watch.at(module.CYCLE_TIMEOUT_S + 1)
+        assert watch.told == [
+            (
+                "docs",
+                Condition.FAILING,
+                "a cycle of docs took longer than 60 minutes",
+            )
+        ]
+        assert watch.told_service == []
+
+    watched(test)
+
+
+def test_trouble_in_telling_leaves_the_wiki_in_step() -> None:
+    async def after_cycle(_work: object, _outcome: CycleOutcome) -> None:
+        raise FolderError("cannot write WIKISYNC-ATTENTION.md")
+
+    async def test(watch: Watch) -> None:
+        await watch.at(1)
+        assert watch.told == [("docs", Condition.IN_STEP, "")]
+
+    watched(test, after_cycle=after_cycle)
+
+
+def test_another_problem_of_the_same_wiki_is_told() -> None:
+    async def test(watch: Watch) -> None:
+        watch.works[0].outcomes = [FolderError("gone"), FolderError("read-only")]
+        await watch.at(20)
+        problems = [problem for _, _, problem in watch.told]
+        assert problems == ["gone", "read-only", ""]
+
+    watched(test)
+
+
+def test_wiki_that_needs_a_person_still_does_after_the_service_was_away() -> None:
+    async def test(watch: Watch) -> None:
+        held = CycleOutcome(is_quiet=True, needs_person=True)
+        watch.works[0].outcomes = [held, AWAY, held, held, held]
+        await watch.at(1)
+        watch.daemon.ask("docs")
+        await watch.at(1.2)
+        assert watch.daemon.standings["docs"].condition is Condition.OFFLINE
+        await watch.at(30)
+        assert watch.told == [("docs", Condition.NEEDS_PERSON, "")]
+
+    watched(test)

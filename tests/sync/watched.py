@@ -1,0 +1,122 @@
+"""A daemon on virtual time, whose wikis are as a test says."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from tests.sync.virtual import START_S, VirtualLoop, run_virtually
+from wikisync.errors import Unavailable
+from wikisync.sync import daemon as module
+from wikisync.sync.daemon import Daemon
+from wikisync.sync.standing import Condition, CycleOutcome, Hint, Trouble, Why
+from wikisync.sync.work import CYCLE
+
+QUIET = CycleOutcome(is_quiet=True)
+AWAY = Unavailable("the service does not answer", url="https://gitlab.example.com")
+HOUR_S = 3600.0
+
+
+@dataclass
+class Work:
+    """A wiki whose cycles, scans and hints are as the test says."""
+
+    name: str
+    loop: VirtualLoop
+    takes_s: float = 0.1
+    is_paused: bool = False
+    outcomes: list[CycleOutcome | Exception] = field(default_factory=list)
+    """Of the next cycles; quiet ones afterwards."""
+    failure: Exception | None = None
+    """Of every cycle and hint, while it is set."""
+    mark: str | None = "1"
+    is_costly: bool = False
+    """Of the hints."""
+    differs: bool = False
+    scan_failure: Exception | None = None
+    cycles: list[tuple[float, Why]] = field(default_factory=list)
+    """When each began, in seconds from the start, and why."""
+    hints: list[float] = field(default_factory=list)
+    ids: list[str] = field(default_factory=list)
+
+    @property
+    def now(self) -> float:
+        return self.loop.time() - START_S
+
+    async def cycle(self, why: Why) -> CycleOutcome:
+        self.cycles.append((self.now, why))
+        self.ids.append(CYCLE.get())
+        await asyncio.sleep(self.takes_s)
+        if self.failure is not None:
+            raise self.failure
+        outcome = self.outcomes.pop(0) if self.outcomes else QUIET
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    async def scan(self) -> bool:
+        if self.scan_failure is not None:
+            raise self.scan_failure
+        return self.differs
+
+    async def hint(self) -> Hint | None:
+        self.hints.append(self.now)
+        if self.failure is not None:
+            raise self.failure
+        return None if self.mark is None else Hint(self.mark, self.is_costly)
+
+
+@dataclass
+class Watch:
+    """A daemon that runs on virtual time."""
+
+    loop: VirtualLoop
+    works: list[Work]
+    daemon: Daemon
+    told: list[tuple[str, Condition, str]]
+    told_service: list[str]
+    wall_ahead_s: float = 0.0
+
+    async def at(self, seconds: float) -> None:
+        """Let time pass until so many seconds after the start."""
+        await asyncio.sleep(seconds - (self.loop.time() - START_S))
+
+
+def watched(
+    test: Callable[[Watch], Awaitable[None]],
+    *names: str,
+    after_cycle: module.AfterCycle | None = None,
+) -> None:
+    """Run a test beside a daemon of these wikis."""
+
+    async def run(loop: VirtualLoop) -> None:
+        works = [Work(name, loop) for name in names or ("docs",)]
+        told: list[tuple[str, Condition, str]] = []
+        told_service: list[str] = []
+
+        def note(trouble: Trouble | None) -> None:
+            told_service.append(trouble.condition.value if trouble else "back")
+
+        daemon = Daemon(
+            works,
+            clock=loop.time,
+            wall=lambda: loop.time() + watch.wall_ahead_s,
+            chance=random.Random(7),
+            told=lambda one: told.append((one.name, one.condition, one.problem)),
+            told_service=note,
+            after_cycle=after_cycle,
+        )
+        watch = Watch(loop, works, daemon, told, told_service)
+        async with asyncio.TaskGroup() as group:
+            running = group.create_task(daemon.run())
+            await test(watch)
+            running.cancel()
+
+    run_virtually(run)
+
+
+def gaps(times: list[float]) -> list[float]:
+    return [later - earlier for earlier, later in pairwise(times)]
