@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.cli.workspaces import Cloned, clone_handbook
 from tests.support.service import EmbeddedService, embedded_service
 from wikisync.cli.main import main
 
@@ -59,3 +60,9 @@ def run(
         return Ran(code, captured.out, captured.err)
 
     return call
+
+
+@pytest.fixture
+async def cloned(service: EmbeddedService, run: Run, tmp_path: Path) -> Cloned:
+    """A workspace of one wiki, as ``clone`` leaves it."""
+    return await clone_handbook(service, run, tmp_path / "wikis")

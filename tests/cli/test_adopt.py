@@ -3,19 +3,10 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-import pytest
-
-from tests.cli.conftest import Run
-from tests.cli.workspaces import PAGES, Cloned, clone_handbook
-from tests.support.service import EmbeddedService
+from tests.cli.workspaces import PAGES, Cloned
 from wikisync.folder.workspace import locked
 
 FILES = {f"{slug}.md": text for slug, text in PAGES.items()}
-
-
-@pytest.fixture
-async def cloned(service: EmbeddedService, run: Run, tmp_path: Path) -> Cloned:
-    return await clone_handbook(service, run, tmp_path / "wikis")
 
 
 def empty(folder: Path) -> None:

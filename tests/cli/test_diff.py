@@ -1,23 +1,14 @@
 from __future__ import annotations
 
 import difflib
-from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.cli.conftest import Run
-from tests.cli.workspaces import PAGES, Cloned, clone_handbook
-from tests.support.service import EmbeddedService
+from tests.cli.workspaces import PAGES, Cloned
 from wikisync.cli.console import visible
 from wikisync.cli.diff_text import BOLD, GREEN, RED, unified
 from wikisync.service.quirks import Quirk
-
-
-@pytest.fixture
-async def cloned(service: EmbeddedService, run: Run, tmp_path: Path) -> Cloned:
-    return await clone_handbook(service, run, tmp_path / "wikis")
 
 
 async def test_difference_leads_from_the_wiki_to_here(cloned: Cloned) -> None:

@@ -3,24 +3,17 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 from datetime import date
-from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Ran, Run
-from tests.cli.workspaces import Cloned, clone_handbook
-from tests.support.service import EmbeddedService
+from tests.cli.conftest import Ran
+from tests.cli.workspaces import Cloned
 from wikisync.cli.findings_there import token_findings
 from wikisync.cli.rights import TokenRights
 from wikisync.folder.workspace import locked
 from wikisync.service.quirks import Quirk
 
 TODAY = date(2026, 11, 21)
-
-
-@pytest.fixture
-async def cloned(service: EmbeddedService, run: Run, tmp_path: Path) -> Cloned:
-    return await clone_handbook(service, run, tmp_path / "wikis")
 
 
 def graded(ran: Ran, grade: str) -> list[str]:

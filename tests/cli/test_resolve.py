@@ -5,9 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run
-from tests.cli.workspaces import HANDBOOK, PAGES, Cloned, clone_handbook
-from tests.support.service import EmbeddedService
+from tests.cli.workspaces import HANDBOOK, PAGES, Cloned
 from wikisync.cli.resolve_tools import editor_command
 from wikisync.errors import UsageError
 from wikisync.folder.workspace import locked
@@ -16,11 +14,6 @@ from wikisync.service.quirks import Quirk
 
 HERE = "ONE\n\ntwo\n\nTHREE here\n"
 THERE = "one\n\nTWO there\n\nTHREE there\n"
-
-
-@pytest.fixture
-async def cloned(service: EmbeddedService, run: Run, tmp_path: Path) -> Cloned:
-    return await clone_handbook(service, run, tmp_path / "wikis")
 
 
 @pytest.fixture

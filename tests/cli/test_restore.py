@@ -1,21 +1,12 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from tests.cli.conftest import Run
-from tests.cli.workspaces import HANDBOOK, PAGES, Cloned, clone_handbook
-from tests.support.service import EmbeddedService
+from tests.cli.workspaces import HANDBOOK, PAGES, Cloned
 from wikisync.cli.times import ago, local_time, parse_time
 from wikisync.errors import UsageError
 from wikisync.folder.workspace import locked
 from wikisync.model import Slug
-
-
-@pytest.fixture
-async def cloned(service: EmbeddedService, run: Run, tmp_path: Path) -> Cloned:
-    return await clone_handbook(service, run, tmp_path / "wikis")
 
 
 async def pull(cloned: Cloned, *texts: str) -> None:

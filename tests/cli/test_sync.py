@@ -1,3 +1,5 @@
+"""``wikisync sync``: edits both ways, first syncs, deletions, many wikis."""
+
 from __future__ import annotations
 
 import asyncio
@@ -5,31 +7,16 @@ import fcntl
 import os
 import pty
 import shutil
-import signal
-import sqlite3
 import sys
 import termios
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Run
-from tests.cli.workspaces import HANDBOOK, PAGES, Cloned, clone_handbook
+from tests.cli.workspaces import FILES, HANDBOOK, PAGES, Cloned
 from tests.support.service import EmbeddedService
-from wikisync.errors import ExitCode
 from wikisync.service.quirks import Quirk
-from wikisync.sync.conflict import MARKER
-
-
-@pytest.fixture
-async def cloned(service: EmbeddedService, run: Run, tmp_path: Path) -> Cloned:
-    return await clone_handbook(service, run, tmp_path / "wikis")
-
-
-def wiki_of(pages: dict[str, str]) -> dict[str, str]:
-    return {f"{slug}.md": text for slug, text in pages.items()}
-
 
 # -- the usual ---------------------------------------------------------------------
 
@@ -40,7 +27,7 @@ async def test_first_sync_after_a_clone_is_quiet(cloned: Cloned) -> None:
     assert (ran.code, ran.out) == (0, "handbook: 4 pages, nothing to do\n")
     assert ran.err == ""
     assert cloned.files() == before
-    assert await cloned.wiki() == wiki_of(PAGES)
+    assert await cloned.wiki() == FILES
 
 
 async def test_edits_travel_both_ways(cloned: Cloned) -> None:
@@ -97,7 +84,7 @@ async def test_dry_run_prints_the_plan_and_changes_nothing(cloned: Cloned) -> No
     assert ran.code == 0
     assert ran.out == "create  new on the wiki\nupdate  guide on the wiki\n"
     assert cloned.files() == before
-    assert await cloned.wiki() == wiki_of(PAGES)
+    assert await cloned.wiki() == FILES
 
 
 @pytest.mark.parametrize(
@@ -168,6 +155,14 @@ async def test_json_has_the_same_keys_for_every_wiki(cloned: Cloned) -> None:
     assert (other["paused"], other["pages"], other["error"]) == (None, 4, None)
 
 
+async def test_pages_are_counted_after_what_was_done(cloned: Cloned) -> None:
+    cloned.write("new.md", "new\n")
+    cloned.write("another.md", "another\n")
+    (cloned.folder / "guide.md").rename(cloned.folder / "manual.md")
+    ran = await cloned.run("sync")
+    assert ran.out == "handbook: 6 pages, 2 pushed, 1 renamed\n"
+
+
 # -- the first sync ----------------------------------------------------------------
 
 
@@ -234,6 +229,15 @@ async def test_first_sync_holds_pages_that_differ(first: Cloned) -> None:
     assert (await first.wiki())["home.md"] == "there\n"
 
 
+async def test_file_in_the_place_of_the_folder_is_told(first: Cloned) -> None:
+    shutil.rmtree(first.folder)
+    first.folder.write_text("a file\n")
+    ran = await first.run("sync")
+    assert ran.code == 1
+    assert "something else has its name" in ran.err
+    assert first.folder.read_text() == "a file\n"
+
+
 # -- deletions ---------------------------------------------------------------------
 
 
@@ -267,388 +271,6 @@ async def test_page_deleted_on_the_wiki_goes_to_the_trash(cloned: Cloned) -> Non
     assert "guide.md" not in cloned.files()
     kept = list((cloned.root / ".wikisync/trash").rglob("guide.md"))
     assert [path.read_text() for path in kept] == [PAGES["guide"]]
-
-
-# -- bad input: nothing is lost, and the person reads what to do -------------------
-
-
-async def test_folder_emptied_stops_and_deletes_nothing(cloned: Cloned) -> None:
-    for path in cloned.folder.iterdir():
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
-    ran = await cloned.run("sync")
-    assert ran.code == 4
-    assert "is empty, and had 4 pages; nothing was changed" in ran.err
-    assert "wikisync adopt" in ran.err
-    assert await cloned.wiki() == wiki_of(PAGES)
-    assert "is empty" in (cloned.root / "WIKISYNC-ATTENTION.md").read_text()
-
-
-async def test_missing_disk_stops_and_deletes_nothing(cloned: Cloned) -> None:
-    cloned.folder.rename(cloned.root.parent / "away")
-    ran = await cloned.run("sync")
-    assert ran.code == 1
-    assert "does not exist" in ran.err
-    assert "check that its disk is there; nothing was deleted" in ran.err
-    assert not cloned.folder.exists()
-    assert await cloned.wiki() == wiki_of(PAGES)
-
-
-async def test_workspace_without_its_marker_is_halted(cloned: Cloned) -> None:
-    (cloned.root / ".wikisync/folder-id").unlink()
-    ran = await cloned.run("sync")
-    assert ran.code == 4
-    assert "folder-id is missing; nothing was changed" in ran.err
-    assert "wikisync adopt" in ran.err
-    assert not (cloned.root / ".wikisync/folder-id").exists()
-
-
-async def test_copied_workspace_says_so_and_deletes_nothing(cloned: Cloned) -> None:
-    await cloned.run("sync")
-    copy = cloned.root.parent / "copy"
-    shutil.copytree(cloned.root, copy)
-    (copy / "handbook/guide.md").unlink()
-    other = Cloned(cloned.service, copy, cloned.run_main)
-    ran = await other.run("sync")
-    assert ran.code == 0
-    assert f"{copy} was copied or moved" in ran.err
-    assert other.read("guide.md") == PAGES["guide"]
-    assert await cloned.wiki() == wiki_of(PAGES)
-    assert (await other.run("sync")).err == ""
-
-
-async def test_copy_that_is_cloned_into_again_stays_a_copy(cloned: Cloned) -> None:
-    copy = cloned.root.parent / "copy"
-    shutil.copytree(cloned.root, copy)
-    (copy / "handbook/guide.md").unlink()
-    url = cloned.service.url
-    await cloned.run_main("clone", url, "--project", "docs/handbook", copy)
-    (copy / "handbook/home.md").unlink()
-    other = Cloned(cloned.service, copy, cloned.run_main)
-    ran = await other.run("sync")
-    assert f"{copy} was copied or moved" in ran.err
-    assert other.read("home.md") == PAGES["home"]
-
-
-async def test_lost_state_is_a_first_sync_that_deletes_nothing(
-    cloned: Cloned,
-) -> None:
-    (cloned.root / ".wikisync/state.db").unlink()
-    (cloned.folder / "guide.md").unlink()
-    await cloned.remove("home")
-    ran = await cloned.run("sync")
-    assert ran.code == 0
-    assert cloned.read("guide.md") == PAGES["guide"]
-    assert cloned.read("home.md") == PAGES["home"]
-
-
-async def test_damaged_state_is_set_aside_and_told(cloned: Cloned) -> None:
-    (cloned.root / ".wikisync/state.db").write_bytes(b"damaged" * 1000)
-    before = cloned.files()
-    ran = await cloned.run("sync")
-    assert ran.code == 0
-    assert "was damaged and is made anew; nothing is removed" in ran.err
-    assert cloned.files() == before
-
-
-async def test_state_that_says_what_was_never_written_is_set_aside(
-    cloned: Cloned,
-) -> None:
-    """SQLite finds nothing wrong with it; so it is met on the way."""
-    with closing(sqlite3.connect(cloned.root / ".wikisync/state.db")) as connection:
-        connection.execute("UPDATE page_text SET text = x'00ff'")
-        connection.commit()
-    cloned.write("home.md", "edited here\n")
-    await cloned.edit({"guide": "edited there\n"})
-
-    looked, ran, again = [
-        await cloned.run(command) for command in ("status", "sync", "sync")
-    ]
-
-    assert ran.code == ExitCode.FAILED
-    assert "state.db is damaged: Error -3 while decompressing" in ran.err
-    assert "state.db is damaged" in looked.out + looked.err
-    assert (cloned.root / ".wikisync/state.db.damaged-1").exists()
-    assert again.code == ExitCode.HELD
-    assert {"edited here\n", PAGES["guide"]} <= set(cloned.files().values())
-
-
-async def test_second_process_is_refused_with_the_first_ones_name(
-    cloned: Cloned,
-) -> None:
-    from wikisync.folder.workspace import locked
-
-    with locked(cloned.root / ".wikisync", "it"):
-        ran = await cloned.run("sync")
-    assert ran.code == 1
-    assert f"process {os.getpid()} on" in ran.err
-    assert "wait until it is done, or stop it" in ran.err
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
-async def test_read_only_folder_is_told_and_others_go_on(cloned: Cloned) -> None:
-    (cloned.folder / "team").chmod(0o500)
-    await cloned.edit({"team/people": "Ann, Bo\n", "guide": "theirs\n"})
-    try:
-        ran = await cloned.run("sync")
-    finally:
-        (cloned.folder / "team").chmod(0o700)
-    assert ran.code == 3
-    assert "team/people" in ran.err
-    assert cloned.read("guide.md") == "theirs\n"
-    assert cloned.read("team/people.md") == "Ann\n"
-
-
-async def test_read_only_file_is_replaced_and_stays_read_only(cloned: Cloned) -> None:
-    (cloned.folder / "guide.md").chmod(0o444)
-    await cloned.edit({"guide": "theirs\n"})
-    ran = await cloned.run("sync")
-    assert ran.code == 0
-    assert cloned.read("guide.md") == "theirs\n"
-
-
-async def test_file_replaced_by_a_directory_deletes_nothing(cloned: Cloned) -> None:
-    (cloned.folder / "guide.md").unlink()
-    (cloned.folder / "guide.md").mkdir()
-    await cloned.run("sync")
-    cloned.age_sightings(60)
-    ran = await cloned.run("sync")
-    assert ran.code == 3
-    assert "guide.md: is a folder with the name of a page's file" in ran.err
-    assert "guide.md" in await cloned.wiki()
-
-
-async def test_symbolic_link_is_neither_followed_nor_written_through(
-    cloned: Cloned, tmp_path: Path
-) -> None:
-    secret = tmp_path / "secret.md"
-    secret.write_text("private\n")
-    (cloned.folder / "guide.md").unlink()
-    (cloned.folder / "guide.md").symlink_to(secret)
-    await cloned.edit({"guide": "theirs\n"})
-    await cloned.run("sync")
-    cloned.age_sightings(60)
-    ran = await cloned.run("sync")
-    assert ran.code == 3
-    assert "guide" in ran.err
-    assert secret.read_text() == "private\n"
-    assert (await cloned.wiki())["guide.md"] == "theirs\n"
-
-
-async def test_name_that_the_service_refuses_is_held_and_others_go_on(
-    cloned: Cloned,
-) -> None:
-    cloned.service.quirks = {Quirk.SMALL_LIMITS}
-    name = "n" * 80
-    cloned.write(f"{name}.md", "text\n")
-    cloned.write("guide.md", "mine\n")
-    ran = await cloned.run("sync")
-    assert ran.code == 3
-    assert name in ran.err
-    assert (await cloned.wiki())["guide.md"] == "mine\n"
-    status = await cloned.run("status")
-    assert status.code == 3
-    assert "the service refused it as it is" in status.out
-
-
-async def test_sync_sends_again_what_was_refused_for_want_of_rights(
-    cloned: Cloned, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Who has mended the token does not wait an hour for pages held without it."""
-    cloned.write("guide.md", "mine\n")
-    reader = await cloned.service.add_user("reader")
-    await cloned.service.add_member("docs/handbook", "reader", 20)
-    monkeypatch.setenv("WIKISYNC_TOKEN", reader)
-    assert (await cloned.run("sync")).code == 3
-    monkeypatch.setenv("WIKISYNC_TOKEN", cloned.service.token)
-    ran = await cloned.run("sync")
-    assert (ran.code, ran.out) == (0, "handbook: 4 pages, 1 pushed\n")
-    assert (await cloned.wiki())["guide.md"] == "mine\n"
-
-
-async def test_page_too_large_is_held_with_the_reason(cloned: Cloned) -> None:
-    cloned.service.quirks = {Quirk.SMALL_LIMITS}
-    cloned.write("guide.md", "x" * 70_000)
-    cloned.write("home.md", "mine\n")
-    ran = await cloned.run("sync")
-    assert ran.code == 3
-    assert "guide" in ran.err
-    assert (await cloned.wiki())["home.md"] == "mine\n"
-    assert len(cloned.read("guide.md")) == 70_000
-
-
-async def test_file_that_is_not_utf8_is_told_and_left_alone(cloned: Cloned) -> None:
-    (cloned.folder / "guide.md").write_bytes(b"caf\xe9\n")
-    cloned.write("home.md", "mine\n")
-    ran = await cloned.run("sync")
-    assert ran.code == 3
-    assert "UTF-8" in ran.err
-    assert (await cloned.wiki())["guide.md"] == PAGES["guide"]
-    assert (await cloned.wiki())["home.md"] == "mine\n"
-    assert (cloned.folder / "guide.md").read_bytes() == b"caf\xe9\n"
-
-
-async def test_marker_line_left_in_a_page_is_never_sent(cloned: Cloned) -> None:
-    cloned.write("guide.md", f"text\n{MARKER} conflict 1 of 1: here %%%%\n")
-    ran = await cloned.run("sync")
-    assert ran.code == 3
-    assert "a marker line of a conflict is left in it" in ran.err
-    assert "remove every line with %%%% wikisync" in ran.err
-    assert (await cloned.wiki())["guide.md"] == PAGES["guide"]
-
-
-async def test_token_revoked_stops_with_no_deletion(cloned: Cloned) -> None:
-    (cloned.folder / "guide.md").unlink()
-    await cloned.run("sync")
-    cloned.age_sightings(60)
-    cloned.service.quirks = {Quirk.TOKEN_REVOKED}
-    ran = await cloned.run("sync")
-    assert ran.code == 1
-    assert "token" in ran.err
-    assert "hint:" in ran.err
-    assert await cloned.wiki() == wiki_of(PAGES)
-
-
-@pytest.mark.parametrize(
-    ("quirk", "word"),
-    [
-        (Quirk.SIGN_IN_PAGE, "answers with a web page"),
-        (Quirk.NOT_FOUND, "the service knows no such address"),
-    ],
-)
-async def test_service_that_answers_nonsense_changes_nothing(
-    cloned: Cloned, quirk: Quirk, word: str
-) -> None:
-    before = cloned.files()
-    cloned.service.quirks = {quirk}
-    ran = await cloned.run("sync")
-    assert ran.code == 1
-    assert "hint:" in ran.err
-    assert word in ran.err
-    assert cloned.files() == before
-
-
-async def test_empty_list_is_never_taken_for_deleted_pages(cloned: Cloned) -> None:
-    before = cloned.files()
-    cloned.service.quirks = {Quirk.EMPTY_LIST}
-    await cloned.run("sync")
-    await cloned.run("sync")
-    cloned.age_sightings(100)
-    ran = await cloned.run("sync")
-    assert ran.code == 4
-    assert "4 of 4 pages would be removed here because they are gone" in ran.err
-    assert "wikisync approve handbook:1" in ran.err
-    assert cloned.files() == before
-
-
-async def put_another_project_there(cloned: Cloned) -> None:
-    service = cloned.service
-    moved = await cloned.run_main(
-        "project", "edit", service.url, "docs/handbook", "--path", "old-handbook"
-    )
-    assert moved.code == 0, moved.err
-    await service.add_project("docs/handbook", {"home": "another project's\n"})
-
-
-async def test_another_project_under_the_same_path_is_a_first_sync(
-    cloned: Cloned,
-) -> None:
-    before = cloned.files()
-    await put_another_project_there(cloned)
-    ran = await cloned.run("sync")
-    assert ran.code == 3
-    assert "another wiki than last time has this path" in ran.err
-    assert "only in handbook: 3 pages" in ran.err
-    assert set(await cloned.wiki()) == {"home.md"}
-    assert {name: cloned.files()[name] for name in before} == before
-
-
-async def test_dry_run_tells_the_same_of_another_project(cloned: Cloned) -> None:
-    await put_another_project_there(cloned)
-    ran = await cloned.run("sync", "--dry-run")
-    assert "hold    home: created here and on the wiki" in ran.out
-    assert "remove" not in ran.out
-
-
-async def test_service_away_is_an_error_with_its_address(cloned: Cloned) -> None:
-    settings = cloned.root / "wikisync.toml"
-    settings.write_text(
-        settings.read_text().replace(cloned.service.url, "http://127.0.0.1:9")
-    )
-    ran = await cloned.run("sync")
-    assert ran.code == 1
-    assert "127.0.0.1:9" in ran.err
-
-
-async def test_token_revoked_in_the_middle_stops_and_the_next_sync_goes_on(
-    cloned: Cloned,
-) -> None:
-    names = [f"new-{number}" for number in range(60)]
-    for name in names:
-        cloned.write(f"{name}.md", f"{name}\n")
-    (cloned.folder / "guide.md").unlink()
-    async with asyncio.TaskGroup() as group:
-        running = group.create_task(cloned.run("sync"))
-        while len(await cloned.wiki()) < len(PAGES) + 5:
-            pass
-        cloned.service.quirks = {Quirk.TOKEN_REVOKED}
-    ran = running.result()
-    assert ran.code == 1
-    assert "token" in ran.err
-    assert len(await cloned.wiki()) < len(PAGES) + len(names)
-    cloned.service.quirks = ()
-    again = await cloned.run("sync")
-    assert again.code == 0
-    assert set(await cloned.wiki()) == wiki_of(PAGES).keys() | {
-        f"{name}.md" for name in names
-    }
-
-
-async def test_interrupted_sync_says_how_to_go_on_and_the_next_one_does(
-    cloned: Cloned,
-) -> None:
-    """A real process, ended by Ctrl-C while it writes the wiki."""
-    for number in range(200):
-        cloned.write(f"new-{number}.md", f"{number}\n")
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "wikisync", "sync", "-C", str(cloned.root)),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    while len(await cloned.wiki()) < len(PAGES) + 5:
-        pass
-    process.send_signal(signal.SIGINT)
-    out, err = await process.communicate()
-    assert process.returncode == 130
-    assert err.strip() == b"interrupted; run the same command again to go on"
-    assert out == b""
-    assert len(await cloned.wiki()) < len(PAGES) + 200
-    ran = await cloned.run("sync")
-    assert ran.code == 0
-    assert len(await cloned.wiki()) == len(PAGES) + 200
-
-
-async def test_file_in_the_place_of_the_folder_is_told(first: Cloned) -> None:
-    shutil.rmtree(first.folder)
-    first.folder.write_text("a file\n")
-    ran = await first.run("sync")
-    assert ran.code == 1
-    assert "something else has its name" in ran.err
-    assert first.folder.read_text() == "a file\n"
-
-
-async def test_escape_in_a_name_does_not_reach_the_terminal(cloned: Cloned) -> None:
-    cloned.write("bad\x1b]0;owned\x07.md", "text\n")
-    ran = await cloned.run("sync", "--dry-run")
-    assert "\x1b" not in ran.out + ran.err
-    assert "owned" in ran.out
-
-
-async def test_pages_are_counted_after_what_was_done(cloned: Cloned) -> None:
-    cloned.write("new.md", "new\n")
-    cloned.write("another.md", "another\n")
-    (cloned.folder / "guide.md").rename(cloned.folder / "manual.md")
-    ran = await cloned.run("sync")
-    assert ran.out == "handbook: 6 pages, 2 pushed, 1 renamed\n"
 
 
 # -- a person is asked -------------------------------------------------------------

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from tests.cli.conftest import Ran, Run
 from tests.support.service import EmbeddedService
 from wikisync.model import WikiOwner
 from wikisync.sync.ledger import Side, Sighting
 from wikisync.sync.state import State, WikiState
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Ran, Run
 
 HANDBOOK = WikiOwner("project", "docs/handbook")
 PAGES = {
@@ -18,6 +21,8 @@ PAGES = {
     "team/people": "Ann\n",
     "team/rules": "be kind\n",
 }
+FILES = {f"{slug}.md": text for slug, text in PAGES.items()}
+"""The same by the names of their files."""
 
 
 @dataclass(frozen=True, slots=True)
