@@ -3,10 +3,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from tests.cli.workspaces import PAGES, Cloned
+from tests.cli.workspaces import FILES, Cloned
 from wikisync.folder.workspace import locked
-
-FILES = {f"{slug}.md": text for slug, text in PAGES.items()}
 
 
 def empty(folder: Path) -> None:
