@@ -205,6 +205,25 @@ class LooseFile(Struct, frozen=True):
     """In bytes."""
 
 
+class LinkTarget(Struct, frozen=True):
+    """Where a link of a page leads."""
+
+    path: str
+    """Percent-decoded, without query and fragment."""
+    is_wikilink: bool = False
+    """Such a link starts at the wiki's root, others in the page's folder."""
+
+
+class LinkPlace(Struct, frozen=True):
+    """Where a page's source names the target of a link."""
+
+    start: int
+    """Index into the source."""
+    written: str
+    """As the source writes it, without query and fragment."""
+    target: LinkTarget
+
+
 class Problem(Struct, frozen=True):
     """Something that went wrong with one object while everything else went on.
 

@@ -8,8 +8,9 @@ import pytest
 
 from wikisync.errors import NotFound
 from wikisync.folder.loose import LooseFiles
-from wikisync.model import Slug, digest_of
+from wikisync.model import LinkTarget, Slug, digest_of
 
+HEX = "0123456789abcdef" * 2
 HOME, FIRST = Slug("home"), Slug("guide/first")
 
 
@@ -22,7 +23,10 @@ def root(tmp_path: Path) -> Path:
         "guide/blue one.png",
         "home.md",
         "wikisync.toml",
-        "uploads/0a1b/old.png",
+        f"uploads/{HEX}/old.png",
+        "uploads/own.png",
+        "data.md",
+        "data",
         ".git/config",
         ".hidden/x.png",
         "home.md~",
@@ -34,13 +38,20 @@ def root(tmp_path: Path) -> Path:
     return folder
 
 
-async def found(root: Path, slug: Slug, target: str) -> str | None:
-    file = await LooseFiles(root).find(slug, target)
+async def found(
+    root: Path, slug: Slug, target: str, *, is_wikilink: bool = False
+) -> str | None:
+    file = await LooseFiles(root).find(slug, LinkTarget(target, is_wikilink))
     return None if file is None else str(file.path)
 
 
 async def test_names_are_those_of_loose_files_alone(root: Path) -> None:
-    assert await LooseFiles(root).names() == {"red.png", "blue one.png"}
+    assert await LooseFiles(root).names() == {
+        "red.png",
+        "blue one.png",
+        "own.png",
+        "data",
+    }
 
 
 @pytest.mark.parametrize(
@@ -49,9 +60,8 @@ async def test_names_are_those_of_loose_files_alone(root: Path) -> None:
         (HOME, "red.png", "red.png"),
         (HOME, "./red.png", "red.png"),
         (HOME, "/red.png", "red.png"),
-        (HOME, "red.png#part", "red.png"),
-        (HOME, "red.png?raw=1", "red.png"),
-        (HOME, "guide/blue%20one.png", "guide/blue one.png"),
+        (HOME, "guide/blue one.png", "guide/blue one.png"),
+        (HOME, "uploads/own.png", "uploads/own.png"),
         (FIRST, "blue one.png", "guide/blue one.png"),
         (FIRST, "../red.png", "red.png"),
         (FIRST, "/red.png", "red.png"),
@@ -59,7 +69,8 @@ async def test_names_are_those_of_loose_files_alone(root: Path) -> None:
         (HOME, "../secret.png", None),
         (FIRST, "../../secret.png", None),
         (HOME, "home.md", None),
-        (HOME, "uploads/0a1b/old.png", None),
+        (HOME, f"uploads/{HEX}/old.png", None),
+        (HOME, "data", None),
         (HOME, ".hidden/x.png", None),
         (HOME, "wikisync.toml", None),
         (HOME, "guide", None),
@@ -67,7 +78,6 @@ async def test_names_are_those_of_loose_files_alone(root: Path) -> None:
         (HOME, "mailto:red.png", None),
         (HOME, "red.png\0", None),
         (HOME, "", None),
-        (HOME, "#part", None),
         (HOME, "missing.png", None),
     ],
 )
@@ -75,6 +85,11 @@ async def test_a_link_leads_to_a_loose_file_or_to_none(
     root: Path, slug: Slug, target: str, path: str | None
 ) -> None:
     assert await found(root, slug, target) == path
+
+
+async def test_a_wikilink_starts_at_the_root(root: Path) -> None:
+    assert await found(root, FIRST, "red.png", is_wikilink=True) == "red.png"
+    assert await found(root, FIRST, "blue one.png", is_wikilink=True) is None
 
 
 async def test_a_symbolic_link_is_never_followed(root: Path) -> None:
@@ -86,25 +101,25 @@ async def test_a_symbolic_link_is_never_followed(root: Path) -> None:
 
 async def test_a_file_is_known_by_its_content(root: Path) -> None:
     files = LooseFiles(root)
-    before = await files.find(HOME, "red.png")
+    before = await files.find(HOME, LinkTarget("red.png"))
     assert before is not None
     assert (before.digest, before.size) == (digest_of(b"red.png"), 7)
     (root / "red.png").write_bytes(b"another")
-    after = await files.find(HOME, "red.png")
+    after = await files.find(HOME, LinkTarget("red.png"))
     assert after is not None
     assert after.digest == digest_of(b"another")
 
 
 async def test_a_file_is_read_in_full(root: Path) -> None:
     files = LooseFiles(root)
-    file = await files.find(HOME, "red.png")
+    file = await files.find(HOME, LinkTarget("red.png"))
     assert file is not None
     assert b"".join([chunk async for chunk in files.read(file)]) == b"red.png"
 
 
 async def test_a_file_that_is_gone_is_not_found(root: Path) -> None:
     files = LooseFiles(root)
-    file = await files.find(HOME, "red.png")
+    file = await files.find(HOME, LinkTarget("red.png"))
     assert file is not None
     (root / "red.png").unlink()
     with pytest.raises(NotFound):

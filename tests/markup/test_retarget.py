@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import pytest
 
-from wikisync.markup.retarget import link_targets, retarget
-from wikisync.model import Format, Page, Slug
+from wikisync.markup.retarget import link_places, link_targets, retarget
+from wikisync.model import Format, LinkTarget, Page, Slug
 
 NEW = "uploads/0a1b/red.png"
+RED = LinkTarget("red.png")
 
 
 def page(text: str, page_format: Format = Format.MARKDOWN) -> Page:
     return Page(Slug("home"), page_format, text)
 
 
-def moved(text: str, page_format: Format = Format.MARKDOWN) -> str:
-    return retarget(page(text, page_format), {"red.png": NEW})
+def changed(source: Page, target: LinkTarget, new: str) -> str | None:
+    """The source with every link to a target leading elsewhere."""
+    places = link_places(source, {target})
+    return retarget(
+        source, [(place, LinkTarget(new, target.is_wikilink), new) for place in places]
+    )
+
+
+def moved(text: str, page_format: Format = Format.MARKDOWN) -> str | None:
+    return changed(page(text, page_format), RED, NEW)
 
 
 @pytest.mark.parametrize(
@@ -34,9 +43,10 @@ def moved(text: str, page_format: Format = Format.MARKDOWN) -> str:
     ],
 )
 def test_a_real_link_gets_its_new_target(page_format: Format, text: str) -> None:
-    target = "./red.png" if "./red.png" in text else "red.png"
-    changed = retarget(page(text, page_format), {target: NEW})
-    assert changed == text.replace(target, NEW)
+    (target,) = link_targets(page(text, page_format))
+    assert changed(page(text, page_format), target, NEW) == text.replace(
+        target.path, NEW
+    )
 
 
 @pytest.mark.parametrize(
@@ -69,29 +79,109 @@ def test_a_link_and_the_same_words_in_code_are_told_apart() -> None:
 
 
 def test_out_and_back_is_the_page_again() -> None:
-    text = "![red](red.png)\n\n`red.png`\n\n[also](red.png#part)\n"
-    assert retarget(page(moved(text)), {NEW: "red.png"}) == text
+    text = "![red](red.png)\n\n`red.png`\n\n[also](red.png#part) [and](red.png?x=1)\n"
+    there = moved(text)
+    assert there is not None
+    assert there == text.replace("](red.png", f"]({NEW}")
+    assert changed(page(there), LinkTarget(NEW), "red.png") == text
 
 
-def test_a_name_with_spaces_is_found_as_the_source_writes_it() -> None:
-    text = "![red](<red one.png>)\n"
-    assert link_targets(page(text)) == ("red one.png",)
-    assert retarget(page(text), {"red one.png": NEW}) == f"![red](<{NEW}>)\n"
-    assert link_targets(page("![red](red%20one.png)\n")) == ("red%20one.png",)
+@pytest.mark.parametrize(
+    ("page_format", "text", "written", "path"),
+    [
+        (Format.MARKDOWN, "![a](<red one.png>)", "red one.png", "red one.png"),
+        (Format.MARKDOWN, "![a](red%20one.png)", "red%20one.png", "red one.png"),
+        (Format.MARKDOWN, "![a](é%20x.PNG)", "é%20x.PNG", "é x.PNG"),
+        (Format.MARKDOWN, "![a](caf%c3%a9.png)", "caf%c3%a9.png", "café.png"),
+        (Format.MARKDOWN, r"![a](a\_b.png)", r"a\_b.png", "a_b.png"),
+        (Format.MARKDOWN, "![a](x&amp;y.png)", "x&amp;y.png", "x&y.png"),
+        (Format.MARKDOWN, "![a](a%23b.png)", "a%23b.png", "a#b.png"),
+        (Format.MARKDOWN, "![a](what%3F.png?x)", "what%3F.png", "what?.png"),
+        (Format.ASCIIDOC, "link:++red one.png++[a]", "red one.png", "red one.png"),
+        (Format.ORG, "[[file:red one.png]]", "red one.png", "red one.png"),
+    ],
+)
+def test_a_name_is_found_as_the_source_writes_it(
+    page_format: Format, text: str, written: str, path: str
+) -> None:
+    source = page(f"{text}\n", page_format)
+    (place,) = link_places(source, {LinkTarget(path)})
+    assert (place.written, place.target.path) == (written, path)
+    assert changed(source, LinkTarget(path), NEW) == f"{text}\n".replace(written, NEW)
 
 
 def test_one_address_written_in_two_ways_is_found_in_both() -> None:
-    """The parser gives both the same, and one of them would stay behind."""
     both = page("![café](café.png)\n\n![café](caf%C3%A9.png)\n")
-    targets = link_targets(both)
-    assert sorted(targets) == ["caf%C3%A9.png", "café.png"]
-    assert retarget(both, dict.fromkeys(targets, NEW)).count(NEW) == 2
+    assert set(link_targets(both)) == {LinkTarget("café.png")}
+    places = link_places(both, {LinkTarget("café.png")})
+    assert [place.written for place in places] == ["café.png", "caf%C3%A9.png"]
 
 
-def test_a_page_with_very_many_places_is_left_as_it_is() -> None:
-    text = "red.png " * 2_001
-    assert moved(text) == text
+@pytest.mark.parametrize(
+    ("page_format", "address"),
+    [
+        (Format.MARKDOWN, "[x](https://example.com/?f=red.png)"),
+        (Format.MARKDOWN, "[x](https://example.com/a,red.png)"),
+        (Format.MARKDOWN, "[x](mailto:red.png)"),
+        (Format.MARKDOWN, "[x](#red.png)"),
+        (Format.MARKDOWN, "[x](home#red.png)"),
+        (Format.MARKDOWN, "![x](../red.png)"),
+        (Format.ASCIIDOC, "<<red.png>>"),
+        (Format.ASCIIDOC, "[#red.png]\n== red.png"),
+        (Format.ASCIIDOC, ":imagesdir: pics\n\nimage::red.png[]"),
+        (Format.ORG, "[[#red.png]]"),
+        (Format.ORG, "[[*red.png]]"),
+    ],
+)
+def test_other_addresses_that_hold_the_name_stay(
+    page_format: Format, address: str
+) -> None:
+    assert not link_places(page(f"{address}\n", page_format), {RED})
 
 
-def test_nothing_to_change_costs_no_parse() -> None:
-    assert retarget(page("text\n"), {}) == "text\n"
+def test_a_title_of_the_same_words_stays_in_the_contents() -> None:
+    text = ":toc:\n\n== Makefile\n\nSee link:Makefile[the file].\n"
+    source = page(text, Format.ASCIIDOC)
+    assert changed(source, LinkTarget("Makefile"), NEW) == text.replace(
+        "link:Makefile", f"link:{NEW}"
+    )
+
+
+def test_a_wikilink_and_a_link_of_the_same_words_are_told_apart() -> None:
+    text = "![[red.png]] [a](red.png)\n"
+    assert moved(text) == text.replace("(red.png)", f"({NEW})")
+
+
+def test_a_definition_named_as_what_it_defines_is_found() -> None:
+    text = "![a](red.png) ![red.png]\n\n[red.png]: red.png 'title'\n"
+    assert moved(text) == f"![a]({NEW}) ![red.png]\n\n[red.png]: {NEW} 'title'\n"
+
+
+@pytest.mark.parametrize(
+    ("page_format", "text"),
+    [
+        (Format.ASCIIDOC, "image:red.png[] and image:red.png[]\n"),
+        (Format.RDOC, "{a}[red.png] and {b}[red.png]\n"),
+    ],
+)
+def test_a_name_that_means_something_to_the_format_is_encoded(
+    page_format: Format, text: str
+) -> None:
+    new = "uploads/0a1b/Foto__1_.png"
+    there = changed(page(text, page_format), RED, new)
+    assert there is not None
+    assert link_targets(page(there, page_format)) == (LinkTarget(new),) * 2
+    assert changed(page(there, page_format), LinkTarget(new), "red.png") == text
+
+
+def test_a_target_that_cannot_be_written_changes_nothing() -> None:
+    assert changed(page("| a |\n|---|\n| ![x](red.png) |\n"), RED, "") is None
+
+
+def test_very_many_places_are_all_found() -> None:
+    text = "[r](red.png) " * 2_500
+    assert moved(f"{text}\n") == f"{text}\n".replace("red.png", NEW)
+
+
+def test_nothing_to_change_is_the_source() -> None:
+    assert retarget(page("text\n"), []) == "text\n"

@@ -26,11 +26,11 @@ from wikisync.api.client import Client
 from wikisync.api.git import WikiRepository
 from wikisync.api.replica import WikiReplica
 from wikisync.api.wikis import Wiki
+from wikisync.cli.workspace import ParsedLinks
 from wikisync.errors import WikisyncError
 from wikisync.folder.loose import LooseFiles
 from wikisync.folder.naming import parse_path
 from wikisync.folder.replica import FolderReplica
-from wikisync.markup.retarget import link_targets, retarget
 from wikisync.model import Format, WikiOwner
 from wikisync.service.quirks import Quirk
 from wikisync.sync.aliases import AliasedFolder
@@ -91,8 +91,7 @@ class Pair:
             WikiReplica(wiki, attachments=AttachmentSource(wiki, git)),
             LooseFiles(self.folder),
             self.known,
-            targets=link_targets,
-            retarget=retarget,
+            links=ParsedLinks(),
             clock=lambda: self.now,
         )
 

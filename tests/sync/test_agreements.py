@@ -7,13 +7,23 @@ import pytest
 from msgspec.structs import replace
 
 from wikisync.errors import StateError
-from wikisync.model import AttachmentPath, Digest, Format, Slug, WikiOwner, digest_of
-from wikisync.sync.ledger import Agreed, BundleRecord, Edit, PackedText
+from wikisync.model import (
+    AttachmentPath,
+    Digest,
+    Format,
+    LinkTarget,
+    Slug,
+    WikiOwner,
+    digest_of,
+)
+from wikisync.sync.ledger import Agreed, BundleRecord, Edit, PackedText, WrittenLink
 from wikisync.sync.plan import BasePage
 from wikisync.sync.state import State, WikiState
 
 A, B, C = Slug("a"), Slug("b"), Slug("c")
 PICTURE = AttachmentPath("uploads/" + "0123456789abcdef" * 2 + "/p.png")
+LINK = WrittenLink(PICTURE, "p%20.png", LinkTarget("p .png"))
+OTHER = WrittenLink(PICTURE, "../p.png", LinkTarget("../p.png", is_wikilink=True))
 
 
 def agreed(slug: str, text: str = "text") -> Agreed:
@@ -93,7 +103,7 @@ def test_what_is_kept_of_a_page_follows_its_rename(known: WikiState) -> None:
     known.remember_replaced(B, "of another b", "x", 1.0)
     known.remember_replaced(A, "old", "new", 2.0)
     known.note_write(A, 2.0)
-    known.record_written_links(A, {PICTURE: "p.png"})
+    known.record_written_links(A, [LINK], is_settled=True)
     known.record_bundle(
         A, BundleRecord(Format.ORG, digest_of("x"), "mine", "theirs", 3.0)
     )
@@ -102,7 +112,7 @@ def test_what_is_kept_of_a_page_follows_its_rename(known: WikiState) -> None:
     known.record(renamed={A: B})
     assert [one.replaced for one in known.replaced(B)] == ["old", "of another b"]
     assert known.writes_of(B) == 1
-    assert known.written_links(B) == {PICTURE: "p.png"}
+    assert known.written_links(B) == ((LINK,),)
     assert set(known.bundles()) == {B}
     assert set(known.refusals()) == {B}
     assert known.edit_of(A) is None
@@ -113,7 +123,7 @@ def test_dropped_page_leaves_only_what_can_be_restored(known: WikiState) -> None
     known.record([agreed("a")])
     known.remember_replaced(A, "old", "new", 2.0)
     known.note_write(A, 2.0)
-    known.record_written_links(A, {PICTURE: "p.png"})
+    known.record_written_links(A, [LINK], is_settled=True)
     known.record_refusal(A, digest_of("x"), "too long", 4.0)
     known.note_edits({A: Edit(digest_of("x"), "ann", 5.0)})
     known.record(dropped=[A])
@@ -176,10 +186,21 @@ def test_upload_is_known_by_its_content(known: WikiState) -> None:
 
 
 def test_written_links_of_a_page_replace_the_earlier_ones(known: WikiState) -> None:
-    known.record_written_links(A, {PICTURE: "p.png"})
-    known.record_written_links(B, {PICTURE: "../p.png"})
-    known.record_written_links(A, {PICTURE: "./p.png"})
-    assert known.written_links(A) == {PICTURE: "./p.png"}
-    known.record_written_links(A, {})
+    known.record_written_links(A, [LINK, LINK], is_settled=True)
+    known.record_written_links(B, [OTHER], is_settled=True)
+    known.record_written_links(A, [LINK], is_settled=True)
+    assert known.written_links(A) == ((LINK,),)
+    known.record_written_links(A, [], is_settled=True)
     assert not known.written_links(A)
-    assert known.written_links(B) == {PICTURE: "../p.png"}
+    assert known.written_links(B) == ((OTHER,),)
+
+
+def test_links_of_an_attempt_stand_beside_the_earlier_ones_until_it_is_settled(
+    known: WikiState,
+) -> None:
+    known.record_written_links(A, [LINK, OTHER], is_settled=True)
+    for links in ([OTHER, LINK], [OTHER, LINK], []):
+        known.record_written_links(A, links, is_settled=False)
+    assert known.written_links(A) == ((OTHER, LINK), (LINK, OTHER))
+    known.record_written_links(A, [OTHER, LINK], is_settled=True)
+    assert known.written_links(A) == ((OTHER, LINK),)

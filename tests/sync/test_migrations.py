@@ -10,8 +10,17 @@ from pathlib import Path
 import pytest
 
 from wikisync.errors import StateError
-from wikisync.model import AttachmentPath, Digest, Format, Slug, WikiOwner, digest_of
+from wikisync.model import (
+    AttachmentPath,
+    Digest,
+    Format,
+    LinkTarget,
+    Slug,
+    WikiOwner,
+    digest_of,
+)
 from wikisync.sync import state as module
+from wikisync.sync.ledger import WrittenLink
 from wikisync.sync.migrations import MIGRATIONS, SCHEMA_VERSION
 from wikisync.sync.plan import BasePage
 from wikisync.sync.state import State
@@ -175,6 +184,23 @@ def test_file_is_brought_up_to_date_step_by_step(
     assert connection.execute("PRAGMA user_version").fetchone() == (4,)
     assert connection.execute("SELECT x, y FROM two").fetchall() == []
     connection.close()
+
+
+def test_links_of_an_earlier_version_are_known(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "SCHEMA_VERSION", 4)
+        State.open(path, service_url=URL).close()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(
+            "INSERT INTO written_link"
+            " SELECT id, 'home', ?, 'a%20b.pdf#page=2' FROM wiki",
+            (PICTURE,),
+        )
+    with State.open(path, service_url=URL) as state:
+        (links,) = state.wiki(OWNER).written_links(Slug("home"))
+    assert links == (WrittenLink(PICTURE, "a%20b.pdf#page=2", LinkTarget("a b.pdf")),)
 
 
 def test_new_file_says_its_schema(tmp_path: Path) -> None:

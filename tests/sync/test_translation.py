@@ -208,6 +208,160 @@ async def test_a_second_start_uploads_nothing(pair: Pair) -> None:
     assert sent == []
 
 
+# -- links as the person wrote them --------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "links"),
+    [
+        ("home.md", "![](red.png) ![](copy.png) ![](./red.png) [d](red.png#x)\n", 4),
+        ("home.md", "![a](<red one.png>) ![b](red%20one.png) `red.png`\n", 2),
+        ("home.org", "* Home\n[[file:red.png]] [[./red.png]] [[file:copy.png]]\n", 3),
+        ("home.adoc", "image:red.png[] link:++red one.png++[] image:copy.png[]\n", 3),
+        ("home.rdoc", "{a}[red.png] {b}[copy.png] {c}[red%20one.png]\n", 3),
+    ],
+)
+async def test_every_link_stays_as_it_was_written(
+    pair: Pair, name: str, text: str, links: int
+) -> None:
+    """Several spellings, and several files of one content, are one upload."""
+    for file in ("red.png", "copy.png", "red one.png"):
+        put(pair, file, RED)
+    pair.save(name, text)
+    await pair.rest()
+    assert len(UPLOADED.findall(await there(pair))) == links
+    pair.restart()
+    assert (await pair.cycle()).is_quiet
+    await pair.service.put_files(OWNER, {name: f"{await there(pair)}more\n".encode()})
+    await pair.rest()
+    assert pair.texts()["home"] == f"{text}more\n"
+
+
+async def test_what_a_link_leads_to_in_a_file_is_edited_on_the_wiki(pair: Pair) -> None:
+    put(pair, "doc.pdf", RED)
+    pair.save("home", "[a](doc.pdf#page=3)\n")
+    await pair.rest()
+    text = await there(pair)
+    assert text.endswith("/doc.pdf#page=3)\n")
+    await pair.edit("home", text.replace("page=3", "page=5"))
+    await pair.rest()
+    assert pair.texts()["home"] == "[a](doc.pdf#page=5)\n"
+
+
+async def test_a_link_added_on_the_wiki_leads_to_the_file_here(pair: Pair) -> None:
+    put(pair, "red.png", RED)
+    pair.save("home", "![a](./red.png)\n")
+    pair.save("sub/page", "![a](../red.png)\n")
+    await pair.rest()
+    path = await upload_of(pair)
+    await pair.edit("home", f"![a]({path}) [again]({path}) `{path}`\n")
+    await pair.edit("sub/page", f"![a]({path}) [again](../{path})\n")
+    await pair.rest()
+    assert pair.texts() == {
+        "home": f"![a](./red.png) [again](./red.png) `{path}`\n",
+        "sub/page": f"![a](../red.png) [again](../{path})\n",
+    }
+
+
+async def test_a_link_to_the_upload_itself_stays_one(pair: Pair) -> None:
+    put(pair, "red.png", RED)
+    pair.save("home", "![a](red.png)\n")
+    await pair.rest()
+    path = await upload_of(pair)
+    text = f"[b]({path}) ![a](red.png) [c]({path}#x)\n"
+    pair.save("home", text)
+    await pair.rest()
+    assert pair.texts()["home"] == text
+    pair.restart()
+    assert (await pair.cycle()).is_quiet
+
+
+async def test_a_wikilink_added_on_the_wiki_is_not_made_a_relative_link(
+    pair: Pair,
+) -> None:
+    put(pair, "red.png", RED)
+    pair.save("sub/page", "![a](../red.png)\n")
+    await pair.rest()
+    path = await upload_of(pair, "sub/page")
+    await pair.edit("sub/page", f"![a]({path}) [[{path}]]\n")
+    await pair.rest()
+    assert pair.texts()["sub/page"] == f"![a](../red.png) [[{path}]]\n"
+
+
+# -- pictures that come late ---------------------------------------------------------
+
+
+async def test_a_picture_that_comes_after_its_page_is_sent(pair: Pair) -> None:
+    pair.save("home", "![red](red%20one.png)\n")
+    pair.save("other", "no picture\n")
+    await pair.rest()
+    put(pair, "red one.png", RED)
+    put(pair, "unlinked.png", BLUE)
+    sent = count_uploads(pair)
+    await pair.rest()
+    assert await upload_of(pair)
+    assert pair.texts()["home"] == "![red](red%20one.png)\n"
+    assert len(sent) == 1
+    assert (await pair.cycle()).is_quiet
+
+
+async def test_a_new_picture_is_sent_though_its_page_was_refused_at_first(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The link stays what it was, whichever picture the wiki shows."""
+    put(pair, "red.png", RED)
+    pair.save("home", "![red](red.png)\n")
+    await pair.rest()
+    before = await upload_of(pair)
+    put(pair, "red.png", BLUE)
+
+    async def refused(_page: Page, *, expected: Digest | None) -> Page:
+        raise Unavailable(f"no answer, {expected}")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(pair.remote._wiki, "write", refused)
+        await pair.cycle()
+    assert await upload_of(pair) == before
+    pair.restart()
+    await pair.rest()
+    files = await pair.service.files(OWNER)
+    assert files[await upload_of(pair)] == BLUE
+    assert pair.texts()["home"] == "![red](red.png)\n"
+
+
+async def test_an_answer_that_is_lost_leaves_the_links_as_they_were_written(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(pair, "red.png", RED)
+    pair.save("home", "![red](red.png)\n")
+    await pair.rest()
+    put(pair, "red.png", BLUE)
+    pair.save("home", "![red](./red.png) [and](red.png)\n")
+    write = pair.remote._wiki.write
+
+    async def lost(page: Page, *, expected: Digest | None) -> Page:
+        await write(page, expected=expected)
+        raise Unavailable("no answer")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(pair.remote._wiki, "write", lost)
+        await pair.cycle()
+    pair.restart()
+    await pair.rest()
+    assert pair.texts()["home"] == "![red](./red.png) [and](red.png)\n"
+    assert len(pair.known.written_links(Slug("home"))) == 1
+
+
+async def test_a_file_that_no_link_can_lead_to_is_not_uploaded(pair: Pair) -> None:
+    put(pair, "pics/red.png", RED)
+    text = ":imagesdir: pics\n\nimage::red.png[]\n"
+    pair.save("home.adoc", text)
+    sent = count_uploads(pair)
+    await pair.rest()
+    assert sent == []
+    assert await there(pair) == text
+
+
 # -- the wiki as it was last seen ----------------------------------------------------
 
 

@@ -12,6 +12,7 @@ import time
 from collections.abc import (
     AsyncIterator,
     Callable,
+    Collection,
     Iterable,
     Iterator,
     Mapping,
@@ -27,7 +28,7 @@ from msgspec.structs import replace
 
 from wikisync.cli.context import TOKEN_VARIABLE, read_token
 from wikisync.errors import ConfigError, UsageError
-from wikisync.model import Page, Slug
+from wikisync.model import LinkPlace, LinkTarget, Page, Slug
 
 if TYPE_CHECKING:
     from wikisync.api.client import Client
@@ -229,18 +230,30 @@ class SyncedWiki(Struct, frozen=True):
     known: WikiState
 
 
-def link_targets(page: Page) -> Sequence[str]:
-    """Where a page's links lead; the parsers load for the first page that asks."""
-    from wikisync.markup import retarget
+class ParsedLinks:
+    """The links of pages; the parsers load for the first page that asks."""
 
-    return retarget.link_targets(page)
+    def targets(self, page: Page) -> Sequence[LinkTarget]:
+        """Where the page's links lead."""
+        from wikisync.markup.retarget import link_targets
 
+        return link_targets(page)
 
-def retarget(page: Page, targets: Mapping[str, str]) -> str:
-    """A page's source with other targets for some of its links."""
-    from wikisync.markup import retarget
+    def places(
+        self, page: Page, targets: Collection[LinkTarget]
+    ) -> Sequence[LinkPlace]:
+        """Where the source names these targets, in order."""
+        from wikisync.markup.retarget import link_places
 
-    return retarget.retarget(page, targets)
+        return link_places(page, targets)
+
+    def retarget(
+        self, page: Page, changes: Sequence[tuple[LinkPlace, LinkTarget, str]]
+    ) -> str | None:
+        """The source with other targets; None where that makes another page of it."""
+        from wikisync.markup.retarget import retarget
+
+        return retarget(page, changes)
 
 
 class OpenWorkspace:
@@ -358,8 +371,7 @@ class OpenWorkspace:
             remote,
             LooseFiles(folder),
             known,
-            targets=link_targets,
-            retarget=retarget,
+            links=ParsedLinks(),
             clock=time.time,
         )
         return SyncedWiki(wiki, folder, str(owner_id), translated, local, known)

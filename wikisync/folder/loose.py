@@ -1,7 +1,8 @@
 """Loose files: pictures and the like that a person put beside the pages.
 
-They are no pages and lie outside ``uploads``; a page may link to them as it would
-to any file.  Only files that a page really links to are looked at closely.
+They are no pages, and no attachments that came from the wiki, which lie in
+``uploads`` under 32 hexadecimal digits; a page may link to them as it would to any
+file.  Only files that a page really links to are looked at closely.
 """
 
 from __future__ import annotations
@@ -9,21 +10,33 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import re
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from urllib.parse import unquote
 
 from wikisync.errors import FolderError, NotFound
 from wikisync.folder.descent import Folders, opened_file, opened_root
 from wikisync.folder.ignore import UPLOADS, is_ignored_file, is_ignored_folder
 from wikisync.folder.naming import path_of
 from wikisync.folder.threads import finish_in_thread
-from wikisync.model import Digest, Format, LooseFile, Slug, split_extension
+from wikisync.model import (
+    EXTENSIONS,
+    Digest,
+    Format,
+    LinkTarget,
+    LooseFile,
+    Slug,
+    split_extension,
+)
 
 NAMES_MAX = 50_000
 """Loose files looked for in one folder."""
 CHUNK_BYTES = 1024 * 1024
 CONFIG_FILE = "wikisync.toml"
+
+_PAGE_EXTENSIONS = tuple(end for ends in EXTENSIONS.values() for end in ends)
+_FETCHED = re.compile("[0-9a-fA-F]{32}")
+"""The folder of an attachment, which the service named."""
 
 _Status = tuple[int, int, int, int]
 
@@ -39,21 +52,15 @@ class LooseFiles:
         """The names of all of them, without their folders."""
         return await asyncio.to_thread(lambda: frozenset(_names(str(self._root))))
 
-    async def find(self, slug: Slug, target: str) -> LooseFile | None:
+    async def find(self, slug: Slug, target: LinkTarget) -> LooseFile | None:
         """The file that a link on a page leads to; None where it is no loose file.
 
-        Args:
-            slug: The page.
-            target: As the page writes it, percent-encoded or not; from the page's
-                folder, or with a leading ``/`` from the wiki's.
+        A page of that name is what the link leads to, whatever lies beside it.
         """
-        for way in dict.fromkeys((unquote(target), target)):
-            path = _resolved(slug, way)
-            if path is not None and _is_loose(path):
-                found = await finish_in_thread(self._look_at, path)
-                if found is not None:
-                    return found
-        return None
+        path = _resolved(slug, target)
+        if path is None or not _is_loose(path):
+            return None
+        return await finish_in_thread(self._look_at, path)
 
     async def read(self, file: LooseFile) -> AsyncIterator[bytes]:
         """The file's bytes in chunks.
@@ -75,6 +82,10 @@ class LooseFiles:
 
     def _look_at(self, path: str) -> LooseFile | None:
         """A file, read only where it is not the one that was read before."""
+        if any(
+            os.path.lexists(self._root / f"{path}{end}") for end in _PAGE_EXTENSIONS
+        ):
+            return None
         try:
             with (
                 opened_root(self._root) as root,
@@ -98,18 +109,19 @@ class LooseFiles:
 
 def _names(folder: str) -> Iterator[str]:
     """Names below a folder; what cannot be looked into has none."""
-    waiting, found = [(folder, True)], 0
+    waiting, found = [folder], 0
     while waiting:
-        place, is_top = waiting.pop()
+        place = waiting.pop()
         try:
             entries = list(os.scandir(place))
         except OSError:
             continue
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
-                hidden = is_ignored_folder(entry.name)
-                if not hidden and not (is_top and entry.name == UPLOADS):
-                    waiting.append((entry.path, False))
+                if not (
+                    is_ignored_folder(entry.name) or _FETCHED.fullmatch(entry.name)
+                ):
+                    waiting.append(entry.path)
             elif entry.is_file(follow_symlinks=False) and _is_loose(entry.name):
                 yield entry.name
                 found += 1
@@ -119,20 +131,21 @@ def _names(folder: str) -> Iterator[str]:
 
 def _is_loose(path: str) -> bool:
     *folders, name = path.split("/")
-    if folders[:1] == [UPLOADS] or any(map(is_ignored_folder, folders)):
+    if any(map(is_ignored_folder, folders)) or (
+        folders[:1] == [UPLOADS] and _FETCHED.fullmatch("/".join(folders[1:2]))
+    ):
         return False
     is_ours = not folders and name == CONFIG_FILE
     return not (is_ours or is_ignored_file(name) or split_extension(name))
 
 
-def _resolved(slug: Slug, target: str) -> str | None:
+def _resolved(slug: Slug, target: LinkTarget) -> str | None:
     """A target as a path in the wiki's folder; None where it leaves the folder."""
-    way = target.partition("#")[0].partition("?")[0]
+    way = target.path
     if not way or "\0" in way or "\\" in way or ":" in way.partition("/")[0]:
         return None
-    start = (
-        [] if way.startswith("/") else path_of(slug, Format.MARKDOWN).split("/")[:-1]
-    )
+    is_from_root = target.is_wikilink or way.startswith("/")
+    start = [] if is_from_root else path_of(slug, Format.MARKDOWN).split("/")[:-1]
     parts = list(start)
     for part in way.split("/"):
         if part == "..":

@@ -1,85 +1,154 @@
 """Other targets for a page's links, in its source and nowhere else.  Pure.
 
 Where a target stands in a source is known by no parser of the four formats.  So
-every place where it is written is tried: each gets a name that stands nowhere, the
-page is parsed, and a place is a link's if its new name comes out as a link's target.
-Code, comments and plain words that look like the target stay as they are.
+every place where it may be written is tried: each gets a name that stands nowhere,
+the page is parsed, and a place is a link's if a link leads to that very name then.
+Code, comments, other addresses and plain words that look like the target stay as
+they are.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from urllib.parse import unquote
 
 from wikisync.markup.page import parse_page
 from wikisync.markup.record import MarkupOptions
-from wikisync.model import Page
+from wikisync.model import LinkPlace, LinkTarget, Page
 
-PLACES_MAX = 2_000
-"""Places tried in one page; a page with more of them is left as it is."""
+ALONE_MAX = 20
+"""Places tried each alone, where a try of all at once shows no link."""
 
 _PLAIN = MarkupOptions(math="source", highlight=False, emoji=False, anchors=False)
-_PROBE = "wikisync-probe-{:04d}-x"
-_NAME = r"[\w%+@~-]"
+_PROBE = "wikisync-probe-{:06d}-x"
+_NAME = r"[\w%-]"
+_SUFFIX = re.compile(r"[?#]")
+_EXTENSION = re.compile(r"\.\w{1,10}\Z", re.ASCII)
+_ENTITIES = {"&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos"}
 
 
-def link_targets(page: Page) -> tuple[str, ...]:
-    """Where the page's links, pictures and media lead, as its source writes it."""
+def link_targets(page: Page) -> tuple[LinkTarget, ...]:
+    """Where the page's links, pictures and media lead, in their order."""
     parsed = parse_page(page, _PLAIN)
-    written: dict[str, None] = {}
-    for ref in parsed.refs:
-        # a parser gives addresses percent-encoded, as a browser wants them; one
-        # page may write the same address both ways
-        plain = unquote(ref.href)
-        spellings = [one for one in (ref.href, plain) if one in page.content]
-        written |= dict.fromkeys(spellings or [plain])
-    return tuple(written)
+    return tuple(
+        LinkTarget(unquote(_SUFFIX.split(ref.href, 1)[0]), ref.kind == "wikilink")
+        for ref in parsed.refs
+    )
 
 
-def retarget(page: Page, targets: Mapping[str, str]) -> str:
-    """The page's source with other targets for some of its links.
+def link_places(page: Page, targets: Collection[LinkTarget]) -> tuple[LinkPlace, ...]:
+    """Every place of the source that names one of the targets as a link's, in order."""
+    spots = list(_spots(page.content, {target.path for target in targets}))
+    found, count = _tried(page, spots)
+    rest = [spot for spot in spots if spot[0] not in found]
+    if rest and count != len(link_targets(page)):
+        # the name of a definition and what it defines may be the same words, and with
+        # other names for both there is no link
+        for spot in rest[:ALONE_MAX]:
+            found |= _tried(page, [spot])[0]
+    places = (found[start] for start in sorted(found))
+    return tuple(place for place in places if place.target in targets)
+
+
+def retarget(
+    page: Page, changes: Sequence[tuple[LinkPlace, LinkTarget, str]]
+) -> str | None:
+    """The page's source with other targets at these places.
 
     Args:
         page: The page.
-        targets: Target as the source writes it, to what is to stand there.
+        changes: Where, what the link is to lead to, and how to write that.
+
+    Returns:
+        The source, each target written so or percent-encoded; None where either
+        would lead elsewhere or make another page of it.
     """
-    places = list(_places(page.content, targets))
-    if not places or len(places) > PLACES_MAX:
-        return page.content
+    before = link_targets(page)
+    leads: dict[LinkTarget, set[str]] = {}
+    for place, target, _ in changes:
+        leads.setdefault(place.target, {place.target.path}).add(target.path)
+    wanted = {place.start: (place.written, written) for place, _, written in changes}
+    encoded = {
+        place.start: (place.written, _encoded(target.path))
+        for place, target, _ in changes
+    }
+    for spelling in (wanted, encoded):
+        source = _replaced(page.content, spelling)
+        after = link_targets(Page(page.slug, page.format, source, page.title))
+        if len(after) == len(before) and all(
+            now.path in leads.get(was, {was.path})
+            for was, now in zip(before, after, strict=True)
+        ):
+            return source
+    return None
+
+
+def _tried(
+    page: Page, spots: Sequence[tuple[int, str, str]]
+) -> tuple[dict[int, LinkPlace], int]:
+    """Those of the spots that are a link's, and how many links the page has then."""
+    if not spots:
+        return {}, 0
     probes = {
-        _PROBE.format(number) + _extension(old): (start, old)
-        for number, (start, old) in enumerate(places)
+        _PROBE.format(number) + _extension(path): (start, written, path)
+        for number, (start, written, path) in enumerate(spots)
     }
     probed = _replaced(
         page.content,
-        {start: (old, probe) for probe, (start, old) in probes.items()},
+        {start: (written, probe) for probe, (start, written, _) in probes.items()},
     )
-    found = {
-        probe
-        for target in link_targets(Page(page.slug, page.format, probed))
-        for probe in probes
-        if probe in target
-    }
-    return _replaced(
-        page.content,
-        {
-            probes[probe][0]: (old, targets[old])
-            for probe in found
-            for old in [probes[probe][1]]
-        },
-    )
+    links = link_targets(Page(page.slug, page.format, probed, page.title))
+    places: dict[int, LinkPlace] = {}
+    for link in links:
+        if (spot := probes.get(link.path)) is not None:
+            start, written, path = spot
+            target = LinkTarget(path, link.is_wikilink)
+            places[start] = LinkPlace(start, written, target)
+    return places, len(links)
 
 
-def _places(source: str, targets: Mapping[str, str]) -> Iterator[tuple[int, str]]:
-    """Every place where a target is written, the longest target first."""
-    if not targets:
+def _spots(source: str, paths: Collection[str]) -> Iterator[tuple[int, str, str]]:
+    """Where a path may be written, how it is there, and which; the longest first."""
+    ordered = sorted(filter(None, paths), key=len, reverse=True)
+    if not ordered:
         return
-    ordered = sorted(targets, key=len, reverse=True)
-    any_of = "|".join(map(re.escape, ordered))
+    any_of = "|".join(f"({_spelled(path)})" for path in ordered)
     pattern = re.compile(rf"(?<!{_NAME})(?<!{_NAME}[/.])(?:{any_of})(?!\.?{_NAME}|/)")
     for match in pattern.finditer(source):
-        yield match.start(), match.group()
+        assert match.lastindex is not None, "one of the paths was found"
+        yield match.start(), match.group(), ordered[match.lastindex - 1]
+
+
+def _spelled(path: str) -> str:
+    """A pattern for a path as the formats may write it: encoded, escaped, as HTML."""
+    return "".join(map(_spelled_character, path))
+
+
+def _spelled_character(character: str) -> str:
+    plain = re.escape(character)
+    if character.isascii() and character.isalnum():
+        return plain
+    encoded = "".join(f"%{byte:02x}" for byte in character.encode("utf-8", "replace"))
+    ways = [plain, f"(?i:{encoded})"]
+    if character.isascii():
+        ways += [
+            rf"\\{plain}",
+            f"&#0*{ord(character)};",
+            f"(?i:&#x0*{ord(character):x};)",
+        ]
+    if character in _ENTITIES:
+        ways.insert(0, f"&{_ENTITIES[character]};")
+    return f"(?:{'|'.join(ways)})"
+
+
+def _encoded(path: str) -> str:
+    """A path in characters that have no meaning in any of the formats."""
+    return re.sub(
+        r"[^A-Za-z0-9/.-]",
+        lambda one: "".join(f"%{byte:02X}" for byte in one.group().encode()),
+        path,
+    )
 
 
 def _replaced(source: str, changes: Mapping[int, tuple[str, str]]) -> str:
@@ -92,7 +161,7 @@ def _replaced(source: str, changes: Mapping[int, tuple[str, str]]) -> str:
     return "".join([*parts, source[done:]])
 
 
-def _extension(target: str) -> str:
+def _extension(path: str) -> str:
     """A picture's probe must be a picture's name, or it is no picture any more."""
-    name = target.rpartition("/")[2]
-    return f".{name.rpartition('.')[2]}" if "." in name else ""
+    found = _EXTENSION.search(path)
+    return found.group() if found else ""

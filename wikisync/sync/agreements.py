@@ -5,15 +5,23 @@ The part of ``state.WikiState`` that decisions are made on.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from sqlite3 import Connection
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wikisync.model import Attachment, AttachmentPath, Digest, Format, PageState, Slug
+from wikisync.model import (
+    Attachment,
+    AttachmentPath,
+    Digest,
+    Format,
+    LinkTarget,
+    PageState,
+    Slug,
+)
 from wikisync.sync.database import Database, WikiRows
-from wikisync.sync.ledger import Agreed, unpack
+from wikisync.sync.ledger import Agreed, WrittenLink, unpack
 from wikisync.sync.plan import BasePage
 
 _FORMATS: Mapping[str, Format] = {known.value: known for known in Format}
@@ -287,16 +295,23 @@ class Agreements(WikiRows):
             *(digest, path, local_path, size),
         )
 
-    def written_links(self, slug: Slug) -> Mapping[AttachmentPath, str]:
-        """Attachments of a page that its person linked in another way.
+    def written_links(self, slug: Slug) -> tuple[tuple[WrittenLink, ...], ...]:
+        """A page's links to files here, in their order, as they were last sent.
 
-        The path on the wiki, to the link as it stands in the file here.
+        The newest attempt to send the page comes first; there are others until it is
+        known which of them the wiki holds.
         """
-        return dict(
-            self._rows(
-                "SELECT path, link FROM written_link WHERE wiki = ? AND slug = ?", slug
+        attempts: dict[int, list[WrittenLink]] = {}
+        for attempt, path, written, target, is_wikilink in self._rows(
+            "SELECT attempt, path, written, target, is_wikilink FROM written_link"
+            " WHERE wiki = ? AND slug = ? ORDER BY attempt DESC, number",
+            slug,
+        ):
+            link = WrittenLink(
+                AttachmentPath(path), written, LinkTarget(target, bool(is_wikilink))
             )
-        )
+            attempts.setdefault(attempt, []).append(link)
+        return tuple(map(tuple, attempts.values()))
 
     def pages_with_links(self) -> frozenset[Slug]:
         """Pages that have written links."""
@@ -304,17 +319,40 @@ class Agreements(WikiRows):
         return frozenset(Slug(slug) for (slug,) in rows)
 
     def record_written_links(
-        self, slug: Slug, links: Mapping[AttachmentPath, str]
+        self, slug: Slug, links: Sequence[WrittenLink], *, is_settled: bool
     ) -> None:
-        """Remember these links of a page and no others."""
-        if self.written_links(slug) == links:
+        """Remember a page's links as they are being sent, or were.
+
+        Args:
+            slug: The page.
+            links: All of them; those of earlier attempts are kept beside them ...
+            is_settled: ... unless this is known to be what the wiki holds.
+        """
+        known, links = self.written_links(slug), tuple(links)
+        if is_settled:
+            is_known = known == ((links,) if links else ())
+        else:
+            is_known = not links or known[:1] == (links,)
+        if is_known:
             return
         with self._database.transaction() as connection:
-            connection.execute(
-                "DELETE FROM written_link WHERE wiki = ? AND slug = ?",
+            if is_settled:
+                connection.execute(
+                    "DELETE FROM written_link WHERE wiki = ? AND slug = ?",
+                    (self._number, slug),
+                )
+            (attempt,) = connection.execute(
+                "SELECT coalesce(max(attempt), 0) + 1 FROM written_link"
+                " WHERE wiki = ? AND slug = ?",
                 (self._number, slug),
-            )
+            ).fetchone()
             connection.executemany(
-                "INSERT INTO written_link VALUES (?, ?, ?, ?)",
-                [(self._number, slug, path, link) for path, link in links.items()],
+                "INSERT INTO written_link VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                [
+                    (
+                        *(self._number, slug, attempt, number, link.path),
+                        *(link.written, link.target.path, link.target.is_wikilink),
+                    )
+                    for number, link in enumerate(links)
+                ],
             )

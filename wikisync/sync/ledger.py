@@ -12,7 +12,7 @@ from enum import StrEnum
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wikisync.model import Digest, Format, Slug
+from wikisync.model import AttachmentPath, Digest, Format, LinkTarget, Slug
 from wikisync.sync.plan import BasePage
 
 TEXT_ZLIB_LEVEL = 1
@@ -142,6 +142,21 @@ class Edit(Struct, frozen=True):
     who: str
     at: float
     """When it was heard of."""
+
+
+class WrittenLink(Struct, frozen=True):
+    """A link of a page to a file here, which has another name on the wiki."""
+
+    path: AttachmentPath
+    """On the wiki."""
+    written: str
+    """As the page here writes it."""
+    target: LinkTarget
+
+    @property
+    def on_wiki(self) -> LinkTarget:
+        """Where the link leads there."""
+        return LinkTarget(self.path, self.target.is_wikilink)
 
 
 class Refusal(Struct, frozen=True):

@@ -6,12 +6,14 @@ pages walks over no text.  Everything of a wiki goes with its row in ``wiki``.
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Callable, Mapping
+from urllib.parse import unquote
 
 from wikisync.sync.ledger import unpack
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 _WIKI = "wiki INTEGER NOT NULL REFERENCES wiki (id) ON DELETE CASCADE"
 
@@ -47,13 +49,6 @@ CREATE TABLE upload (
     local_path TEXT NOT NULL,
     size INTEGER NOT NULL,
     PRIMARY KEY (wiki, digest)
-) WITHOUT ROWID;
-CREATE TABLE written_link (
-    {_WIKI},
-    slug TEXT NOT NULL,
-    path TEXT NOT NULL,
-    link TEXT NOT NULL,
-    PRIMARY KEY (wiki, slug, path)
 ) WITHOUT ROWID;
 CREATE TABLE intent (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -173,6 +168,31 @@ CREATE INDEX mentions_of_pages ON page_text (wiki, mentions) WHERE mentions <> '
 """Which attachments are mentioned is asked in every cycle, and few texts mention one;
 without it the question walks over all texts."""
 
+_WRITTEN_LINKS_2 = f"""
+CREATE TABLE written_link (
+    {_WIKI},
+    slug TEXT NOT NULL,
+    path TEXT NOT NULL,
+    link TEXT NOT NULL,
+    PRIMARY KEY (wiki, slug, path)
+) WITHOUT ROWID;
+"""
+"""Of the versions 2 to 4."""
+
+_WRITTEN_LINKS = f"""
+CREATE TABLE written_link (
+    {_WIKI},
+    slug TEXT NOT NULL,
+    attempt INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    path TEXT NOT NULL,
+    written TEXT NOT NULL,
+    target TEXT NOT NULL,
+    is_wikilink INTEGER NOT NULL,
+    PRIMARY KEY (wiki, slug, attempt, number)
+) WITHOUT ROWID;
+"""
+
 _SCHEMA = f"""
 CREATE TABLE wiki (
     id INTEGER PRIMARY KEY,
@@ -195,6 +215,7 @@ CREATE TABLE attachment (
 {_LEDGER}
 {_EDITS}
 {_MENTIONS}
+{_WRITTEN_LINKS}
 """
 
 
@@ -211,6 +232,7 @@ def _two_ways(connection: sqlite3.Connection) -> None:
     )
     connection.execute("ALTER TABLE wiki ADD COLUMN paused TEXT")
     _execute(connection, _LEDGER)
+    _execute(connection, _WRITTEN_LINKS_2)
     connection.execute(
         "INSERT INTO page_text (wiki, slug, mentions, text)"
         " SELECT wiki, slug, mentions, text FROM page_1"
@@ -240,10 +262,27 @@ def _mentions(connection: sqlite3.Connection) -> None:
     _execute(connection, _MENTIONS)
 
 
+def _written_links(connection: sqlite3.Connection) -> None:
+    """4 to 5: every link of a page by itself, in their order, and of every attempt."""
+    rows = connection.execute(
+        "SELECT wiki, slug, path, link FROM written_link ORDER BY wiki, slug, path"
+    ).fetchall()
+    connection.execute("DROP TABLE written_link")
+    _execute(connection, _WRITTEN_LINKS)
+    connection.executemany(
+        "INSERT INTO written_link VALUES (?, ?, 0, ?, ?, ?, ?, 0)",
+        (
+            (wiki, slug, number, path, link, unquote(re.split("[?#]", link)[0]))
+            for number, (wiki, slug, path, link) in enumerate(rows)
+        ),
+    )
+
+
 MIGRATIONS: Mapping[int, Callable[[sqlite3.Connection], None]] = {
     1: _two_ways,
     2: _edits,
     3: _mentions,
+    4: _written_links,
 }
 """Version found to the step that makes the next version of it."""
 

@@ -10,10 +10,12 @@ to the upload; on the way in the link is again what the person wrote
 from __future__ import annotations
 
 import asyncio
+import html
+import itertools
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from typing import Protocol
-from urllib.parse import quote
+from urllib.parse import unquote
 
 from msgspec.structs import replace
 
@@ -27,6 +29,9 @@ from wikisync.model import (
     Attachment,
     AttachmentPath,
     Digest,
+    Format,
+    LinkPlace,
+    LinkTarget,
     LooseFile,
     Page,
     PageState,
@@ -35,7 +40,7 @@ from wikisync.model import (
     digest_of,
     fold_text,
 )
-from wikisync.sync.ledger import Intent, Operation
+from wikisync.sync.ledger import Intent, Operation, WrittenLink
 from wikisync.sync.replica import RemoteReplica
 from wikisync.sync.state import WikiState
 
@@ -47,10 +52,28 @@ FILE_BYTES_MAX = 100 * 1024 * 1024
 NOTED_MAX = 5_000
 """Texts whose other form is remembered, the newest; a watch runs for months."""
 
-Targets = Callable[[Page], Sequence[str]]
-"""Where a page's links lead, as its source writes it."""
-Retarget = Callable[[Page, Mapping[str, str]], str]
-"""A page's source with other targets for some of its links."""
+UNKNOWN_FOLDER = "0" * 32
+"""In place of the folder that the service will choose."""
+
+
+class Links(Protocol):
+    """The links of a page's source, which parsers know; see ``markup.retarget``."""
+
+    def targets(self, page: Page) -> Sequence[LinkTarget]:
+        """Where the page's links lead."""
+        ...
+
+    def places(
+        self, page: Page, targets: Collection[LinkTarget]
+    ) -> Sequence[LinkPlace]:
+        """Where the source names these targets, in order."""
+        ...
+
+    def retarget(
+        self, page: Page, changes: Sequence[tuple[LinkPlace, LinkTarget, str]]
+    ) -> str | None:
+        """The source with other targets; None where that makes another page of it."""
+        ...
 
 
 class LinkedFiles(Protocol):
@@ -60,13 +83,17 @@ class LinkedFiles(Protocol):
         """Their names, without folders."""
         ...
 
-    async def find(self, slug: Slug, target: str) -> LooseFile | None:
+    async def find(self, slug: Slug, target: LinkTarget) -> LooseFile | None:
         """The file that a link on a page leads to, if it is one of them."""
         ...
 
     def read(self, file: LooseFile) -> AsyncIterator[bytes]:
         """The file's bytes."""
         ...
+
+
+PathOf = Callable[[Slug, LooseFile], Awaitable[AttachmentPath]]
+"""Where the wiki has a file that a page links to."""
 
 
 class TranslatedWiki:
@@ -78,15 +105,13 @@ class TranslatedWiki:
         files: LinkedFiles,
         state: WikiState,
         *,
-        targets: Targets,
-        retarget: Retarget,
+        links: Links,
         clock: Callable[[], float],
     ) -> None:
         self._wiki = wiki
         self._files = files
         self._state = state
-        self._targets = targets
-        self._retarget = retarget
+        self._links = links
         self._clock = clock
         self.is_remembering = False
         """Set while the wiki is taken as it was last seen, and not looked at: for a
@@ -97,6 +122,8 @@ class TranslatedWiki:
         """Writes under way: until they are answered nobody knows what there is."""
         self._uploading = asyncio.Lock()
         self._names: frozenset[str] | None = None
+        self._settled: frozenset[str] = frozenset()
+        """Names of files that every page which links to one of them was sent with."""
         self._here: dict[Digest, PageState] = {}
         """A text's state as the folder writes it, by the wiki's digest."""
         self._there: dict[Digest, Digest] = {}
@@ -142,13 +169,30 @@ class TranslatedWiki:
         return replace(here, identity=there.identity)
 
     def _page_in(self, page: Page) -> Page:
-        links = self._state.written_links(page.slug)
-        present = {
-            str(path): link for path, link in links.items() if path in page.content
-        }
-        if not present:
+        attempts = self._state.written_links(page.slug)
+        paths = {link.path for links in attempts for link in links}
+        # the name may stand there in another spelling, its folder cannot
+        known = [
+            LinkTarget(path)
+            for path in paths
+            if path.rpartition("/")[0] in page.content
+        ]
+        if not known:
             return page
-        return replace(page, content=self._retarget(page, present))
+        known += [replace(target, is_wikilink=True) for target in known]
+        places = self._links.places(page, known)
+        links = _as_written([place.target for place in places], attempts)
+        changes = [
+            (place, link.target, link.written)
+            for place, link in zip(places, links, strict=True)
+            if link is not None
+        ]
+        if tuple(links) in attempts:
+            content: str | None = _substituted(page.content, changes)
+        else:
+            # edited on the wiki; what was written may not do where it stands now
+            content = self._links.retarget(page, changes)
+        return page if content is None else replace(page, content=content)
 
     def _note(self, there: Page, here: Page) -> None:
         content = here.content
@@ -190,7 +234,8 @@ class TranslatedWiki:
                 not written then, so that it never has a broken link.
         """
         before = None if expected is None else await self._expected(page.slug, expected)
-        there = await self._page_out(page)
+        there, links = await self._page_out(page, self._uploaded)
+        self._state.record_written_links(page.slug, links, is_settled=False)
         last = self._last
         self._unanswered += 1
         try:
@@ -201,6 +246,7 @@ class TranslatedWiki:
             raise
         finally:
             self._unanswered -= 1
+        self._state.record_written_links(page.slug, links, is_settled=True)
         here = self._page_in(replace(answer, slug=page.slug))
         here = replace(here, slug=answer.slug)
         self._note(answer, here)
@@ -212,46 +258,125 @@ class TranslatedWiki:
             last[here.slug] = replace(self._here[answer.digest], identity=identity)
         return here
 
-    async def _page_out(self, page: Page) -> Page:
-        links = await self._links_out(page)
-        written = {AttachmentPath(path): link for link, path in links.items()}
-        self._state.record_written_links(page.slug, written)
-        return replace(page, content=self._retarget(page, links)) if links else page
-
-    async def _links_out(self, page: Page) -> dict[str, str]:
-        """The page's links to files here, each with its path on the wiki."""
-        before = {
-            link: path for path, link in self._state.written_links(page.slug).items()
-        }
-        if not before and not await self._mentions_file(page):
-            return {}
-        links: dict[str, str] = {}
-        for target in self._targets(page):
+    async def _page_out(
+        self, page: Page, path_of: PathOf
+    ) -> tuple[Page, Sequence[WrittenLink]]:
+        """The page as the wiki is to hold it, and what its links here were."""
+        attempts = self._state.written_links(page.slug)
+        if not attempts and not await self._mentions_file(page):
+            return page, ()
+        before = {link.target: link.path for links in attempts[:1] for link in links}
+        wanted: dict[LinkTarget, LooseFile | AttachmentPath] = {}
+        for target in dict.fromkeys(self._links.targets(page)):
             file = await self._files.find(page.slug, target)
             if file is not None:
-                links[target] = await self._uploaded(page.slug, file)
+                wanted[target] = file
             elif target in before:
                 # the file is gone here; the wiki still has it
-                links[target] = before[target]
-        return links
+                wanted[target] = before[target]
+        if not wanted:
+            return page, ()
+        places = self._links.places(page, wanted)
+        paths: dict[LinkTarget, AttachmentPath] = {}
+        for target in {place.target for place in places}:
+            held = wanted[target]
+            if isinstance(held, LooseFile):
+                held = await path_of(page.slug, held)
+            paths[target] = held
+        content = self._links.retarget(
+            page,
+            [
+                (place, replace(place.target, path=path), path)
+                for place in places
+                for path in [paths[place.target]]
+            ],
+        )
+        if content is None:
+            log.warning("%s: its links to files cannot be written", page.slug)
+            return page, ()
+        links = {
+            place.start: WrittenLink(paths[place.target], place.written, place.target)
+            for place in places
+        }
+        links = self._as_on_the_wiki(page, set(paths.values())) | links
+        return replace(page, content=content), [links[start] for start in sorted(links)]
 
-    async def _mentions_file(self, page: Page) -> bool:
-        """Whether a file's name stands anywhere in the page: parsing costs more."""
-        if self._names is None:
-            names = await self._files.names()
-            self._names = names | {quote(name) for name in names}
-        return any(name in page.content for name in self._names)
+    def _as_on_the_wiki(
+        self, page: Page, paths: Collection[AttachmentPath]
+    ) -> dict[int, WrittenLink]:
+        """Links that lead to an attachment here as they will there, by their place.
+
+        Without them it could not be told which link of the wiki's text was which here.
+        """
+        standing = [path for path in paths if path.rpartition("/")[0] in page.content]
+        if not standing:
+            return {}
+        targets = [
+            LinkTarget(path, kind) for path in standing for kind in (False, True)
+        ]
+        return {
+            place.start: WrittenLink(
+                AttachmentPath(place.target.path), place.written, place.target
+            )
+            for place in self._links.places(page, targets)
+        }
+
+    async def _mentions_file(
+        self, page: Page, among: frozenset[str] | None = None
+    ) -> bool:
+        """Whether a file's name stands anywhere in the page: parsing costs more.
+
+        Args:
+            page: The page.
+            among: The names; those of all files where it is None.
+        """
+        if among is None:
+            if self._names is None:
+                self._names = await self._files.names()
+            among = self._names
+        texts = {page.content, _decoded(page.content)}
+        return any(name in text for name in among for text in texts)
 
     async def outdated(self) -> frozenset[Slug]:
-        """Pages that link to a file whose content is another one than the wiki's."""
+        """Pages that link to a file whose content is another one than the wiki's.
+
+        Also pages that were sent before the file was there.
+        """
         uploads = self._state.uploads()
         found: set[Slug] = set()
         for slug in self._state.pages_with_links():
-            for path, link in self._state.written_links(slug).items():
-                file = await self._files.find(slug, link)
-                if file is not None and uploads.get(file.digest) != path:
+            for link in itertools.chain(*self._state.written_links(slug)):
+                file = await self._files.find(slug, link.target)
+                if file is not None and uploads.get(file.digest) != link.path:
                     found.add(slug)
+        self._names = await self._files.names()
+        if new := self._names - self._settled:
+            late = [
+                slug
+                for slug, page in self._state.base().items()
+                if slug not in found
+                and await self._links_to_new(slug, page.format, new)
+            ]
+            found.update(late)
+            if not late:
+                self._settled = self._names
         return frozenset(found)
+
+    async def _links_to_new(
+        self, slug: Slug, page_format: Format, names: frozenset[str]
+    ) -> bool:
+        """Whether a page, as it was agreed on, links to a file it was sent without."""
+        page = Page(slug, page_format, self._state.text(slug) or "")
+        if not await self._mentions_file(page, names):
+            return False
+        _, links = await self._page_out(page, self._planned)
+        return bool(links) and self._state.written_links(slug)[:1] != (tuple(links),)
+
+    async def _planned(self, _slug: Slug, file: LooseFile) -> AttachmentPath:
+        """Where the wiki has the file, or about where it will have it."""
+        name = file.path.rpartition("/")[2]
+        planned = AttachmentPath(f"uploads/{UNKNOWN_FOLDER}/{name}")
+        return self._state.uploads().get(file.digest, planned)
 
     async def _uploaded(self, slug: Slug, file: LooseFile) -> AttachmentPath:
         """Where the wiki has the file; uploaded once, whatever it is called here."""
@@ -326,3 +451,49 @@ class TranslatedWiki:
     ) -> Attachment:
         """Upload a file; the service chooses its path."""
         return await self._wiki.write_attachment(path, chunks)
+
+
+def _as_written(
+    targets: Sequence[LinkTarget], attempts: Sequence[Sequence[WrittenLink]]
+) -> Sequence[WrittenLink | None]:
+    """What stood here for each link of a text of the wiki to a file.
+
+    The attempt that sent just these links, if there is one; else the newest that knows
+    a file, whose links to it are taken in their order.
+    """
+    for links in attempts:
+        if targets == [link.on_wiki for link in links]:
+            return links
+    left: dict[LinkTarget, list[WrittenLink]] = {}
+    for target in dict.fromkeys(targets):
+        of_attempts = ([one for one in a if one.on_wiki == target] for a in attempts)
+        left[target] = next(filter(None, of_attempts), [])
+    written: list[WrittenLink | None] = []
+    for target in targets:
+        links = left[target]
+        written.append(links[0] if links else None)
+        del links[: len(links) > 1]
+    return written
+
+
+def _substituted(
+    source: str, changes: Sequence[tuple[LinkPlace, LinkTarget, str]]
+) -> str:
+    parts: list[str] = []
+    done = 0
+    for place, _, written in changes:
+        parts += [source[done : place.start], written]
+        done = place.start + len(place.written)
+    return "".join([*parts, source[done:]])
+
+
+def _decoded(source: str) -> str:
+    """A text with what links may write otherwise as it is meant."""
+    for mark, decode in (
+        ("\\", lambda text: text.replace("\\", "")),
+        ("&", html.unescape),
+        ("%", unquote),
+    ):
+        if mark in source:
+            source = decode(source)
+    return source
