@@ -140,6 +140,21 @@ async def test_second_clone_keeps_an_edit_made_here(
     assert (workspace / "handbook/dir/page.md").read_text() == "mine"
 
 
+async def test_second_clone_keeps_links_and_names_as_they_are_here(
+    handbook: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    words = ("clone", handbook.url, "--project", "docs/handbook", workspace)
+    await run(*words)
+    (workspace / "handbook/red.png").write_bytes(b"red")
+    (workspace / "handbook/My Page.md").write_text("![a](./red.png)\n")
+    assert (await run("sync", "-C", workspace)).code == 0
+    before = files(workspace / "handbook")
+    await handbook.add_pages(HANDBOOK, {"dir/page": "new text"})
+    ran = await run(*words)
+    assert ran.code == 0
+    assert files(workspace / "handbook") == {**before, "dir/page.md": b"new text"}
+
+
 async def test_list_that_fails_as_empty_removes_nothing(
     handbook: EmbeddedService, run: Run, workspace: Path
 ) -> None:

@@ -263,6 +263,21 @@ async def test_a_link_added_on_the_wiki_leads_to_the_file_here(pair: Pair) -> No
     }
 
 
+async def test_a_page_that_the_service_names_otherwise_keeps_its_links(
+    pair: Pair,
+) -> None:
+    put(pair, "My Folder/red.png", RED)
+    pair.save("My Folder/My Page", "![a](./red.png)\n")
+    await pair.rest()
+    before = await upload_of(pair, "My-Folder/My-Page")
+    pair.restart()
+    assert (await pair.cycle()).is_quiet
+    put(pair, "My Folder/red.png", BLUE)
+    await pair.rest()
+    assert await upload_of(pair, "My-Folder/My-Page") != before
+    assert pair.texts() == {"My Folder/My Page": "![a](./red.png)\n"}
+
+
 async def test_a_link_to_the_upload_itself_stays_one(pair: Pair) -> None:
     put(pair, "red.png", RED)
     pair.save("home", "![a](red.png)\n")

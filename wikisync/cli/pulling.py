@@ -7,6 +7,7 @@ end, so that the others are complete.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -22,18 +23,23 @@ from wikisync.api.wikis import Wiki
 from wikisync.cli.console import Console
 from wikisync.cli.context import FoundWiki, skipped
 from wikisync.cli.sentences import problem_as_json
+from wikisync.cli.workspace import ParsedLinks
 from wikisync.errors import (
     ExitCode,
     Halted,
     NotFound,
     PermissionDenied,
 )
+from wikisync.folder.loose import LooseFiles
 from wikisync.folder.replica import FolderReplica
 from wikisync.model import Problem
 from wikisync.progress import Progress
+from wikisync.sync.aliases import AliasedFolder
 from wikisync.sync.cycle import CycleResult, pull_wiki
 from wikisync.sync.reconcile import Policy
+from wikisync.sync.replica import Replica
 from wikisync.sync.state import State, WikiState
+from wikisync.sync.translation import TranslatedWiki
 
 STATE_FILE = "state.db"
 TEMPORARY_FOLDER = "tmp"
@@ -114,11 +120,20 @@ async def _pull(
     pulled: Pulled,
 ) -> None:
     folder = place.folder_of(wiki)
-    local = _local(folder, place)
-    remote = _remote(client, wiki, state, place, has_folder=folder.is_dir())
-    if place.policy is Policy.MIRROR or not state.wiki(wiki.owner).base():
+    own = _local(folder, place)
+    behind = _remote(client, wiki, state, place, has_folder=folder.is_dir())
+    known = state.wiki(wiki.owner)
+    if place.policy is Policy.MIRROR or not known.base():
         # a folder that is gone later on may be a disk that is away
-        await local.create()
+        await own.create()
+    local: Replica = own
+    remote: Replica = behind
+    if place.policy is not Policy.MIRROR:
+        # a workspace that was synced before knows names and links by other words
+        local = AliasedFolder(own, known)
+        remote = TranslatedWiki(
+            behind, LooseFiles(folder), known, links=ParsedLinks(), clock=time.time
+        )
     result = await pull_wiki(
         remote,
         local,
@@ -130,7 +145,7 @@ async def _pull(
         progress=progress,
     )
     if place.policy is Policy.MIRROR:
-        _drop_unmentioned(folder, state.wiki(wiki.owner))
+        _drop_unmentioned(folder, known)
     if wiki.is_named or result.pages or result.problems:
         pulled.wikis.append(PulledWiki(wiki, folder, result))
         return

@@ -10,7 +10,6 @@ to the upload; on the way in the link is again what the person wrote
 from __future__ import annotations
 
 import asyncio
-import html
 import itertools
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
@@ -246,8 +245,13 @@ class TranslatedWiki:
             raise
         finally:
             self._unanswered -= 1
-        self._state.record_written_links(page.slug, links, is_settled=True)
-        here = self._page_in(replace(answer, slug=page.slug))
+        name = page.slug
+        if expected is None and answer.slug != name:
+            # a new page goes by the name that the service gave it
+            self._state.record_written_links(name, (), is_settled=True)
+            name = answer.slug
+        self._state.record_written_links(name, links, is_settled=True)
+        here = self._page_in(replace(answer, slug=name))
         here = replace(here, slug=answer.slug)
         self._note(answer, here)
         if last is None or last is not self._last:
@@ -268,7 +272,7 @@ class TranslatedWiki:
         before = {link.target: link.path for links in attempts[:1] for link in links}
         wanted: dict[LinkTarget, LooseFile | AttachmentPath] = {}
         for target in dict.fromkeys(self._links.targets(page)):
-            file = await self._files.find(page.slug, target)
+            file = await self._find(page.slug, target)
             if file is not None:
                 wanted[target] = file
             elif target in before:
@@ -300,6 +304,11 @@ class TranslatedWiki:
         }
         links = self._as_on_the_wiki(page, set(paths.values())) | links
         return replace(page, content=content), [links[start] for start in sorted(links)]
+
+    async def _find(self, slug: Slug, target: LinkTarget) -> LooseFile | None:
+        """The file that a page's link leads to from where the page's own file is."""
+        names = {name: file for file, name in self._state.aliases().items()}
+        return await self._files.find(names.get(slug, slug), target)
 
     def _as_on_the_wiki(
         self, page: Page, paths: Collection[AttachmentPath]
@@ -346,7 +355,7 @@ class TranslatedWiki:
         found: set[Slug] = set()
         for slug in self._state.pages_with_links():
             for link in itertools.chain(*self._state.written_links(slug)):
-                file = await self._files.find(slug, link.target)
+                file = await self._find(slug, link.target)
                 if file is not None and uploads.get(file.digest) != link.path:
                     found.add(slug)
         self._names = await self._files.names()
@@ -489,6 +498,8 @@ def _substituted(
 
 def _decoded(source: str) -> str:
     """A text with what links may write otherwise as it is meant."""
+    import html
+
     for mark, decode in (
         ("\\", lambda text: text.replace("\\", "")),
         ("&", html.unescape),
