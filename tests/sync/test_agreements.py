@@ -103,7 +103,7 @@ def test_what_is_kept_of_a_page_follows_its_rename(known: WikiState) -> None:
     known.remember_replaced(B, "of another b", "x", 1.0)
     known.remember_replaced(A, "old", "new", 2.0)
     known.note_write(A, 2.0)
-    known.record_written_links(A, [LINK], is_settled=True)
+    known.settle_written_links(A, [LINK])
     known.record_bundle(
         A, BundleRecord(Format.ORG, digest_of("x"), "mine", "theirs", 3.0)
     )
@@ -123,7 +123,7 @@ def test_dropped_page_leaves_only_what_can_be_restored(known: WikiState) -> None
     known.record([agreed("a")])
     known.remember_replaced(A, "old", "new", 2.0)
     known.note_write(A, 2.0)
-    known.record_written_links(A, [LINK], is_settled=True)
+    known.settle_written_links(A, [LINK])
     known.record_refusal(A, digest_of("x"), "too long", 4.0)
     known.note_edits({A: Edit(digest_of("x"), "ann", 5.0)})
     known.record(dropped=[A])
@@ -186,11 +186,11 @@ def test_upload_is_known_by_its_content(known: WikiState) -> None:
 
 
 def test_written_links_of_a_page_replace_the_earlier_ones(known: WikiState) -> None:
-    known.record_written_links(A, [LINK, LINK], is_settled=True)
-    known.record_written_links(B, [OTHER], is_settled=True)
-    known.record_written_links(A, [LINK], is_settled=True)
+    known.settle_written_links(A, [LINK, LINK])
+    known.settle_written_links(B, [OTHER])
+    known.settle_written_links(A, [LINK])
     assert known.written_links(A) == ((LINK,),)
-    known.record_written_links(A, [], is_settled=True)
+    known.settle_written_links(A, [])
     assert not known.written_links(A)
     assert known.written_links(B) == ((OTHER,),)
 
@@ -198,9 +198,11 @@ def test_written_links_of_a_page_replace_the_earlier_ones(known: WikiState) -> N
 def test_links_of_an_attempt_stand_beside_the_earlier_ones_until_it_is_settled(
     known: WikiState,
 ) -> None:
-    known.record_written_links(A, [LINK, OTHER], is_settled=True)
+    known.settle_written_links(A, [LINK, OTHER])
     for links in ([OTHER, LINK], [OTHER, LINK], []):
-        known.record_written_links(A, links, is_settled=False)
+        known.begin_written_links(A, links)
     assert known.written_links(A) == ((OTHER, LINK), (LINK, OTHER))
-    known.record_written_links(A, [OTHER, LINK], is_settled=True)
+    assert known.pages_with_unsettled_links() == {A}
+    known.settle_written_links(A, [OTHER, LINK])
     assert known.written_links(A) == ((OTHER, LINK),)
+    assert not known.pages_with_unsettled_links()

@@ -61,6 +61,17 @@ def count_uploads(pair: Pair) -> list[str]:
     return sent
 
 
+async def cycle_without_answers(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One cycle in which the service takes no page."""
+
+    async def refused(_page: Page, *, expected: Digest | None) -> Page:
+        raise Unavailable(f"no answer, {expected}")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(pair.remote._wiki, "write", refused)
+        await pair.cycle()
+
+
 @pytest.mark.parametrize("page_format", WAYS)
 async def test_a_picture_beside_a_page_is_uploaded_in_each_format(
     pair: Pair, page_format: Format
@@ -278,6 +289,30 @@ async def test_a_page_that_the_service_names_otherwise_keeps_its_links(
     assert pair.texts() == {"My Folder/My Page": "![a](./red.png)\n"}
 
 
+async def test_links_of_one_upload_keep_their_order_beside_a_new_one(
+    pair: Pair,
+) -> None:
+    put(pair, "red.png", RED)
+    put(pair, "copy.png", RED)
+    pair.save("home", "![a](red.png) ![b](copy.png)\n")
+    await pair.rest()
+    path = await upload_of(pair)
+    await pair.edit("home", f"{await there(pair)}\n![c]({path})\n")
+    await pair.rest()
+    text = "![a](red.png) ![b](copy.png)\n\n![c](copy.png)\n"
+    assert pair.texts()["home"] == text
+
+
+async def test_a_wikilink_starts_at_the_root_both_ways(pair: Pair) -> None:
+    put(pair, "red.png", RED)
+    pair.save("sub/page", "[[red.png]] [a](red.png)\n")
+    await pair.rest()
+    path = await upload_of(pair, "sub/page")
+    assert await there(pair, "sub/page") == f"[[{path}]] [a](red.png)\n"
+    pair.restart()
+    assert (await pair.cycle()).is_quiet
+
+
 async def test_a_link_to_the_upload_itself_stays_one(pair: Pair) -> None:
     put(pair, "red.png", RED)
     pair.save("home", "![a](red.png)\n")
@@ -320,6 +355,17 @@ async def test_a_picture_that_comes_after_its_page_is_sent(pair: Pair) -> None:
     assert (await pair.cycle()).is_quiet
 
 
+async def test_a_late_picture_is_sent_though_its_page_was_refused_at_first(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pair.save("home", "![red](red.png)\n")
+    await pair.rest()
+    put(pair, "red.png", RED)
+    await cycle_without_answers(pair, monkeypatch)
+    await pair.rest()
+    assert await upload_of(pair)
+
+
 async def test_a_new_picture_is_sent_though_its_page_was_refused_at_first(
     pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -329,13 +375,7 @@ async def test_a_new_picture_is_sent_though_its_page_was_refused_at_first(
     await pair.rest()
     before = await upload_of(pair)
     put(pair, "red.png", BLUE)
-
-    async def refused(_page: Page, *, expected: Digest | None) -> Page:
-        raise Unavailable(f"no answer, {expected}")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(pair.remote._wiki, "write", refused)
-        await pair.cycle()
+    await cycle_without_answers(pair, monkeypatch)
     assert await upload_of(pair) == before
     pair.restart()
     await pair.rest()
@@ -362,9 +402,24 @@ async def test_an_answer_that_is_lost_leaves_the_links_as_they_were_written(
         patched.setattr(pair.remote._wiki, "write", lost)
         await pair.cycle()
     pair.restart()
-    await pair.rest()
+    result = await pair.rest()
     assert pair.texts()["home"] == "![red](./red.png) [and](red.png)\n"
+    assert not result.held
     assert len(pair.known.written_links(Slug("home"))) == 1
+
+
+async def test_an_edit_that_was_not_sent_and_is_undone_leaves_the_old_links(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(pair, "red.png", RED)
+    pair.save("home", "![red](red.png)\n")
+    await pair.rest()
+    pair.save("home", "![red](./red.png) [and](red.png)\n")
+    await cycle_without_answers(pair, monkeypatch)
+    pair.save("home", "![red](red.png)\n")
+    pair.restart()
+    await pair.rest()
+    assert pair.texts()["home"] == "![red](red.png)\n"
 
 
 async def test_a_file_that_no_link_can_lead_to_is_not_uploaded(pair: Pair) -> None:

@@ -27,6 +27,9 @@ from wikisync.sync.plan import BasePage
 _FORMATS: Mapping[str, Format] = {known.value: known for known in Format}
 """A look-up in a table is a third of the time of ``Format(text)``."""
 
+SETTLED = 0
+"""In place of an attempt's number: the wiki is known to hold these links."""
+
 _NAMED = ("page", "page_text", "written_link", "bundle", "refusal", "edit")
 """Tables whose rows follow a page to its new name, where nothing else may stand."""
 _FOLLOWING = (*_NAMED, "replaced", "own_write")
@@ -318,41 +321,52 @@ class Agreements(WikiRows):
         rows = self._rows("SELECT DISTINCT slug FROM written_link WHERE wiki = ?")
         return frozenset(Slug(slug) for (slug,) in rows)
 
-    def record_written_links(
-        self, slug: Slug, links: Sequence[WrittenLink], *, is_settled: bool
-    ) -> None:
-        """Remember a page's links as they are being sent, or were.
+    def pages_with_unsettled_links(self) -> frozenset[Slug]:
+        """Pages that were sent, and nobody knows whether the wiki holds that text."""
+        rows = self._rows(
+            "SELECT DISTINCT slug FROM written_link WHERE wiki = ? AND attempt > ?",
+            SETTLED,
+        )
+        return frozenset(Slug(slug) for (slug,) in rows)
 
-        Args:
-            slug: The page.
-            links: All of them; those of earlier attempts are kept beside them ...
-            is_settled: ... unless this is known to be what the wiki holds.
-        """
-        known, links = self.written_links(slug), tuple(links)
-        if is_settled:
-            is_known = known == ((links,) if links else ())
-        else:
-            is_known = not links or known[:1] == (links,)
-        if is_known:
+    def begin_written_links(self, slug: Slug, links: Sequence[WrittenLink]) -> None:
+        """Remember a page's links as they are being sent, beside what they were."""
+        links = tuple(links)
+        if not links or self.written_links(slug)[:1] == (links,):
             return
         with self._database.transaction() as connection:
-            if is_settled:
-                connection.execute(
-                    "DELETE FROM written_link WHERE wiki = ? AND slug = ?",
-                    (self._number, slug),
-                )
-            (attempt,) = connection.execute(
-                "SELECT coalesce(max(attempt), 0) + 1 FROM written_link"
+            (last,) = connection.execute(
+                "SELECT coalesce(max(attempt), ?) FROM written_link"
                 " WHERE wiki = ? AND slug = ?",
-                (self._number, slug),
+                (SETTLED, self._number, slug),
             ).fetchone()
-            connection.executemany(
-                "INSERT INTO written_link VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                [
-                    (
-                        *(self._number, slug, attempt, number, link.path),
-                        *(link.written, link.target.path, link.target.is_wikilink),
-                    )
-                    for number, link in enumerate(links)
-                ],
+            self._add_links(connection, slug, last + 1, links)
+
+    def settle_written_links(self, slug: Slug, links: Sequence[WrittenLink]) -> None:
+        """Remember that the wiki holds a page with these links and no others."""
+        if not links and not self.written_links(slug):
+            return
+        with self._database.transaction() as connection:
+            connection.execute(
+                "DELETE FROM written_link WHERE wiki = ? AND slug = ?",
+                (self._number, slug),
             )
+            self._add_links(connection, slug, SETTLED, links)
+
+    def _add_links(
+        self,
+        connection: Connection,
+        slug: Slug,
+        attempt: int,
+        links: Sequence[WrittenLink],
+    ) -> None:
+        connection.executemany(
+            "INSERT INTO written_link VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (
+                    *(self._number, slug, attempt, number, link.path),
+                    *(link.written, link.target.path, link.target.is_wikilink),
+                )
+                for number, link in enumerate(links)
+            ],
+        )

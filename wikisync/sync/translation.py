@@ -186,11 +186,7 @@ class TranslatedWiki:
             for place, link in zip(places, links, strict=True)
             if link is not None
         ]
-        if tuple(links) in attempts:
-            content: str | None = _substituted(page.content, changes)
-        else:
-            # edited on the wiki; what was written may not do where it stands now
-            content = self._links.retarget(page, changes)
+        content = self._links.retarget(page, changes)
         return page if content is None else replace(page, content=content)
 
     def _note(self, there: Page, here: Page) -> None:
@@ -234,7 +230,7 @@ class TranslatedWiki:
         """
         before = None if expected is None else await self._expected(page.slug, expected)
         there, links = await self._page_out(page, self._uploaded)
-        self._state.record_written_links(page.slug, links, is_settled=False)
+        self._state.begin_written_links(page.slug, links)
         last = self._last
         self._unanswered += 1
         try:
@@ -248,9 +244,9 @@ class TranslatedWiki:
         name = page.slug
         if expected is None and answer.slug != name:
             # a new page goes by the name that the service gave it
-            self._state.record_written_links(name, (), is_settled=True)
+            self._state.settle_written_links(name, ())
             name = answer.slug
-        self._state.record_written_links(name, links, is_settled=True)
+        self._state.settle_written_links(name, links)
         here = self._page_in(replace(answer, slug=name))
         here = replace(here, slug=answer.slug)
         self._note(answer, here)
@@ -349,10 +345,10 @@ class TranslatedWiki:
     async def outdated(self) -> frozenset[Slug]:
         """Pages that link to a file whose content is another one than the wiki's.
 
-        Also pages that were sent before the file was there.
+        Also pages that were sent before the file was there, or without an answer.
         """
         uploads = self._state.uploads()
-        found: set[Slug] = set()
+        found = set(self._state.pages_with_unsettled_links())
         for slug in self._state.pages_with_links():
             for link in itertools.chain(*self._state.written_links(slug)):
                 file = await self._find(slug, link.target)
@@ -379,7 +375,7 @@ class TranslatedWiki:
         if not await self._mentions_file(page, names):
             return False
         _, links = await self._page_out(page, self._planned)
-        return bool(links) and self._state.written_links(slug)[:1] != (tuple(links),)
+        return bool(links) and self._state.written_links(slug) != (tuple(links),)
 
     async def _planned(self, _slug: Slug, file: LooseFile) -> AttachmentPath:
         """Where the wiki has the file, or about where it will have it."""
@@ -483,17 +479,6 @@ def _as_written(
         written.append(links[0] if links else None)
         del links[: len(links) > 1]
     return written
-
-
-def _substituted(
-    source: str, changes: Sequence[tuple[LinkPlace, LinkTarget, str]]
-) -> str:
-    parts: list[str] = []
-    done = 0
-    for place, _, written in changes:
-        parts += [source[done : place.start], written]
-        done = place.start + len(place.written)
-    return "".join([*parts, source[done:]])
 
 
 def _decoded(source: str) -> str:
