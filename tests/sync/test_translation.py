@@ -145,6 +145,20 @@ async def test_another_content_is_uploaded_anew_and_the_page_follows(
     assert pair.texts()["home"] == "![red](red.png)\n"
 
 
+async def test_a_page_put_back_on_the_wiki_shows_its_earlier_picture(
+    pair: Pair,
+) -> None:
+    put(pair, "red.png", RED)
+    pair.save("home", "![red](red.png)\n")
+    await pair.rest()
+    earlier = await there(pair)
+    put(pair, "red.png", BLUE)
+    await pair.rest()
+    await pair.edit("home", earlier)
+    await pair.rest()
+    assert pair.texts()["home"] == await there(pair) == earlier
+
+
 async def test_a_picture_that_is_gone_here_stays_on_the_wiki(pair: Pair) -> None:
     path = put(pair, "red.png", RED)
     pair.save("home", "![red](red.png)\n")
@@ -301,6 +315,22 @@ async def test_links_of_one_upload_keep_their_order_beside_a_new_one(
     await pair.rest()
     text = "![a](red.png) ![b](copy.png)\n\n![c](copy.png)\n"
     assert pair.texts()["home"] == text
+
+
+async def test_pages_of_one_text_on_the_wiki_keep_each_their_own(pair: Pair) -> None:
+    put(pair, "red.png", RED)
+    texts = {"home": "![a](./red.png)\n", "sub/page": "![a](../red.png)\n"}
+    for slug, text in texts.items():
+        pair.save(slug, text)
+    await pair.rest()
+    assert await there(pair) == await there(pair, "sub/page")
+    pair.restart()
+    assert (await pair.rest()).is_quiet
+    changed = f"more\n{await there(pair)}"
+    for slug in texts:
+        await pair.edit(slug, changed)
+    await pair.rest()
+    assert pair.texts() == {slug: f"more\n{text}" for slug, text in texts.items()}
 
 
 async def test_a_wikilink_starts_at_the_root_both_ways(pair: Pair) -> None:

@@ -1,0 +1,331 @@
+"""The links of a page to files of the folder: as the wiki has to write them, and back.
+
+On the way out each linked file is uploaded once, by its content, and the link leads to
+the upload; on the way in the link is again what the person wrote (``sync.md`` 3.13).
+Only real links are touched; ``cli`` brings the parser.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from typing import Protocol
+from urllib.parse import unquote
+
+from msgspec.structs import replace
+
+from wikisync.errors import Rejected, RemoteError
+from wikisync.model import (
+    AttachmentPath,
+    Format,
+    LinkPlace,
+    LinkTarget,
+    LooseFile,
+    Page,
+    Slug,
+)
+from wikisync.sync.ledger import Intent, Operation, WrittenLink
+from wikisync.sync.replica import RemoteReplica
+from wikisync.sync.state import WikiState
+
+log = logging.getLogger(__name__)
+
+FILE_BYTES_MAX = 100 * 1024 * 1024
+"""A linked file larger than this is not uploaded; its page waits."""
+
+UNKNOWN_FOLDER = "0" * 32
+"""In place of the folder that the service will choose."""
+
+
+class Links(Protocol):
+    """The links of a page's source, which parsers know; see ``markup.retarget``."""
+
+    def targets(self, page: Page) -> Sequence[LinkTarget]:
+        """Where the page's links lead."""
+        ...
+
+    def places(
+        self, page: Page, targets: Collection[LinkTarget]
+    ) -> Sequence[LinkPlace]:
+        """Where the source names these targets, in order."""
+        ...
+
+    def retarget(
+        self, page: Page, changes: Sequence[tuple[LinkPlace, LinkTarget, str]]
+    ) -> str | None:
+        """The source with other targets; None where that makes another page of it."""
+        ...
+
+
+class LinkedFiles(Protocol):
+    """The files beside the pages of one folder."""
+
+    async def names(self) -> frozenset[str]:
+        """Their names, without folders."""
+        ...
+
+    async def find(self, slug: Slug, target: LinkTarget) -> LooseFile | None:
+        """The file that a link on a page leads to, if it is one of them."""
+        ...
+
+    def read(self, file: LooseFile) -> AsyncIterator[bytes]:
+        """The file's bytes."""
+        ...
+
+
+PathOf = Callable[[Slug, LooseFile], Awaitable[AttachmentPath]]
+"""Where the wiki has a file that a page links to."""
+
+
+class FileLinks:
+    """The links of one wiki's pages to files beside them."""
+
+    def __init__(
+        self,
+        wiki: RemoteReplica,
+        files: LinkedFiles,
+        state: WikiState,
+        *,
+        links: Links,
+        clock: Callable[[], float],
+    ) -> None:
+        self._wiki = wiki
+        self._files = files
+        self._state = state
+        self._links = links
+        self._clock = clock
+        self._uploading = asyncio.Lock()
+        self._names: frozenset[str] | None = None
+        self._settled: frozenset[str] = frozenset()
+        """Names of files that every page which links to one of them was sent with."""
+
+    def look_anew(self) -> None:
+        """Files may have come and gone."""
+        self._names = None
+
+    def page_in(self, page: Page) -> Page:
+        """The page as the folder writes it."""
+        attempts = self._state.written_links(page.slug)
+        paths = {link.path for links in attempts for link in links}
+        # the name may stand there in another spelling, its folder cannot
+        known = [
+            LinkTarget(path)
+            for path in paths
+            if path.rpartition("/")[0] in page.content
+        ]
+        if not known:
+            return page
+        known += [replace(target, is_wikilink=True) for target in known]
+        places = self._links.places(page, known)
+        links = _as_written([place.target for place in places], attempts)
+        changes = [
+            (place, link.target, link.written)
+            for place, link in zip(places, links, strict=True)
+            if link is not None
+        ]
+        content = self._links.retarget(page, changes)
+        return page if content is None else replace(page, content=content)
+
+    async def page_out(
+        self, page: Page, path_of: PathOf | None = None
+    ) -> tuple[Page, Sequence[WrittenLink]]:
+        """The page as the wiki is to hold it, and what its links here were.
+
+        Args:
+            page: As the folder writes it.
+            path_of: Where the wiki has a file; uploaded if it has not, otherwise.
+
+        Raises:
+            RemoteError: a file cannot be uploaded.
+        """
+        path_of = path_of or self._uploaded
+        attempts = self._state.written_links(page.slug)
+        if not attempts and not await self._mentions_file(page):
+            return page, ()
+        before = {link.target: link.path for links in attempts[:1] for link in links}
+        wanted: dict[LinkTarget, LooseFile | AttachmentPath] = {}
+        for target in dict.fromkeys(self._links.targets(page)):
+            file = await self._find(page.slug, target)
+            if file is not None:
+                wanted[target] = file
+            elif target in before:
+                # the file is gone here; the wiki still has it
+                wanted[target] = before[target]
+        if not wanted:
+            return page, ()
+        places = self._links.places(page, wanted)
+        paths: dict[LinkTarget, AttachmentPath] = {}
+        for target in {place.target for place in places}:
+            held = wanted[target]
+            if isinstance(held, LooseFile):
+                held = await path_of(page.slug, held)
+            paths[target] = held
+        content = self._links.retarget(
+            page,
+            [
+                (place, replace(place.target, path=path), path)
+                for place in places
+                for path in [paths[place.target]]
+            ],
+        )
+        if content is None:
+            log.warning("%s: its links to files cannot be written", page.slug)
+            return page, ()
+        links = {
+            place.start: WrittenLink(paths[place.target], place.written, place.target)
+            for place in places
+        }
+        links = self._as_on_the_wiki(page, set(paths.values())) | links
+        return replace(page, content=content), [links[start] for start in sorted(links)]
+
+    async def outdated(self) -> frozenset[Slug]:
+        """Pages that link to a file whose content is another one than the wiki's.
+
+        Also pages that were sent before the file was there, or without an answer.
+        """
+        uploads = self._state.uploads()
+        found = set(self._state.pages_with_unsettled_links())
+        for slug in self._state.pages_with_links():
+            for link in itertools.chain(*self._state.written_links(slug)):
+                file = await self._find(slug, link.target)
+                if file is not None and uploads.get(file.digest) != link.path:
+                    found.add(slug)
+        self._names = await self._files.names()
+        if new := self._names - self._settled:
+            late = [
+                slug
+                for slug, page in self._state.base().items()
+                if slug not in found
+                and await self._links_to_new(slug, page.format, new)
+            ]
+            found.update(late)
+            if not late:
+                self._settled = self._names
+        return frozenset(found)
+
+    async def _find(self, slug: Slug, target: LinkTarget) -> LooseFile | None:
+        """The file that a page's link leads to from where the page's own file is."""
+        names = {name: file for file, name in self._state.aliases().items()}
+        return await self._files.find(names.get(slug, slug), target)
+
+    def _as_on_the_wiki(
+        self, page: Page, paths: Collection[AttachmentPath]
+    ) -> dict[int, WrittenLink]:
+        """Links that lead to an attachment here as they will there, by their place.
+
+        Without them it could not be told which link of the wiki's text was which here.
+        """
+        standing = [path for path in paths if path.rpartition("/")[0] in page.content]
+        if not standing:
+            return {}
+        targets = [
+            LinkTarget(path, kind) for path in standing for kind in (False, True)
+        ]
+        return {
+            place.start: WrittenLink(
+                AttachmentPath(place.target.path), place.written, place.target
+            )
+            for place in self._links.places(page, targets)
+        }
+
+    async def _mentions_file(
+        self, page: Page, among: frozenset[str] | None = None
+    ) -> bool:
+        """Whether a file's name stands anywhere in the page: parsing costs more.
+
+        Args:
+            page: The page.
+            among: The names; those of all files where it is None.
+        """
+        if among is None:
+            if self._names is None:
+                self._names = await self._files.names()
+            among = self._names
+        texts = {page.content, _decoded(page.content)}
+        return any(name in text for name in among for text in texts)
+
+    async def _links_to_new(
+        self, slug: Slug, page_format: Format, names: frozenset[str]
+    ) -> bool:
+        """Whether a page, as it was agreed on, links to a file it was sent without."""
+        page = Page(slug, page_format, self._state.text(slug) or "")
+        if not await self._mentions_file(page, names):
+            return False
+        _, links = await self.page_out(page, self._planned)
+        return bool(links) and self._state.written_links(slug) != (tuple(links),)
+
+    async def _planned(self, _slug: Slug, file: LooseFile) -> AttachmentPath:
+        """Where the wiki has the file, or about where it will have it."""
+        name = file.path.rpartition("/")[2]
+        planned = AttachmentPath(f"uploads/{UNKNOWN_FOLDER}/{name}")
+        return self._state.uploads().get(file.digest, planned)
+
+    async def _uploaded(self, slug: Slug, file: LooseFile) -> AttachmentPath:
+        """Where the wiki has the file; uploaded once, whatever it is called here."""
+        async with self._uploading:
+            # another page may have sent the same file meanwhile
+            known = self._state.uploads().get(file.digest)
+            return known or await self._upload(slug, file)
+
+    async def _upload(self, slug: Slug, file: LooseFile) -> AttachmentPath:
+        if file.size > FILE_BYTES_MAX:
+            raise Rejected(
+                f"{file.path}, which {slug} links to, is larger than"
+                f" {FILE_BYTES_MAX >> 20} MiB",
+                hint="make the file smaller, or link to it elsewhere",
+            )
+        intent = self._state.begin(
+            Intent(Operation.UPLOAD, slug, text=file.path, at=self._clock())
+        )
+        name = file.path.rpartition("/")[2]
+        try:
+            stored = await self._wiki.write_attachment(
+                AttachmentPath(f"uploads/{name}"), self._files.read(file)
+            )
+        except RemoteError:
+            self._state.settle(intent)
+            raise
+        with self._state.together():
+            self._state.record_upload(file.digest, stored.path, file.path, file.size)
+            self._state.settle(intent)
+        log.info("uploaded %s as %s", file.path, stored.path)
+        return stored.path
+
+
+def _as_written(
+    targets: Sequence[LinkTarget], attempts: Sequence[Sequence[WrittenLink]]
+) -> Sequence[WrittenLink | None]:
+    """What stood here for each link of a text of the wiki to a file.
+
+    The attempt that sent just these links, if there is one; else the newest that knows
+    a file, whose links to it are taken in their order.
+    """
+    for links in attempts:
+        if targets == [link.on_wiki for link in links]:
+            return links
+    left: dict[LinkTarget, list[WrittenLink]] = {}
+    for target in dict.fromkeys(targets):
+        of_attempts = ([one for one in a if one.on_wiki == target] for a in attempts)
+        left[target] = next(filter(None, of_attempts), [])
+    written: list[WrittenLink | None] = []
+    for target in targets:
+        links = left[target]
+        written.append(links[0] if links else None)
+        del links[: len(links) > 1]
+    return written
+
+
+def _decoded(source: str) -> str:
+    """A text with what links may write otherwise as it is meant."""
+    import html
+
+    for mark, decode in (
+        ("\\", lambda text: text.replace("\\", "")),
+        ("&", html.unescape),
+        ("%", unquote),
+    ):
+        if mark in source:
+            source = decode(source)
+    return source
