@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Run
-from tests.cli.workspaces import HANDBOOK, Cloned, clone_handbook
+from tests.cli.workspaces import FILES, HANDBOOK, Cloned, clone_handbook
 from tests.support.service import EmbeddedService
 from wikisync.folder.workspace import locked
 from wikisync.model import Slug
@@ -21,6 +21,13 @@ async def cloned(service: EmbeddedService, run: Run, tmp_path: Path) -> Cloned:
     found = await clone_handbook(service, run, tmp_path / "wikis")
     await found.run("sync")
     return found
+
+
+async def held_guide(cloned: Cloned) -> None:
+    """``guide`` clashes, and has its conflict file."""
+    cloned.write("guide.md", "mine\n")
+    await cloned.edit({"guide": "theirs\n"})
+    assert (await cloned.run("sync")).code == 3
 
 
 def sentences(wiki: dict[str, object]) -> dict[str, str]:
@@ -75,6 +82,42 @@ async def test_settled_conflict_file_is_told_as_such(cloned: Cloned) -> None:
     ran = await cloned.run("status")
     assert ran.code == 0
     assert "guide: its conflict file is settled; the next sync" in ran.out
+
+
+async def test_note_of_a_settled_conflict_file_may_stay(cloned: Cloned) -> None:
+    """A sync takes such a file, so status must not send the person to it again."""
+    await held_guide(cloned)
+    note = cloned.read("guide.conflict.md").splitlines(keepends=True)[0]
+    cloned.write("guide.conflict.md", f"{note}ours\n")
+    for words in (("status",), ("status", "--offline")):
+        ran = await cloned.run(*words)
+        assert ran.code == 0
+        assert "guide: its conflict file is settled; the next sync" in ran.out
+    await cloned.run("sync")
+    assert await cloned.wiki() == FILES | {"guide.md": "ours\n"}
+
+
+async def test_conflict_file_with_a_block_left_is_not_settled(cloned: Cloned) -> None:
+    await held_guide(cloned)
+    cloned.write("guide.conflict.md", cloned.read("guide.conflict.md") + "a thought\n")
+    ran = await cloned.run("status")
+    assert ran.code == 3
+    assert "guide: edited here and on the wiki; settle its conflict file" in ran.out
+
+
+@pytest.mark.parametrize("words", [("status",), ("status", "--offline")])
+async def test_conflict_file_that_is_no_text_is_told_beside_everything_else(
+    cloned: Cloned, words: tuple[str, ...]
+) -> None:
+    await held_guide(cloned)
+    (cloned.folder / "guide.conflict.md").write_bytes(b"\xff\xfe")
+    cloned.write("home.md", "mine\n")
+    ran = await cloned.run(*words)
+    assert ran.code == 3
+    assert "handbook: 4 pages, 1 not in step, 1 held" in ran.out
+    assert "home: edited here" in ran.out
+    assert "guide: edited here and on the wiki; settle its conflict file" in ran.out
+    assert "guide: guide.conflict.md: is not UTF-8" in ran.out
 
 
 async def test_what_a_brake_holds_is_told_and_is_exit_code_4(cloned: Cloned) -> None:

@@ -18,7 +18,7 @@ from wikisync.cli.attention import held_sentence
 from wikisync.cli.sentences import counted, problem_as_json
 from wikisync.cli.sync_report import batch_as_json
 from wikisync.errors import ExitCode, FolderError, Halted, WikisyncError
-from wikisync.model import Snapshot, digest_of, fold_text
+from wikisync.model import Problem, Snapshot, digest_of, fold_text
 from wikisync.sync.arrive import STALE_SAVE
 from wikisync.sync.exchange import ExchangeOptions, Held, exchange
 from wikisync.sync.holds import WITH_BUNDLE
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from wikisync.api.client import Client
     from wikisync.cli.workspace import OpenWorkspace
     from wikisync.config import WikiSection
-    from wikisync.model import AttachmentPath, PageState, Problem, Slug
+    from wikisync.model import AttachmentPath, PageState, Slug
     from wikisync.sync.ledger import Event, Health
     from wikisync.sync.plan import Plan
     from wikisync.sync.state import WikiState
@@ -153,12 +153,13 @@ async def _look_at_both(
         ),
         outdated=wiki.remote.outdated,
     )
+    files = await _conflict_files(opened, section)
     return replace(
         status,
         pages=result.pages,
-        differences=await _differences(opened, section, result.plan),
+        differences=_differences(opened, section, result.plan, files),
         batches=result.batches,
-        problems=result.problems,
+        problems=(*result.problems, *files.problems),
     )
 
 
@@ -187,12 +188,13 @@ async def _look_here(opened: OpenWorkspace, status: WikiStatus) -> WikiStatus:
     plan = plan.turned(told)
     plan = type(plan).from_actions([*plan.actions, *held])
     waiting = [b for b in known.batches() if b.decision is Decision.WAITING]
+    files = await _conflict_files(opened, section)
     return replace(
         status,
         pages=len(known.base()),
-        differences=await _differences(opened, section, plan),
+        differences=_differences(opened, section, plan, files),
         batches=tuple(waiting),
-        problems=here.problems,
+        problems=(*here.problems, *files.problems),
     )
 
 
@@ -219,39 +221,66 @@ def missing_attachments(known: WikiState) -> tuple[AttachmentPath, ...]:
     return tuple(path for path in known.mentions() if path not in fetched)
 
 
+# -- conflict files ----------------------------------------------------------------
+
+
+class ConflictFiles(Struct, frozen=True):
+    """The conflict files of one wiki, judged as a sync does."""
+
+    there: frozenset[Slug]
+    """Pages that have one; it is hidden where a person removed it."""
+    settled: frozenset[Slug]
+    """Pages whose file the next sync makes the page."""
+    problems: tuple[Problem, ...]
+    """Files that no sync can read."""
+
+
+async def _conflict_files(opened: OpenWorkspace, section: WikiSection) -> ConflictFiles:
+    from wikisync.sync.conflict import read_bundle
+
+    known, local = opened.known(section), opened.local(section)
+    there: set[Slug] = set()
+    settled: set[Slug] = set()
+    problems: list[Problem] = []
+    for slug, record in known.bundles().items():
+        try:
+            text = await local.conflict_text(slug)
+        except FolderError as error:
+            there.add(slug)
+            problems.append(
+                Problem("conflict-unclear", slug, error.message, error.hint or "")
+            )
+            continue
+        if text is None:
+            continue
+        there.add(slug)
+        if digest_of(text) != record.bundle and read_bundle(text).text is not None:
+            settled.add(slug)
+    return ConflictFiles(frozenset(there), frozenset(settled), tuple(problems))
+
+
 # -- one sentence a page -----------------------------------------------------------
 
 
-async def _differences(
-    opened: OpenWorkspace, section: WikiSection, plan: Plan
+def _differences(
+    opened: OpenWorkspace, section: WikiSection, plan: Plan, files: ConflictFiles
 ) -> tuple[Difference, ...]:
     found: list[Difference] = []
-    settled = await _settled(opened, section)
+    known = opened.known(section)
     for action in plan.actions:
-        if action.slug in settled:
+        if action.slug in files.settled:
             continue
-        side, sentence = _told(section.folder, action, opened.known(section))
+        has_file = action.slug in files.there
+        side, sentence = _told(section.folder, action, known, has_file=has_file)
         if sentence:
             found.append(Difference(action.slug, side, sentence))
-    found += [Difference(slug, "settled", SETTLED) for slug in sorted(settled)]
+    found += [Difference(slug, "settled", SETTLED) for slug in sorted(files.settled)]
     return tuple(found)
 
 
-async def _settled(opened: OpenWorkspace, section: WikiSection) -> frozenset[Slug]:
-    """Pages whose conflict file was saved without marker lines."""
-    from wikisync.sync.conflict import has_marker
-
-    known, local = opened.known(section), opened.local(section)
-    found: set[Slug] = set()
-    for slug, record in known.bundles().items():
-        text = await local.conflict_text(slug)
-        is_new = text is not None and digest_of(text) != record.bundle
-        if text is not None and is_new and not has_marker(text):
-            found.add(slug)
-    return frozenset(found)
-
-
-def _told(folder: str, action: Action, known: WikiState) -> tuple[Side, str]:
+def _told(
+    folder: str, action: Action, known: WikiState, *, has_file: bool
+) -> tuple[Side, str]:
     """Where a page differs, and the sentence on it; empty where all is well."""
     match action:
         case CreateLocal():
@@ -275,7 +304,7 @@ def _told(folder: str, action: Action, known: WikiState) -> tuple[Side, str]:
         case Merge():
             return "both", "edited here and on the wiki; the next sync merges it"
         case Hold():
-            has_bundle = action.reason in WITH_BUNDLE and action.slug in known.bundles()
+            has_bundle = action.reason in WITH_BUNDLE and has_file
             held = Held(action.slug, action.reason, has_bundle, _detail(action, known))
             return "held", held_sentence(folder, held).partition(": ")[2]
         case Skip():
