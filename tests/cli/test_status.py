@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Run
-from tests.cli.workspaces import FILES, HANDBOOK, Cloned, clone_handbook
+from tests.cli.workspaces import FILES, HANDBOOK, PAGES, Cloned, clone_handbook
 from tests.support.service import EmbeddedService
 from wikisync.folder.workspace import locked
 from wikisync.model import Slug
@@ -118,6 +118,40 @@ async def test_conflict_file_that_is_no_text_is_told_beside_everything_else(
     assert "home: edited here" in ran.out
     assert "guide: edited here and on the wiki; settle its conflict file" in ran.out
     assert "guide: guide.conflict.md: is not UTF-8" in ran.out
+
+
+async def test_hidden_conflict_file_is_not_asked_for(cloned: Cloned) -> None:
+    """Each hint is a command that works as it is told."""
+    await held_guide(cloned)
+    (cloned.folder / "guide.conflict.md").unlink()
+    for command in ("status", "sync"):
+        ran = await cloned.run(command)
+        told = ran.out + ran.err
+        assert ran.code == 3
+        assert "see wikisync diff handbook/guide, then run: wikisync" in told
+        assert "wikisync resolve handbook/guide --mine, --wiki or --both" in told
+        assert "settle its conflict file" not in told
+    assert (await cloned.run("diff", "handbook/guide")).code == 0
+    assert (await cloned.run("resolve", "handbook/guide", "--mine")).code == 0
+    assert (await cloned.wiki())["guide.md"] == "mine\n"
+
+
+async def test_rename_into_a_taken_name_names_the_file_in_the_way(
+    cloned: Cloned,
+) -> None:
+    """Another name for the page that was renamed would change nothing."""
+    await cloned.remove("guide")
+    await cloned.edit({"manual": PAGES["guide"]})
+    cloned.write("manual.md", "another manual\n")
+    for command in ("sync", "status"):
+        ran = await cloned.run(command)
+        assert "give the file of handbook/manual another name" in ran.out + ran.err
+        assert "handbook/guide another" not in ran.out + ran.err
+    (cloned.folder / "manual.md").rename(cloned.folder / "handout.md")
+    assert (await cloned.run("sync")).code == 0
+    expected = FILES | {"manual.md": PAGES["guide"], "handout.md": "another manual\n"}
+    del expected["guide.md"]
+    assert cloned.files() == await cloned.wiki() == expected
 
 
 async def test_what_a_brake_holds_is_told_and_is_exit_code_4(cloned: Cloned) -> None:

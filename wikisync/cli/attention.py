@@ -15,7 +15,6 @@ from wikisync.cli.syncing import Synced
 
 if TYPE_CHECKING:
     from wikisync.sync.exchange import Held
-    from wikisync.sync.plan import HoldReason
     from wikisync.sync.safety import Batch
 
 ATTENTION_FILE = "WIKISYNC-ATTENTION.md"
@@ -27,25 +26,31 @@ def held_sentence(folder: str, held: Held) -> str:
     if held.has_bundle:
         return (
             f"{name}: {held}; settle its conflict file and save it, or run:"
-            f" wikisync resolve {name} --mine, --wiki or --both"
+            f" wikisync resolve {_word(name)} --mine, --wiki or --both"
         )
-    return f"{name}: {held}; {next_step(held.reason)}"
+    return f"{name}: {held}; {next_step(folder, held)}"
 
 
-def next_step(reason: HoldReason) -> str:
+def next_step(folder: str, held: Held) -> str:
     """What a person does about a page that waits without a conflict file."""
     from wikisync.sync.plan import HoldReason
 
-    match reason:
+    match held.reason:
         case HoldReason.EDITED_BOTH | HoldReason.CREATED_BOTH:
             # its conflict file was removed, which only hides it
-            return "see wikisync diff, then wikisync resolve --mine, --wiki or --both"
+            name = _word(f"{folder}/{held.slug}")
+            return (
+                f"see wikisync diff {name}, then run:"
+                f" wikisync resolve {name} --mine, --wiki or --both"
+            )
         case HoldReason.EDITED_HERE_GONE_THERE:
             return "remove the file, or give it another name to keep it"
         case HoldReason.FORMATS:
             return "give the file the extension of the wiki's format, or the other way"
         case HoldReason.NAME_TAKEN | HoldReason.CASE_TWIN:
-            return "give the file another name"
+            # the file that has the name, whichever side the rename came from
+            in_the_way = held.detail or held.slug
+            return f"give the file of {folder}/{in_the_way} another name"
         case HoldReason.EMPTY:
             return "write something into it, or remove the file"
         case HoldReason.MARKER:
@@ -60,14 +65,21 @@ def next_step(reason: HoldReason) -> str:
             return "see the page on the wiki; it is tried again in ten minutes"
         case HoldReason.OPEN_LONG:
             return "save and close it in the editor"
-    assert_never(reason)
+    assert_never(held.reason)
+
+
+def _word(name: str) -> str:
+    """A name as one word of a command that a person copies."""
+    from shlex import quote
+
+    return quote(name)
 
 
 def batch_sentence(folder: str, batch: Batch) -> str:
     """One sentence on what a brake holds, with the next step."""
+    name = _word(f"{folder}:{batch.id}")
     return (
-        f"{folder}: {batch}; run: wikisync approve {folder}:{batch.id},"
-        f" or: wikisync refuse {folder}:{batch.id}"
+        f"{folder}: {batch}; run: wikisync approve {name}, or: wikisync refuse {name}"
     )
 
 
