@@ -80,13 +80,15 @@ async def test_conflict_that_no_sync_has_seen_yet_is_found_first(
     assert cloned.read("guide.md") == "theirs\n"
 
 
-@pytest.mark.parametrize("ruin", ["", "%%%% wikisync conflict 1 of 1: here %%%%\n"])
+@pytest.mark.parametrize(
+    "ruin", [b"", b"%%%% wikisync conflict 1 of 1: here %%%%\n", b"\xff\xfe"]
+)
 async def test_removed_or_broken_conflict_file_is_no_hindrance(
-    clashing: Cloned, ruin: str
+    clashing: Cloned, ruin: bytes
 ) -> None:
     (clashing.folder / "home.conflict.md").unlink()
     if ruin:
-        clashing.write("home.conflict.md", ruin)
+        (clashing.folder / "home.conflict.md").write_bytes(ruin)
     ran = await clashing.run("resolve", "handbook/home", "--mine")
     assert ran.code == 0
     assert (await clashing.wiki())["home.md"] == "ONE\n\nTWO there\n\nTHREE here\n"
@@ -128,6 +130,26 @@ async def test_no_choice_is_a_usage_error(clashing: Cloned) -> None:
     ran = await clashing.run("resolve", "handbook/home")
     assert ran.code == 2
     assert "add --mine, --wiki, --both, or --edit" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--mine", "--wiki"), "--mine and --wiki exclude each other"),
+        (("--wiki", "--mine"), "--mine and --wiki exclude each other"),
+        (("--both", "--edit"), "--both and --edit exclude each other"),
+        (("--mine", "--wiki", "--both"), "--mine and --wiki and --both exclude"),
+    ],
+)
+async def test_two_ways_at_once_are_a_usage_error(
+    clashing: Cloned, words: tuple[str, ...], said: str
+) -> None:
+    """The last one would win, and a text would go that nobody gave up."""
+    ran = await clashing.run("resolve", "handbook/home", *words)
+    assert ran.code == 2
+    assert said in ran.err
+    assert clashing.read("home.md") == HERE
+    assert (await clashing.wiki())["home.md"] == THERE
 
 
 async def test_running_watch_is_left_to_take_it(clashing: Cloned) -> None:
@@ -364,7 +386,8 @@ with State.open(Path("{root}/.wikisync/state.db"), service_url="{url}") as state
     [
         (("--tool", "meld {here} {wiki}"), "nowhere where the result belongs"),
         (("--tool", "meld '{result}"), "cannot be read"),
-        (("--tool", "meld {result}", "--mine"), "two ways"),
+        (("--tool", "meld {result}", "--mine"), "--mine and --tool exclude"),
+        (("--tool", "meld {result}", "--edit"), "--edit and --tool exclude"),
     ],
 )
 async def test_tool_that_cannot_be_meant_is_a_usage_error(

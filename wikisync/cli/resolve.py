@@ -7,6 +7,7 @@ import os
 import re
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,7 @@ from wikisync.cli.workspace import (
     open_workspace,
     workspace_option,
 )
-from wikisync.errors import ExitCode, PreconditionFailed, UsageError
+from wikisync.errors import ExitCode, FolderError, PreconditionFailed, UsageError
 from wikisync.folder.workspace import holder_of
 
 if TYPE_CHECKING:
@@ -49,12 +50,10 @@ CHOICES: Mapping[str, Choice] = {"mine": "mine", "wiki": "wiki", "both": "both"}
 )
 @click.argument("page")
 @workspace_option()
-@click.option("--mine", "choice", flag_value="mine", help="Where they clash, my text.")
-@click.option(
-    "--wiki", "choice", flag_value="wiki", help="Where they clash, the wiki's."
-)
-@click.option("--both", "choice", flag_value="both", help="Both, the wiki's first.")
-@click.option("--edit", "choice", flag_value="edit", help="Open the conflict file.")
+@click.option("--mine", is_flag=True, help="Where they clash, my text.")
+@click.option("--wiki", is_flag=True, help="Where they clash, the wiki's.")
+@click.option("--both", is_flag=True, help="Both, the wiki's first.")
+@click.option("--edit", is_flag=True, help="Open the conflict file.")
 @click.option(
     "--tool",
     metavar="COMMAND",
@@ -67,10 +66,13 @@ def command(
     console: Console,
     start: Path,
     page: str,
-    choice: str | None,
     tool: str | None,
     token_file: Path | None,
     *,
+    mine: bool,
+    wiki: bool,
+    both: bool,
+    edit: bool,
     as_json: bool,
 ) -> int:
     """Settle PAGE, which was changed here and on the wiki, and sync it.
@@ -78,20 +80,34 @@ def command(
     What does not clash stays from both sides; each choice is about the places that
     do.  The text that goes is kept: see restore.
     """
-    if choice is None and tool is None:
+    way = _way({"mine": mine, "wiki": wiki, "both": both, "edit": edit}, tool)
+    workspace = find_workspace(start)
+    asked = Asked(console, workspace, *named_page(workspace, page), token_file, as_json)
+    if way in CHOICES:
+        return asyncio.run(_settle(asked, CHOICES[way]))
+    return _edit(asked) if tool is None else _edit_with(tool, asked)
+
+
+def _way(flags: Mapping[str, bool], tool: str | None) -> str:
+    """The one way to settle it that is asked for.
+
+    Raises:
+        UsageError: none is, or more than one: no text goes by the order of words.
+    """
+    ways = [name for name, is_asked in flags.items() if is_asked]
+    if tool is not None:
+        ways.append("tool")
+    if not ways:
         raise UsageError(
             "it is not said whose text stands",
             hint="add --mine, --wiki, --both, or --edit to open the conflict file",
         )
-    if tool is not None and choice not in {None, "edit"}:
+    if len(ways) > 1:
         raise UsageError(
-            f"--tool and --{choice} are two ways to settle it", hint="choose one"
+            f"{' and '.join(f'--{way}' for way in ways)} exclude each other",
+            hint="each is a way to settle it; choose one",
         )
-    workspace = find_workspace(start)
-    asked = Asked(console, workspace, *named_page(workspace, page), token_file, as_json)
-    if choice is not None and choice in CHOICES:
-        return asyncio.run(_settle(asked, CHOICES[choice]))
-    return _edit(asked) if tool is None else _edit_with(tool, asked)
+    return ways[0]
 
 
 class Asked(Struct):
@@ -182,7 +198,10 @@ async def _pieces(
     from wikisync.sync.conflict import read_bundle
 
     known = opened.known(section)
-    text = await opened.local(section).conflict_text(slug)
+    text = None
+    # one that is no text goes to the trash with the settlement
+    with suppress(FolderError):
+        text = await opened.local(section).conflict_text(slug)
     if text is not None:
         bundle = read_bundle(text)
         if not bundle.problem:
