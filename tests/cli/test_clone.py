@@ -273,6 +273,39 @@ async def test_workspace_in_use_is_refused(
     assert f"another wikisync works on the workspace {workspace}" in ran.err
 
 
+@pytest.mark.parametrize("place", ["handbook/inner", "beside", ".wikisync/inner"])
+async def test_folder_in_a_workspace_is_refused(
+    handbook: EmbeddedService, run: Run, workspace: Path, place: str
+) -> None:
+    """The outer sync would take its files for pages."""
+    words = ("clone", handbook.url, "--project", "docs/handbook")
+    await run(*words, workspace)
+    before = files(workspace)
+    ran = await run(*words, workspace / place)
+    assert ran.code == 1
+    assert f"{workspace / place} lies in the workspace {workspace}" in ran.err
+    assert "choose a folder outside of it" in ran.err
+    assert files(workspace) == before
+    assert not (workspace / place).exists()
+    assert (await run(*words, workspace)).code == 0
+
+
+async def test_folders_that_came_to_overlap_are_refused(
+    handbook: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    words = ("clone", handbook.url, "--project", "docs/handbook")
+    await run(*words, workspace)
+    inner = workspace.parent / "inner"
+    await run(*words, inner)
+    inner.rename(workspace / "handbook/inner")
+    await handbook.add_pages(HANDBOOK, {"dir/page": "new text"})
+    ran = await run(*words, workspace / "handbook/inner")
+    assert ran.code == 1
+    assert f"lies in the workspace {workspace}" in ran.err
+    page = workspace / "handbook/inner/handbook/dir/page.md"
+    assert page.read_text() == "text"
+
+
 @pytest.mark.parametrize(
     "wiki", ["docs/nothing", "docs/off"], ids=["missing", "switched off"]
 )

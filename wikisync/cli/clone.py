@@ -98,20 +98,25 @@ async def clone(
     leaves a workspace that the next run finishes.
 
     Raises:
-        FolderError: the folder is not empty and not this clone.
+        FolderError: the folder is not empty and not this clone, lies in a workspace,
+            or its wikis' folders overlap.
         WikisyncError: a wiki cannot be had; a workspace begun by this run and
             still without pages is removed again.
     """
     from wikisync.cli.context import find_wikis
+    from wikisync.cli.init_workspace import refuse_folder
     from wikisync.cli.pulling import Place, pull_all
-    from wikisync.folder.workspace import locked
+    from wikisync.folder.workspace import locked, refuse_overlaps
     from wikisync.sync.reconcile import Policy
 
     existing = existing_workspace(folder)
+    if existing is None:
+        refuse_folder(folder, allows_network_disk=True)
     async with client:
         progress.start("look for wikis", None)
         found = await find_wikis(client, selection)
         workspace = _workspace(client, folder, existing, found)
+        refuse_overlaps(folder, [folder / name for name in workspace.folders.values()])
         with locked(folder / PRIVATE_FOLDER, f"the workspace {folder}"):
             _write_workspace(folder, workspace)
             place = Place(
