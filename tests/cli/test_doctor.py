@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from contextlib import closing
 from datetime import date
@@ -79,6 +80,37 @@ async def test_folder_that_is_away_is_wrong(cloned: Cloned) -> None:
     ran = await cloned.run("doctor")
     assert ran.code == 1
     assert "check that its disk is there" in ran.out
+
+
+@pytest.mark.parametrize("is_gone", [False, True])
+async def test_emptied_folder_that_was_adopted_is_not_wrong_any_more(
+    cloned: Cloned, *, is_gone: bool
+) -> None:
+    """What it says to do has been done."""
+    shutil.rmtree(cloned.folder)
+    if not is_gone:
+        cloned.folder.mkdir()
+    assert (await cloned.run("doctor", "--offline")).code == 1
+    await cloned.run("adopt")
+    ran = await cloned.run("doctor", "--offline")
+    assert (graded(ran, "wrong"), ran.code) == ([], 3)
+    assert "handbook: no pages here; the next sync fetches" in ran.out
+    assert graded(ran, "look") == [
+        "the next sync takes it as it is; it removes nothing"
+    ]
+    assert (await cloned.run("sync")).code == 0
+    assert "handbook: 4 pages here" in (await cloned.run("doctor", "--offline")).out
+
+
+async def test_adopted_folder_that_cannot_be_read_is_still_wrong(
+    cloned: Cloned,
+) -> None:
+    shutil.rmtree(cloned.folder)
+    cloned.folder.write_text("no folder")
+    await cloned.run("adopt")
+    ran = await cloned.run("doctor", "--offline")
+    assert ran.code == 1
+    assert any(line.startswith("handbook: ") for line in graded(ran, "wrong"))
 
 
 async def test_files_that_cannot_be_pages_are_told(cloned: Cloned) -> None:
