@@ -222,13 +222,23 @@ async def test_paused_wiki_is_told_with_the_reason(cloned: Cloned) -> None:
     assert "1 pushed" in (await cloned.run("sync")).out
 
 
-async def test_attachments_that_only_the_wiki_has_are_told(cloned: Cloned) -> None:
+async def test_attachments_that_are_not_here_are_told(cloned: Cloned) -> None:
     path = "uploads/" + "0123456789abcdef" * 2 + "/lost.png"
     await cloned.edit({"guide": f"![lost]({path})\n"})
     await cloned.run("sync")
     ran = await cloned.run("status", "--json")
     assert ran.json["wikis"][0]["missing_attachments"] == [path]
-    assert "only on the wiki: 1 attachment" in (await cloned.run("status")).out
+    told = f"not here: 1 attachment that pages mention ({path})"
+    assert told in (await cloned.run("status")).out
+
+
+async def test_attachment_with_other_spellings_is_counted_once(cloned: Cloned) -> None:
+    folder = "uploads/" + "0123456789abcdef" * 2
+    await cloned.edit({"guide": f"<<{folder}/p.png,x>> <<{folder}/lost.png,y>>\n"})
+    await cloned.service.put_file(HANDBOOK, f"{folder}/p.png", b"\x89PNG")
+    await cloned.run("sync")
+    ran = await cloned.run("status", "--json")
+    assert ran.json["wikis"][0]["missing_attachments"] == [f"{folder}/lost.png"]
 
 
 async def test_json_tells_everything_for_programs(cloned: Cloned) -> None:

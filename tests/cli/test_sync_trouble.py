@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.workspaces import FILES, PAGES, Cloned
+from tests.cli.workspaces import FILES, HANDBOOK, PAGES, Cloned
 from wikisync.errors import ExitCode
 from wikisync.service.quirks import Quirk
 from wikisync.sync.conflict import MARKER
@@ -377,3 +377,29 @@ async def test_escape_in_a_name_does_not_reach_the_terminal(cloned: Cloned) -> N
     ran = await cloned.run("sync", "--dry-run")
     assert "\x1b" not in ran.out + ran.err
     assert "owned" in ran.out
+
+
+async def test_attachment_that_is_not_on_the_wiki_is_told_once(cloned: Cloned) -> None:
+    """Its name may stand in an example, which is no trouble of the sync."""
+    path = "uploads/" + "0123456789abcdef" * 2 + "/example.png"
+    await cloned.edit({"guide": f"Write `![a]({path})`.\n"})
+    first = await cloned.run("sync")
+    assert first.code == 3
+    assert f"{path}: cannot read attachment" in first.err
+    again = await cloned.run("sync")
+    assert (again.code, again.err) == (0, "")
+    ran = await cloned.run("status")
+    assert ran.code == 0
+    assert "in step, last good sync just now" in ran.out
+    assert f"({path})" in ran.out
+
+
+async def test_attachment_that_the_service_keeps_is_told_every_time(
+    cloned: Cloned,
+) -> None:
+    path = "uploads/" + "0123456789abcdef" * 2 + "/p.png"
+    await cloned.service.put_file(HANDBOOK, path, b"\x89PNG")
+    cloned.service.quirks = {Quirk.FILES_NEED_SESSION, Quirk.NO_GIT}
+    await cloned.edit({"guide": f"![a picture]({path})\n"})
+    assert (await cloned.run("sync")).code == 3
+    assert (await cloned.run("sync")).code == 3

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wikisync.sync.mentions import mentioned_attachments
+from wikisync.model import AttachmentPath
+from wikisync.sync.mentions import CUTS_MAX, mentioned_attachments, unmet_mentions
 
 H = "0123456789abcdef0123456789abcdef"
 
@@ -32,10 +33,80 @@ H = "0123456789abcdef0123456789abcdef"
         (rf"![s](uploads/{H}/my\_file.png)", "my_file.png"),
         (f"![s](uploads/{H}/q.png?width=10#top)", "q.png"),
         (f"![s](uploads/{H}/q.png){{width=50%}}", "q.png"),
+        (f"<img src='uploads/{H}/i.gif' alt=''>", "i.gif"),
+        (f"<img alt='see uploads/{H}/i.gif'/>", "i.gif"),
+        (f'<img alt="see uploads/{H}/i.gif">', "i.gif"),
+        (f"[[uploads/{H}/p.svg|pic]]", "p.svg"),
+        (f"<uploads/{H}/a.png|a text>", "a.png"),
+        (f'"uploads/{H}/a.png{{width=50%}}"', "a.png"),
+        (f"<uploads/{H}/a.png", "a.png"),
+        (f"<uploads/{H}/a.png?width=10>", "a.png"),
+        (f"[[file:uploads/{H}/org.png::#id]]", "org.png"),
+        (rf"![s](uploads/{H}/a\,b.png)", "a,b.png"),
+        (f"![s](uploads/{H}/a%2Cb.png)", "a,b.png"),
     ],
 )
 def test_mention_is_found_in_every_format(source: str, name: str) -> None:
     assert mentioned_attachments(source) == (f"uploads/{H}/{name}",)
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        (f"![s](uploads/{H}/a,b.png)", ["a,b.png", "a"]),
+        (f"![s](uploads/{H}/a'b.png)", ["a'b.png", "a"]),
+        (f'![s](uploads/{H}/a"b.png)', ['a"b.png', "a"]),
+        (f"![s](<uploads/{H}/my file(1).png>)", ["my file(1).png", "my"]),
+        (f"[[file:uploads/{H}/my file.png]]", ["my file.png", "my"]),
+        (f"[[./uploads/{H}/my file.png][a text]]", ["my file.png", "my"]),
+        (f'<img src="uploads/{H}/it\'s.png">', ["it's.png", "it"]),
+        (f'<img src="uploads/{H}/my file.png">', ["my file.png", "my"]),
+        (f"[[file:uploads/{H}/my file.org::#id]]", ["my file.org", "my"]),
+        (f"[[file:uploads/{H}/p.png::5]]", ["p.png::5", "p.png"]),
+        (
+            f"[[file:uploads/{H}/p.org::*A head]]",
+            ["p.org::*A head", "p.org", "p.org::*A"],
+        ),
+        (f"<<uploads/{H}/p.png,x>>", ["p.png,x", "p.png"]),
+        (
+            f"image:uploads/{H}/p.png[alt,link=uploads/{H}/p.png,window=_blank]",
+            ["p.png", "p.png,window=_blank"],
+        ),
+    ],
+)
+def test_name_that_may_end_earlier_is_found_in_every_spelling(
+    source: str, names: list[str]
+) -> None:
+    found = mentioned_attachments(source)
+    assert found == tuple(f"uploads/{H}/{name}" for name in names)
+
+
+def paths(*names: str) -> list[AttachmentPath]:
+    return [AttachmentPath(f"uploads/{H}/{name}") for name in names]
+
+
+@pytest.mark.parametrize(
+    ("mentions", "there", "unmet"),
+    [
+        (["p.png", "q.png"], [], [["p.png"], ["q.png"]]),
+        (["p.png", "q.png"], ["p.png"], [["q.png"]]),
+        (["p.png::5", "p.png"], ["p.png"], []),
+        (["p.png::5", "p.png"], [], [["p.png", "p.png::5"]]),
+        (["a,b.png", "a"], ["a,b.png"], []),
+        (["a,b.png", "a"], [], [["a,b.png", "a"]]),
+        (["a,b.png", "a", "a,c.png"], ["a,b.png"], [["a,c.png", "a"]]),
+        (["a-b.png", "a"], ["a"], [["a-b.png"]]),
+    ],
+)
+def test_one_spelling_that_is_there_is_enough(
+    mentions: list[str], there: list[str], unmet: list[list[str]]
+) -> None:
+    found = unmet_mentions(paths(*mentions), set(paths(*there)))
+    assert found == [paths(*names) for names in unmet]
+
+
+def test_hostile_name_has_few_spellings() -> None:
+    assert len(mentioned_attachments(f"uploads/{H}/{'a,' * 500}b")) == 1 + CUTS_MAX
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ class WikiStatus(Struct, frozen=True):
     """What brakes hold."""
     problems: tuple[Problem, ...] = ()
     missing: tuple[AttachmentPath, ...] = ()
-    """Attachments that pages mention and that only the wiki has."""
+    """Attachments that pages mention and that are not here."""
     notices: tuple[Event, ...] = ()
     """What was done lately that a person may not have meant."""
     paused: str | None = None
@@ -217,8 +217,14 @@ def _notices(known: WikiState) -> tuple[Event, ...]:
 
 def missing_attachments(known: WikiState) -> tuple[AttachmentPath, ...]:
     """Attachments that pages mention, and that could not be fetched."""
+    mentions = known.mentions()
+    if not mentions:
+        return ()
+    from wikisync.sync.mentions import unmet_mentions
+
     fetched = known.attachments().keys() | set(known.uploads().values())
-    return tuple(path for path in known.mentions() if path not in fetched)
+    unmet = unmet_mentions(mentions, fetched)
+    return tuple(dict.fromkeys(spellings[0] for spellings in unmet))
 
 
 # -- conflict files ----------------------------------------------------------------
@@ -382,7 +388,7 @@ def notes(status: WikiStatus, *, now: float | None = None) -> list[str]:
     if status.missing:
         names = ", ".join(status.missing[:3]) + (" ..." if status.missing[3:] else "")
         count = counted(len(status.missing), "attachment")
-        found.append(f"only on the wiki: {count} ({names})")
+        found.append(f"not here: {count} that pages mention ({names})")
     if health.worst_window_s:
         found.append(
             "the longest time in which an edit on the wiki could have been written"

@@ -3,30 +3,42 @@
 The service has no list of attachments (``service-behaviour.md`` 6.2), so the
 mentions in the texts of the base are all that can be known.  A path holds a
 random part and never gets other content: what the folder has is not asked for
-again.
+again.  What is not on the wiki, as a name in an example of code, is looked for in
+every round, and told in the first.
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
+from typing import TypeAlias
 
-from wikisync.errors import (
-    FolderError,
-    NotFound,
-    RemoteError,
-    Unavailable,
-    WikisyncError,
-)
-from wikisync.model import Attachment, AttachmentPath, Problem
+from msgspec import Struct
+
+from wikisync.errors import FolderError, NotFound, RemoteError, Unavailable
+from wikisync.model import Attachment, AttachmentPath, Problem, Slug
 from wikisync.progress import Progress
 from wikisync.sync.apply import UNAVAILABLE_MAX, is_disk_error
 from wikisync.sync.flow import each
+from wikisync.sync.mentions import unmet_mentions
 from wikisync.sync.replica import Replica
 from wikisync.sync.state import WikiState
 
 log = logging.getLogger(__name__)
 
 MISSING_HINT = "the pages that mention it show a placeholder instead"
+
+
+Spellings: TypeAlias = Sequence[AttachmentPath]
+"""The names that one mention may stand for, the likeliest first."""
+
+
+class Failed(Struct, frozen=True):
+    """An attachment that was not fetched."""
+
+    problem: Problem
+    is_absent: bool
+    """The wiki was asked, and has no such file."""
 
 
 class AttachmentFetch:
@@ -63,24 +75,26 @@ class AttachmentFetch:
         if not wanted:
             return
         self._progress.start("attachments", len(wanted))
-        await each(wanted, self._fetch, in_flight=self._reads_max)
+        await each(_apart(wanted), self._fetch_all, in_flight=self._reads_max)
         self.problems.sort(key=lambda problem: problem.subject)
 
-    async def _wanted(self) -> list[AttachmentPath]:
-        """Mentioned paths that the folder lacks; the base learns of the others."""
+    async def _wanted(self) -> Sequence[Spellings]:
+        """Mentions whose file the folder lacks; the base learns of the others."""
         known = self._state.attachments()
-        wanted: list[AttachmentPath] = []
+        mentions = self._state.mentions()
+        there: set[AttachmentPath] = set()
         found: list[Attachment] = []
-        for path in self._state.mentions():
+        for path in mentions:
             held = await self._held(path)
             if held is None:
-                wanted.append(path)
-            elif known.get(path) != held:
+                continue
+            there.add(path)
+            if known.get(path) != held:
                 found.append(held)
-        lost = [path for path in wanted if path in known]
+        lost = [path for path in mentions if path not in there and path in known]
         if found or lost:
             self._state.record_attachments(found, lost)
-        return wanted
+        return unmet_mentions(mentions, there)
 
     async def _held(self, path: AttachmentPath) -> Attachment | None:
         try:
@@ -89,39 +103,82 @@ class AttachmentFetch:
             # said once, by the attempt to write it
             return None
 
-    async def _fetch(self, path: AttachmentPath) -> None:
-        self._progress.advance()
+    async def _fetch_all(self, mentions: Sequence[Spellings]) -> None:
+        """Fetch what these mention, one after the other."""
+        tried: dict[AttachmentPath, Failed | None] = {}
+        for spellings in mentions:
+            self._progress.advance()
+            failed: list[Failed] = []
+            for path in spellings:
+                if path not in tried:
+                    tried[path] = await self._fetch(path)
+                failure = tried[path]
+                if failure is None:
+                    break
+                failed.append(failure)
+            else:
+                # of a file that may be there rather than of a name that is none
+                told = next((one for one in failed if not one.is_absent), failed[0])
+                self._tell(told)
+
+    async def _fetch(self, path: AttachmentPath) -> Failed | None:
+        """Fetch one file; returns what is wrong with it."""
         if self._failures_in_row >= UNAVAILABLE_MAX:
-            self._fail("attachment-missing", path, "the service does not answer")
-            return
+            return _failed("attachment-missing", path, "the service does not answer")
         try:
             stored = await self._local.write_attachment(
                 path, self._remote.read_attachment(path)
             )
         except Unavailable as error:
             self._failures_in_row += 1
-            self._fail("attachment-missing", path, error.message)
+            return _failed("attachment-missing", path, error.message)
         except (NotFound, RemoteError) as error:
             self._failures_in_row = 0
-            self._fail("attachment-missing", path, error.message, error)
+            # with a cause it is the way to the file that is not there
+            is_absent = isinstance(error, NotFound) and error.__cause__ is None
+            code, message, hint = "attachment-missing", error.message, error.hint
+            return _failed(code, path, message, hint, is_absent=is_absent)
         except FolderError as error:
             if is_disk_error(error):
                 raise
-            self._fail("attachment-unwritable", path, error.message, error)
-        else:
-            # no waiting between the file and its record
-            self._failures_in_row = 0
-            self.fetched += 1
-            self._state.record_attachments([stored])
-            log.info("fetched %s", path)
+            return _failed("attachment-unwritable", path, error.message, error.hint)
+        # no waiting between the file and its record
+        self._failures_in_row = 0
+        self.fetched += 1
+        self._state.record_attachments([stored])
+        log.info("fetched %s", path)
+        return None
 
-    def _fail(
-        self,
-        code: str,
-        path: AttachmentPath,
-        message: str,
-        error: WikisyncError | None = None,
-    ) -> None:
-        hint = (error.hint if error else None) or MISSING_HINT
-        log.info("problem with %s: %s", path, message)
-        self.problems.append(Problem(code, path, message, hint))
+    def _tell(self, failed: Failed) -> None:
+        """Make a problem of it, but of what is not on the wiki only once.
+
+        A page with such a name in an example would keep every sync from being a
+        good one; ``status`` goes on to name it.
+        """
+        problem = failed.problem
+        if failed.is_absent:
+            last = self._state.events(1, Slug(problem.subject))
+            if last and last[0].what == problem.message:
+                return
+        log.info("problem with %s: %s", problem.subject, problem.message)
+        if problem not in self.problems:
+            self.problems.append(problem)
+
+
+def _failed(
+    code: str,
+    path: AttachmentPath,
+    message: str,
+    hint: str | None = None,
+    *,
+    is_absent: bool = False,
+) -> Failed:
+    return Failed(Problem(code, path, message, hint or MISSING_HINT), is_absent)
+
+
+def _apart(mentions: Sequence[Spellings]) -> Sequence[Sequence[Spellings]]:
+    """The same by what they may share, so that no file is fetched twice at once."""
+    found: dict[AttachmentPath, list[Spellings]] = {}
+    for spellings in mentions:
+        found.setdefault(min(spellings, key=len), []).append(spellings)
+    return list(found.values())

@@ -1,0 +1,130 @@
+"""Attachments that pages mention, in cycles both ways: what is fetched and told."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.copies import Copies
+from wikisync.errors import NotFound, Unavailable
+from wikisync.model import AttachmentPath, Slug
+from wikisync.sync.state import State
+
+H = "uploads/" + "0123456789abcdef" * 2
+CODE = f"Write `![a picture]({H}/example.png)`.\n"
+
+
+def path(name: str) -> AttachmentPath:
+    return AttachmentPath(f"{H}/{name}")
+
+
+def copies_of(state: State, text: str, *files: str) -> Copies:
+    """A wiki with a page and these files, none of which is here."""
+    copies = Copies(state, {"home": text})
+    copies.there.files = {path(name): name.encode() for name in files}
+    return copies
+
+
+def asked(copies: Copies) -> list[str]:
+    """What the wiki was asked for, in order."""
+    words = [line.split(" ", 1) for line in copies.there.log]
+    return [
+        subject.removeprefix(f"{H}/")
+        for operation, subject in words
+        if operation == "read_attachment"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "requests"),
+    [
+        (f"![p]({H}/p.png)", "p.png", ["p.png"]),
+        (
+            f"image:{H}/p.png[alt,link={H}/p.png,window=_blank]",
+            "p.png",
+            ["p.png"],
+        ),
+        (f"[[file:{H}/p.png::5]]", "p.png", ["p.png"]),
+        (f"<<{H}/p.png,x>>", "p.png", ["p.png"]),
+        (f"<{H}/my file.png>", "my file.png", ["my file.png"]),
+        (f"![p]({H}/a'b.png)", "a'b.png", ["a'b.png"]),
+        (f"![p]({H}/a,b.png)", "a,b.png", ["a,b.png"]),
+        (f"<<{H}/README,x>>", "README", ["README,x", "README"]),
+    ],
+)
+async def test_spelling_that_the_wiki_has_is_fetched_and_all_is_well(
+    state: State, text: str, name: str, requests: list[str]
+) -> None:
+    copies = copies_of(state, text, name)
+    first = await copies.rest()
+    assert first.problems == (await copies.cycle()).problems == ()
+    assert copies.here.files == copies.there.files
+    assert asked(copies) == requests
+
+
+async def test_mentions_that_share_a_spelling_are_each_looked_for(
+    state: State,
+) -> None:
+    text = f"{H}/a,b.png {H}/a,c.png {H}/p.png,x {H}/p.png,y"
+    copies = copies_of(state, text, "a,b.png", "a,c.png", "p.png")
+    assert (await copies.cycle()).problems == ()
+    assert copies.here.files == copies.there.files
+    assert asked(copies).count("p.png") == 1
+
+
+async def test_name_in_code_is_told_once_and_the_next_cycle_is_a_good_one(
+    state: State,
+) -> None:
+    copies = copies_of(state, CODE)
+    first = await copies.cycle()
+    assert [(one.code, one.subject) for one in first.problems] == [
+        ("attachment-missing", f"{H}/example.png")
+    ]
+    assert (await copies.cycle()).problems == ()
+    assert copies.known.health().last_good_at == copies.now
+    (event,) = copies.known.events(9, Slug(f"{H}/example.png"))
+    assert event.what == first.problems[0].message
+
+
+async def test_what_was_told_is_still_looked_for(state: State) -> None:
+    copies = copies_of(state, CODE)
+    await copies.cycle()
+    await copies.cycle()
+    copies.there.files[path("example.png")] = b"drawn since"
+    assert (await copies.cycle()).attachments == 1
+    assert copies.here.files == copies.there.files
+
+
+async def test_mention_without_any_file_is_one_problem(state: State) -> None:
+    copies = copies_of(state, f"<<{H}/p.png,x>> <<{H}/p.png,y>>")
+    (problem,) = (await copies.cycle()).problems
+    assert problem.subject == f"{H}/p.png"
+
+
+async def test_spelling_that_could_not_be_asked_for_is_the_one_told(
+    state: State,
+) -> None:
+    """The other one is not on the wiki, which says nothing of this one."""
+
+    async def fail(entry: str) -> None:
+        if entry.endswith("p.png,x"):
+            raise Unavailable("the service does not answer")
+
+    copies = copies_of(state, f"<<{H}/p.png,x>>")
+    copies.there.before = fail
+    first = await copies.cycle()
+    assert [one.subject for one in first.problems] == [f"{H}/p.png,x"]
+    assert first.problems == (await copies.cycle()).problems
+
+
+async def test_file_that_cannot_be_had_is_told_every_time(state: State) -> None:
+    """The wiki may have it: without it, no cycle is a good one."""
+
+    async def keep(entry: str) -> None:
+        if entry.startswith("read_attachment"):
+            raise NotFound("it is kept") from NotFound("no repository")
+
+    copies = copies_of(state, f"![p]({H}/p.png)", "p.png")
+    copies.there.before = keep
+    first = await copies.cycle()
+    assert first.problems == (await copies.cycle()).problems != ()
+    assert copies.known.health().last_good_at is None
