@@ -78,6 +78,19 @@ def test_page_that_cannot_be_read_is_a_problem(
     assert json.loads(capsys.readouterr().out)["problems"]
 
 
+def test_link_to_a_file_beside_the_page_is_sound_while_it_is_there(
+    pages: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (pages / "more.md").write_text("![a](pics/red.png) [x](data.csv)\n")
+    (pages / "pics").mkdir()
+    (pages / "pics" / "red.png").write_text("red")
+    (pages / "data.csv").write_text("1;2")
+    assert main(["check", str(pages)]) == ExitCode.DONE
+    (pages / "data.csv").unlink()
+    assert main(["check", str(pages)]) == ExitCode.HELD
+    assert "broken link data.csv" in capsys.readouterr().out
+
+
 def test_workspace_is_checked_across_its_wikis(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -53,9 +53,18 @@ def test_attachments_are_listed_apart(tmp_path: Path) -> None:
 
 
 def test_what_is_ignored_is_ignored_without_a_word(tmp_path: Path) -> None:
-    put(tmp_path, ".git/x.md", ".wikisync/tmp/y.md", "b.conflict.md", "c.png")
-    put(tmp_path, "uploads/0a/.DS_Store", "wikisync.toml", "noext")
+    put(tmp_path, ".git/x.md", ".wikisync/tmp/y.md", "b.conflict.md", "c.part")
+    put(tmp_path, "uploads/0a/.DS_Store", "wikisync.toml", "a/.secret", "a/Thumbs.db")
     assert scan_pages(tmp_path) == ScannedFolder(pages=())
+
+
+def test_loose_files_are_all_that_are_neither_pages_nor_attachments(
+    tmp_path: Path,
+) -> None:
+    put(tmp_path, "home.md", "uploads/0a/b.png", "a/c.png", "noext", "a/uploads/d.csv")
+    (tmp_path / "link.png").symlink_to(tmp_path / "a" / "c.png")
+    (tmp_path / "folder").symlink_to(tmp_path / "a")
+    assert scan_pages(tmp_path).loose == {"a/c.png", "noext", "a/uploads/d.csv"}
 
 
 def test_links_are_not_followed_but_told(tmp_path: Path) -> None:

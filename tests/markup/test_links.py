@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tests.support.markup import load_cases, parse
-from wikisync.markup.links import LinkIndex, mentioned_attachments, resolve_link
+from wikisync.markup.links import (
+    LinkIndex,
+    file_path,
+    mentioned_attachments,
+    resolve_link,
+)
 from wikisync.model import AttachmentPath, Slug
 
 BASE = "/ns/proj/-/wikis"
@@ -149,3 +154,36 @@ def test_page_tells_which_attachments_to_fetch() -> None:
         "uploads/33/c.png",
         "uploads/44/d.png",
     )
+
+
+@pytest.mark.parametrize(
+    ("folder", "href", "path"),
+    [
+        ("", "red.png", "red.png"),
+        ("docs", "pics/red.png", "docs/pics/red.png"),
+        ("docs/a", "../x.csv", "docs/x.csv"),
+        ("docs", "/pics/red.png", "pics/red.png"),
+        ("docs", "./x", "docs/x"),
+        ("100%", "x.png", "100%/x.png"),
+        ("", "x.pdf?a=b#page=2", "x.pdf"),
+        ("", "a%23b%3F.png#c", "a#b?.png"),
+        ("docs", "%2e%2e/x.csv", "x.csv"),
+    ],
+)
+def test_link_may_mean_a_file_beside_the_page(
+    folder: str, href: str, path: str
+) -> None:
+    assert file_path(folder, href) == path
+
+
+@pytest.mark.parametrize(
+    "href",
+    ["", "#x", "?x", "/", ".", "..", "../x", "a/../../x", "//host/x", "a:x", "a\\x"],
+)
+def test_link_that_leads_to_no_file_of_the_folder(href: str) -> None:
+    assert file_path("", href) is None
+
+
+@pytest.mark.parametrize("href", ["", "#x", "?x"])
+def test_link_without_a_path_is_not_one_to_the_folder(href: str) -> None:
+    assert file_path("docs", href) is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 import unicodedata
 from urllib.parse import unquote, urljoin, urlsplit
 
@@ -123,6 +124,18 @@ def test_attachment_keeps_its_name_where_a_page_wants_the_same() -> None:
     addresses = assign_addresses("", [Slug("uploads/0a/notes")], [name])
     assert addresses.attachments[name] == "uploads/0a/notes.html"
     assert addresses.pages[Slug("uploads/0a/notes")] != "uploads/0a/notes.html"
+
+
+def test_loose_file_lies_under_its_name_where_no_page_can() -> None:
+    addresses = assign_addresses("w/", [Slug("a")], [])
+    path = addresses.file("private/plans/a?b.png")
+    assert re.fullmatch(r"w/-/files/[0-9a-f]{32}/a-b\.png", path)
+
+
+def test_loose_files_that_some_disk_takes_for_one_lie_apart() -> None:
+    addresses = assign_addresses("", [], [])
+    names = ("a/x.png", "a/X.png", "b/x.png", "a/x?.png", "a/x*.png")
+    assert len({addresses.file(name).casefold() for name in names}) == len(names)
 
 
 def test_attachment_and_folder_of_one_name_are_told_apart() -> None:

@@ -22,6 +22,8 @@ FILES = (
     "x y.md",
     "uploads/0123456789abcdef0123456789abcdef/f.txt",
     "uploads/0123456789abcdef0123456789abcdef/g.png",
+    "a/g.png",
+    "b",
 )
 PHRASES = (
     "# Title one",
@@ -37,6 +39,11 @@ PHRASES = (
     "[f](uploads/0123456789abcdef0123456789abcdef/f.txt)",
     "![own](/uploads/0123456789abcdef0123456789abcdef/g.png)",
     "[start](https://gitlab.example.com/docs/one/-/wikis)",
+    "![beside](g.png)",
+    "![below](/a/g.png)",
+    "[[a/g.png]]",
+    "[b](b)",
+    "[b](../b)",
     "::include{file=a.md}",
     "`code`",
 )

@@ -172,6 +172,22 @@ async def test_another_picture_is_another_page(desk: Desk) -> None:
         await window.hear_other_key(key)
 
 
+async def test_a_picture_that_comes_beside_the_page_is_told_and_shown(
+    desk: Desk,
+) -> None:
+    folder = desk.root / "handbook"
+    (folder / "guide.md").write_text("![red](red.svg)")
+    async with desk.previewing() as reader, reader.window("guide.html") as window:
+        key = (await window.hear())["key"]
+        (folder / "red.svg").write_text("<svg/>")
+        await window.hear_other_key(key)
+        found = re.search('<img src="([^"]+)"', (await reader.get("guide.html"))[1])
+        assert found is not None
+        assert await reader.get(found[1]) == (200, "<svg/>")
+        answer = await reader.ask("GET", found[1])
+        assert answer.headers["Content-Security-Policy"].startswith("sandbox;")
+
+
 async def test_a_title_reaches_the_tree_of_other_pages(desk: Desk) -> None:
     async with desk.previewing() as reader, reader.window() as window:
         key = (await window.hear())["key"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -270,3 +272,57 @@ def test_another_picture_needs_the_page_to_be_loaded_again(desk: Desk) -> None:
     assert len({before.key, come.key, changed.key}) == 3
     desk.save("guide.md", f"![a]({name}) with words\n")
     assert desk.site.look("guide.html").frame == changed.frame
+
+
+def picture_of(desk: Desk) -> Path | None:
+    """The file of the picture that the guide shows; None where it shows none."""
+    found = re.search(r'<img src="([^"]+)"', desk.shown("guide"))
+    if found is None:
+        return None
+    path = desk.site.answer(found[1])
+    assert isinstance(path, Path)
+    return path
+
+
+def test_a_picture_beside_the_page_comes_changes_and_goes(desk: Desk) -> None:
+    desk.save("guide.md", "![a](a.png)\n")
+    before = desk.site.look("guide.html")
+    desk.save("a.png", "a picture")
+    assert picture_of(desk) == desk.folder / "a.png"
+    come = desk.site.look("guide.html")
+    desk.save("a.png", "another picture")
+    changed = desk.site.look("guide.html")
+    assert len({before.frame, come.frame, changed.frame}) == 3
+    assert len({before.key, come.key, changed.key}) == 3
+    (desk.folder / "a.png").unlink()
+    desk.told(desk.folder / "a.png")
+    assert picture_of(desk) is None
+    assert desk.site.look("guide.html").key == before.key
+
+
+def test_a_file_that_no_page_links_to_is_not_served(desk: Desk) -> None:
+    desk.save("guide.md", "![a](a.png)\n")
+    desk.save("a.png", "a picture")
+    found = re.search(r'<img src="([^"]+)"', desk.shown("guide"))
+    assert found is not None
+    desk.save("guide.md", "no picture\n")
+    answer = desk.site.answer(found[1])
+    assert isinstance(answer, Rendered)
+    assert not answer.is_found
+
+
+@pytest.mark.parametrize("is_told", [True, False])
+def test_a_linked_file_is_not_read_again_for_other_changes(
+    desk: Desk, is_told: bool
+) -> None:
+    """It may be a film: only its size and time are looked at."""
+    old = (1_700_000_000_000_000_000,) * 2
+    (desk.folder / "a.png").write_text("one")
+    os.utime(desk.folder / "a.png", ns=old)
+    desk.save("guide.md", "![a](a.png)\n")
+    desk.told(desk.folder)
+    key = desk.site.look("guide.html").key
+    (desk.folder / "a.png").write_text("two")
+    os.utime(desk.folder / "a.png", ns=old)
+    desk.site.refresh(frozenset({str(desk.folder)}) if is_told else None)
+    assert desk.site.look("guide.html").key == key

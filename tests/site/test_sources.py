@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.site.sites import wiki_source
 from tests.support.archive import unpack
-from wikisync.model import Slug, digest_of
+from wikisync.model import Digest, Slug, digest_of
 from wikisync.site.cache import open_cache
 from wikisync.site.sources import (
     READ_WHOLE_BYTES_MAX,
@@ -60,7 +60,8 @@ def test_file_written_just_before_the_look_is_read_again(tmp_path: Path) -> None
 
 def settled(folder: Path, *, after_ns: int) -> None:
     with open_cache(folder.parent / "cache") as cache:
-        settle(wiki_source(folder), cache, now_ns=lambda: WRITTEN_NS + after_ns)
+        wiki = ScannedWiki(wiki_source(folder), {}, {}, ())
+        settle(wiki, cache, now_ns=lambda: WRITTEN_NS + after_ns)
 
 
 def test_file_that_settled_during_the_build_is_not_read_again(tmp_path: Path) -> None:
@@ -107,10 +108,70 @@ def test_large_attachment_has_the_same_digest(tmp_path: Path) -> None:
     assert state.digest == digest_of(content)
 
 
+PICTURE = "-- a.md --\none\n-- p.png --\none\n"
+
+
+def test_loose_file_is_read_when_somebody_asks_for_it(tmp_path: Path) -> None:
+    """A folder may hold gigabytes that no page links to."""
+    wiki = scanned(unpack(PICTURE, tmp_path / "w"))
+    assert (list(wiki.loose.names), wiki.loose.seen) == (["p.png"], {})
+    (tmp_path / "w" / "p.png").write_text("two\n")
+    assert wiki.loose["p.png"].digest == digest_of("two\n")
+
+
+def test_loose_file_is_one_file_for_a_whole_build(tmp_path: Path) -> None:
+    wiki = scanned(unpack(PICTURE, tmp_path / "w"))
+    before = wiki.loose["p.png"]
+    (tmp_path / "w" / "p.png").unlink()
+    assert wiki.loose["p.png"] == before
+
+
+def test_loose_file_that_is_gone_or_a_link_by_then_is_none(tmp_path: Path) -> None:
+    folder = unpack(PICTURE + "-- q.png --\ntwo\n", tmp_path / "w")
+    wiki = scanned(folder)
+    (folder / "p.png").unlink()
+    (folder / "q.png").unlink()
+    (folder / "q.png").symlink_to(folder / "a.md")
+    assert list(wiki.loose) == []
+
+
+def linked(folder: Path, *, after_ns: int = 10 * SETTLED_NS) -> Digest:
+    """What a build would see of the picture, which a page links to."""
+    wiki = scanned(folder, after_ns=after_ns)
+    digest = wiki.loose["p.png"].digest
+    with open_cache(folder.parent / "cache") as cache:
+        settle(wiki, cache, now_ns=lambda: WRITTEN_NS + after_ns)
+    return digest
+
+
+def test_linked_file_that_was_old_enough_is_not_read_again(tmp_path: Path) -> None:
+    folder = unpack(PICTURE, tmp_path / "w")
+    linked(folder)
+    (folder / "p.png").write_text("two\n")
+    assert linked(folder) == digest_of("one\n")
+
+
+def test_linked_file_is_remembered_while_other_files_change(tmp_path: Path) -> None:
+    folder = unpack(PICTURE, tmp_path / "w")
+    linked(folder)
+    (folder / "b.md").write_text("new")
+    scanned(folder)
+    (folder / "p.png").write_text("two\n")
+    assert linked(folder) == digest_of("one\n")
+
+
+def test_linked_file_written_just_before_the_look_is_read_again(tmp_path: Path) -> None:
+    folder = unpack(PICTURE, tmp_path / "w")
+    linked(folder, after_ns=SETTLED_NS)
+    (folder / "p.png").write_text("two\n")
+    assert linked(folder) == digest_of("two\n")
+
+
 def test_fingerprint_follows_text_format_attachments_and_owner(tmp_path: Path) -> None:
     base = "-- a.md --\none\n"
     archives = [base, base + "-- b.md --\n", "-- a.org --\none\n", "-- a.md --\ntwo\n"]
     archives.append(base + "-- uploads/0123456789abcdef0123456789abcdef/f --\nx\n")
+    archives.append(base + "-- f --\nx\n")
     prints = {
         scanned(unpack(archive, tmp_path / str(number) / "w")).pages
         and scanned(tmp_path / str(number) / "w").fingerprint()

@@ -1,4 +1,4 @@
-"""Looking at a wiki's folder: which files are pages, which are attachments.
+"""Looking at a wiki's folder: which files are pages, attachments, or loose.
 
 Only names and file status are read here, no content.  Symbolic links are never
 followed; what is ignored is ignored without a word, what looks like a page but
@@ -26,7 +26,12 @@ from wikisync.folder.busy import (
     locked_name,
 )
 from wikisync.folder.descent import folder_error, open_folder, opened_root
-from wikisync.folder.ignore import UPLOADS, is_ignored_file, is_ignored_folder
+from wikisync.folder.ignore import (
+    CONFIG_FILE,
+    UPLOADS,
+    is_ignored_file,
+    is_ignored_folder,
+)
 from wikisync.folder.naming import attachment_path, parse_path
 from wikisync.folder.patterns import NO_PATTERNS, Patterns
 from wikisync.model import (
@@ -74,6 +79,8 @@ class ScannedFolder(Struct, frozen=True):
     pages: tuple[PageFile, ...]
     """In the order of their paths' bytes; one for each slug."""
     attachments: tuple[AttachmentPath, ...] = ()
+    loose: frozenset[str] = frozenset()
+    """Paths of all other files, which a page may link to."""
     problems: tuple[Problem, ...] = ()
     duplicates: frozenset[Slug] = frozenset()
     """Slugs that more than one file stands for; the first is in ``pages``."""
@@ -114,6 +121,7 @@ class _Scan:
         self._patterns = patterns
         self._pages: list[PageFile] = []
         self._attachments: list[AttachmentPath] = []
+        self._loose: list[str] = []
         self._problems: list[Problem] = []
         self._is_complete = True
         self._locks: dict[str, str] = {}
@@ -148,6 +156,7 @@ class _Scan:
         return ScannedFolder(
             pages=tuple(first.values()),
             attachments=tuple(sorted(self._attachments)),
+            loose=frozenset(self._loose),
             problems=tuple(self._problems),
             duplicates=frozenset(duplicates),
             is_complete=self._is_complete,
@@ -243,6 +252,8 @@ class _Scan:
             self._see_attachment(path)
         elif split_extension(path) is not None:
             self._problems.append(_not_text(path))
+        elif path != CONFIG_FILE:
+            self._loose.append(path)
 
     def _see_attachment(self, path: str) -> None:
         safe = attachment_path(path)

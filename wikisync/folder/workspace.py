@@ -25,12 +25,12 @@ from msgspec import Struct
 
 from wikisync.errors import FolderError, Halted
 from wikisync.folder.descent import folder_error
+from wikisync.folder.ignore import CONFIG_FILE
 from wikisync.folder.private import PRIVATE_FOLDER
 
 LOCK_FILE = "lock"
 FOLDER_ID_FILE = "folder-id"
 """The marker: a random number that a workspace keeps for ever."""
-CONFIG_FILE = "wikisync.toml"
 HOLDER_BYTES_MAX = 4096
 MARKER_CHARS_MAX = 200
 MOUNTS = Path("/proc/self/mountinfo")

@@ -305,6 +305,24 @@ def normal_path(path: str) -> str | None:
     return "/".join(kept)
 
 
+def file_path(folder: str, href: str) -> str | None:
+    """What a link means where it leads to a file beside the pages.
+
+    Args:
+        folder: of the page's file in the wiki's folder, empty at its top.
+        href: as written; with a slash in front it starts at the top.
+
+    Returns:
+        A path in the wiki's folder; None where it leads out of it, or to no file.
+    """
+    way = href.partition("#")[0].partition("?")[0]
+    if not way or way.startswith("//") or scheme_of(way):
+        return None
+    start = "" if way.startswith("/") else folder
+    path = normal_path(f"{start}/{unquote(way)}")
+    return path if path and "\\" not in path else None
+
+
 def mentioned_attachments(parsed: ParsedPage) -> tuple[AttachmentPath, ...]:
     """Paths below ``uploads/`` that a page shows or links, each once, in order.
 

@@ -3,8 +3,9 @@
 Only this module turns a slug into an output path.  Wiki pages lie at
 ``<full path>/-/wikis/<slug>.html``, as on the service, or at ``<slug>.html`` in
 a site of one wiki; everything generated lies under ``-/``, which no page and no
-wiki can reach.  Paths are POSIX, relative to the top of the site, in NFC, and
-fit for every common file system; links are relative and percent-encoded.
+wiki can reach, and loose files, which may have any name, under ``-/files/`` of
+their wiki.  Paths are POSIX, relative to the top of the site, in NFC, and fit for
+every common file system; links are relative and percent-encoded.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from wikisync.model import Problem, Slug
+from wikisync.model import AttachmentPath, Problem, Slug
 
 if TYPE_CHECKING:
-    from wikisync.model import AttachmentPath, WikiOwner
+    from wikisync.model import WikiOwner
 
 HOME_SLUG = "home"
 SIDEBAR_SLUG = Slug("_sidebar")
@@ -37,6 +38,7 @@ ALL_PAGE = "-/all.html"
 SEARCH_PAGE = "-/search.html"
 SEARCH_FOLDER = "-/search/"
 ASSETS_FOLDER = "-/assets/"
+LOOSE_FOLDER = "-/files/"
 INDEX_PAGE = "index.html"
 NOT_FOUND_PAGE = "404.html"
 ROBOTS = "robots.txt"
@@ -47,6 +49,7 @@ COMPONENT_BYTES_MAX = 200
 PATH_BYTES_MAX = 1000
 """Well below the 4,096 of Linux, so that any output folder has room before it."""
 TWIN_DIGITS = 6
+LOOSE_DIGITS = 32
 
 ROOT_FILES = frozenset({INDEX_PAGE, NOT_FOUND_PAGE, ROBOTS, SITEMAP, NO_JEKYLL})
 """Files at the top of a site that no page may take, nor a folder replace."""
@@ -108,8 +111,18 @@ def attachment_output(prefix: str, path: str) -> str:
     return prefix + (safe_folder(folder) + "/" if folder else "") + safe_component(leaf)
 
 
+def loose_output(prefix: str, path: str) -> str:
+    """Output path of a loose file: it hangs on nothing but the file's own path.
+
+    What lies where in a person's folder is not told, and other files, which nobody
+    links to, change nothing.
+    """
+    leaf = path.rpartition("/")[2]
+    return f"{prefix}{LOOSE_FOLDER}{_hash(path, LOOSE_DIGITS)}/{safe_component(leaf)}"
+
+
 class WikiAddresses(Struct, frozen=True):
-    """Output paths of one wiki's pages and attachments."""
+    """Output paths of one wiki's pages, attachments and loose files."""
 
     prefix: str
     home: str
@@ -117,6 +130,11 @@ class WikiAddresses(Struct, frozen=True):
     pages: Mapping[Slug, str]
     attachments: Mapping[AttachmentPath, str]
     problems: tuple[Problem, ...] = ()
+
+    def file(self, path: str) -> str:
+        """Output path of an attachment, or of a loose file."""
+        found = self.attachments.get(AttachmentPath(path))
+        return loose_output(self.prefix, path) if found is None else found
 
 
 def assign_addresses(

@@ -55,6 +55,9 @@ class BuildNote(msgspec.Struct, frozen=True):
     pages: int
     problems: tuple[Problem, ...]
     broken_links: tuple[BrokenLink, ...]
+    linked: tuple[tuple[int, str, str], ...] = ()
+    """Loose files that pages link to: number of the wiki, path, and digest, which is
+    empty for one that could not be read."""
 
 
 NO_NOTE = BuildNote(b"", {}, {}, 0, (), ())
@@ -107,7 +110,9 @@ def _built(
     scanned = [scan_wiki(source, store) for source in sources]
     inputs = _inputs_key(scanned, theme, options)
     note = _decoded_note(store.state(name))
-    if note.inputs == inputs and is_untouched(output, note.states):
+    is_same = note.inputs == inputs and _has_same_linked(scanned, note)
+    if is_same and is_untouched(output, note.states):
+        _settle_linked(scanned, store)
         return _unchanged(note)
     place = open_output(output, note.states)
     build = _Build(store, scanned, theme, options, note.keys)
@@ -117,8 +122,8 @@ def _built(
     done = build.note(inputs, changes)
     store.note(name, msgspec.msgpack.encode(done))
     build.sweep()
-    for source in sources:
-        settle(source, store)
+    for wiki in scanned:
+        settle(wiki, store)
     return BuildReport(
         pages=done.pages,
         written=changes.written,
@@ -204,7 +209,8 @@ class _Build:
         from wikisync.site.report import encode_report, link_report
 
         sources = [wiki.source for wiki in self._scanned]
-        table = WikiTable(sources, self._addresses)
+        loose = [wiki.loose for wiki in self._scanned]
+        table = WikiTable(sources, self._addresses, loose)
         self._indexer = Indexer(self._store, table, progress, self._options.markup)
         progress.start("reading pages", self._page_count)
         self._wikis = [
@@ -235,6 +241,11 @@ class _Build:
             ),
             problems=(*self._problems, *changes.problems),
             broken_links=self._broken_links,
+            linked=tuple(
+                (number, path, state.digest if state else "")
+                for number, scanned in enumerate(self._scanned)
+                for path, state in sorted(scanned.loose.seen.items())
+            ),
         )
 
     def sweep(self) -> None:
@@ -317,16 +328,18 @@ class _Build:
             output.put(SEARCH_FOLDER + name, content)
 
     def _write_files(self, output: Output) -> None:
-        """What is no page: the theme's files, attachments, files for robots."""
+        """What is no page: files of the theme, of the wikis, and for robots."""
         from wikisync.site.generated import robots_text, sitemaps
 
         for path, content in self._theme.assets().items():
             output.put(path, content)
-        for addresses, wiki in zip(self._addresses, self._scanned, strict=True):
-            for name, state in wiki.attachments.items():
-                output.put_copy(
-                    addresses.attachments[name], wiki.source.folder / name, state
-                )
+        for addresses, wiki in zip(self._addresses, self._wikis, strict=True):
+            scanned = wiki.scanned
+            for name in (*scanned.attachments, *wiki.linked):
+                state = scanned.file(name)
+                assert state is not None, "what was found by a link was read then"
+                file = scanned.source.folder / name
+                output.put_copy(addresses.file(name), file, state)
         output.put(NO_JEKYLL, b"")
         wikis = [
             (addresses, wiki.source.visibility == "public")
@@ -370,6 +383,21 @@ def _inputs_key(
     return _hash(
         program_fingerprint(), theme.fingerprint, options_text(options), prints
     )
+
+
+def _has_same_linked(scanned: Sequence[ScannedWiki], note: BuildNote) -> bool:
+    """Whether the loose files that pages link to are as they were."""
+    return all(
+        digest == (state.digest if (state := scanned[number].loose.get(path)) else "")
+        for number, path, digest in note.linked
+    )
+
+
+def _settle_linked(scanned: Sequence[ScannedWiki], store: Cache) -> None:
+    """Remember linked files that had to be read to find out that nothing changed."""
+    for wiki in scanned:
+        if wiki.loose.seen:
+            settle(wiki, store)
 
 
 def _hash(*values: object) -> bytes:

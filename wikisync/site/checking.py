@@ -97,14 +97,14 @@ def _checked(
 
     scanned = [scan_wiki(source, store) for source in sources]
     addresses = site_addresses(scanned, options)
-    table = WikiTable(sources, addresses)
+    table = WikiTable(sources, addresses, [wiki.loose for wiki in scanned])
     indexer = Indexer(store, table, progress, options.markup)
     progress.start("reading pages", sum(len(wiki.pages) for wiki in scanned))
     indexed = [indexer.index(number, wiki) for number, wiki in enumerate(scanned)]
     site = composed_site(indexed, addresses, options, theme, indexer, table)
     problems = tuple(site_problems(indexed, addresses, site.wikis))
-    for source in sources:
-        settle(source, store)
+    for wiki in scanned:
+        settle(wiki, store)
     return _report(indexed, problems)
 
 

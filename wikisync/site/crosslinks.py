@@ -7,25 +7,28 @@ a token, which nothing else can be mistaken for because a slug holds no NUL.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
 from msgspec import Struct
 
-from wikisync.markup.links import HOME, LinkIndex, Target, normal_path
+from wikisync.markup.links import HOME, LinkIndex, Target, file_path, normal_path
 from wikisync.model import AttachmentPath, Slug
 from wikisync.site.addresses import WikiAddresses, home_slug, relative_url
 
 if TYPE_CHECKING:
     from wikisync.site.model import WikiSource
+    from wikisync.site.sources import SourcePage
 
 _WIKIS = "/-/wikis"
 _NUL = "\0"
 
 Found = tuple[str, str]
-"""Name and output path of a page or attachment; both empty where there is none."""
+"""Name and output path of a page or file; both empty where there is none."""
 NOTHING: Found = ("", "")
+NOT_FOUND = frozenset({"no-page", "no-attachment"})
+"""Why a link may lead to a loose file: whatever the service would find comes first."""
 
 
 class Place(Struct, frozen=True):
@@ -59,10 +62,14 @@ class WikiTable:
     """Every wiki of the site by its address on the service."""
 
     def __init__(
-        self, sources: Sequence[WikiSource], addresses: Sequence[WikiAddresses]
+        self,
+        sources: Sequence[WikiSource],
+        addresses: Sequence[WikiAddresses],
+        loose: Sequence[Container[str]] = (),
     ) -> None:
         """Take the wikis in their order, which gives them their numbers."""
         self.addresses = tuple(addresses)
+        self._loose = tuple(loose) or tuple(() for _ in self.addresses)
         self.web_urls = tuple(service_address(source) for source in sources)
         self._numbers = {
             url: number
@@ -73,7 +80,11 @@ class WikiTable:
         self._found: dict[tuple[int, str], Found] = {}
 
     def found(self, number: int, path: str) -> Found:
-        """What a link of a wiki finds at a path inside it, and where that lies."""
+        """What a link of a wiki finds at a path inside it, and where that lies.
+
+        A path with a slash in front is that of a file in the wiki's folder, unless a
+        page is called so.
+        """
         key = number, path
         answer = self._found.get(key)
         if answer is None:
@@ -102,6 +113,10 @@ class WikiTable:
 
     def _look_up(self, number: int, path: str) -> Found:
         known, index = self.addresses[number], self._index(number)
+        if path.startswith("/"):
+            file = path[1:]
+            is_file = file not in known.pages and file in self._loose[number]
+            return (file, known.file(file)) if is_file else NOTHING
         if path in index.attachments:
             return path, known.attachments[AttachmentPath(path)]
         slug = index.find_page(path) if path else HOME
@@ -124,17 +139,15 @@ class SiteLinks(LinkIndex):
         number: int,
         table: WikiTable,
         headings: Mapping[Slug, frozenset[str]],
-        pages: Iterable[Slug] | None = None,
+        sources: Mapping[Slug, SourcePage] | None = None,
     ) -> None:
-        """Index the wiki of that number; ``pages`` where only some exist."""
+        """Index the wiki of that number; ``sources`` tell where its pages lie."""
         known = table.addresses[number]
         super().__init__(
-            known.pages if pages is None else pages,
-            known.attachments,
-            headings,
-            web_url=table.web_urls[number],
+            known.pages, known.attachments, headings, web_url=table.web_urls[number]
         )
         self.number = number
+        self._sources = sources or {}
         self._table = table
         self.crossings = 0
         """Links seen so far that name an exported wiki by its full address."""
@@ -154,6 +167,9 @@ class SiteLinks(LinkIndex):
         target = super().resolve(
             page_slug, href, own_ids=own_ids, is_wikilink=is_wikilink
         )
+        if target.reason in NOT_FOUND:
+            folder = "" if is_wikilink else self._folder_of(page_slug)
+            return self._beside(folder, href) or target
         if target.kind != "external" or target.reason:
             return target
         found = self._table.find(target.name)
@@ -166,6 +182,20 @@ class SiteLinks(LinkIndex):
         return Target(
             "attachment" if is_attachment else "page", place.token(), fragment
         )
+
+    def _folder_of(self, page_slug: Slug) -> str:
+        """Where the page's file lies, which need not be called as its slug is."""
+        source = self._sources.get(page_slug)
+        return (source.path if source else page_slug).rpartition("/")[0]
+
+    def _beside(self, folder: str, href: str) -> Target | None:
+        """The loose file that a link leads to from a folder."""
+        path = file_path(folder, href)
+        if path is None:
+            return None
+        self.asked[f"/{path}"] = None
+        is_there = self._table.found(self.number, f"/{path}") != NOTHING
+        return Target("attachment", path) if is_there else None
 
     def _find(self, path: str, fragment: str) -> Target:
         self.asked[path] = None
@@ -192,10 +222,10 @@ class PageUrls:
         return relative_url(self._at, pages[Slug(place.name)], fragment)
 
     def attachment(self, path: AttachmentPath) -> str:
-        """Relative link to an attachment of this or another wiki."""
+        """Relative link to a file of this or, by a token, another wiki."""
         place = place_of(path, self._number)
-        files = self._table.addresses[place.wiki].attachments
-        return relative_url(self._at, files[AttachmentPath(place.name)])
+        wiki = self._table.addresses[place.wiki]
+        return relative_url(self._at, wiki.file(place.name))
 
     def missing(self, target: str) -> str | None:
         """A missing attachment may still be had on the service; a page may not."""

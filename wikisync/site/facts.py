@@ -54,11 +54,13 @@ class FinishedFacts(msgspec.Struct, frozen=True, array_like=True):
     """Pages that it links to, each once, in order; tokens for other wikis."""
     broken: tuple[BrokenRef, ...]
     attachments: tuple[str, ...]
+    """Loose files are among them."""
     needs: tuple[tuple[str, bytes], ...]
     """Pages whose headings it names, with the hash of their ids; empty for one that
     was not read."""
     asked: tuple[tuple[str, Found], ...]
-    """Paths inside the wiki that its links name, with what was found there."""
+    """Paths inside the wiki that its links name, with what was found there; those of
+    files in its folder have a slash in front."""
     site: bytes
     """Hash of all addresses where the page names another wiki, else empty."""
 
@@ -105,6 +107,18 @@ class IndexedWiki(Struct, frozen=True):
     def name(self) -> str:
         """Full path of its owner."""
         return self.scanned.source.owner.full_path
+
+    @property
+    def linked(self) -> list[str]:
+        """The loose files that its pages link to, sorted."""
+        names = self.scanned.loose.names
+        found = {
+            name
+            for page in self.pages.values()
+            for name in page.finished.attachments
+            if name in names
+        }
+        return sorted(found)
 
 
 def unread_page(source: SourcePage, last: IndexedPage | None) -> IndexedPage:

@@ -101,7 +101,7 @@ class Indexer:
                 parsed[page.slug] = found
             self._progress.advance()
         headings = {slug: facts.ids for slug, (_, facts) in parsed.items()}
-        links = SiteLinks(number, self._table, headings)
+        links = SiteLinks(number, self._table, headings, scanned.pages)
         ids = _ids_of(headings)
         pages = {}
         for slug, page in scanned.pages.items():
@@ -233,7 +233,8 @@ class Indexer:
             and _has_same_ids(last.finished, ids)
         ):
             return last
-        rest = f"{number}\0{self._table.addresses[number].pages[slug]}\0"
+        folder = page.path.rpartition("/")[0]
+        rest = f"{number}\0{self._table.addresses[number].pages[slug]}\0{folder}\0"
         key = hashlib.sha256(
             parsed_key
             + self._program

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from wikisync.model import AttachmentPath, Slug
+from wikisync.model import Slug
 from wikisync.site.composing import settings_hash
 from wikisync.site.pages import backlink_references
 from wikisync.site.preview_frame import frame_digest
@@ -68,7 +68,7 @@ class _Composed(Struct, frozen=True):
     template: str
     context: Callable[[], Mapping[str, object]]
     pictures: str = ""
-    """The attachments that it shows: another one has the same address."""
+    """The files that it shows: another one has the same address."""
 
 
 def _rendered(world: World, path: str, page: _Composed) -> Rendered:
@@ -108,7 +108,8 @@ def _not_found(world: World) -> _Composed:
 
 
 def _pictures(world: World, place: Place) -> str:
-    """The attachments that a page shows, with the hashes of what is in them."""
-    known = world.scanned[place.wiki].attachments
-    names = map(AttachmentPath, world.page(place).finished.attachments)
-    return "".join(f"{one}\0{known[one].digest}\n" for one in names if one in known)
+    """The files that a page shows, with the hashes of what is in them."""
+    scanned = world.scanned[place.wiki]
+    names = world.page(place).finished.attachments
+    known = ((name, scanned.file(name)) for name in names)
+    return "".join(f"{name}\0{state.digest}\n" for name, state in known if state)

@@ -225,7 +225,7 @@ class LiveSite:
         return ReadCount(total - left, total)
 
     def answer(self, path: str) -> Rendered | Path:
-        """What lies at an output path; a path of the disk for an attachment.
+        """What lies at an output path; a path of the disk for a file.
 
         Raises:
             WikisyncError: there is no site yet, or the theme fails for this page.
@@ -239,6 +239,8 @@ class LiveSite:
         content = world.theme.assets().get(path)
         if content is not None:
             return Rendered("", content, content_type(path))
+        if path in world.linked:
+            return world.linked[path]
         return self._pages.page(self._read(world, path), path)
 
     def searched(self, known: bytes) -> Searched | None:

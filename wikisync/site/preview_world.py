@@ -39,7 +39,7 @@ from wikisync.site.index import Indexer
 from wikisync.site.preview_changes import changed_wiki
 from wikisync.site.preview_conflicts import conflicts_of
 from wikisync.site.report import LinkReport, link_report
-from wikisync.site.sources import ScannedWiki, scan_wiki
+from wikisync.site.sources import ScannedWiki, scan_wiki, settle
 from wikisync.site.theme import Theme, load_theme
 
 if TYPE_CHECKING:
@@ -110,6 +110,17 @@ class World(Struct, frozen=True, dict=True):
             for slug, page in wiki.pages.items()
             if not page.is_read
         )
+
+    @cached_property
+    def linked(self) -> Mapping[str, Path]:
+        """Output path to file of each loose file that a page links to."""
+        return {
+            self.layout.addresses[wiki.number].file(name): (
+                wiki.scanned.source.folder / name
+            )
+            for wiki in self.wikis
+            for name in wiki.linked
+        }
 
     @cached_property
     def report(self) -> LinkReport:
@@ -210,7 +221,7 @@ def _layout(
     progress: Progress,
 ) -> Layout:
     addresses = site_addresses(scanned, inputs.options)
-    table = WikiTable(inputs.wikis, addresses)
+    table = WikiTable(inputs.wikis, addresses, [wiki.loose for wiki in scanned])
     indexer = Indexer(cache, table, progress, inputs.options.markup)
     folders = [wiki.source.folder for wiki in scanned]
     return Layout(addresses, table, indexer, folders)
@@ -244,12 +255,19 @@ def _scanned(
     changed: frozenset[str] | None,
     cache: Cache,
 ) -> tuple[ScannedWiki, ...]:
-    if last is None or changed is None:
+    if last is None:
         return tuple(scan_wiki(source, cache) for source in inputs.wikis)
     return tuple(
-        changed_wiki(wiki, changed) or scan_wiki(wiki.source, cache)
+        (None if changed is None else changed_wiki(wiki, changed))
+        or _scanned_again(wiki, cache)
         for wiki in last.scanned
     )
+
+
+def _scanned_again(wiki: ScannedWiki, cache: Cache) -> ScannedWiki:
+    # what was read for links since the last look need not be read again
+    settle(wiki, cache)
+    return scan_wiki(wiki.source, cache)
 
 
 def _read_at_once(
@@ -287,6 +305,7 @@ def _has_same_names(one: ScannedWiki, other: ScannedWiki) -> bool:
     return (
         one.pages.keys() == other.pages.keys()
         and one.attachments.keys() == other.attachments.keys()
+        and one.loose.names == other.loose.names
     )
 
 

@@ -1,4 +1,4 @@
-"""The wikis' folders as a build sees them: every page and attachment by digest.
+"""The wikis' folders as a build sees them: every page and file by digest.
 
 A file whose size and time are those of the last build is not read again, unless
 it had been written so shortly before that a second write could look the same.
@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from wikisync.folder.scan import scan_pages
-from wikisync.model import Digest, Format, Problem, Slug
+from wikisync.model import AttachmentPath, Digest, Format, Problem, Slug
 from wikisync.site.output import FileState
 
 if TYPE_CHECKING:
-    from wikisync.model import AttachmentPath, PagePath
+    from wikisync.model import PagePath
     from wikisync.site.cache import Cache
     from wikisync.site.model import WikiSource
 
@@ -42,6 +43,43 @@ class SourcePage(Struct, frozen=True):
     digest: Digest
 
 
+class LooseStates(Mapping[str, "FileState"]):
+    """Loose files of a folder by path: each is read once a link leads to it.
+
+    One that cannot be read is none.
+    """
+
+    def __init__(
+        self,
+        names: frozenset[str] = frozenset(),
+        look: Callable[[str], FileState | None] = lambda _: None,
+    ) -> None:
+        self.names = names
+        """Paths of all of them, readable or not."""
+        self.seen: dict[str, FileState | None] = {}
+        """Those that somebody asked for."""
+        self._look = look
+
+    def __getitem__(self, path: str) -> FileState:
+        """State of a file, which is read now if it is not known."""
+        if path not in self.names:
+            raise KeyError(path)
+        if path not in self.seen:
+            self.seen[path] = self._look(path)
+        state = self.seen[path]
+        if state is None:
+            raise KeyError(path)
+        return state
+
+    def __iter__(self) -> Iterator[str]:
+        """Paths of those that can be read: all are, for that."""
+        return (path for path in sorted(self.names) if path in self)
+
+    def __len__(self) -> int:
+        """Number of those that can be read."""
+        return sum(1 for _ in self)
+
+
 class ScannedWiki(Struct, frozen=True):
     """One wiki's folder at one look."""
 
@@ -50,15 +88,25 @@ class ScannedWiki(Struct, frozen=True):
     """Sorted by slug."""
     attachments: Mapping[AttachmentPath, FileState]
     problems: tuple[Problem, ...]
+    loose: LooseStates = field(default_factory=LooseStates)
+
+    def file(self, path: str) -> FileState | None:
+        """State of an attachment or loose file; None where there is none."""
+        return self.attachments.get(AttachmentPath(path)) or self.loose.get(path)
 
     def fingerprint(self) -> bytes:
-        """Hash of everything that a site takes from this wiki."""
+        """Hash of everything that a site takes from this wiki.
+
+        Of loose files it takes what its pages link to, which only they can tell.
+        """
         digest = hashlib.sha256(repr(self.source).encode("utf-8", "surrogatepass"))
         for page in self.pages.values():
             line = f"\n{page.slug}\0{page.format}\0{page.path}\0{page.digest}"
             digest.update(line.encode("utf-8", "surrogatepass"))
         for path, state in self.attachments.items():
             digest.update(f"\n{path}\0{state.digest}".encode("utf-8", "surrogatepass"))
+        loose = "\0".join(sorted(self.loose.names))
+        digest.update(f"\n{loose}\n".encode("utf-8", "surrogatepass"))
         digest.update(repr(self.problems).encode("utf-8", "surrogatepass"))
         return digest.digest()
 
@@ -96,26 +144,31 @@ def scan_wiki(
             problems.append(_vanished(path))
             continue
         attachments[path] = state
+    for known in remembered.keys() & scanned.loose:
+        digests.states[known] = remembered[known]
     if digests.states != remembered:
         cache.note(note, msgspec.msgpack.encode(digests.states))
-    return ScannedWiki(source, pages, attachments, tuple(problems))
+    loose = LooseStates(scanned.loose, digests.look)
+    return ScannedWiki(source, pages, attachments, tuple(problems), loose)
 
 
 def settle(
-    source: WikiSource, cache: Cache, *, now_ns: Callable[[], int] = time.time_ns
+    wiki: ScannedWiki, cache: Cache, *, now_ns: Callable[[], int] = time.time_ns
 ) -> None:
-    """Look again at files that were too new for their time to be remembered.
+    """Remember linked files, and look again at those that were too new for that.
 
     At the end of a build most are old enough, and the next one need not read them.
     """
-    note = _note_of(source)
+    note = _note_of(wiki.source)
     remembered = _decoded(cache.state(note))
-    digests = _Digests(source, {}, now_ns())
-    for path, state in remembered.items():
+    linked = {path: state for path, state in wiki.loose.seen.items() if state}
+    digests = _Digests(wiki.source, {}, now_ns())
+    for path, state in (remembered | linked).items():
         if state.mtime_ns == UNSETTLED:
             digests.look(path)
-    if digests.states:
-        cache.note(note, msgspec.msgpack.encode(remembered | digests.states))
+    states = remembered | linked | digests.states
+    if states != remembered:
+        cache.note(note, msgspec.msgpack.encode(states))
 
 
 def _note_of(source: WikiSource) -> bytes:
@@ -139,6 +192,8 @@ class _Digests:
         try:
             found = os.lstat(f"{self._root}/{path}")
         except OSError:
+            return None
+        if not stat.S_ISREG(found.st_mode):
             return None
         return self.of(path, found.st_size, found.st_mtime_ns)
 
