@@ -334,6 +334,25 @@ async def test_published_site_follows_each_change(
         )
 
 
+async def test_published_site_follows_a_picture_beside_its_page(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    """No page changes, so that no cycle has anything to do."""
+
+    def is_shown() -> bool:
+        return bool(list(watch.root.glob("site/-/files/*/red.png")))
+
+    async with watching(service, tmp_path / "ws", "--site") as watch:
+        await watch.in_step()
+        watch.save("home", "![red](red.png)\n")
+        await watch.until(lambda: "missing-media" in site_text(watch))
+        picture = watch.folder / "red.png"
+        picture.write_text("red")
+        await watch.until(is_shown)
+        picture.unlink()
+        await watch.until(lambda: not is_shown())
+
+
 async def test_command_after_the_site_runs_in_the_workspace_without_the_token(
     service: EmbeddedService, tmp_path: Path
 ) -> None:

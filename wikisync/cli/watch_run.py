@@ -27,6 +27,7 @@ from wikisync.cli.watch_site import PublishedSite
 from wikisync.cli.watch_states import WatchedStates
 from wikisync.errors import FolderError, StateError, UsageError, WikisyncError
 from wikisync.folder.ignore import CONFLICT_MARK
+from wikisync.folder.naming import parse_path
 from wikisync.folder.swap import write_atomically
 from wikisync.folder.watch import is_watched, watch_folders
 from wikisync.sync.daemon import Daemon
@@ -284,12 +285,21 @@ class Watch:
                     below = root + os.sep
                     inside = [path for path in hint.paths if path.startswith(below)]
                     if hint.is_everything or inside or root in hint.paths:
-                        for path in inside:
-                            self.states.saved(
-                                wiki.section.owner, path.removeprefix(below)
-                            )
+                        names = [path.removeprefix(below) for path in inside]
+                        for name in names:
+                            self.states.saved(wiki.section.owner, name)
+                        self._see_files(names)
                         self.daemon.ask(wiki.name, Why.FOLDER)
                 await self.states.tell()
+
+    def _see_files(self, names: Sequence[str]) -> None:
+        """A picture beside the pages is the site's, also where no cycle has work.
+
+        Without names anything may have changed.
+        """
+        is_file = not names or any(parse_path(name) is None for name in names)
+        if self._site is not None and is_file:
+            self._site.change()
 
 
 def _is_wanted(path: str) -> bool:
