@@ -16,7 +16,12 @@ from pathlib import Path
 
 from wikisync.errors import FolderError, NotFound
 from wikisync.folder.descent import Folders, opened_file, opened_root
-from wikisync.folder.ignore import UPLOADS, is_ignored_file, is_ignored_folder
+from wikisync.folder.ignore import (
+    CONFIG_FILE,
+    UPLOADS,
+    is_ignored_file,
+    is_ignored_folder,
+)
 from wikisync.folder.naming import path_of
 from wikisync.folder.threads import finish_in_thread
 from wikisync.model import (
@@ -32,7 +37,6 @@ from wikisync.model import (
 NAMES_MAX = 50_000
 """Loose files looked for in one folder."""
 CHUNK_BYTES = 1024 * 1024
-CONFIG_FILE = "wikisync.toml"
 
 _PAGE_EXTENSIONS = tuple(end for ends in EXTENSIONS.values() for end in ends)
 _FETCHED = re.compile("[0-9a-fA-F]{32}")
