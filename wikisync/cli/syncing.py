@@ -82,8 +82,10 @@ class Synced(Struct):
         """Pages that a first sync left here because nobody asked for them."""
         from wikisync.sync.plan import SkipReason
 
-        asked = [one for one in self.waiting if one.reason is SkipReason.NOT_ASKED]
-        return frozenset(one.slug for one in asked)
+        skipped = self.last.whole.skipped if self.results else ()
+        return frozenset(
+            one.slug for one in skipped if one.reason is SkipReason.NOT_ASKED
+        )
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -155,8 +157,7 @@ async def sync_wiki(
         if progress is not None:
             progress.start("wait until missing pages are surely deleted", None)
         await asyncio.sleep(result.next_look_s)
-    if options.pages is None:
-        opened.note_left_out(wiki.section, synced.left_out)
+    opened.note_left_out(wiki.section, synced.left_out)
     return synced
 
 

@@ -1,14 +1,16 @@
 """The decision of one cycle both ways: from two looks to the plan carried out.
 
 ``reconcile`` decides, and everything that may stop or change its plan has its say
-here in turn: what a person asked for, open editors, the texts themselves, brakes,
-and the patience that an absence needs.  Writes nothing but what it saw: sightings,
-batches and the base's digests where only line ends differ.
+here in turn: open editors, the texts themselves, brakes, and the patience that an
+absence needs.  What a person asked for comes last: it narrows what is carried out,
+never what is known, so that a page left out of a cycle does not look like one with
+which all is well.  Writes nothing but what it saw: sightings, batches and the base's
+digests where only line ends differ.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -82,19 +84,27 @@ class ExchangeOptions(Struct, frozen=True):
     patience: Patience = PATIENCE
     reads_max: int = READS_MAX
 
+    def writes_here(self, slug: Slug) -> bool:
+        """Whether the folder may be written for this page."""
+        is_asked = self.pages is None or slug in self.pages
+        return is_asked and self.direction is not Direction.PUSH
+
 
 class Decided(Struct, frozen=True):
     """What is to be done, and all that it was decided on."""
 
     plan: Plan
+    """What is carried out: the part that was asked for."""
+    whole: Plan
+    """What there is to do and what waits, whoever asks."""
     here: Snapshot
     there: Snapshot
     merges: Mapping[Slug, Merged]
     """Merges and clashes by page."""
     batches: tuple[Batch, ...]
     """What brakes hold, and what was said about it."""
-    overtaken: int
-    """Pages whose text changed while this was decided."""
+    overtaken: frozenset[Slug]
+    """Pages whose text changed while this was decided; they are in no plan."""
     next_look_s: float | None
     """When one more look can make an absence certain."""
 
@@ -145,19 +155,21 @@ class Deciding:
         else:
             base, plan, absences, there = await self._compared(here, there)
         plan = plan.turned(lambda a: None if a.slug in ignored else a)
-        plan = self._narrowed(plan, base, here)
-        plan = await self._with_outdated(plan, here, there)
+        plan = await self._with_outdated(plan, base, here, there)
+        plan = self._allowed(plan, base, here)
         plan, merges, overtaken = await self._merged(plan, there)
         plan = narrowing.holding(plan, await self._with_markers(plan))
         plan, batches = self._braked(plan, base, here, there)
-        plan = narrowing.without_removals(plan, absences.waiting)
+        whole = narrowing.without_removals(plan, absences.waiting)
+        plan = narrowing.in_direction(whole, self._options.direction)
         return Decided(
-            plan,
+            narrowing.only_pages(plan, self._options.pages),
+            whole,
             here,
             there,
             merges,
             batches,
-            len(overtaken),
+            overtaken,
             absences.due_s,
         )
 
@@ -263,15 +275,28 @@ class Deciding:
             return False
         return (seen.folded or seen.digest) == digest_of(fold_text(text))
 
-    async def _with_outdated(self, plan: Plan, here: Snapshot, there: Snapshot) -> Plan:
-        """The plan with the pages sent again whose attachments changed here."""
+    async def _with_outdated(
+        self,
+        plan: Plan,
+        base: Mapping[Slug, BasePage],
+        here: Snapshot,
+        there: Snapshot,
+    ) -> Plan:
+        """The plan with the pages sent again whose attachments changed here.
+
+        Only pages that are in step: the plan knows more of all others, and what it
+        says of them comes first.
+        """
         if self._outdated is None:
             return plan
         planned = {action.slug for action in plan.actions}
         more = [
             Push(slug, mine.format, mine.digest, theirs.digest)
             for slug in await self._outdated() - planned
-            if (mine := here.pages.get(slug)) and (theirs := there.pages.get(slug))
+            if (known := base.get(slug))
+            and (mine := here.pages.get(slug))
+            and (theirs := there.pages.get(slug))
+            and (mine.digest, theirs.digest) == (known.local, known.remote)
         ]
         return Plan.from_actions([*plan.actions, *more]) if more else plan
 
@@ -285,10 +310,10 @@ class Deciding:
 
     async def _merged(
         self, plan: Plan, there: Snapshot
-    ) -> tuple[Plan, Mapping[Slug, Merged], Collection[Slug]]:
+    ) -> tuple[Plan, Mapping[Slug, Merged], frozenset[Slug]]:
         """The plan as the texts make it, its merges, and pages overtaken by edits."""
         if not plan.actions:
-            return plan, {}, ()
+            return plan, {}, frozenset()
         from wikisync.sync.merging import Merging
 
         merging = Merging(
@@ -299,7 +324,7 @@ class Deciding:
             keeps_both=self._options.keeps_both,
         )
         plan, merges = await merging.run(plan)
-        overtaken = merging.overtaken
+        overtaken = frozenset(merging.overtaken)
         return (
             plan.turned(lambda a: None if a.slug in overtaken else a),
             merges,
@@ -320,15 +345,17 @@ class Deciding:
             is_dry_run=self._options.is_dry_run,
         )
 
-    def _narrowed(
+    def _allowed(
         self, plan: Plan, base: Mapping[Slug, BasePage], here: Snapshot
     ) -> Plan:
-        plan = narrowing.in_direction(plan, self._options.direction)
-        plan = narrowing.only_pages(plan, self._options.pages)
+        """The plan without what must wait, or what nobody wants on the wiki."""
+        leaves = self._options.leaves
         if not self._options.puts_new and not base:
-            plan = narrowing.without_creates(plan)
-        elif self._options.leaves:
-            plan = narrowing.without_creates(plan, self._options.leaves)
+            leaves = frozenset(action.slug for action in plan.sends)
+        # who names a page asks for it
+        leaves -= self._options.pages or frozenset()
+        if leaves:
+            plan = narrowing.without_creates(plan, leaves)
         plan = narrowing.around_editors(plan, here.busy, self._long_open(here))
         now = self._clock()
         refused = {
@@ -336,7 +363,7 @@ class Deciding:
             for slug, one in self._known.refusals().items()
             if now - one.at < REFUSAL_S and not self._options.tries_again
         }
-        return narrowing.without_vain(plan, refused, self._looping(plan))
+        return narrowing.without_vain(plan, refused, self._looping(plan, base))
 
     def _long_open(self, here: Snapshot) -> frozenset[Slug]:
         """Pages that have been open in an editor for longer than we wait."""
@@ -350,14 +377,20 @@ class Deciding:
             [slug for slug, one in seen.items() if now - one.first_at >= span_s]
         )
 
-    def _looping(self, plan: Plan) -> frozenset[tuple[Slug, Digest]]:
-        """Texts that were sent so often that something must be changing them back."""
+    def _looping(
+        self, plan: Plan, base: Mapping[Slug, BasePage]
+    ) -> frozenset[tuple[Slug, Digest]]:
+        """Texts that were sent so often that something must be changing them back.
+
+        Not those that both sides agree on: a picture in them is another one.
+        """
         now = self._clock()
         return frozenset(
             [
                 (action.slug, action.local)
                 for action in plan.actions
                 if isinstance(action, Push)
+                and not _is_agreed(action, base)
                 and self._known.times_sent(action.slug, action.local, now)
                 >= SAME_TEXT_MAX
             ]
@@ -426,6 +459,13 @@ def is_at_rest(base: Mapping[Slug, BasePage], here: Snapshot, there: Snapshot) -
         if remote.identity not in {"", page.remote_identity}:
             return False
     return True
+
+
+def _is_agreed(action: Push, base: Mapping[Slug, BasePage]) -> bool:
+    known = base.get(action.slug)
+    return known is not None and (
+        (action.format, action.local) == (known.format, known.local)
+    )
 
 
 def _doubted(there: Snapshot, slug: Slug) -> Snapshot:

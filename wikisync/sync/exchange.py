@@ -94,6 +94,8 @@ class ExchangeResult(Struct, frozen=True):
 
     plan: Plan
     """What was carried out, or would be."""
+    whole: Plan
+    """What there was to do, asked for or not, and what waits."""
     pulled: int
     pushed: int
     merged: int
@@ -207,7 +209,7 @@ class _Exchange:
             await self._settle_intents()
             await self._take_late_saves()
             if self._known.bundles():
-                await self._holds.take_resolved()
+                await self._holds.take_resolved(self._options)
         self._progress.start("list", None)
         here, there = await look(self._local, self._remote)
         deciding = Deciding(
@@ -328,14 +330,14 @@ class _Exchange:
     async def _carry_out(self, decided: Decided) -> None:
         """The plan in the order of ``sync.md`` 3.5, removals last and with care."""
         self._agreed = self._known.base()
-        self._tally.overtaken += decided.overtaken
+        self._tally.overtaken += len(decided.overtaken)
         if not decided.plan.actions and not self._known.bundles():
             await self._fetch_attachments()
             return
         from wikisync.sync.arrive import Arrivals
         from wikisync.sync.push import Pushes
 
-        self._shown = await self._holds.show(decided.plan, decided.merges)
+        self._shown = await self._holds.show(decided, self._options)
         arrivals = Arrivals(
             self._remote,
             self._local,
@@ -462,6 +464,7 @@ class _Exchange:
         tally = self._tally
         return ExchangeResult(
             plan=decided.plan,
+            whole=decided.whole,
             pulled=tally.pulled,
             pushed=tally.pushed,
             merged=tally.merged,
@@ -472,13 +475,21 @@ class _Exchange:
                 Held(one.slug, one.reason, one.slug in self._shown, self._detail(one))
                 for one in decided.plan.held
             ),
-            batches=tuple(
-                batch for batch in decided.batches if batch.decision is Decision.WAITING
-            ),
+            batches=self._told_batches(decided),
             problems=problems,
             pages=self._count(decided.there),
             has_more=bool(tally.merged or tally.renamed or tally.overtaken),
             next_look_s=decided.next_look_s,
+        )
+
+    def _told_batches(self, decided: Decided) -> tuple[Batch, ...]:
+        """Batches that wait for a yes, with any of the pages asked for."""
+        pages = self._options.pages
+        return tuple(
+            batch
+            for batch in decided.batches
+            if batch.decision is Decision.WAITING
+            and (pages is None or any(one.slug in pages for one in batch.members))
         )
 
     def _detail(self, hold: Hold) -> str:

@@ -9,8 +9,9 @@ somebody who has begun to settle it.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -20,10 +21,14 @@ from wikisync.sync.conflict import Piece, read_bundle, write_bundle
 from wikisync.sync.ledger import Agreed, BundleRecord, PackedText
 from wikisync.sync.merge import merge
 from wikisync.sync.merging import Merged
-from wikisync.sync.plan import BasePage, HoldReason, Plan
+from wikisync.sync.narrowing import Direction
+from wikisync.sync.plan import BasePage, HoldReason
 from wikisync.sync.replica import LocalReplica
 from wikisync.sync.state import WikiState
 from wikisync.sync.tally import Tally
+
+if TYPE_CHECKING:
+    from wikisync.sync.deciding import Decided, ExchangeOptions
 
 log = logging.getLogger(__name__)
 
@@ -52,9 +57,11 @@ class Holds:
 
     # -- what a person saved -----------------------------------------------------
 
-    async def take_resolved(self) -> None:
+    async def take_resolved(self, options: ExchangeOptions) -> None:
         """Make every conflict file that was saved without marker lines the page."""
         for slug, record in self._state.bundles().items():
+            if not options.writes_here(slug):
+                continue
             try:
                 text = await self._local.conflict_text(slug)
             except FolderError as error:
@@ -143,24 +150,36 @@ class Holds:
 
     # -- what is held now --------------------------------------------------------
 
-    async def show(self, plan: Plan, merges: Mapping[Slug, Merged]) -> frozenset[Slug]:
-        """Write the conflict files of held pages, and remove those of others.
+    async def show(self, decided: Decided, options: ExchangeOptions) -> frozenset[Slug]:
+        """Write the conflict files of held pages, and remove those of settled ones.
+
+        Only of pages that were asked for.  Whether a page is settled, the whole plan
+        says: one that is left out of this cycle waits as before.
 
         Returns:
             The pages whose conflict file is there to be settled.
         """
-        held = [
-            action.slug
-            for action in plan.held
-            if action.reason in WITH_BUNDLE and action.slug in merges
-        ]
-        shown = frozenset([slug for slug in held if await self._show(merges[slug])])
-        unsettled = {one.slug for one in plan.held} | {one.slug for one in plan.skipped}
-        for slug in self._state.bundles():
-            if slug not in unsettled:
+        shown = set[Slug]()
+        for action in decided.plan.held:
+            merged = decided.merges.get(action.slug)
+            if action.reason in WITH_BUNDLE and merged is not None:
+                writes = options.direction is not Direction.PUSH
+                if await (self._show(merged) if writes else self._is_shown(merged)):
+                    shown.add(action.slug)
+        for slug in self._state.bundles().keys() - _unsettled(decided):
+            if options.writes_here(slug):
                 await self._local.remove_conflict(slug)
                 self._state.drop_bundle(slug)
-        return shown
+        return frozenset(shown)
+
+    async def _is_shown(self, merged: Merged) -> bool:
+        """Whether a conflict file is there, without writing one."""
+        if merged.slug not in self._state.bundles():
+            return False
+        try:
+            return await self._local.conflict_text(merged.slug) is not None
+        except FolderError:
+            return True
 
     async def _show(self, merged: Merged) -> bool:
         """Bring one conflict file up to date unless a person works on it or hid it."""
@@ -205,6 +224,13 @@ class Holds:
             "the page was edited while its conflict was being settled",
             "settle the conflict file once more",
         )
+
+
+def _unsettled(decided: Decided) -> set[Slug]:
+    """Pages that wait, and those of which this cycle found out nothing."""
+    plan = decided.whole
+    waiting = {one.slug for one in plan.held} | {one.slug for one in plan.skipped}
+    return waiting | decided.overtaken
 
 
 def remote_label(state: WikiState, slug: Slug, remote: str, at: float) -> str:

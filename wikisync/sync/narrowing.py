@@ -102,17 +102,12 @@ def around_editors(
     return plan.turned(wait)
 
 
-def without_creates(plan: Plan, slugs: Collection[Slug] | None = None) -> Plan:
-    """The same plan, without pages put on the wiki that nobody asked to have there.
-
-    Args:
-        plan: The plan.
-        slugs: These pages, or all.
-    """
+def without_creates(plan: Plan, slugs: Collection[Slug]) -> Plan:
+    """The same plan, without these pages put on the wiki, where they never were."""
 
     def ask(action: Action) -> Action:
         is_new = isinstance(action, CreateRemote) and action.notice is None
-        if is_new and (slugs is None or action.slug in slugs):
+        if is_new and action.slug in slugs:
             return Skip(action.slug, SkipReason.NOT_ASKED)
         return action
 
