@@ -194,3 +194,108 @@ async def test_what_a_brake_holds_is_told_of_the_pages_asked_for(state: State) -
     gone = ExchangeOptions(pages=frozenset({Slug("page-00")}))
     assert (await copies.cycle(PAGE_39)).batches == ()
     assert [one.id for one in (await copies.cycle(gone)).batches] == [1]
+
+
+# -- pages renamed with those below ------------------------------------------------
+
+BELOW = ("", "/a", "/b/c")
+
+
+def text_of(name: str) -> str:
+    return f"# {name}\n\nthe page {name}\n\nits end\n"
+
+
+@pytest.fixture
+async def renamed(tmp_path: Path) -> AsyncIterator[Pair]:
+    """A page and those below it, under another name here."""
+    pages = {f"p{below}": text_of(f"p{below}") for below in BELOW}
+    async with paired(tmp_path, pages) as pair:
+        await pair.rest()
+        rename_all(pair, "q")
+        yield pair
+
+
+def rename_all(pair: Pair, target: str) -> None:
+    (pair.folder / "p.md").rename(pair.folder / f"{target}.md")
+    (pair.folder / "p").rename(pair.folder / target)
+
+
+async def edit_below(pair: Pair) -> None:
+    """A person here and one on the wiki edit a page below, far from each other."""
+    pair.save("q/a", text_of("p/a") + "mine\n")
+    await pair.edit("p/a", "theirs\n\n" + text_of("p/a"))
+
+
+async def assert_all_renamed(pair: Pair, target: str = "q") -> None:
+    result = await pair.rest()
+    assert (result.held, result.problems) == ((), ())
+    texts = pair.texts()
+    assert texts == await pair.wiki_texts()
+    assert set(texts) == {f"{target}{below}" for below in BELOW}
+    assert texts[f"{target}/a"] == f"theirs\n\n{text_of('p/a')}mine\n"
+
+
+@pytest.mark.parametrize("name", ["q", "p", "q/a", "p/a", "q/b/c"])
+async def test_a_page_goes_with_the_renames_of_all_below(
+    renamed: Pair, name: str
+) -> None:
+    await edit_below(renamed)
+    await renamed.cycle(ExchangeOptions(pages=frozenset({Slug(name)})))
+    assert set(await renamed.wiki_texts()) == {f"q{below}" for below in BELOW}
+    assert renamed.known.base().keys() == {f"q{below}" for below in BELOW}
+    await assert_all_renamed(renamed)
+
+
+async def test_texts_of_pages_renamed_along_wait_until_asked_for(
+    renamed: Pair,
+) -> None:
+    await edit_below(renamed)
+    await renamed.cycle(ExchangeOptions(pages=frozenset({Slug("q")})))
+    assert renamed.texts()["q/a"] == text_of("p/a") + "mine\n"
+
+
+async def test_a_pull_leaves_the_renames_of_all_below_out(renamed: Pair) -> None:
+    await edit_below(renamed)
+    result = await renamed.rest(PULL)
+    assert result.plan.moves == ()
+    assert renamed.known.base().keys() == {f"p{below}" for below in BELOW}
+    await assert_all_renamed(renamed)
+
+
+async def test_a_push_leaves_out_a_rename_that_would_rename_files(
+    renamed: Pair,
+) -> None:
+    """The page alone was renamed here: those below would follow it on the wiki."""
+    (renamed.folder / "q").rename(renamed.folder / "p")
+    await renamed.cycle(PUSH)
+    assert renamed.known.base().keys() == {f"p{below}" for below in BELOW}
+    await renamed.rest()
+    assert renamed.texts().keys() == {f"q{below}" for below in BELOW}
+
+
+async def test_a_rename_that_the_service_refuses_keeps_all_below(
+    renamed: Pair,
+) -> None:
+    long = "q" * 250
+    (renamed.folder / "q.md").rename(renamed.folder / f"{long}.md")
+    (renamed.folder / "q").rename(renamed.folder / long)
+    renamed.save(f"{long}/a", text_of("p/a") + "mine\n")
+    await renamed.edit("p/a", "theirs\n\n" + text_of("p/a"))
+    result = await renamed.cycle()
+    assert [one.code for one in result.problems] == ["page-refused"]
+    assert not result.has_more
+    assert set(await renamed.wiki_texts()) == {f"p{below}" for below in BELOW}
+    assert renamed.known.base().keys() == {f"p{below}" for below in BELOW}
+    (renamed.folder / f"{long}.md").rename(renamed.folder / "q.md")
+    (renamed.folder / long).rename(renamed.folder / "q")
+    await assert_all_renamed(renamed)
+
+
+async def test_files_below_stay_where_the_service_refuses_a_rename(
+    renamed: Pair,
+) -> None:
+    (renamed.folder / "q").rename(renamed.folder / "p")
+    (renamed.folder / "q.md").rename(renamed.folder / f"{'q' * 250}.md")
+    await renamed.cycle()
+    assert {"p/a", "p/b/c"} < renamed.texts().keys()
+    assert renamed.known.base().keys() == {f"p{below}" for below in BELOW}

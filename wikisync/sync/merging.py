@@ -173,7 +173,8 @@ class _Names:
                     self.here[move.target] = move.slug
                     self.record[move.target] = move.record
                 case MoveRemote():
-                    self.there[move.target] = move.record
+                    for old, new in move.renamed:
+                        self.there[new] = self.there.get(old, old)
                     self.record[move.target] = move.record
                 case Rebind():
                     self.record[move.target] = move.slug

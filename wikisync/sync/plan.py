@@ -145,6 +145,11 @@ class MoveLocal(Struct, frozen=True):
     local: Digest
     """What the folder must still hold when it is renamed."""
 
+    @property
+    def renamed(self) -> tuple[tuple[Slug, Slug], ...]:
+        """What the page is called before and after it, here and in the base."""
+        return (self.slug, self.target), (self.record, self.target)
+
 
 class MoveRemote(Struct, frozen=True):
     """The file has another name: the page on the wiki follows, its text unchanged."""
@@ -161,6 +166,15 @@ class MoveRemote(Struct, frozen=True):
     turn: int = 0
     """Its place among the renames on the wiki, of which one may need another."""
 
+    @property
+    def renamed(self) -> tuple[tuple[Slug, Slug], ...]:
+        """What each page is called before and after it, those below included."""
+        pages = (self.slug, *self.carried)
+        return (
+            (self.record, self.target),
+            *((one, Slug(self.target + one[len(self.slug) :])) for one in pages),
+        )
+
 
 class Rebind(Struct, frozen=True):
     """Both sides have the same new name already; only the base learns it."""
@@ -168,6 +182,11 @@ class Rebind(Struct, frozen=True):
     slug: Slug
     """The name under which the base knows the page."""
     target: Slug
+
+    @property
+    def renamed(self) -> tuple[tuple[Slug, Slug], ...]:
+        """What the page is called before and after it."""
+        return ((self.slug, self.target),)
 
 
 class CreateRemote(Struct, frozen=True):
@@ -370,8 +389,8 @@ def _along(action: MoveRemote) -> str:
 
 
 _RANK: dict[type[Action], int] = {
-    MoveLocal: 0,
-    MoveRemote: 1,
+    MoveRemote: 0,
+    MoveLocal: 1,  # after the rename on the wiki that carries its page along
     Rebind: 2,
     CreateLocal: 3,
     CreateRemote: 3,
