@@ -9,12 +9,13 @@ import pytest
 
 from tests.support.copies import Copies
 from tests.support.pair import Pair, paired
-from wikisync.model import Slug
+from wikisync.model import AttachmentPath, Slug
 from wikisync.sync.deciding import ExchangeOptions
 from wikisync.sync.narrowing import Direction
 from wikisync.sync.safety import Decision
 from wikisync.sync.state import State
 
+HOME = Slug("home")
 PULL = ExchangeOptions(direction=Direction.PULL)
 PUSH = ExchangeOptions(direction=Direction.PUSH)
 OTHER = ExchangeOptions(pages=frozenset({Slug("other")}))
@@ -299,3 +300,30 @@ async def test_files_below_stay_where_the_service_refuses_a_rename(
     await renamed.cycle()
     assert {"p/a", "p/b/c"} < renamed.texts().keys()
     assert renamed.known.base().keys() == {f"p{below}" for below in BELOW}
+
+
+# -- attachments -------------------------------------------------------------------
+
+PATH = f"uploads/{'a' * 32}/plan.png"
+
+
+async def fetched(state: State, less: ExchangeOptions) -> int:
+    """How many attachments come with such a cycle, where one page mentions one."""
+    copies = Copies(state, {"home": f"![plan]({PATH})\n", "other": "other\n"})
+    copies.there.files[AttachmentPath(PATH)] = b"a plan"
+    await copies.cycle(PUSH)
+    return (await copies.cycle(less)).attachments
+
+
+@pytest.mark.parametrize("less", [PUSH, OTHER])
+async def test_no_attachment_comes_that_was_not_asked_for(
+    state: State, less: ExchangeOptions
+) -> None:
+    assert await fetched(state, less) == 0
+
+
+@pytest.mark.parametrize("less", [PULL, ExchangeOptions(pages=frozenset({HOME}))])
+async def test_attachments_come_with_their_pages(
+    state: State, less: ExchangeOptions
+) -> None:
+    assert await fetched(state, less) == 1

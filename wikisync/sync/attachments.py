@@ -9,6 +9,7 @@ again.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 
 from wikisync.errors import (
     FolderError,
@@ -40,7 +41,10 @@ class AttachmentFetch:
         *,
         progress: Progress,
         reads_max: int,
+        mentions: Sequence[AttachmentPath] | None = None,
     ) -> None:
+        """Args: ``mentions`` are the attachments to have; by default all of them."""
+        self._mentions = state.mentions() if mentions is None else mentions
         self._remote = remote
         self._local = local
         self._state = state
@@ -71,7 +75,7 @@ class AttachmentFetch:
         known = self._state.attachments()
         wanted: list[AttachmentPath] = []
         found: list[Attachment] = []
-        for path in self._state.mentions():
+        for path in self._mentions:
             held = await self._held(path)
             if held is None:
                 wanted.append(path)

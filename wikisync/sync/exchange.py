@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from wikisync.errors import NotFound, WikisyncError
 from wikisync.model import (
+    AttachmentPath,
     Format,
     LateSave,
     Page,
@@ -33,6 +34,7 @@ from wikisync.sync.deciding import Decided, Deciding, ExchangeOptions, Outdated
 from wikisync.sync.flow import each
 from wikisync.sync.frame import look, note_health, remember_tag, replaced_wiki
 from wikisync.sync.ledger import NO_SLUG, Event, Level
+from wikisync.sync.narrowing import Direction
 from wikisync.sync.plan import (
     Action,
     Adopt,
@@ -415,7 +417,8 @@ class _Exchange:
         await each(plan.sends, send, in_flight=SENDS_MAX)
 
     async def _fetch_attachments(self) -> None:
-        if not self._known.mentions():
+        mentions = self._mentions()
+        if not mentions:
             return
         from wikisync.sync.attachments import AttachmentFetch
 
@@ -425,10 +428,24 @@ class _Exchange:
             self._known,
             progress=self._progress,
             reads_max=self._options.reads_max,
+            mentions=mentions,
         )
         await fetch.run()
         self._fetched = fetch.fetched
         self._missing = tuple(fetch.problems)
+
+    def _mentions(self) -> Sequence[AttachmentPath]:
+        """Attachments to have in the folder, of the pages asked for."""
+        pages = self._options.pages
+        if self._options.direction is Direction.PUSH:
+            return ()
+        if pages is None:
+            return self._known.mentions()
+        from wikisync.sync.mentions import mentioned_attachments
+
+        texts = [self._known.text(slug) or "" for slug in sorted(pages)]
+        found = [path for text in texts for path in mentioned_attachments(text)]
+        return tuple(dict.fromkeys(found))
 
     # -- what is said of it ------------------------------------------------------
 
