@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.support.pair import Pair, paired
 from wikisync.model import Slug, digest_of
@@ -15,6 +16,8 @@ from wikisync.sync.deciding import ExchangeOptions
 from wikisync.sync.ledger import Edit
 from wikisync.sync.narrowing import Direction
 
+PULL = ExchangeOptions(direction=Direction.PULL)
+PUSH = ExchangeOptions(direction=Direction.PUSH)
 BASE = "# Home\n\nfirst\n\nlast\n"
 MINE = "# Home\n\nfirst, mine\n\nlast\n"
 THEIRS = "# Home\n\nfirst, theirs\n\nlast\n"
@@ -253,3 +256,31 @@ async def test_label_that_changes_alone_leaves_a_begun_settlement(pair: Pair) ->
     pair.known.note_edits({Slug("home"): edit})
     await pair.rest()
     assert bundle_of(pair).read_text() == begun
+
+
+# -- a dry run ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("less", [ExchangeOptions(), PULL, PUSH])
+@pytest.mark.parametrize("settled", [BOTH, MINE, THEIRS, BASE])
+@pytest.mark.parametrize(
+    ("here", "there"),
+    [
+        (MINE, THEIRS),
+        (MINE, THEIRS.replace("last", "last, on the wiki")),
+        (MINE, THEIRS.replace("theirs", "theirs, later")),
+        (MINE.replace("last", "last, here"), THEIRS),
+        (MINE.replace("mine", "mine, later"), THEIRS),
+    ],
+)
+async def test_a_dry_run_takes_settled_conflict_files_as_the_run_does(
+    pair: Pair, here: str, there: str, settled: str, less: ExchangeOptions
+) -> None:
+    pair.save("home", here)
+    await pair.edit("home", there)
+    bundle_of(pair).write_text(settled)
+    files = {path: path.read_bytes() for path in pair.folder.iterdir()}
+    dry = await pair.cycle(replace(less, is_dry_run=True))
+    assert {path: path.read_bytes() for path in pair.folder.iterdir()} == files
+    run = await pair.cycle(less)
+    assert (dry.plan, dry.problems) == (run.plan, run.problems)

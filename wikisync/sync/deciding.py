@@ -50,6 +50,7 @@ from wikisync.sync.sightings import (
 from wikisync.sync.state import WikiState
 
 if TYPE_CHECKING:
+    from wikisync.sync.holds import Settled
     from wikisync.sync.merging import Merged
 
 READS_MAX = 8
@@ -122,8 +123,21 @@ class Deciding:
         outdated: Outdated | None = None,
         *,
         is_first: bool = False,
+        settled: Mapping[Slug, Settled] | None = None,
     ) -> None:
-        """Args: ``is_first`` is True to decide as if nothing was ever agreed on."""
+        """Prepare to decide.
+
+        Args:
+            remote: The wiki.
+            local: Its folder.
+            known: What is known of both.
+            options: What is asked for.
+            clock: Seconds since the epoch.
+            outdated: Tells the pages whose attachments changed here.
+            is_first: Decide as if nothing was ever agreed on.
+            settled: Pages to take as if their settled conflict files were written.
+        """
+        self._settled = settled or {}
         self._outdated = outdated
         self._remote = remote
         self._local = local
@@ -138,12 +152,15 @@ class Deciding:
         if self._is_first:
             return {}
         base = self._known.base()
+        if self._settled:
+            base = {**base, **{s: one.agreed for s, one in self._settled.items()}}
         if not self._forgotten:
             return base
         return {slug: base[slug] for slug in base.keys() - self._forgotten}
 
     async def run(self, here: Snapshot, there: Snapshot) -> Decided:
         """From two looks to a plan."""
+        here = _with_settled(here, self._settled)
         here, ignored = await self._without_ignored(here, there)
         if self._options.adopts:
             self._forget_missing(here, there)
@@ -270,7 +287,8 @@ class Deciding:
 
     def _is_folded(self, seen: PageState) -> bool:
         """Whether a text differs from the agreed one by line ends alone."""
-        text = self._known.text(seen.slug)
+        settled = self._settled.get(seen.slug)
+        text = settled.remote if settled else self._known.text(seen.slug)
         if text is None:
             return False
         return (seen.folded or seen.digest) == digest_of(fold_text(text))
@@ -322,6 +340,7 @@ class Deciding:
             self._known,
             there=there,
             keeps_both=self._options.keeps_both,
+            settled=self._settled,
         )
         plan, merges = await merging.run(plan)
         overtaken = frozenset(merging.overtaken)
@@ -459,6 +478,23 @@ def is_at_rest(base: Mapping[Slug, BasePage], here: Snapshot, there: Snapshot) -
         if remote.identity not in {"", page.remote_identity}:
             return False
     return True
+
+
+def _with_settled(here: Snapshot, settled: Mapping[Slug, Settled]) -> Snapshot:
+    """The look at the folder as it would be with these conflict files taken."""
+    if not settled:
+        return here
+    pages = dict(here.pages)
+    for slug, one in settled.items():
+        if slug in pages:
+            text = one.after.content
+            pages[slug] = replace(
+                pages[slug],
+                digest=one.after.digest,
+                folded=digest_of(fold_text(text)),
+                size=len(text.encode("utf-8", "surrogatepass")),
+            )
+    return replace(here, pages=pages)
 
 
 def _is_agreed(action: Push, base: Mapping[Slug, BasePage]) -> bool:

@@ -64,7 +64,7 @@ from wikisync.sync.tally import Tally
 if TYPE_CHECKING:
     # what carries out is loaded where there is something to carry out
     from wikisync.sync.arrive import Arrivals
-    from wikisync.sync.holds import Holds
+    from wikisync.sync.holds import Holds, Settled
     from wikisync.sync.push import Pushes
 
 __all__ = ["ExchangeOptions", "ExchangeResult", "Held", "exchange"]
@@ -201,7 +201,13 @@ class _Exchange:
     def _holds(self) -> Holds:
         from wikisync.sync.holds import Holds
 
-        return Holds(self._local, self._known, tally=self._tally, clock=self._clock)
+        return Holds(
+            self._local,
+            self._known,
+            tally=self._tally,
+            clock=self._clock,
+            is_dry_run=self._options.is_dry_run,
+        )
 
     async def run(self, owner: WikiOwner, remote_id: str) -> ExchangeResult:
         """The whole cycle."""
@@ -210,8 +216,9 @@ class _Exchange:
         if not self._options.is_dry_run:
             await self._settle_intents()
             await self._take_late_saves()
-            if self._known.bundles():
-                await self._holds.take_resolved(self._options)
+        settled: Mapping[Slug, Settled] = {}
+        if self._known.bundles():
+            settled = await self._holds.take_resolved(self._options)
         self._progress.start("list", None)
         here, there = await look(self._local, self._remote)
         deciding = Deciding(
@@ -222,6 +229,8 @@ class _Exchange:
             self._clock,
             self._outdated,
             is_first=bool(met),
+            # what a real run has written by now
+            settled=settled if self._options.is_dry_run else {},
         )
         decided = await deciding.run(here, there)
         if not self._options.is_dry_run:

@@ -9,10 +9,11 @@ somebody who has begun to settle it.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync.errors import FolderError, NotFound, PreconditionFailed
@@ -39,6 +40,18 @@ SETTLED = "the wiki's text when its conflict was settled"
 """Why the text is in the trash."""
 
 
+class Settled(Struct, frozen=True):
+    """What a settled conflict file makes of its page."""
+
+    before: Page
+    """The page as it was found here."""
+    after: Page
+    agreed: BasePage
+    """The wiki's text of then counts as agreed on."""
+    remote: str
+    """That text."""
+
+
 class Holds:
     """The conflict files of one wiki's folder."""
 
@@ -49,7 +62,10 @@ class Holds:
         *,
         tally: Tally,
         clock: Callable[[], float],
+        is_dry_run: bool = False,
     ) -> None:
+        """Args: ``is_dry_run`` is True to find out alone, and to write nothing."""
+        self._is_dry_run = is_dry_run
         self._local = local
         self._state = state
         self._tally = tally
@@ -57,8 +73,13 @@ class Holds:
 
     # -- what a person saved -----------------------------------------------------
 
-    async def take_resolved(self, options: ExchangeOptions) -> None:
-        """Make every conflict file that was saved without marker lines the page."""
+    async def take_resolved(self, options: ExchangeOptions) -> Mapping[Slug, Settled]:
+        """Make every conflict file that was saved without marker lines the page.
+
+        Returns:
+            What became of each of these pages, or would.
+        """
+        settled: dict[Slug, Settled] = {}
         for slug, record in self._state.bundles().items():
             if not options.writes_here(slug):
                 continue
@@ -71,7 +92,9 @@ class Holds:
                 continue
             bundle = read_bundle(text)
             if bundle.text is not None:
-                await self._resolve(slug, record, bundle.text)
+                one = await self._resolve(slug, record, bundle.text)
+                if one is not None:
+                    settled[slug] = one
             elif bundle.problem:
                 self._tally.fail(
                     "conflict-unclear",
@@ -79,6 +102,7 @@ class Holds:
                     f"its conflict file is not settled: {bundle.problem}",
                     "keep or remove whole blocks with their marker lines",
                 )
+        return settled
 
     async def resolve(self, slug: Slug, text: str) -> None:
         """Settle a held page with this text, as if its file had been saved so.
@@ -93,9 +117,11 @@ class Holds:
             raise NotFound(f"page {slug} has no conflict to resolve")
         await self.settle(slug, record, text)
 
-    async def _resolve(self, slug: Slug, record: BundleRecord, text: str) -> None:
+    async def _resolve(
+        self, slug: Slug, record: BundleRecord, text: str
+    ) -> Settled | None:
         try:
-            await self.settle(slug, record, text)
+            return await self.settle(slug, record, text)
         except NotFound as error:
             # renamed or deleted here: the plan tells what becomes of it, and
             # another cycle at once would find no more than this one
@@ -105,12 +131,15 @@ class Holds:
             self._tally.overtaken += 1
         except FolderError as error:
             self._tally.fail("page-unwritable", slug, error.message, error.hint)
+        return None
 
-    async def settle(self, slug: Slug, record: BundleRecord, text: str) -> None:
+    async def settle(
+        self, slug: Slug, record: BundleRecord, text: str
+    ) -> Settled | None:
         """Write the page, and take the wiki's text of then as agreed on.
 
-        The page is written first: a crash in between leaves both texts to be merged
-        again, never a push of one over the other.
+        Returns:
+            What became of the page; None where it has to be settled once more.
         """
         page = await self._local.read(slug)
         if page.content not in {record.local, text}:
@@ -118,19 +147,8 @@ class Holds:
             again = merge(record.local, page.content, text, page_format=page.format)
             if again.text is None:
                 await self._ask_again(page, record, again.pieces)
-                return
+                return None
             text = again.text
-        if record.remote != text:
-            # the push replaces it, and the wiki's history is not at hand here; before
-            # the page's own text, which is the first that a person wants back
-            await self._local.keep(slug, record.remote, SETTLED)
-        # kept also where it stays as it is: a text that a person chose is no save
-        # from an old window any more
-        kept = self._state.remember_replaced(slug, page.content, text, self._clock())
-        if page.content != text:
-            target = Page(slug, page.format, text)
-            await self._local.write(target, expected=page.digest)
-        self._state.confirm_replaced([kept])
         remote = digest_of(record.remote)
         base = self._state.base().get(slug)
         agreed = BasePage(
@@ -142,8 +160,32 @@ class Holds:
             remote_identity=base.remote_identity if base else "",
             size=len(record.remote.encode("utf-8", "surrogatepass")),
         )
+        after = Page(slug, page.format, text)
+        settled = Settled(page, after, agreed, record.remote)
+        if not self._is_dry_run:
+            await self._write(settled)
+        return settled
+
+    async def _write(self, settled: Settled) -> None:
+        """Carry a settlement out.
+
+        The page is written first: a crash in between leaves both texts to be merged
+        again, never a push of one over the other.
+        """
+        page, text, remote = settled.before, settled.after.content, settled.remote
+        slug = page.slug
+        if remote != text:
+            # the push replaces it, and the wiki's history is not at hand here; before
+            # the page's own text, which is the first that a person wants back
+            await self._local.keep(slug, remote, SETTLED)
+        # kept also where it stays as it is: a text that a person chose is no save
+        # from an old window any more
+        kept = self._state.remember_replaced(slug, page.content, text, self._clock())
+        if page.content != text:
+            await self._local.write(settled.after, expected=page.digest)
+        self._state.confirm_replaced([kept])
         with self._state.together():
-            self._state.record([Agreed(agreed, PackedText.of(record.remote))])
+            self._state.record([Agreed(settled.agreed, PackedText.of(remote))])
             self._state.drop_bundle(slug)
         await self._local.remove_conflict(slug)
         log.info("resolved %s", slug)
@@ -216,8 +258,9 @@ class Holds:
         work: the settlement stands in it and nowhere else.
         """
         text = write_bundle(pieces, remote_by="as you settled it")
-        await self._local.write_conflict(page.slug, page.format, text)
-        self._state.record_bundle(page.slug, replace(record, local=page.content))
+        if not self._is_dry_run:
+            await self._local.write_conflict(page.slug, page.format, text)
+            self._state.record_bundle(page.slug, replace(record, local=page.content))
         self._tally.fail(
             "conflict-again",
             page.slug,
