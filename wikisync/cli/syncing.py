@@ -70,10 +70,17 @@ class Synced(Struct):
 
     @property
     def waiting(self) -> tuple[Skip, ...]:
-        """Differences that were left alone, each with its reason."""
+        """Differences that were left alone, each with its reason.
+
+        Not those of which a problem or a batch tells.
+        """
         from wikisync.sync.plan import SkipReason
 
-        told = {SkipReason.UNREADABLE_HERE, SkipReason.UNREADABLE_THERE}
+        told = {
+            SkipReason.UNREADABLE_HERE,
+            SkipReason.UNREADABLE_THERE,
+            SkipReason.BRAKED,
+        }
         skipped = self.last.plan.skipped if self.results else ()
         return tuple(one for one in skipped if one.reason not in told)
 

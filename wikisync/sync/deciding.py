@@ -453,7 +453,8 @@ class Deciding:
         )
         if not self._options.is_dry_run:
             self._known.record_batches(stopped.batches, last)
-        return stopped.plan, stopped.batches
+        plan = Plan.from_actions([*stopped.plan.actions, *stopped.skipped])
+        return plan, stopped.batches
 
 
 def is_at_rest(base: Mapping[Slug, BasePage], here: Snapshot, there: Snapshot) -> bool:

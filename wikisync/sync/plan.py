@@ -90,6 +90,8 @@ class SkipReason(StrEnum):
     GONE_THERE = "gone from the wiki; it waits until that is certain"
     GONE_HERE = "its file is gone here; it waits until that is certain"
     NOT_ASKED = "only here; a first sync puts it on the wiki when it is asked to"
+    BRAKED = "part of much that would be done at once; it waits for your yes"
+    CHANGE_REFUSED = "this change was refused; it waits until the text is another"
     TROUBLE = "nothing is removed in a cycle that had an error"
 
 
