@@ -119,6 +119,24 @@ async def test_page_that_a_brake_holds_back_is_shown(
     assert "+++ handbook/guide here" in diff.out
 
 
+async def test_nobody_is_told_to_decide_what_no_sync_has_asked(cloned: Cloned) -> None:
+    """A look remembers nothing, so that its number would mean nothing."""
+    cloned.write("guide.md", "word " * 100)
+    await cloned.run("sync")
+    cloned.write("guide.md", "word\n")
+    status, dry = await cloned.run("status"), await cloned.run("sync", "--dry-run")
+    for told in (status.out, dry.err):
+        assert "the next sync will ask for your yes" in told
+        assert "approve" not in told
+    assert "wikisync approve handbook:1" in (await cloned.run("sync")).err
+    for told in (
+        (await cloned.run("status")).out,
+        (await cloned.run("sync", "--dry-run")).err,
+    ):
+        assert "wikisync approve handbook:1" in told
+    assert (await cloned.run("approve", "handbook:1")).code == 0
+
+
 async def test_refused_change_is_told_and_is_no_error(shrunk: Cloned) -> None:
     ran = await shrunk.run("refuse", "1")
     assert (ran.code, ran.out) == (0, "handbook: 4 pages, 1 waiting\n")

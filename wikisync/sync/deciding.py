@@ -39,7 +39,7 @@ from wikisync.sync.plan import (
     Push,
 )
 from wikisync.sync.replica import LocalReplica, RemoteReplica
-from wikisync.sync.safety import Batch, braked, shrunk_pages
+from wikisync.sync.safety import NO_ID, Batch, braked, shrunk_pages
 from wikisync.sync.sightings import (
     PATIENCE,
     Absences,
@@ -451,10 +451,18 @@ class Deciding:
             shrunk=shrunk,
             last_id=last,
         )
+        batches = stopped.batches
         if not self._options.is_dry_run:
-            self._known.record_batches(stopped.batches, last)
+            self._known.record_batches(batches, last)
+        else:
+            # nobody can decide on what is not remembered
+            known = {batch.id for batch in self._known.batches()}
+            batches = tuple(
+                batch if batch.id in known else replace(batch, id=NO_ID)
+                for batch in batches
+            )
         plan = Plan.from_actions([*stopped.plan.actions, *stopped.skipped])
-        return plan, stopped.batches
+        return plan, batches
 
 
 def is_at_rest(base: Mapping[Slug, BasePage], here: Snapshot, there: Snapshot) -> bool:

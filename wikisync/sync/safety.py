@@ -49,6 +49,7 @@ SHRINK_BYTES_MIN = 200
 SHRINK_SHARE = 0.90
 """... a larger one may not lose this share of its text unasked."""
 NAMES_SHOWN_MAX = 10
+NO_ID = 0
 
 
 class Brake(Struct, frozen=True):
@@ -111,7 +112,8 @@ class Batch(Struct, frozen=True):
     """Actions of one kind that a person decides on together."""
 
     id: int
-    """Given once, never again for this wiki; what ``approve`` and ``refuse`` name."""
+    """Given once, never again for this wiki; what ``approve`` and ``refuse`` name.
+    ``NO_ID`` in a dry run that finds a batch of which no cycle has asked yet."""
     kind: BatchKind
     members: tuple[Member, ...]
     tracked: int
