@@ -284,3 +284,55 @@ async def test_a_dry_run_takes_settled_conflict_files_as_the_run_does(
     assert {path: path.read_bytes() for path in pair.folder.iterdir()} == files
     run = await pair.cycle(less)
     assert (dry.plan, dry.problems) == (run.plan, run.problems)
+
+
+# -- renamed while it is held ------------------------------------------------------
+
+
+def rename_here(pair: Pair) -> None:
+    (pair.folder / "home.md").rename(pair.folder / "start.md")
+
+
+async def test_a_begun_settlement_follows_its_page(pair: Pair) -> None:
+    begun = bundle_of(pair).read_text() + "begun\n"
+    bundle_of(pair).write_text(begun)
+    rename_here(pair)
+    result = await pair.rest()
+    assert (pair.folder / "start.conflict.md").read_text() == begun
+    assert not bundle_of(pair).exists()
+    assert [(one.slug, one.has_bundle) for one in result.held] == [("start", True)]
+
+
+async def test_a_settled_page_that_was_renamed_is_carried(pair: Pair) -> None:
+    bundle_of(pair).write_text(BOTH)
+    rename_here(pair)
+    result = await pair.rest()
+    assert pair.texts() == await pair.wiki_texts()
+    assert pair.texts() == {"start": BOTH, "other": "other\n"}
+    assert result.held == ()
+
+
+@pytest.mark.parametrize(
+    "less", [PULL, ExchangeOptions(pages=frozenset({Slug("other")}))]
+)
+async def test_a_begun_settlement_stays_where_its_rename_is_left_out(
+    pair: Pair, less: ExchangeOptions
+) -> None:
+    begun = bundle_of(pair).read_text() + "begun\n"
+    bundle_of(pair).write_text(begun)
+    rename_here(pair)
+    await pair.rest(less)
+    assert bundle_of(pair).read_text() == begun
+    await pair.rest()
+    assert (pair.folder / "start.conflict.md").read_text() == begun
+
+
+async def test_a_begun_settlement_stays_where_its_rename_is_refused(
+    pair: Pair,
+) -> None:
+    begun = bundle_of(pair).read_text() + "begun\n"
+    bundle_of(pair).write_text(begun)
+    (pair.folder / "home.md").rename(pair.folder / f"{'q' * 250}.md")
+    await pair.cycle()
+    assert bundle_of(pair).read_text() == begun
+    assert len(list(pair.folder.glob("*.conflict.md"))) == 1

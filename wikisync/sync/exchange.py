@@ -348,7 +348,6 @@ class _Exchange:
         from wikisync.sync.arrive import Arrivals
         from wikisync.sync.push import Pushes
 
-        self._shown = await self._holds.show(decided, self._options)
         arrivals = Arrivals(
             self._remote,
             self._local,
@@ -371,6 +370,9 @@ class _Exchange:
         plan = decided.plan
         for move in plan.moves:
             await self._one(move, decided, arrivals, pushes)
+        if self._known.bundles():
+            await self._holds.follow(plan)
+        self._shown = await self._holds.show(decided, self._options)
         ended = [a.slug for a in plan.actions if isinstance(a, DropRecord)]
         kept = plan.turned(lambda a: None if isinstance(a, DropRecord) else a)
         await arrivals.run_writes(kept)

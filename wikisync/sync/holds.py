@@ -23,7 +23,7 @@ from wikisync.sync.ledger import Agreed, BundleRecord, PackedText
 from wikisync.sync.merge import merge
 from wikisync.sync.merging import Merged
 from wikisync.sync.narrowing import Direction
-from wikisync.sync.plan import BasePage, HoldReason
+from wikisync.sync.plan import BasePage, HoldReason, Plan
 from wikisync.sync.replica import LocalReplica
 from wikisync.sync.state import WikiState
 from wikisync.sync.tally import Tally
@@ -192,6 +192,26 @@ class Holds:
 
     # -- what is held now --------------------------------------------------------
 
+    async def follow(self, plan: Plan) -> None:
+        """Bring the conflict files of pages that were renamed beside their new names.
+
+        A person's work is in them.
+        """
+        bundles = self._state.bundles().keys()  # these have the new names
+        for old, new in {pair for move in plan.moves for pair in move.renamed}:
+            if new in bundles and old not in bundles:
+                try:
+                    await self._follow(old, new)
+                except (FolderError, PreconditionFailed) as error:
+                    log.info("the conflict file of %s stays: %s", old, error.message)
+
+    async def _follow(self, old: Slug, new: Slug) -> None:
+        text = await self._local.conflict_text(old)
+        if text is not None and await self._local.conflict_text(new) is None:
+            page_format = self._state.bundles()[new].format
+            await self._local.write_conflict(new, page_format, text)
+            await self._local.remove_conflict(old)
+
     async def show(self, decided: Decided, options: ExchangeOptions) -> frozenset[Slug]:
         """Write the conflict files of held pages, and remove those of settled ones.
 
@@ -204,6 +224,8 @@ class Holds:
         shown = set[Slug]()
         for action in decided.plan.held:
             merged = decided.merges.get(action.slug)
+            if action.slug in self._tally.lost_names:
+                continue  # it stands beside the page's old name
             if action.reason in WITH_BUNDLE and merged is not None:
                 writes = options.direction is not Direction.PUSH
                 if await (self._show(merged) if writes else self._is_shown(merged)):
@@ -273,7 +295,10 @@ def _unsettled(decided: Decided) -> set[Slug]:
     """Pages that wait, and those of which this cycle found out nothing."""
     plan = decided.whole
     waiting = {one.slug for one in plan.held} | {one.slug for one in plan.skipped}
-    return waiting | decided.overtaken
+    waiting |= decided.overtaken
+    # where a rename is left out, or failed, its conflict file has the old name
+    renamed = [pair for move in plan.moves for pair in move.renamed]
+    return waiting | {old for old, new in renamed if new in waiting}
 
 
 def remote_label(state: WikiState, slug: Slug, remote: str, at: float) -> str:
