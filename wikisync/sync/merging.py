@@ -202,9 +202,10 @@ def _turned(action: Candidate, merged: Merged) -> Action:
     if merged.result.text is None:
         reason = HoldReason.EDITED_BOTH
         return action if isinstance(action, Hold) else Hold(action.slug, reason)
-    if isinstance(action, Push):
-        return Merge(action.slug, action.format, action.local, action.remote)
-    return action
+    if isinstance(action, Hold):
+        return action
+    is_stale = merged.stale is not None
+    return Merge(action.slug, action.format, action.local, action.remote, is_stale)
 
 
 def _require(mine: Page, action: Candidate) -> None:

@@ -221,6 +221,8 @@ class Merge(Struct, frozen=True):
     """The format that the merged page has."""
     local: Digest
     remote: Digest
+    is_stale: bool = False
+    """Whether the save here seems to know nothing of a text that replaced another."""
 
 
 class DeleteRemote(Struct, frozen=True):
@@ -370,7 +372,7 @@ def describe(action: Action) -> str:
         case Push():
             return f"update  {action.slug} on the wiki"
         case Merge():
-            return f"merge   {action.slug}: {HoldReason.EDITED_BOTH}"
+            return f"merge   {action.slug}: {_edited(action)}"
         case DeleteRemote():
             return f"remove  {action.slug} from the wiki"
         case Hold():
@@ -379,6 +381,14 @@ def describe(action: Action) -> str:
         case Skip():
             return f"skip    {action.slug}: {action.reason}"
     assert_never(action)
+
+
+def _edited(action: Merge) -> str:
+    return (
+        "saved here on top of an older text"
+        if action.is_stale
+        else HoldReason.EDITED_BOTH
+    )
 
 
 def _because(notice: Notice | None) -> str:
