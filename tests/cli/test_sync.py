@@ -213,13 +213,22 @@ async def test_page_left_here_goes_to_the_wiki_when_asked_for(
     assert (await first.wiki())["here.md"] == "edited\n"
 
 
-@pytest.mark.parametrize("words", [("--pull",), ("--push",), ("handbook/home.md",)])
-@pytest.mark.parametrize("before", [("--adopt", "hold"), None])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--pull",),
+        ("--push",),
+        ("handbook/home.md",),
+        ("--adopt", "push", "--pull"),
+        ("--adopt", "push", "handbook/home.md"),
+    ],
+)
+@pytest.mark.parametrize("before", [[("--adopt", "hold")], []])
 async def test_page_left_here_stays_here_after_a_sync_of_less(
-    first: Cloned, words: tuple[str, ...], before: tuple[str, ...] | None
+    first: Cloned, words: tuple[str, ...], before: list[tuple[str, ...]]
 ) -> None:
     """Also where a sync of less was the first one of all."""
-    for one in filter(None, (before, words, ("--pull",), ())):
+    for one in (*before, words, ()):
         await first.run("sync", *one)
     assert "here.md" not in await first.wiki()
 
