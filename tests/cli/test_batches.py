@@ -90,3 +90,63 @@ async def test_page_edited_since_is_not_what_was_approved(braked: Cloned) -> Non
     assert ran.code == 0
     assert braked.files() == {"home.md": "edited since\n"}
     assert await braked.wiki() == {"home.md": "edited since\n"}
+
+
+# -- changes -----------------------------------------------------------------------
+
+
+@pytest.fixture
+async def shrunk(cloned: Cloned) -> Cloned:
+    """Nearly all of a page's text is gone here; a brake holds that."""
+    cloned.write("guide.md", "word " * 100)
+    assert (await cloned.run("sync")).code == 0
+    cloned.write("guide.md", "word\n")
+    assert (await cloned.run("sync")).code == 4
+    return cloned
+
+
+@pytest.mark.parametrize("is_refused", [False, True])
+async def test_page_that_a_brake_holds_back_is_shown(
+    shrunk: Cloned, is_refused: bool
+) -> None:
+    """Nobody is told that both sides are in step while they are not."""
+    if is_refused:
+        await shrunk.run("refuse", "1")
+    status = await shrunk.run("status")
+    assert "in step" not in status.out.replace("not in step", "")
+    assert "  guide: " in status.out
+    diff = await shrunk.run("diff")
+    assert "+++ handbook/guide here" in diff.out
+
+
+async def test_nobody_is_told_to_decide_what_no_sync_has_asked(cloned: Cloned) -> None:
+    """A look remembers nothing, so that its number would mean nothing."""
+    cloned.write("guide.md", "word " * 100)
+    await cloned.run("sync")
+    cloned.write("guide.md", "word\n")
+    status, dry = await cloned.run("status"), await cloned.run("sync", "--dry-run")
+    for told in (status.out, dry.err):
+        assert "the next sync will ask for your yes" in told
+        assert "approve" not in told
+    assert "wikisync approve handbook:1" in (await cloned.run("sync")).err
+    for told in (
+        (await cloned.run("status")).out,
+        (await cloned.run("sync", "--dry-run")).err,
+    ):
+        assert "wikisync approve handbook:1" in told
+    assert (await cloned.run("approve", "handbook:1")).code == 0
+
+
+async def test_refused_change_is_told_and_is_no_error(shrunk: Cloned) -> None:
+    ran = await shrunk.run("refuse", "1")
+    assert (ran.code, ran.out) == (0, "handbook: 4 pages, 1 waiting\n")
+    assert "handbook/guide: this change was refused; it waits" in ran.err
+    assert (await shrunk.run("sync")).code == (await shrunk.run("status")).code == 0
+
+
+async def test_refused_change_is_asked_about_again_with_another_text(
+    shrunk: Cloned,
+) -> None:
+    await shrunk.run("refuse", "1")
+    shrunk.write("guide.md", "word, again\n")
+    assert "handbook:2" in (await shrunk.run("sync")).err

@@ -213,6 +213,26 @@ async def test_page_left_here_goes_to_the_wiki_when_asked_for(
     assert (await first.wiki())["here.md"] == "edited\n"
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--pull",),
+        ("--push",),
+        ("handbook/home.md",),
+        ("--adopt", "push", "--pull"),
+        ("--adopt", "push", "handbook/home.md"),
+    ],
+)
+@pytest.mark.parametrize("before", [[("--adopt", "hold")], []])
+async def test_page_left_here_stays_here_after_a_sync_of_less(
+    first: Cloned, words: tuple[str, ...], before: list[tuple[str, ...]]
+) -> None:
+    """Also where a sync of less was the first one of all."""
+    for one in (*before, words, ()):
+        await first.run("sync", *one)
+    assert "here.md" not in await first.wiki()
+
+
 async def test_dry_run_of_a_first_sync_says_what_the_real_one_does(
     first: Cloned,
 ) -> None:
@@ -355,3 +375,19 @@ async def test_dead_token_is_told_once_for_all_wikis(
     ran = await run("sync", "-C", root)
     assert ran.code == 1
     assert ran.err.count("error:") == 1
+
+
+# -- a sync of less ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", ["--pull", "--push", "handbook/home.md"])
+async def test_held_page_stays_told_after_a_sync_of_less(
+    cloned: Cloned, words: str
+) -> None:
+    cloned.write("guide.md", "mine\n")
+    await cloned.edit({"guide": "theirs\n"})
+    await cloned.run("sync")
+    ran = await cloned.run("sync", words)
+    assert ran.code == (3 if words.startswith("--") else 0)
+    assert "theirs" in cloned.read("guide.conflict.md")
+    assert "handbook/guide" in (cloned.root / "WIKISYNC-ATTENTION.md").read_text()

@@ -273,6 +273,22 @@ async def test_a_save_from_an_old_window_takes_nothing_back(state: State) -> Non
     assert any("save the same once more" in what for what in said)
 
 
+async def test_a_save_from_an_old_window_is_announced_as_one(state: State) -> None:
+    """Nobody edited the wiki meanwhile: its edit was here before the save."""
+    copies = await pulled(state)
+    copies.here.put("home", LONG.replace("two", "TWO"))
+    result = await copies.cycle(ExchangeOptions(is_dry_run=True))
+    assert str(result.plan) == "merge   home: saved here on top of an older text"
+
+
+async def test_a_push_merges_no_save_from_an_old_window(state: State) -> None:
+    copies = await pulled(state)
+    copies.here.put("home", LONG.replace("two", "TWO"))
+    await copies.cycle(ExchangeOptions(direction=Direction.PUSH))
+    assert copies.here.texts()["home"] == LONG.replace("two", "TWO")
+    assert copies.there.texts()["home"] == CAME
+
+
 async def test_the_same_save_once_more_is_meant(state: State) -> None:
     copies = await pulled(state)
     save = LONG.replace("one", "one, edited")

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.support.pair import Pair, paired
 from wikisync.model import Slug, digest_of
@@ -15,6 +16,8 @@ from wikisync.sync.deciding import ExchangeOptions
 from wikisync.sync.ledger import Edit
 from wikisync.sync.narrowing import Direction
 
+PULL = ExchangeOptions(direction=Direction.PULL)
+PUSH = ExchangeOptions(direction=Direction.PUSH)
 BASE = "# Home\n\nfirst\n\nlast\n"
 MINE = "# Home\n\nfirst, mine\n\nlast\n"
 THEIRS = "# Home\n\nfirst, theirs\n\nlast\n"
@@ -253,3 +256,83 @@ async def test_label_that_changes_alone_leaves_a_begun_settlement(pair: Pair) ->
     pair.known.note_edits({Slug("home"): edit})
     await pair.rest()
     assert bundle_of(pair).read_text() == begun
+
+
+# -- a dry run ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("less", [ExchangeOptions(), PULL, PUSH])
+@pytest.mark.parametrize("settled", [BOTH, MINE, THEIRS, BASE])
+@pytest.mark.parametrize(
+    ("here", "there"),
+    [
+        (MINE, THEIRS),
+        (MINE, THEIRS.replace("last", "last, on the wiki")),
+        (MINE, THEIRS.replace("theirs", "theirs, later")),
+        (MINE.replace("last", "last, here"), THEIRS),
+        (MINE.replace("mine", "mine, later"), THEIRS),
+    ],
+)
+async def test_a_dry_run_takes_settled_conflict_files_as_the_run_does(
+    pair: Pair, here: str, there: str, settled: str, less: ExchangeOptions
+) -> None:
+    pair.save("home", here)
+    await pair.edit("home", there)
+    bundle_of(pair).write_text(settled)
+    files = {path: path.read_bytes() for path in pair.folder.iterdir()}
+    dry = await pair.cycle(replace(less, is_dry_run=True))
+    assert {path: path.read_bytes() for path in pair.folder.iterdir()} == files
+    run = await pair.cycle(less)
+    assert (dry.plan, dry.problems) == (run.plan, run.problems)
+
+
+# -- renamed while it is held ------------------------------------------------------
+
+
+def rename_here(pair: Pair) -> None:
+    (pair.folder / "home.md").rename(pair.folder / "start.md")
+
+
+async def test_a_begun_settlement_follows_its_page(pair: Pair) -> None:
+    begun = bundle_of(pair).read_text() + "begun\n"
+    bundle_of(pair).write_text(begun)
+    rename_here(pair)
+    result = await pair.rest()
+    assert (pair.folder / "start.conflict.md").read_text() == begun
+    assert not bundle_of(pair).exists()
+    assert [(one.slug, one.has_bundle) for one in result.held] == [("start", True)]
+
+
+async def test_a_settled_page_that_was_renamed_is_carried(pair: Pair) -> None:
+    bundle_of(pair).write_text(BOTH)
+    rename_here(pair)
+    result = await pair.rest()
+    assert pair.texts() == await pair.wiki_texts()
+    assert pair.texts() == {"start": BOTH, "other": "other\n"}
+    assert result.held == ()
+
+
+@pytest.mark.parametrize(
+    "less", [PULL, ExchangeOptions(pages=frozenset({Slug("other")}))]
+)
+async def test_a_begun_settlement_stays_where_its_rename_is_left_out(
+    pair: Pair, less: ExchangeOptions
+) -> None:
+    begun = bundle_of(pair).read_text() + "begun\n"
+    bundle_of(pair).write_text(begun)
+    rename_here(pair)
+    await pair.rest(less)
+    assert bundle_of(pair).read_text() == begun
+    await pair.rest()
+    assert (pair.folder / "start.conflict.md").read_text() == begun
+
+
+async def test_a_begun_settlement_stays_where_its_rename_is_refused(
+    pair: Pair,
+) -> None:
+    begun = bundle_of(pair).read_text() + "begun\n"
+    bundle_of(pair).write_text(begun)
+    (pair.folder / "home.md").rename(pair.folder / f"{'q' * 250}.md")
+    await pair.cycle()
+    assert bundle_of(pair).read_text() == begun
+    assert len(list(pair.folder.glob("*.conflict.md"))) == 1

@@ -119,13 +119,13 @@ def test_a_page_open_for_very_long_waits_for_a_person() -> None:
 
 def test_a_first_sync_puts_nothing_on_the_wiki_unasked() -> None:
     left = Skip(HOME, SkipReason.NOT_ASKED)
-    assert without_creates(plan(CREATE)).actions == (left,)
+    assert without_creates(plan(CREATE), {HOME}).actions == (left,)
     assert without_creates(plan(CREATE), {GUIDE}).actions == (CREATE,)
 
 
 def test_a_page_that_comes_back_was_asked_for() -> None:
     back = CreateRemote(HOME, MD, A, Notice.EDIT_BEATS_DELETE_THERE)
-    assert without_creates(plan(back)).actions == (back,)
+    assert without_creates(plan(back), {HOME}).actions == (back,)
 
 
 def test_a_refused_text_is_not_sent_again() -> None:

@@ -76,9 +76,9 @@ def test_plan_text_says_what_happens_on_the_wiki() -> None:
         ]
     )
     assert str(plan).splitlines() == [
-        "rename  p0 -> n",
         "rename  p9 -> n on the wiki, with 2 pages below it",
         "rename  p1 -> n on the wiki",
+        "rename  p0 -> n",
         "adopt   p2 -> n",
         "create  p3: its deletion was refused: it comes back",
         "create  p4 on the wiki",

@@ -231,7 +231,7 @@ MOVES = [
     (
         "a parent renamed alone here takes its pages along on the wiki: files follow",
         *("a=1 a/x=2", "b=1 a/x=2", "a=1 a/x=2"),
-        ["rename  a/x -> b/x", "rename  a -> b on the wiki, with 1 page below it"],
+        ["rename  a -> b on the wiki, with 1 page below it", "rename  a/x -> b/x"],
     ),
     (
         "a page that left a renamed parent starts from where that brought it",

@@ -119,13 +119,13 @@ def _show(
 
 
 def _show_wiki(console: Console, status: WikiStatus) -> None:
-    from wikisync.cli.attention import batch_sentence
     from wikisync.cli.status_report import headline, notes
+    from wikisync.cli.sync_report import told_batch
 
     folder = status.section.folder
     console.told(headline(status))
     for batch in status.batches:
-        console.told(f"  {batch_sentence(folder, batch).removeprefix(folder + ': ')}")
+        console.told(f"  {told_batch(folder, batch).removeprefix(folder + ': ')}")
     for one in status.differences:
         console.told(f"  {one.slug}: {one.sentence}")
     for problem in status.problems:

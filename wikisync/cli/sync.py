@@ -206,13 +206,14 @@ async def _one(
         slugs = frozenset(opened.page_of(section, slug) for slug in slugs)
     direction = Direction.PULL if options.get("is_pull") else Direction.BOTH
     adopt = options.get("adopt")
+    # of the others nothing is said by who names a page, nor by who wants a pull
+    puts_new = adopt == "push" and slugs is None and direction is not Direction.PULL
     asked = ExchangeOptions(
         direction=Direction.PUSH if options.get("is_push") else direction,
         pages=slugs,
         is_dry_run=bool(options.get("dry_run")),
-        # who names a page asks for it
-        puts_new=adopt == "push" or slugs is not None,
-        leaves=frozenset() if adopt == "push" or slugs else opened.left_out(section),
+        puts_new=puts_new,
+        leaves=frozenset() if puts_new else opened.left_out(section),
         reads_max=opened.workspace.config.sync.reads_max,
     )
     wiki = await opened.synced(client, section)
@@ -229,7 +230,11 @@ async def _one(
 
 def _asks(wiki: SyncedWiki, asked: ExchangeOptions) -> bool:
     """Whether this is a first sync, where a person may be asked."""
+    from wikisync.sync.narrowing import Direction
+
     if asked.puts_new or asked.is_dry_run:
+        return False
+    if asked.pages is not None or asked.direction is Direction.PULL:
         return False
     known = wiki.known
     return not known.base() or not known.is_same_wiki(wiki.remote_id)

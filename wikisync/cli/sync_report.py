@@ -46,7 +46,7 @@ def report_sync(
 def _show_waiting(console: Console, wiki: Synced, *, is_dry_run: bool) -> None:
     folder = wiki.section.folder
     for batch in wiki.batches:
-        console.warn(batch_sentence(folder, batch))
+        console.warn(told_batch(folder, batch))
     if is_dry_run:
         return  # its lines are in the plan
     for held in wiki.held:
@@ -58,6 +58,15 @@ def _show_waiting(console: Console, wiki: Synced, *, is_dry_run: bool) -> None:
     if wiki.results and wiki.last.next_look_s is not None:
         again = max(1, round(wiki.last.next_look_s))
         console.note(f"look again in {again} s, or wait for it: wikisync sync --wait")
+
+
+def told_batch(folder: str, batch: Batch) -> str:
+    """One sentence on what a brake holds, with a next step that can be taken now."""
+    from wikisync.sync.safety import NO_ID
+
+    if batch.id != NO_ID:
+        return batch_sentence(folder, batch)
+    return f"{folder}: {batch}; the next sync will ask for your yes"
 
 
 def _show_failures(console: Console, done: Sequence[Synced]) -> None:
@@ -124,7 +133,7 @@ def wiki_as_json(wiki: Synced) -> dict[str, object]:
 def batch_as_json(batch: Batch) -> dict[str, object]:
     """What a brake holds, for programs."""
     return {
-        "id": batch.id,
+        "id": batch.id or None,
         "kind": batch.kind.name.lower().replace("_", "-"),
         "pages": [member.slug for member in batch.members],
         "sentence": str(batch),

@@ -70,10 +70,17 @@ class Synced(Struct):
 
     @property
     def waiting(self) -> tuple[Skip, ...]:
-        """Differences that were left alone, each with its reason."""
+        """Differences that were left alone, each with its reason.
+
+        Not those of which a problem or a batch tells.
+        """
         from wikisync.sync.plan import SkipReason
 
-        told = {SkipReason.UNREADABLE_HERE, SkipReason.UNREADABLE_THERE}
+        told = {
+            SkipReason.UNREADABLE_HERE,
+            SkipReason.UNREADABLE_THERE,
+            SkipReason.BRAKED,
+        }
         skipped = self.last.plan.skipped if self.results else ()
         return tuple(one for one in skipped if one.reason not in told)
 
@@ -82,8 +89,10 @@ class Synced(Struct):
         """Pages that a first sync left here because nobody asked for them."""
         from wikisync.sync.plan import SkipReason
 
-        asked = [one for one in self.waiting if one.reason is SkipReason.NOT_ASKED]
-        return frozenset(one.slug for one in asked)
+        skipped = self.last.whole.skipped if self.results else ()
+        return frozenset(
+            one.slug for one in skipped if one.reason is SkipReason.NOT_ASKED
+        )
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -155,8 +164,7 @@ async def sync_wiki(
         if progress is not None:
             progress.start("wait until missing pages are surely deleted", None)
         await asyncio.sleep(result.next_look_s)
-    if options.pages is None:
-        opened.note_left_out(wiki.section, synced.left_out)
+    opened.note_left_out(wiki.section, synced.left_out)
     return synced
 
 

@@ -95,6 +95,8 @@ class Arrivals:
 
     async def move(self, action: MoveLocal | Rebind) -> None:
         """Rename a file as its page was renamed, or only its record."""
+        if action.target in self._tally.lost_names:
+            return  # a rename on the wiki was to give it that name, and failed
         try:
             await finish(self._move(action))
         except (PreconditionFailed, NotFound) as error:
@@ -118,7 +120,6 @@ class Arrivals:
     async def merge(self, action: Merge, merged: Merged) -> None:
         """Write a clean merge here, and take the wiki's text as agreed on."""
         if action.slug in self._tally.lost_names:
-            self._tally.overtaken += 1
             return
         try:
             await finish(self._merge(action, merged))

@@ -52,7 +52,10 @@ class AttachmentFetch:
         *,
         progress: Progress,
         reads_max: int,
+        mentions: Sequence[AttachmentPath] | None = None,
     ) -> None:
+        """Args: ``mentions`` are the attachments to have; by default all of them."""
+        self._mentions = state.mentions() if mentions is None else mentions
         self._remote = remote
         self._local = local
         self._state = state
@@ -81,7 +84,7 @@ class AttachmentFetch:
     async def _wanted(self) -> Sequence[Spellings]:
         """Mentions whose file the folder lacks; the base learns of the others."""
         known = self._state.attachments()
-        mentions = self._state.mentions()
+        mentions = self._mentions
         there: set[AttachmentPath] = set()
         found: list[Attachment] = []
         for path in mentions:

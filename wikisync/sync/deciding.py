@@ -1,14 +1,16 @@
 """The decision of one cycle both ways: from two looks to the plan carried out.
 
 ``reconcile`` decides, and everything that may stop or change its plan has its say
-here in turn: what a person asked for, open editors, the texts themselves, brakes,
-and the patience that an absence needs.  Writes nothing but what it saw: sightings,
-batches and the base's digests where only line ends differ.
+here in turn: open editors, the texts themselves, brakes, and the patience that an
+absence needs.  What a person asked for comes last: it narrows what is carried out,
+never what is known, so that a page left out of a cycle does not look like one with
+which all is well.  Writes nothing but what it saw: sightings, batches and the base's
+digests where only line ends differ.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -37,7 +39,7 @@ from wikisync.sync.plan import (
     Push,
 )
 from wikisync.sync.replica import LocalReplica, RemoteReplica
-from wikisync.sync.safety import Batch, braked, shrunk_pages
+from wikisync.sync.safety import NO_ID, Batch, braked, shrunk_pages
 from wikisync.sync.sightings import (
     PATIENCE,
     Absences,
@@ -48,6 +50,7 @@ from wikisync.sync.sightings import (
 from wikisync.sync.state import WikiState
 
 if TYPE_CHECKING:
+    from wikisync.sync.holds import Settled
     from wikisync.sync.merging import Merged
 
 READS_MAX = 8
@@ -82,19 +85,27 @@ class ExchangeOptions(Struct, frozen=True):
     patience: Patience = PATIENCE
     reads_max: int = READS_MAX
 
+    def writes_here(self, slug: Slug) -> bool:
+        """Whether the folder may be written for this page."""
+        is_asked = self.pages is None or slug in self.pages
+        return is_asked and self.direction is not Direction.PUSH
+
 
 class Decided(Struct, frozen=True):
     """What is to be done, and all that it was decided on."""
 
     plan: Plan
+    """What is carried out: the part that was asked for."""
+    whole: Plan
+    """What there is to do and what waits, whoever asks."""
     here: Snapshot
     there: Snapshot
     merges: Mapping[Slug, Merged]
     """Merges and clashes by page."""
     batches: tuple[Batch, ...]
     """What brakes hold, and what was said about it."""
-    overtaken: int
-    """Pages whose text changed while this was decided."""
+    overtaken: frozenset[Slug]
+    """Pages whose text changed while this was decided; they are in no plan."""
     next_look_s: float | None
     """When one more look can make an absence certain."""
 
@@ -112,8 +123,21 @@ class Deciding:
         outdated: Outdated | None = None,
         *,
         is_first: bool = False,
+        settled: Mapping[Slug, Settled] | None = None,
     ) -> None:
-        """Args: ``is_first`` is True to decide as if nothing was ever agreed on."""
+        """Prepare to decide.
+
+        Args:
+            remote: The wiki.
+            local: Its folder.
+            known: What is known of both.
+            options: What is asked for.
+            clock: Seconds since the epoch.
+            outdated: Tells the pages whose attachments changed here.
+            is_first: Decide as if nothing was ever agreed on.
+            settled: Pages to take as if their settled conflict files were written.
+        """
+        self._settled = settled or {}
         self._outdated = outdated
         self._remote = remote
         self._local = local
@@ -128,12 +152,15 @@ class Deciding:
         if self._is_first:
             return {}
         base = self._known.base()
+        if self._settled:
+            base = {**base, **{s: one.agreed for s, one in self._settled.items()}}
         if not self._forgotten:
             return base
         return {slug: base[slug] for slug in base.keys() - self._forgotten}
 
     async def run(self, here: Snapshot, there: Snapshot) -> Decided:
         """From two looks to a plan."""
+        here = _with_settled(here, self._settled)
         here, ignored = await self._without_ignored(here, there)
         if self._options.adopts:
             self._forget_missing(here, there)
@@ -145,19 +172,21 @@ class Deciding:
         else:
             base, plan, absences, there = await self._compared(here, there)
         plan = plan.turned(lambda a: None if a.slug in ignored else a)
-        plan = self._narrowed(plan, base, here)
-        plan = await self._with_outdated(plan, here, there)
+        plan = await self._with_outdated(plan, base, here, there)
+        plan = self._allowed(plan, base, here)
         plan, merges, overtaken = await self._merged(plan, there)
         plan = narrowing.holding(plan, await self._with_markers(plan))
         plan, batches = self._braked(plan, base, here, there)
-        plan = narrowing.without_removals(plan, absences.waiting)
+        whole = narrowing.without_removals(plan, absences.waiting)
+        plan = narrowing.in_direction(whole, self._options.direction)
         return Decided(
-            plan,
+            narrowing.only_pages(plan, self._options.pages),
+            whole,
             here,
             there,
             merges,
             batches,
-            len(overtaken),
+            overtaken,
             absences.due_s,
         )
 
@@ -258,20 +287,34 @@ class Deciding:
 
     def _is_folded(self, seen: PageState) -> bool:
         """Whether a text differs from the agreed one by line ends alone."""
-        text = self._known.text(seen.slug)
+        settled = self._settled.get(seen.slug)
+        text = settled.remote if settled else self._known.text(seen.slug)
         if text is None:
             return False
         return (seen.folded or seen.digest) == digest_of(fold_text(text))
 
-    async def _with_outdated(self, plan: Plan, here: Snapshot, there: Snapshot) -> Plan:
-        """The plan with the pages sent again whose attachments changed here."""
+    async def _with_outdated(
+        self,
+        plan: Plan,
+        base: Mapping[Slug, BasePage],
+        here: Snapshot,
+        there: Snapshot,
+    ) -> Plan:
+        """The plan with the pages sent again whose attachments changed here.
+
+        Only pages that are in step: the plan knows more of all others, and what it
+        says of them comes first.
+        """
         if self._outdated is None:
             return plan
         planned = {action.slug for action in plan.actions}
         more = [
             Push(slug, mine.format, mine.digest, theirs.digest)
             for slug in await self._outdated() - planned
-            if (mine := here.pages.get(slug)) and (theirs := there.pages.get(slug))
+            if (known := base.get(slug))
+            and (mine := here.pages.get(slug))
+            and (theirs := there.pages.get(slug))
+            and (mine.digest, theirs.digest) == (known.local, known.remote)
         ]
         return Plan.from_actions([*plan.actions, *more]) if more else plan
 
@@ -285,10 +328,10 @@ class Deciding:
 
     async def _merged(
         self, plan: Plan, there: Snapshot
-    ) -> tuple[Plan, Mapping[Slug, Merged], Collection[Slug]]:
+    ) -> tuple[Plan, Mapping[Slug, Merged], frozenset[Slug]]:
         """The plan as the texts make it, its merges, and pages overtaken by edits."""
         if not plan.actions:
-            return plan, {}, ()
+            return plan, {}, frozenset()
         from wikisync.sync.merging import Merging
 
         merging = Merging(
@@ -297,9 +340,10 @@ class Deciding:
             self._known,
             there=there,
             keeps_both=self._options.keeps_both,
+            settled=self._settled,
         )
         plan, merges = await merging.run(plan)
-        overtaken = merging.overtaken
+        overtaken = frozenset(merging.overtaken)
         return (
             plan.turned(lambda a: None if a.slug in overtaken else a),
             merges,
@@ -320,15 +364,17 @@ class Deciding:
             is_dry_run=self._options.is_dry_run,
         )
 
-    def _narrowed(
+    def _allowed(
         self, plan: Plan, base: Mapping[Slug, BasePage], here: Snapshot
     ) -> Plan:
-        plan = narrowing.in_direction(plan, self._options.direction)
-        plan = narrowing.only_pages(plan, self._options.pages)
+        """The plan without what must wait, or what nobody wants on the wiki."""
+        leaves = self._options.leaves
         if not self._options.puts_new and not base:
-            plan = narrowing.without_creates(plan)
-        elif self._options.leaves:
-            plan = narrowing.without_creates(plan, self._options.leaves)
+            leaves = frozenset(action.slug for action in plan.sends)
+        # who names a page asks for it
+        leaves -= self._options.pages or frozenset()
+        if leaves:
+            plan = narrowing.without_creates(plan, leaves)
         plan = narrowing.around_editors(plan, here.busy, self._long_open(here))
         now = self._clock()
         refused = {
@@ -336,7 +382,7 @@ class Deciding:
             for slug, one in self._known.refusals().items()
             if now - one.at < REFUSAL_S and not self._options.tries_again
         }
-        return narrowing.without_vain(plan, refused, self._looping(plan))
+        return narrowing.without_vain(plan, refused, self._looping(plan, base))
 
     def _long_open(self, here: Snapshot) -> frozenset[Slug]:
         """Pages that have been open in an editor for longer than we wait."""
@@ -350,14 +396,20 @@ class Deciding:
             [slug for slug, one in seen.items() if now - one.first_at >= span_s]
         )
 
-    def _looping(self, plan: Plan) -> frozenset[tuple[Slug, Digest]]:
-        """Texts that were sent so often that something must be changing them back."""
+    def _looping(
+        self, plan: Plan, base: Mapping[Slug, BasePage]
+    ) -> frozenset[tuple[Slug, Digest]]:
+        """Texts that were sent so often that something must be changing them back.
+
+        Not those that both sides agree on: a picture in them is another one.
+        """
         now = self._clock()
         return frozenset(
             [
                 (action.slug, action.local)
                 for action in plan.actions
                 if isinstance(action, Push)
+                and not _is_agreed(action, base)
                 and self._known.times_sent(action.slug, action.local, now)
                 >= SAME_TEXT_MAX
             ]
@@ -399,9 +451,18 @@ class Deciding:
             shrunk=shrunk,
             last_id=last,
         )
+        batches = stopped.batches
         if not self._options.is_dry_run:
-            self._known.record_batches(stopped.batches, last)
-        return stopped.plan, stopped.batches
+            self._known.record_batches(batches, last)
+        else:
+            # nobody can decide on what is not remembered
+            known = {batch.id for batch in self._known.batches()}
+            batches = tuple(
+                batch if batch.id in known else replace(batch, id=NO_ID)
+                for batch in batches
+            )
+        plan = Plan.from_actions([*stopped.plan.actions, *stopped.skipped])
+        return plan, batches
 
 
 def is_at_rest(base: Mapping[Slug, BasePage], here: Snapshot, there: Snapshot) -> bool:
@@ -426,6 +487,30 @@ def is_at_rest(base: Mapping[Slug, BasePage], here: Snapshot, there: Snapshot) -
         if remote.identity not in {"", page.remote_identity}:
             return False
     return True
+
+
+def _with_settled(here: Snapshot, settled: Mapping[Slug, Settled]) -> Snapshot:
+    """The look at the folder as it would be with these conflict files taken."""
+    if not settled:
+        return here
+    pages = dict(here.pages)
+    for slug, one in settled.items():
+        if slug in pages:
+            text = one.after.content
+            pages[slug] = replace(
+                pages[slug],
+                digest=one.after.digest,
+                folded=digest_of(fold_text(text)),
+                size=len(text.encode("utf-8", "surrogatepass")),
+            )
+    return replace(here, pages=pages)
+
+
+def _is_agreed(action: Push, base: Mapping[Slug, BasePage]) -> bool:
+    known = base.get(action.slug)
+    return known is not None and (
+        (action.format, action.local) == (known.format, known.local)
+    )
 
 
 def _doubted(there: Snapshot, slug: Slug) -> Snapshot:

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from wikisync.errors import NotFound, WikisyncError
 from wikisync.model import (
+    AttachmentPath,
     Format,
     LateSave,
     Page,
@@ -33,6 +34,7 @@ from wikisync.sync.deciding import Decided, Deciding, ExchangeOptions, Outdated
 from wikisync.sync.flow import each
 from wikisync.sync.frame import look, note_health, remember_tag, replaced_wiki
 from wikisync.sync.ledger import NO_SLUG, Event, Level
+from wikisync.sync.narrowing import Direction
 from wikisync.sync.plan import (
     Action,
     Adopt,
@@ -62,7 +64,7 @@ from wikisync.sync.tally import Tally
 if TYPE_CHECKING:
     # what carries out is loaded where there is something to carry out
     from wikisync.sync.arrive import Arrivals
-    from wikisync.sync.holds import Holds
+    from wikisync.sync.holds import Holds, Settled
     from wikisync.sync.push import Pushes
 
 __all__ = ["ExchangeOptions", "ExchangeResult", "Held", "exchange"]
@@ -94,6 +96,8 @@ class ExchangeResult(Struct, frozen=True):
 
     plan: Plan
     """What was carried out, or would be."""
+    whole: Plan
+    """What there was to do, asked for or not, and what waits."""
     pulled: int
     pushed: int
     merged: int
@@ -197,7 +201,13 @@ class _Exchange:
     def _holds(self) -> Holds:
         from wikisync.sync.holds import Holds
 
-        return Holds(self._local, self._known, tally=self._tally, clock=self._clock)
+        return Holds(
+            self._local,
+            self._known,
+            tally=self._tally,
+            clock=self._clock,
+            is_dry_run=self._options.is_dry_run,
+        )
 
     async def run(self, owner: WikiOwner, remote_id: str) -> ExchangeResult:
         """The whole cycle."""
@@ -206,8 +216,9 @@ class _Exchange:
         if not self._options.is_dry_run:
             await self._settle_intents()
             await self._take_late_saves()
-            if self._known.bundles():
-                await self._holds.take_resolved()
+        settled: Mapping[Slug, Settled] = {}
+        if self._known.bundles():
+            settled = await self._holds.take_resolved(self._options)
         self._progress.start("list", None)
         here, there = await look(self._local, self._remote)
         deciding = Deciding(
@@ -218,6 +229,8 @@ class _Exchange:
             self._clock,
             self._outdated,
             is_first=bool(met),
+            # what a real run has written by now
+            settled=settled if self._options.is_dry_run else {},
         )
         decided = await deciding.run(here, there)
         if not self._options.is_dry_run:
@@ -328,14 +341,13 @@ class _Exchange:
     async def _carry_out(self, decided: Decided) -> None:
         """The plan in the order of ``sync.md`` 3.5, removals last and with care."""
         self._agreed = self._known.base()
-        self._tally.overtaken += decided.overtaken
+        self._tally.overtaken += len(decided.overtaken)
         if not decided.plan.actions and not self._known.bundles():
             await self._fetch_attachments()
             return
         from wikisync.sync.arrive import Arrivals
         from wikisync.sync.push import Pushes
 
-        self._shown = await self._holds.show(decided.plan, decided.merges)
         arrivals = Arrivals(
             self._remote,
             self._local,
@@ -358,6 +370,9 @@ class _Exchange:
         plan = decided.plan
         for move in plan.moves:
             await self._one(move, decided, arrivals, pushes)
+        if self._known.bundles():
+            await self._holds.follow(plan)
+        self._shown = await self._holds.show(decided, self._options)
         ended = [a.slug for a in plan.actions if isinstance(a, DropRecord)]
         kept = plan.turned(lambda a: None if isinstance(a, DropRecord) else a)
         await arrivals.run_writes(kept)
@@ -413,7 +428,8 @@ class _Exchange:
         await each(plan.sends, send, in_flight=SENDS_MAX)
 
     async def _fetch_attachments(self) -> None:
-        if not self._known.mentions():
+        mentions = self._mentions()
+        if not mentions:
             return
         from wikisync.sync.attachments import AttachmentFetch
 
@@ -423,10 +439,24 @@ class _Exchange:
             self._known,
             progress=self._progress,
             reads_max=self._options.reads_max,
+            mentions=mentions,
         )
         await fetch.run()
         self._fetched = fetch.fetched
         self._missing = tuple(fetch.problems)
+
+    def _mentions(self) -> Sequence[AttachmentPath]:
+        """Attachments to have in the folder, of the pages asked for."""
+        pages = self._options.pages
+        if self._options.direction is Direction.PUSH:
+            return ()
+        if pages is None:
+            return self._known.mentions()
+        from wikisync.sync.mentions import mentioned_attachments
+
+        texts = [self._known.text(slug) or "" for slug in sorted(pages)]
+        found = [path for text in texts for path in mentioned_attachments(text)]
+        return tuple(dict.fromkeys(found))
 
     # -- what is said of it ------------------------------------------------------
 
@@ -462,6 +492,7 @@ class _Exchange:
         tally = self._tally
         return ExchangeResult(
             plan=decided.plan,
+            whole=decided.whole,
             pulled=tally.pulled,
             pushed=tally.pushed,
             merged=tally.merged,
@@ -472,13 +503,21 @@ class _Exchange:
                 Held(one.slug, one.reason, one.slug in self._shown, self._detail(one))
                 for one in decided.plan.held
             ),
-            batches=tuple(
-                batch for batch in decided.batches if batch.decision is Decision.WAITING
-            ),
+            batches=self._told_batches(decided),
             problems=problems,
             pages=self._count(decided.there),
             has_more=bool(tally.merged or tally.renamed or tally.overtaken),
             next_look_s=decided.next_look_s,
+        )
+
+    def _told_batches(self, decided: Decided) -> tuple[Batch, ...]:
+        """Batches that wait for a yes, with any of the pages asked for."""
+        pages = self._options.pages
+        return tuple(
+            batch
+            for batch in decided.batches
+            if batch.decision is Decision.WAITING
+            and (pages is None or any(one.slug in pages for one in batch.members))
         )
 
     def _detail(self, hold: Hold) -> str:

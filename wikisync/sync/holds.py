@@ -11,7 +11,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync.errors import FolderError, NotFound, PreconditionFailed
@@ -20,10 +22,14 @@ from wikisync.sync.conflict import Piece, read_bundle, write_bundle
 from wikisync.sync.ledger import Agreed, BundleRecord, PackedText
 from wikisync.sync.merge import merge
 from wikisync.sync.merging import Merged
+from wikisync.sync.narrowing import Direction
 from wikisync.sync.plan import BasePage, HoldReason, Plan
 from wikisync.sync.replica import LocalReplica
 from wikisync.sync.state import WikiState
 from wikisync.sync.tally import Tally
+
+if TYPE_CHECKING:
+    from wikisync.sync.deciding import Decided, ExchangeOptions
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +38,18 @@ WITH_BUNDLE = frozenset({HoldReason.EDITED_BOTH, HoldReason.CREATED_BOTH})
 
 SETTLED = "the wiki's text when its conflict was settled"
 """Why the text is in the trash."""
+
+
+class Settled(Struct, frozen=True):
+    """What a settled conflict file makes of its page."""
+
+    before: Page
+    """The page as it was found here."""
+    after: Page
+    agreed: BasePage
+    """The wiki's text of then counts as agreed on."""
+    remote: str
+    """That text."""
 
 
 class Holds:
@@ -44,7 +62,10 @@ class Holds:
         *,
         tally: Tally,
         clock: Callable[[], float],
+        is_dry_run: bool = False,
     ) -> None:
+        """Args: ``is_dry_run`` is True to find out alone, and to write nothing."""
+        self._is_dry_run = is_dry_run
         self._local = local
         self._state = state
         self._tally = tally
@@ -52,9 +73,16 @@ class Holds:
 
     # -- what a person saved -----------------------------------------------------
 
-    async def take_resolved(self) -> None:
-        """Make every conflict file that was saved without marker lines the page."""
+    async def take_resolved(self, options: ExchangeOptions) -> Mapping[Slug, Settled]:
+        """Make every conflict file that was saved without marker lines the page.
+
+        Returns:
+            What became of each of these pages, or would.
+        """
+        settled: dict[Slug, Settled] = {}
         for slug, record in self._state.bundles().items():
+            if not options.writes_here(slug):
+                continue
             try:
                 text = await self._local.conflict_text(slug)
             except FolderError as error:
@@ -64,7 +92,9 @@ class Holds:
                 continue
             bundle = read_bundle(text)
             if bundle.text is not None:
-                await self._resolve(slug, record, bundle.text)
+                one = await self._resolve(slug, record, bundle.text)
+                if one is not None:
+                    settled[slug] = one
             elif bundle.problem:
                 self._tally.fail(
                     "conflict-unclear",
@@ -72,6 +102,7 @@ class Holds:
                     f"its conflict file is not settled: {bundle.problem}",
                     "keep or remove whole blocks with their marker lines",
                 )
+        return settled
 
     async def resolve(self, slug: Slug, text: str) -> None:
         """Settle a held page with this text, as if its file had been saved so.
@@ -86,9 +117,11 @@ class Holds:
             raise NotFound(f"page {slug} has no conflict to resolve")
         await self.settle(slug, record, text)
 
-    async def _resolve(self, slug: Slug, record: BundleRecord, text: str) -> None:
+    async def _resolve(
+        self, slug: Slug, record: BundleRecord, text: str
+    ) -> Settled | None:
         try:
-            await self.settle(slug, record, text)
+            return await self.settle(slug, record, text)
         except NotFound as error:
             # renamed or deleted here: the plan tells what becomes of it, and
             # another cycle at once would find no more than this one
@@ -98,12 +131,15 @@ class Holds:
             self._tally.overtaken += 1
         except FolderError as error:
             self._tally.fail("page-unwritable", slug, error.message, error.hint)
+        return None
 
-    async def settle(self, slug: Slug, record: BundleRecord, text: str) -> None:
+    async def settle(
+        self, slug: Slug, record: BundleRecord, text: str
+    ) -> Settled | None:
         """Write the page, and take the wiki's text of then as agreed on.
 
-        The page is written first: a crash in between leaves both texts to be merged
-        again, never a push of one over the other.
+        Returns:
+            What became of the page; None where it has to be settled once more.
         """
         page = await self._local.read(slug)
         if page.content not in {record.local, text}:
@@ -111,19 +147,8 @@ class Holds:
             again = merge(record.local, page.content, text, page_format=page.format)
             if again.text is None:
                 await self._ask_again(page, record, again.pieces)
-                return
+                return None
             text = again.text
-        if record.remote != text:
-            # the push replaces it, and the wiki's history is not at hand here; before
-            # the page's own text, which is the first that a person wants back
-            await self._local.keep(slug, record.remote, SETTLED)
-        # kept also where it stays as it is: a text that a person chose is no save
-        # from an old window any more
-        kept = self._state.remember_replaced(slug, page.content, text, self._clock())
-        if page.content != text:
-            target = Page(slug, page.format, text)
-            await self._local.write(target, expected=page.digest)
-        self._state.confirm_replaced([kept])
         remote = digest_of(record.remote)
         base = self._state.base().get(slug)
         agreed = BasePage(
@@ -135,32 +160,90 @@ class Holds:
             remote_identity=base.remote_identity if base else "",
             size=len(record.remote.encode("utf-8", "surrogatepass")),
         )
+        after = Page(slug, page.format, text)
+        settled = Settled(page, after, agreed, record.remote)
+        if not self._is_dry_run:
+            await self._write(settled)
+        return settled
+
+    async def _write(self, settled: Settled) -> None:
+        """Carry a settlement out.
+
+        The page is written first: a crash in between leaves both texts to be merged
+        again, never a push of one over the other.
+        """
+        page, text, remote = settled.before, settled.after.content, settled.remote
+        slug = page.slug
+        if remote != text:
+            # the push replaces it, and the wiki's history is not at hand here; before
+            # the page's own text, which is the first that a person wants back
+            await self._local.keep(slug, remote, SETTLED)
+        # kept also where it stays as it is: a text that a person chose is no save
+        # from an old window any more
+        kept = self._state.remember_replaced(slug, page.content, text, self._clock())
+        if page.content != text:
+            await self._local.write(settled.after, expected=page.digest)
+        self._state.confirm_replaced([kept])
         with self._state.together():
-            self._state.record([Agreed(agreed, PackedText.of(record.remote))])
+            self._state.record([Agreed(settled.agreed, PackedText.of(remote))])
             self._state.drop_bundle(slug)
         await self._local.remove_conflict(slug)
         log.info("resolved %s", slug)
 
     # -- what is held now --------------------------------------------------------
 
-    async def show(self, plan: Plan, merges: Mapping[Slug, Merged]) -> frozenset[Slug]:
-        """Write the conflict files of held pages, and remove those of others.
+    async def follow(self, plan: Plan) -> None:
+        """Bring the conflict files of pages that were renamed beside their new names.
+
+        A person's work is in them.
+        """
+        bundles = self._state.bundles().keys()  # these have the new names
+        for old, new in {pair for move in plan.moves for pair in move.renamed}:
+            if new in bundles and old not in bundles:
+                try:
+                    await self._follow(old, new)
+                except (FolderError, PreconditionFailed) as error:
+                    log.info("the conflict file of %s stays: %s", old, error.message)
+
+    async def _follow(self, old: Slug, new: Slug) -> None:
+        text = await self._local.conflict_text(old)
+        if text is not None and await self._local.conflict_text(new) is None:
+            page_format = self._state.bundles()[new].format
+            await self._local.write_conflict(new, page_format, text)
+            await self._local.remove_conflict(old)
+
+    async def show(self, decided: Decided, options: ExchangeOptions) -> frozenset[Slug]:
+        """Write the conflict files of held pages, and remove those of settled ones.
+
+        Only of pages that were asked for.  Whether a page is settled, the whole plan
+        says: one that is left out of this cycle waits as before.
 
         Returns:
             The pages whose conflict file is there to be settled.
         """
-        held = [
-            action.slug
-            for action in plan.held
-            if action.reason in WITH_BUNDLE and action.slug in merges
-        ]
-        shown = frozenset([slug for slug in held if await self._show(merges[slug])])
-        unsettled = {one.slug for one in plan.held} | {one.slug for one in plan.skipped}
-        for slug in self._state.bundles():
-            if slug not in unsettled:
+        shown = set[Slug]()
+        for action in decided.plan.held:
+            merged = decided.merges.get(action.slug)
+            if action.slug in self._tally.lost_names:
+                continue  # it stands beside the page's old name
+            if action.reason in WITH_BUNDLE and merged is not None:
+                writes = options.direction is not Direction.PUSH
+                if await (self._show(merged) if writes else self._is_shown(merged)):
+                    shown.add(action.slug)
+        for slug in self._state.bundles().keys() - _unsettled(decided):
+            if options.writes_here(slug):
                 await self._local.remove_conflict(slug)
                 self._state.drop_bundle(slug)
-        return shown
+        return frozenset(shown)
+
+    async def _is_shown(self, merged: Merged) -> bool:
+        """Whether a conflict file is there, without writing one."""
+        if merged.slug not in self._state.bundles():
+            return False
+        try:
+            return await self._local.conflict_text(merged.slug) is not None
+        except FolderError:
+            return True
 
     async def _show(self, merged: Merged) -> bool:
         """Bring one conflict file up to date unless a person works on it or hid it."""
@@ -197,14 +280,25 @@ class Holds:
         work: the settlement stands in it and nowhere else.
         """
         text = write_bundle(pieces, remote_by="as you settled it")
-        await self._local.write_conflict(page.slug, page.format, text)
-        self._state.record_bundle(page.slug, replace(record, local=page.content))
+        if not self._is_dry_run:
+            await self._local.write_conflict(page.slug, page.format, text)
+            self._state.record_bundle(page.slug, replace(record, local=page.content))
         self._tally.fail(
             "conflict-again",
             page.slug,
             "the page was edited while its conflict was being settled",
             "settle the conflict file once more",
         )
+
+
+def _unsettled(decided: Decided) -> set[Slug]:
+    """Pages that wait, and those of which this cycle found out nothing."""
+    plan = decided.whole
+    waiting = {one.slug for one in plan.held} | {one.slug for one in plan.skipped}
+    waiting |= decided.overtaken
+    # where a rename is left out, or failed, its conflict file has the old name
+    renamed = [pair for move in plan.moves for pair in move.renamed]
+    return waiting | {old for old, new in renamed if new in waiting}
 
 
 def remote_label(state: WikiState, slug: Slug, remote: str, at: float) -> str:

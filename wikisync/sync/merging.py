@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping
-from typing import TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, TypeAlias, TypeGuard
 
 from msgspec import Struct
 
@@ -34,6 +34,9 @@ from wikisync.sync.plan import (
 from wikisync.sync.replica import LocalReplica, RemoteReplica
 from wikisync.sync.stale import stale_ancestor
 from wikisync.sync.state import WikiState
+
+if TYPE_CHECKING:
+    from wikisync.sync.holds import Settled
 
 THREAD_CHARS_MIN = 100_000
 """Texts from this size on are merged in a thread, so that nothing else waits."""
@@ -67,7 +70,9 @@ class Merging:
         *,
         there: Snapshot,
         keeps_both: bool,
+        settled: Mapping[Slug, Settled],
     ) -> None:
+        self._settled = settled
         self._remote = remote
         self._local = local
         self._state = state
@@ -99,13 +104,20 @@ class Merging:
         """The merge of one page; None for a plain push."""
         slug = action.slug
         record = names.record.get(slug, slug)
+        settled = self._settled.get(record)
         replaced = self._replaced(record) if not isinstance(action, Hold) else []
+        if settled is not None:
+            replaced = []  # a person chose it: that is no save from an old window
         if isinstance(action, Push) and not replaced:
             return None
-        mine = await self._local.read(names.here.get(slug, slug))
+        mine = (
+            settled.after
+            if settled is not None
+            else await self._local.read(names.here.get(slug, slug))
+        )
         _require(mine, action)
         stale = stale_ancestor(mine.content, replaced)
-        base = self._state.text(record) or ""
+        base = settled.remote if settled else self._state.text(record) or ""
         if isinstance(action, Push) and stale is None:
             return None
         theirs = (
@@ -173,7 +185,8 @@ class _Names:
                     self.here[move.target] = move.slug
                     self.record[move.target] = move.record
                 case MoveRemote():
-                    self.there[move.target] = move.record
+                    for old, new in move.renamed:
+                        self.there[new] = self.there.get(old, old)
                     self.record[move.target] = move.record
                 case Rebind():
                     self.record[move.target] = move.slug
@@ -189,9 +202,10 @@ def _turned(action: Candidate, merged: Merged) -> Action:
     if merged.result.text is None:
         reason = HoldReason.EDITED_BOTH
         return action if isinstance(action, Hold) else Hold(action.slug, reason)
-    if isinstance(action, Push):
-        return Merge(action.slug, action.format, action.local, action.remote)
-    return action
+    if isinstance(action, Hold):
+        return action
+    is_stale = merged.stale is not None
+    return Merge(action.slug, action.format, action.local, action.remote, is_stale)
 
 
 def _require(mine: Page, action: Candidate) -> None:

@@ -6,7 +6,7 @@ out that a person did not ask for or that must wait, each with its reason.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from enum import Enum, auto
 from typing import TypeAlias
 
@@ -27,7 +27,6 @@ from wikisync.sync.plan import (
     Plan,
     Pull,
     Push,
-    Rebind,
     Skip,
     SkipReason,
 )
@@ -51,29 +50,83 @@ class Direction(Enum):
 def in_direction(plan: Plan, direction: Direction) -> Plan:
     """The part of a plan that writes no other side than asked for.
 
-    What would follow a rename that is left out is left out with it.
+    What would follow a rename that is left out is left out with it: the renames that
+    hang together with it, and what is done to the pages under their new names.
     """
     if direction is Direction.BOTH:
         return plan
     unwanted = Here if direction is Direction.PUSH else There
-    lost = {move.target for move in plan.moves if isinstance(move, unwanted)}
+    left = {
+        move
+        for group in _together(plan.moves)
+        if any(isinstance(move, unwanted) for move in group)
+        for move in group
+    }
+    lost = {new for move in left for _, new in move.renamed}
     return plan.turned(
-        lambda a: None if isinstance(a, unwanted) or _name_of(a) in lost else a
+        lambda a: (
+            None if isinstance(a, unwanted) or a in left or _name_of(a) in lost else a
+        )
     )
 
 
 def only_pages(plan: Plan, pages: Collection[Slug] | None) -> Plan:
-    """The part of a plan that is about these pages, under their old or new names."""
+    """The part of a plan that is about these pages, under their old or new names.
+
+    A rename on the wiki takes the pages below along, whoever asked for it.  So a page
+    that is renamed with others goes with the renames of them all, or one side alone
+    would know their new names; their texts wait until they are asked for.
+    """
     if pages is None:
         return plan
-    wanted = set(pages)
-    for move in plan.moves:
-        names = {move.slug, move.target}
-        if not isinstance(move, Rebind):
-            names.add(move.record)
-        if names & wanted:
+    wanted, moves = set(pages), set[Move]()
+    for group in _together(plan.moves):
+        names = {
+            name
+            for move in group
+            for pair in move.renamed
+            if not wanted.isdisjoint(pair)
+            for name in pair
+        }
+        if names:
             wanted |= names
-    return plan.turned(lambda a: a if a.slug in wanted else None)
+            moves.update(group)
+    return plan.turned(
+        lambda a: (
+            a if (a in moves if isinstance(a, Move) else a.slug in wanted) else None
+        )
+    )
+
+
+def _together(moves: Sequence[Move]) -> Iterable[Sequence[Move]]:
+    """Renames in groups, of each of which all are carried out or none.
+
+    Two hang together that share a name: a page's on the wiki and those below it,
+    which go along; and where one goes below a name that another gives up, for it
+    would go along, too.
+    """
+    given_up = {move.slug for move in moves if isinstance(move, MoveRemote)}
+    leader: dict[Slug, Slug] = {}
+
+    def leader_of(name: Slug) -> Slug:
+        while (above := leader.get(name, name)) != name:
+            name = above
+        return name
+
+    for move in moves:
+        names = {name for pair in move.renamed for name in pair}
+        for name in names | given_up.intersection(_folders_of(move.target)):
+            leader[leader_of(name)] = leader_of(move.target)
+    groups: dict[Slug, list[Move]] = {}
+    for move in moves:
+        groups.setdefault(leader_of(move.target), []).append(move)
+    return groups.values()
+
+
+def _folders_of(slug: Slug) -> Iterator[Slug]:
+    while "/" in slug:
+        slug = Slug(slug.rpartition("/")[0])
+        yield slug
 
 
 def around_editors(
@@ -102,17 +155,12 @@ def around_editors(
     return plan.turned(wait)
 
 
-def without_creates(plan: Plan, slugs: Collection[Slug] | None = None) -> Plan:
-    """The same plan, without pages put on the wiki that nobody asked to have there.
-
-    Args:
-        plan: The plan.
-        slugs: These pages, or all.
-    """
+def without_creates(plan: Plan, slugs: Collection[Slug]) -> Plan:
+    """The same plan, without these pages put on the wiki, where they never were."""
 
     def ask(action: Action) -> Action:
         is_new = isinstance(action, CreateRemote) and action.notice is None
-        if is_new and (slugs is None or action.slug in slugs):
+        if is_new and action.slug in slugs:
             return Skip(action.slug, SkipReason.NOT_ASKED)
         return action
 

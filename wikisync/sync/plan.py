@@ -90,6 +90,8 @@ class SkipReason(StrEnum):
     GONE_THERE = "gone from the wiki; it waits until that is certain"
     GONE_HERE = "its file is gone here; it waits until that is certain"
     NOT_ASKED = "only here; a first sync puts it on the wiki when it is asked to"
+    BRAKED = "part of much that would be done at once; it waits for your yes"
+    CHANGE_REFUSED = "this change was refused; it waits until the text is another"
     TROUBLE = "nothing is removed in a cycle that had an error"
 
 
@@ -145,6 +147,11 @@ class MoveLocal(Struct, frozen=True):
     local: Digest
     """What the folder must still hold when it is renamed."""
 
+    @property
+    def renamed(self) -> tuple[tuple[Slug, Slug], ...]:
+        """What the page is called before and after it, here and in the base."""
+        return (self.slug, self.target), (self.record, self.target)
+
 
 class MoveRemote(Struct, frozen=True):
     """The file has another name: the page on the wiki follows, its text unchanged."""
@@ -161,6 +168,15 @@ class MoveRemote(Struct, frozen=True):
     turn: int = 0
     """Its place among the renames on the wiki, of which one may need another."""
 
+    @property
+    def renamed(self) -> tuple[tuple[Slug, Slug], ...]:
+        """What each page is called before and after it, those below included."""
+        pages = (self.slug, *self.carried)
+        return (
+            (self.record, self.target),
+            *((one, Slug(self.target + one[len(self.slug) :])) for one in pages),
+        )
+
 
 class Rebind(Struct, frozen=True):
     """Both sides have the same new name already; only the base learns it."""
@@ -168,6 +184,11 @@ class Rebind(Struct, frozen=True):
     slug: Slug
     """The name under which the base knows the page."""
     target: Slug
+
+    @property
+    def renamed(self) -> tuple[tuple[Slug, Slug], ...]:
+        """What the page is called before and after it."""
+        return ((self.slug, self.target),)
 
 
 class CreateRemote(Struct, frozen=True):
@@ -200,6 +221,8 @@ class Merge(Struct, frozen=True):
     """The format that the merged page has."""
     local: Digest
     remote: Digest
+    is_stale: bool = False
+    """Whether the save here seems to know nothing of a text that replaced another."""
 
 
 class DeleteRemote(Struct, frozen=True):
@@ -349,7 +372,7 @@ def describe(action: Action) -> str:
         case Push():
             return f"update  {action.slug} on the wiki"
         case Merge():
-            return f"merge   {action.slug}: {HoldReason.EDITED_BOTH}"
+            return f"merge   {action.slug}: {_edited(action)}"
         case DeleteRemote():
             return f"remove  {action.slug} from the wiki"
         case Hold():
@@ -358,6 +381,14 @@ def describe(action: Action) -> str:
         case Skip():
             return f"skip    {action.slug}: {action.reason}"
     assert_never(action)
+
+
+def _edited(action: Merge) -> str:
+    return (
+        "saved here on top of an older text"
+        if action.is_stale
+        else HoldReason.EDITED_BOTH
+    )
 
 
 def _because(notice: Notice | None) -> str:
@@ -370,8 +401,8 @@ def _along(action: MoveRemote) -> str:
 
 
 _RANK: dict[type[Action], int] = {
-    MoveLocal: 0,
-    MoveRemote: 1,
+    MoveRemote: 0,
+    MoveLocal: 1,  # after the rename on the wiki that carries its page along
     Rebind: 2,
     CreateLocal: 3,
     CreateRemote: 3,

@@ -88,7 +88,7 @@ class Pushes:
             RemoteError: the service is gone or refuses the token.
         """
         if action.slug in self._tally.lost_names:
-            self._tally.overtaken += 1
+            self._lose(action)  # why the rename before it failed was told
             return
         try:
             await finish(self._send(action))
@@ -243,6 +243,8 @@ class Pushes:
             self._state.settle(intent)
             self._note(action, answer.slug)
         self._tally.renamed += 1
+        if answer.slug != action.target:
+            self._lose(action)  # pages below have other names than the plan knows
 
     async def _delete(self, action: DeleteRemote) -> None:
         text = self._state.text(action.slug)
@@ -293,7 +295,7 @@ class Pushes:
 
     def _lose(self, action: Sending) -> None:
         if isinstance(action, MoveRemote):
-            self._tally.lost_names.add(action.target)
+            self._tally.lost_names.update(new for _, new in action.renamed)
 
     def _overtaken(self, action: Sending, error: SyncError | RemoteError) -> None:
         """Someone was faster; nothing was sent, so no intent is left."""

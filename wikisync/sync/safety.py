@@ -32,6 +32,8 @@ from wikisync.sync.plan import (
     Pull,
     Push,
     Rebind,
+    Skip,
+    SkipReason,
 )
 
 BRAKE_SHARE = 0.10
@@ -47,6 +49,7 @@ SHRINK_BYTES_MIN = 200
 SHRINK_SHARE = 0.90
 """... a larger one may not lose this share of its text unasked."""
 NAMES_SHOWN_MAX = 10
+NO_ID = 0
 
 
 class Brake(Struct, frozen=True):
@@ -109,7 +112,8 @@ class Batch(Struct, frozen=True):
     """Actions of one kind that a person decides on together."""
 
     id: int
-    """Given once, never again for this wiki; what ``approve`` and ``refuse`` name."""
+    """Given once, never again for this wiki; what ``approve`` and ``refuse`` name.
+    ``NO_ID`` in a dry run that finds a batch of which no cycle has asked yet."""
     kind: BatchKind
     members: tuple[Member, ...]
     tracked: int
@@ -133,6 +137,12 @@ _VERBS = {
 }
 
 
+_REASONS = {
+    Decision.WAITING: SkipReason.BRAKED,
+    Decision.REFUSED: SkipReason.CHANGE_REFUSED,
+}
+
+
 class Braked(Struct, frozen=True):
     """A plan after the brakes."""
 
@@ -140,6 +150,8 @@ class Braked(Struct, frozen=True):
     """What may be carried out."""
     batches: tuple[Batch, ...]
     """What waits, and what was decided and is still to be done: the new memory."""
+    skipped: tuple[Skip, ...] = ()
+    """The differences that stay for it, each with its reason."""
     withdrawn: tuple[Batch, ...] = ()
     """Batches of the old memory that the plan no longer asks for: a waiting one has
     settled itself, a decided one is done."""
@@ -175,6 +187,7 @@ def braked(
     last_id = max((last_id, *(batch.id for batch in memory)))
     outcome: dict[Action, list[Action]] = {one: [one] for one in plan.actions}
     batches: list[Batch] = []
+    skipped: dict[Slug, Skip] = {}
     for kind in BatchKind:
         found = {_member(a): a for a in plan.actions if _is_of(a, kind, shrunk)}
         known = [batch for batch in memory if batch.kind is kind]
@@ -188,11 +201,15 @@ def braked(
             for action in (found[member] for member in batch.members):
                 if batch.decision is not Decision.APPROVED:
                     outcome[action] = _turned(action, batch.decision, base)
+                    if not outcome[action]:
+                        reason = _REASONS[batch.decision]
+                        skipped[action.slug] = Skip(action.slug, reason)
         batches += asked
     actions = [action for left in outcome.values() for action in left]
     kept = {batch.id for batch in batches}
     gone = tuple(batch for batch in memory if batch.id not in kept)
-    return Braked(Plan.from_actions(actions), tuple(batches), gone)
+    left = tuple(skipped.values())
+    return Braked(Plan.from_actions(actions), tuple(batches), left, gone)
 
 
 def decide(

@@ -1,0 +1,329 @@
+"""Cycles that were asked for less than everything: what they leave out stays known."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.copies import Copies
+from tests.support.pair import Pair, paired
+from wikisync.model import AttachmentPath, Slug
+from wikisync.sync.deciding import ExchangeOptions
+from wikisync.sync.narrowing import Direction
+from wikisync.sync.safety import Decision
+from wikisync.sync.state import State
+
+HOME = Slug("home")
+PULL = ExchangeOptions(direction=Direction.PULL)
+PUSH = ExchangeOptions(direction=Direction.PUSH)
+OTHER = ExchangeOptions(pages=frozenset({Slug("other")}))
+LESS = pytest.mark.parametrize("less", [PULL, PUSH, OTHER], ids=["pull", "push", "one"])
+
+PICTURED = "A ![plan](plan.png) of it.\n"
+BASE, MINE, THEIRS = "one\ntwo\n", "one\ntwo, mine\n", "one\ntwo, theirs\n"
+
+
+# -- pages whose pictures changed --------------------------------------------------
+
+
+@pytest.fixture
+async def pictured(tmp_path: Path) -> AsyncIterator[Pair]:
+    """A page with a picture that is another one now."""
+    async with paired(tmp_path, {"other": "other\n"}) as pair:
+        (pair.folder / "plan.png").write_bytes(b"first")
+        pair.save("home", PICTURED)
+        await pair.rest()
+        (pair.folder / "plan.png").write_bytes(b"second")
+        yield pair
+
+
+@pytest.mark.parametrize("less", [PUSH, OTHER, ExchangeOptions()])
+async def test_a_page_edited_on_the_wiki_is_not_sent_for_its_picture(
+    pictured: Pair, less: ExchangeOptions
+) -> None:
+    await pictured.edit("home", "written on the wiki\n")
+    await pictured.cycle(less)
+    assert (await pictured.wiki_texts())["home"] == "written on the wiki\n"
+
+
+async def test_a_held_page_is_not_sent_for_its_picture(pictured: Pair) -> None:
+    pictured.save("home", PICTURED.replace("of it", "of mine"))
+    await pictured.edit("home", "written on the wiki\n")
+    await pictured.rest()
+    await pictured.cycle(PUSH)
+    assert (await pictured.wiki_texts())["home"] == "written on the wiki\n"
+
+
+@pytest.mark.parametrize("less", [PULL, OTHER])
+async def test_a_page_is_sent_for_its_picture_where_that_was_asked_for(
+    pictured: Pair, less: ExchangeOptions
+) -> None:
+    before = (await pictured.wiki_texts())["home"]
+    await pictured.cycle(less)
+    assert (await pictured.wiki_texts())["home"] == before
+    await pictured.cycle(PUSH)
+    assert (await pictured.wiki_texts())["home"] != before
+
+
+async def test_a_picture_may_change_as_often_as_it_likes(pictured: Pair) -> None:
+    """Its page is sent with the same text each time, which is no loop."""
+    for number in range(6):
+        (pictured.folder / "plan.png").write_bytes(b"again %d" % number)
+        result = await pictured.cycle()
+        assert (result.pushed, result.held) == (1, ())
+
+
+# -- held pages --------------------------------------------------------------------
+
+
+@pytest.fixture
+async def held(tmp_path: Path) -> AsyncIterator[Pair]:
+    """A page that waits for a person, who has begun to settle it."""
+    async with paired(tmp_path, {"home": BASE, "other": "other\n"}) as pair:
+        await pair.rest()
+        pair.save("home", MINE)
+        await pair.edit("home", THEIRS)
+        await pair.rest()
+        bundle = pair.folder / "home.conflict.md"
+        bundle.write_text(bundle.read_text() + "begun\n")
+        pair.save("other", "edited\n")
+        yield pair
+
+
+@LESS
+async def test_a_begun_settlement_stays(held: Pair, less: ExchangeOptions) -> None:
+    await held.rest(less)
+    assert (held.folder / "home.conflict.md").read_text().endswith("begun\n")
+    assert Slug("home") in held.known.bundles()
+
+
+@pytest.mark.parametrize("less", [PULL, PUSH])
+async def test_a_held_page_is_told_whichever_way_is_asked_for(
+    held: Pair, less: ExchangeOptions
+) -> None:
+    result = await held.rest(less)
+    assert [(one.slug, one.has_bundle) for one in result.held] == [("home", True)]
+
+
+async def test_a_page_overtaken_by_an_edit_keeps_its_conflict_file(
+    held: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing was found out about it, which is not that it is settled."""
+    look = held.local.snapshot
+
+    async def edited_after_the_look() -> object:
+        seen = await look()
+        held.save("home", MINE + "three\n")
+        return seen
+
+    monkeypatch.setattr(held.local, "snapshot", edited_after_the_look)
+    await held.cycle()
+    assert (held.folder / "home.conflict.md").read_text().endswith("begun\n")
+
+
+@pytest.mark.parametrize("less", [PUSH, OTHER])
+async def test_a_settled_page_waits_until_it_is_asked_for(
+    held: Pair, less: ExchangeOptions
+) -> None:
+    held.save("home.conflict.md", "settled\n")
+    await held.rest(less)
+    assert held.texts()["home"] == MINE
+    await held.rest()
+    assert held.texts()["home"] == (await held.wiki_texts())["home"] == "settled\n"
+
+
+async def test_a_push_writes_no_conflict_file(tmp_path: Path) -> None:
+    async with paired(tmp_path, {"home": BASE}) as pair:
+        await pair.rest()
+        pair.save("home", MINE)
+        await pair.edit("home", THEIRS)
+        result = await pair.rest(PUSH)
+        assert [(one.slug, one.has_bundle) for one in result.held] == [("home", False)]
+        assert [path.name for path in pair.folder.iterdir()] == ["home.md"]
+
+
+# -- brakes ------------------------------------------------------------------------
+
+
+async def braked(state: State) -> Copies:
+    """So many pages were deleted here that a person is asked; it is certain."""
+    copies = Copies(state, {f"page-{n:02d}": f"text {n}\n" for n in range(40)})
+    await copies.rest()
+    for number in range(10):
+        copies.here.remove(f"page-{number:02d}")
+    for _ in range(3):
+        await copies.cycle()
+    return copies
+
+
+PAGE_39 = ExchangeOptions(pages=frozenset({Slug("page-39")}))
+
+
+@pytest.mark.parametrize("less", [PULL, PAGE_39])
+async def test_a_yes_is_not_forgotten(state: State, less: ExchangeOptions) -> None:
+    copies = await braked(state)
+    copies.decide(Decision.APPROVED)
+    await copies.cycle(less)
+    assert len(copies.there.pages) == 40
+    result = await copies.cycle()
+    assert (result.removed, result.batches) == (10, ())
+
+
+@pytest.mark.parametrize("less", [PUSH, PAGE_39])
+async def test_a_no_is_not_forgotten_nor_carried_out(
+    state: State, less: ExchangeOptions
+) -> None:
+    copies = await braked(state)
+    copies.decide(Decision.REFUSED)
+    await copies.cycle(less)
+    assert len(copies.here.pages) == 30
+    result = await copies.cycle()
+    assert (len(copies.here.pages), result.batches) == (40, ())
+
+
+async def test_what_a_brake_holds_is_told_whichever_way_is_asked_for(
+    state: State,
+) -> None:
+    copies = await braked(state)
+    assert [len(one.members) for one in (await copies.cycle(PULL)).batches] == [10]
+
+
+async def test_what_a_brake_holds_is_told_of_the_pages_asked_for(state: State) -> None:
+    copies = await braked(state)
+    gone = ExchangeOptions(pages=frozenset({Slug("page-00")}))
+    assert (await copies.cycle(PAGE_39)).batches == ()
+    assert [one.id for one in (await copies.cycle(gone)).batches] == [1]
+
+
+# -- pages renamed with those below ------------------------------------------------
+
+BELOW = ("", "/a", "/b/c")
+
+
+def text_of(name: str) -> str:
+    return f"# {name}\n\nthe page {name}\n\nits end\n"
+
+
+@pytest.fixture
+async def renamed(tmp_path: Path) -> AsyncIterator[Pair]:
+    """A page and those below it, under another name here."""
+    pages = {f"p{below}": text_of(f"p{below}") for below in BELOW}
+    async with paired(tmp_path, pages) as pair:
+        await pair.rest()
+        rename_all(pair, "q")
+        yield pair
+
+
+def rename_all(pair: Pair, target: str) -> None:
+    (pair.folder / "p.md").rename(pair.folder / f"{target}.md")
+    (pair.folder / "p").rename(pair.folder / target)
+
+
+async def edit_below(pair: Pair) -> None:
+    """A person here and one on the wiki edit a page below, far from each other."""
+    pair.save("q/a", text_of("p/a") + "mine\n")
+    await pair.edit("p/a", "theirs\n\n" + text_of("p/a"))
+
+
+async def assert_all_renamed(pair: Pair, target: str = "q") -> None:
+    result = await pair.rest()
+    assert (result.held, result.problems) == ((), ())
+    texts = pair.texts()
+    assert texts == await pair.wiki_texts()
+    assert set(texts) == {f"{target}{below}" for below in BELOW}
+    assert texts[f"{target}/a"] == f"theirs\n\n{text_of('p/a')}mine\n"
+
+
+@pytest.mark.parametrize("name", ["q", "p", "q/a", "p/a", "q/b/c"])
+async def test_a_page_goes_with_the_renames_of_all_below(
+    renamed: Pair, name: str
+) -> None:
+    await edit_below(renamed)
+    await renamed.cycle(ExchangeOptions(pages=frozenset({Slug(name)})))
+    assert set(await renamed.wiki_texts()) == {f"q{below}" for below in BELOW}
+    assert renamed.known.base().keys() == {f"q{below}" for below in BELOW}
+    await assert_all_renamed(renamed)
+
+
+async def test_texts_of_pages_renamed_along_wait_until_asked_for(
+    renamed: Pair,
+) -> None:
+    await edit_below(renamed)
+    await renamed.cycle(ExchangeOptions(pages=frozenset({Slug("q")})))
+    assert renamed.texts()["q/a"] == text_of("p/a") + "mine\n"
+
+
+async def test_a_pull_leaves_the_renames_of_all_below_out(renamed: Pair) -> None:
+    await edit_below(renamed)
+    result = await renamed.rest(PULL)
+    assert result.plan.moves == ()
+    assert renamed.known.base().keys() == {f"p{below}" for below in BELOW}
+    await assert_all_renamed(renamed)
+
+
+async def test_a_push_leaves_out_a_rename_that_would_rename_files(
+    renamed: Pair,
+) -> None:
+    """The page alone was renamed here: those below would follow it on the wiki."""
+    (renamed.folder / "q").rename(renamed.folder / "p")
+    await renamed.cycle(PUSH)
+    assert renamed.known.base().keys() == {f"p{below}" for below in BELOW}
+    await renamed.rest()
+    assert renamed.texts().keys() == {f"q{below}" for below in BELOW}
+
+
+async def test_a_rename_that_the_service_refuses_keeps_all_below(
+    renamed: Pair,
+) -> None:
+    long = "q" * 250
+    (renamed.folder / "q.md").rename(renamed.folder / f"{long}.md")
+    (renamed.folder / "q").rename(renamed.folder / long)
+    renamed.save(f"{long}/a", text_of("p/a") + "mine\n")
+    await renamed.edit("p/a", "theirs\n\n" + text_of("p/a"))
+    result = await renamed.cycle()
+    assert [one.code for one in result.problems] == ["page-refused"]
+    assert not result.has_more
+    assert set(await renamed.wiki_texts()) == {f"p{below}" for below in BELOW}
+    assert renamed.known.base().keys() == {f"p{below}" for below in BELOW}
+    (renamed.folder / f"{long}.md").rename(renamed.folder / "q.md")
+    (renamed.folder / long).rename(renamed.folder / "q")
+    await assert_all_renamed(renamed)
+
+
+async def test_files_below_stay_where_the_service_refuses_a_rename(
+    renamed: Pair,
+) -> None:
+    (renamed.folder / "q").rename(renamed.folder / "p")
+    (renamed.folder / "q.md").rename(renamed.folder / f"{'q' * 250}.md")
+    await renamed.cycle()
+    assert {"p/a", "p/b/c"} < renamed.texts().keys()
+    assert renamed.known.base().keys() == {f"p{below}" for below in BELOW}
+
+
+# -- attachments -------------------------------------------------------------------
+
+PATH = f"uploads/{'a' * 32}/plan.png"
+
+
+async def fetched(state: State, less: ExchangeOptions) -> int:
+    """How many attachments come with such a cycle, where one page mentions one."""
+    copies = Copies(state, {"home": f"![plan]({PATH})\n", "other": "other\n"})
+    copies.there.files[AttachmentPath(PATH)] = b"a plan"
+    await copies.cycle(PUSH)
+    return (await copies.cycle(less)).attachments
+
+
+@pytest.mark.parametrize("less", [PUSH, OTHER])
+async def test_no_attachment_comes_that_was_not_asked_for(
+    state: State, less: ExchangeOptions
+) -> None:
+    assert await fetched(state, less) == 0
+
+
+@pytest.mark.parametrize("less", [PULL, ExchangeOptions(pages=frozenset({HOME}))])
+async def test_attachments_come_with_their_pages(
+    state: State, less: ExchangeOptions
+) -> None:
+    assert await fetched(state, less) == 1
