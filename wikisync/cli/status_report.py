@@ -307,6 +307,8 @@ def _told(
             return "here", f"renamed to {action.target} here; the wiki follows"
         case DeleteRemote():
             return "here", "its file is gone here; the next sync deletes the page"
+        case Merge(is_stale=True):
+            return "here", "saved on top of an older text; the next sync merges it"
         case Merge():
             return "both", "edited here and on the wiki; the next sync merges it"
         case Hold():

@@ -368,6 +368,7 @@ class _Exchange:
             clock=self._clock,
         )
         plan = decided.plan
+        await self._holds.remove_settled(decided, self._options)
         for move in plan.moves:
             await self._one(move, decided, arrivals, pushes)
         if self._known.bundles():

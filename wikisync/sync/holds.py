@@ -212,11 +212,20 @@ class Holds:
             await self._local.write_conflict(new, page_format, text)
             await self._local.remove_conflict(old)
 
-    async def show(self, decided: Decided, options: ExchangeOptions) -> frozenset[Slug]:
-        """Write the conflict files of held pages, and remove those of settled ones.
+    async def remove_settled(self, decided: Decided, options: ExchangeOptions) -> None:
+        """Remove the conflict files of pages that are held no more.
 
         Only of pages that were asked for.  Whether a page is settled, the whole plan
-        says: one that is left out of this cycle waits as before.
+        says: one that is left out of this cycle waits as before.  To be done before
+        another page gets the name.
+        """
+        for slug in self._state.bundles().keys() - _unsettled(decided):
+            if options.writes_here(slug):
+                await self._local.remove_conflict(slug)
+                self._state.drop_bundle(slug)
+
+    async def show(self, decided: Decided, options: ExchangeOptions) -> frozenset[Slug]:
+        """Write the conflict files of held pages that were asked for.
 
         Returns:
             The pages whose conflict file is there to be settled.
@@ -230,10 +239,6 @@ class Holds:
                 writes = options.direction is not Direction.PUSH
                 if await (self._show(merged) if writes else self._is_shown(merged)):
                     shown.add(action.slug)
-        for slug in self._state.bundles().keys() - _unsettled(decided):
-            if options.writes_here(slug):
-                await self._local.remove_conflict(slug)
-                self._state.drop_bundle(slug)
         return frozenset(shown)
 
     async def _is_shown(self, merged: Merged) -> bool:
