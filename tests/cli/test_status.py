@@ -308,6 +308,8 @@ async def test_save_over_what_its_window_did_not_show_is_told_for_a_day(
     await cloned.edit({"guide": old + "their line\n"})
     await cloned.run("sync")
     cloned.write("guide.md", old.replace("line 3", "my line 3"))
+    told = (await cloned.run("status")).out
+    assert "guide: saved on top of an older text; the next sync merges it" in told
     await cloned.run("sync")
     assert "their line" in cloned.read("guide.md")
     ran = await cloned.run("status")
