@@ -129,6 +129,19 @@ def test_batch_keeps_its_number_while_pages_come_and_go() -> None:
     assert [m.slug for m in later.members] == list(BASE)[2:16]
 
 
+@pytest.mark.parametrize(("pages", "gone"), [(3, 3), (1, 1), (14, 4)])
+def test_pages_that_come_meanwhile_say_no_yes(pages: int, gone: int) -> None:
+    """A disk that is away, and a note in its place: the wiki must not follow."""
+    deletes = Plan.from_actions(remote_deletes(gone))
+    first = braked(deletes, tracked(pages))
+    again = braked(deletes, tracked(pages + 30), first.batches)
+    assert not again.plan.actions
+    assert [batch.id for batch in again.waiting] == [
+        batch.id for batch in first.waiting
+    ]
+    assert str(again.waiting[0]).startswith(f"{gone} of {pages} pages")
+
+
 def test_batch_is_withdrawn_when_the_pages_reappear() -> None:
     first = waiting(remote_deletes(12))
     result = braked(Plan(), BASE, (first,))

@@ -117,7 +117,8 @@ class Batch(Struct, frozen=True):
     kind: BatchKind
     members: tuple[Member, ...]
     tracked: int
-    """How many pages the base knew when the batch was last looked at."""
+    """The fewest pages that the base knew while the batch waits: pages that come to
+    it meanwhile make no removal a smaller one."""
     decision: Decision = Decision.WAITING
 
     def __str__(self) -> str:
@@ -194,9 +195,12 @@ def braked(
         asked = [*_decided_batches(known, found)]
         settled = {member for batch in asked for member in batch.members}
         rest = [member for member in found if member not in settled]
-        if _is_too_much(kind, rest, len(base)):
-            asked.append(_waiting_batch(kind, rest, known, last_id, len(base)))
-            last_id = max(last_id, asked[-1].id)
+        waiting = next((b for b in known if b.decision is Decision.WAITING), None)
+        tracked = min(len(base), waiting.tracked) if waiting else len(base)
+        if _is_too_much(kind, rest, tracked):
+            number = waiting.id if waiting else last_id + 1
+            asked.append(Batch(number, kind, tuple(sorted(rest)), tracked))
+            last_id = max(last_id, number)
         for batch in asked:
             for action in (found[member] for member in batch.members):
                 if batch.decision is not Decision.APPROVED:
@@ -310,20 +314,6 @@ def _decided_batches(
         members = tuple(member for member in batch.members if member in found)
         if members and batch.decision is not Decision.WAITING:
             yield replace(batch, members=members)
-
-
-def _waiting_batch(
-    kind: BatchKind,
-    members: Sequence[Member],
-    known: Sequence[Batch],
-    last_id: int,
-    tracked: int,
-) -> Batch:
-    """The batch that waits already, as it is now, or a new one."""
-    for batch in known:
-        if batch.decision is Decision.WAITING:
-            return replace(batch, members=tuple(sorted(members)), tracked=tracked)
-    return Batch(last_id + 1, kind, tuple(sorted(members)), tracked)
 
 
 def _turned(
