@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,10 +14,11 @@ from wikisync.api.client import Client
 from wikisync.api.wikis import Wiki
 from wikisync.cli.watching import GIT_RETRY_S, WatchedWiki
 from wikisync.cli.workspace import find_workspace, open_workspace
+from wikisync.errors import Halted
 from wikisync.model import WikiOwner
 from wikisync.service.quirks import Quirk
 from wikisync.sync.exchange import ExchangeOptions
-from wikisync.sync.standing import Hint
+from wikisync.sync.standing import Hint, Why
 
 PROJECT = WikiOwner("project", "docs/handbook")
 GROUP = WikiOwner("group", "team")
@@ -46,6 +47,31 @@ def watched(client: Client, root: Path, owner: WikiOwner) -> Iterator[WatchedWik
     with open_workspace(workspace) as opened:
         section = workspace.config.wikis[0]
         yield WatchedWiki(opened, section, client, ExchangeOptions())
+
+
+def emptied(root: Path) -> None:
+    for path in (root / "handbook").iterdir():
+        path.unlink()
+
+
+def unmarked(root: Path) -> None:
+    (root / ".wikisync/folder-id").unlink()
+
+
+@pytest.mark.parametrize("lose", [emptied, unmarked])
+async def test_what_guards_a_sync_guards_every_cycle(
+    client: Client,
+    tmp_path: Path,
+    lose: Callable[[Path], None],
+) -> None:
+    """A disk may go away while a watch runs, too."""
+    with watched(client, tmp_path, PROJECT) as wiki:
+        await wiki.cycle(Why.EVERYTHING)
+        wiki._opened.note_adopted()
+        lose(tmp_path)
+        with pytest.raises(Halted, match="nothing was changed"):
+            await wiki.cycle(Why.EVERYTHING)
+    assert (await Wiki(client, PROJECT).get_page("home")).content == "one\n"
 
 
 async def test_newest_commit_is_a_cheap_hint(

@@ -102,6 +102,7 @@ class WatchedWiki:
 
     async def _exchange(self, why: Why) -> ExchangeResult:
         wiki = await self._connected()
+        self._opened.refuse_lost(self.section)
         edits, self._edits = self._edits, {}
         if edits:
             self._opened.known(self.section).note_edits(edits)

@@ -376,6 +376,21 @@ class OpenWorkspace:
         )
         return SyncedWiki(wiki, folder, str(owner_id), translated, local, known)
 
+    def refuse_lost(self, wiki: WikiSection) -> None:
+        """Stop where the disk of the workspace or the wiki's pages went away since.
+
+        Raises:
+            Halted: the marker is missing, or the folder had pages and is empty.
+            FolderError: the folder is gone.
+        """
+        from wikisync.folder.workspace import Identity, refuse_emptied, standing_of
+
+        identity = Identity.parse(self.state.recalled(IDENTITY))
+        standing_of(self.workspace.private, identity)
+        if not self.is_adopting:
+            folder = self.workspace.folder_of(wiki)
+            refuse_emptied(folder, known_pages=len(self.known(wiki).base()))
+
     def note_adopted(self) -> None:
         """The folders were looked at as they are; from now on absences count."""
         from wikisync.folder.workspace import adopt
