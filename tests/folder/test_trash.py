@@ -64,6 +64,19 @@ def test_text_is_kept_with_why_and_when(trash: Trash) -> None:
     assert trash.read(kept) == b"text"
 
 
+def test_text_that_is_there_is_not_kept_twice(trash: Trash) -> None:
+    first = trash.put("home.md", b"text", "why")
+    assert trash.put_once("home.md", b"text", "why") == first
+    others = {
+        trash.put_once("home.md", b"tex!", "why"),
+        trash.put_once("a.md", b"x", "y"),
+    }
+    assert set(trash.entries()) == {first, *others}
+    trash.drop(first)
+    assert trash.put_once("home.md", b"text", "why") != first
+    assert len(trash.entries(path="home.md")) == 2
+
+
 def test_person_finds_the_file_under_its_date_and_name(
     trash: Trash, tmp_path: Path
 ) -> None:

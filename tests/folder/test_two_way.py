@@ -383,6 +383,13 @@ async def test_text_is_kept_where_its_page_was(desk: Desk) -> None:
     ]
 
 
+async def test_text_that_was_kept_before_is_there_once(desk: Desk) -> None:
+    desk.put("home.org")
+    for is_again in (False, True, True):
+        await desk.replica.keep(HOME, "theirs", "replaced", is_again=is_again)
+    assert desk.trashed() == [("home.org", "replaced")]
+
+
 async def test_mirror_keeps_nothing_back(tmp_path: Path) -> None:
     mirror = FolderReplica(tmp_path)
     await mirror.write(page("home", "old"), expected=None)

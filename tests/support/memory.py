@@ -149,9 +149,12 @@ class MemoryReplica:
         self.late = [known for known in self.late if known.id != late.id]
         self.trash.append((late.slug, late.text, "saved while the page was replaced"))
 
-    async def keep(self, slug: Slug, text: str, why: str) -> None:
+    async def keep(
+        self, slug: Slug, text: str, why: str, *, is_again: bool = False
+    ) -> None:
         await self._enter("keep", slug)
-        self.trash.append((slug, text, why))
+        if not (is_again and (slug, text, why) in self.trash):
+            self.trash.append((slug, text, why))
 
     async def conflict_text(self, slug: Slug) -> str | None:
         await self._enter("conflict_text", slug)

@@ -150,9 +150,12 @@ class SimulatedFolder(_Side):
         self.copy.late = [known for known in self.copy.late if known.id != late.id]
         self.copy.trash.append(late.text)
 
-    async def keep(self, slug: Slug, text: str, why: str) -> None:
+    async def keep(
+        self, slug: Slug, text: str, why: str, *, is_again: bool = False
+    ) -> None:
         self.world.step(f"keep {slug}: {why}")
-        self.copy.trash.append(text)
+        if not (is_again and text in self.copy.trash):
+            self.copy.trash.append(text)
 
     async def conflict_text(self, slug: Slug) -> str | None:
         self.world.step(f"read conflict {slug}")

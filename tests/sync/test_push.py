@@ -317,3 +317,25 @@ async def test_a_text_that_something_changes_back_is_held(state: State) -> None:
     copies.here.put("home", "mine\n")
     result = await copies.cycle()
     assert [(one.slug, one.reason) for one in result.held] == [(HOME, HoldReason.LOOP)]
+
+
+async def test_a_removal_that_is_refused_is_held_and_its_text_kept_once(
+    state: State,
+) -> None:
+    """A try at every cycle would fill the trash and push other texts out of it."""
+    copies = await settled(state)
+    copies.here.remove("home")
+    failing(copies, "delete home", PermissionDenied("this role may not delete"))
+    await copies.rest()
+    for _ in range(3):
+        result = await copies.cycle()
+    assert [(one.slug, one.reason) for one in result.held] == [
+        (HOME, HoldReason.REFUSED)
+    ]
+    assert not result.problems
+    await copies.cycle(ExchangeOptions(tries_again=True))
+    assert [slug for slug, *_ in copies.here.trash] == [HOME]
+    copies.there.before = copies.here.before
+    await copies.rest(ExchangeOptions(tries_again=True))
+    assert "home" not in copies.texts()
+    assert not copies.known.refusals()

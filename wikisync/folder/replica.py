@@ -323,8 +323,17 @@ class FolderReplica:
             self._trash.put(path, late.content, "saved while the page was replaced")
         self._limbo.acknowledge(late.id)
 
-    async def keep(self, slug: Slug, text: str, why: str) -> None:
+    async def keep(
+        self, slug: Slug, text: str, why: str, *, is_again: bool = False
+    ) -> None:
         """Put a text into the trash that no file of its own holds.
+
+        Args:
+            slug: The page.
+            text: Its text.
+            why: For a person.
+            is_again: It was put there before; another copy is made only where that
+                one is gone.
 
         Raises:
             FolderError: it cannot be kept: the disk is full, for one.
@@ -333,7 +342,8 @@ class FolderReplica:
         async with self._one_at_a_time:
             content = text.encode("utf-8", "surrogatepass")
             path = self._path_of(slug)
-            await finish_in_thread(self._trash.put, path, content, why)
+            put = self._trash.put_once if is_again else self._trash.put
+            await finish_in_thread(put, path, content, why)
 
     def _path_of(self, slug: Slug) -> str:
         return self._pages.path(slug) or path_of(slug, Format.MARKDOWN)

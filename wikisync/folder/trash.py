@@ -137,6 +137,18 @@ class Trash:
 
         return self._add(path, why, fill)
 
+    def put_once(self, path: str, content: bytes, why: str) -> Trashed:
+        """Keep a text unless the trash has it: the same, of this path.
+
+        Raises:
+            FolderError: it cannot be kept: the disk is full, for one.
+        """
+        for entry in self.entries(path=path):
+            with suppress(FolderError, NotFound):
+                if entry.size == len(content) and self.read(entry) == content:
+                    return entry
+        return self.put(path, content, why)
+
     def entries(
         self, *, path: str | None = None, slug: Slug | None = None
     ) -> tuple[Trashed, ...]:

@@ -145,9 +145,11 @@ class AliasedFolder:
         """Forget a late save."""
         await self._folder.acknowledge(late)
 
-    async def keep(self, slug: Slug, text: str, why: str) -> None:
+    async def keep(
+        self, slug: Slug, text: str, why: str, *, is_again: bool = False
+    ) -> None:
         """Put a text into the trash that no file of its own holds."""
-        await self._folder.keep(slug, text, why)
+        await self._folder.keep(slug, text, why, is_again=is_again)
 
     async def conflict_text(self, slug: Slug) -> str | None:
         """What the page's conflict file says now."""

@@ -160,10 +160,10 @@ class WrittenLink(Struct, frozen=True):
 
 
 class Refusal(Struct, frozen=True):
-    """A text that the service did not take; it is not sent again as it is."""
+    """A text that the service did not take, or not delete; not tried again as it is."""
 
     local: Digest
-    """Of the text here."""
+    """Of the text here, or of the wiki's that was to be deleted."""
     message: str
     at: float
 

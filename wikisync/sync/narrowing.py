@@ -174,13 +174,17 @@ def without_vain(
 
     Args:
         plan: The plan.
-        refused: Pages that the service refused, with the text it was about.
+        refused: Pages that the service refused, with the text it was about: to take,
+            or to delete.
         looping: Pages and texts that were sent too often already.
     """
     if not refused and not looping:
         return plan
 
     def hold(action: Action) -> Action:
+        if isinstance(action, DeleteRemote):
+            is_refused = refused.get(action.slug) == action.remote
+            return Hold(action.slug, HoldReason.REFUSED) if is_refused else action
         if not isinstance(action, Sent):
             return action
         if refused.get(action.slug) == action.local:

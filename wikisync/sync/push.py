@@ -249,7 +249,13 @@ class Pushes:
     async def _delete(self, action: DeleteRemote) -> None:
         text = self._state.text(action.slug)
         if text is not None:
-            await self._local.keep(action.slug, text, "deleted on the wiki by a sync")
+            refusal = self._state.refusals().get(action.slug)
+            await self._local.keep(
+                action.slug,
+                text,
+                "deleted on the wiki by a sync",
+                is_again=refusal is not None and refusal.local == action.remote,
+            )
         intent = self._state.begin(
             Intent(
                 Operation.DELETE,
@@ -307,12 +313,13 @@ class Pushes:
         """The service said no: not asked again until the page is another."""
         if isinstance(error, Rejected | PermissionDenied):
             self._settle_all(action.slug)
-            if isinstance(action, CreateRemote | Push):
+            if not isinstance(action, MoveRemote):
                 # what it says may be about the text, or about the token's rights
                 said = f"{error.message}; {error.hint}" if error.hint else error.message
-                self._state.record_refusal(
-                    action.slug, action.local, said, self._clock()
+                digest = (
+                    action.remote if isinstance(action, DeleteRemote) else action.local
                 )
+                self._state.record_refusal(action.slug, digest, said, self._clock())
         self._tally.fail("page-refused", action.slug, error.message, error.hint)
 
     def _settle_all(self, slug: Slug) -> None:

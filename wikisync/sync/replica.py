@@ -142,8 +142,13 @@ class LocalReplica(MovingReplica, Protocol):
         """Forget a late save, whose text is in a page or in the trash now."""
         ...
 
-    async def keep(self, slug: Slug, text: str, why: str) -> None:
-        """Put a text into the trash that no file of its own holds."""
+    async def keep(
+        self, slug: Slug, text: str, why: str, *, is_again: bool = False
+    ) -> None:
+        """Put a text into the trash that no file of its own holds.
+
+        ``is_again`` says that it was put there before; once is enough.
+        """
         ...
 
     async def conflict_text(self, slug: Slug) -> str | None:
