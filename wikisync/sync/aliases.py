@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from wikisync.errors import WikisyncError
+from wikisync.errors import PreconditionFailed, WikisyncError
 from wikisync.model import (
     Attachment,
     AttachmentPath,
@@ -108,9 +108,17 @@ class AliasedFolder:
         ]
 
     async def move(self, slug: Slug, target: Slug, *, expected: Digest) -> Page:
-        """Give the page's file another name, that of the page."""
+        """Give the page's file another name, that of the page.
+
+        A file that has that name already keeps it, and is an alias no longer.
+        """
         file = self._file(slug)
-        moved = await self._folder.move(file, target, expected=expected)
+        if file == target != slug:
+            moved = await self._folder.read(file)
+            if moved.digest != expected:
+                raise PreconditionFailed(f"{file} changed in {self.name}")
+        else:
+            moved = await self._folder.move(file, target, expected=expected)
         if file != slug:
             self._state.drop_alias(file)
         return moved
