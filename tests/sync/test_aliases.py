@@ -132,3 +132,21 @@ async def test_a_held_page_has_its_conflict_file_beside_the_file(
     result = await copies.rest()
     assert [one.slug for one in result.held] == [PAGE]
     assert set(copies.here.conflicts) == {FILE}
+
+
+async def test_a_folder_of_pages_in_the_place_of_the_file_is_told(
+    tmp_path: Path,
+) -> None:
+    async with paired(tmp_path) as pair:
+        pair.save("My Page", "one\n")
+        await pair.rest()
+        pair.remove("My Page")
+        pair.save("My Page.md/below", "below\n")
+        pair.save("Other.md/below", "below\n")
+        result = await pair.rest()
+        (problem,) = result.problems
+        assert str(problem) == (
+            "My Page: My Page.md is a folder with the name of the page's file;"
+            " the page is left alone"
+        )
+        assert (await pair.wiki_texts())["My-Page"] == "one\n"

@@ -25,6 +25,10 @@ from wikisync.model import (
 from wikisync.sync.replica import LocalReplica
 from wikisync.sync.state import WikiState
 
+FOLDER_OF_PAGES = "folder-of-pages"
+"""Code of the problem of a folder that has the name of a page's file, and holds
+pages."""
+
 
 class AliasedFolder:
     """A ``LocalReplica`` whose pages go by the wiki's names."""
@@ -54,7 +58,7 @@ class AliasedFolder:
         A file that has the very name of a page is that page, whatever another
         file of it is called.
         """
-        seen = await self._folder.snapshot()
+        seen = self._told_of_pages(await self._folder.snapshot())
         aliases = self._state.aliases()
         names = {
             path: slug
@@ -76,6 +80,18 @@ class AliasedFolder:
             unreadable=frozenset(names.get(path, path) for path in seen.unreadable),
             busy={names.get(path, path): why for path, why in seen.busy.items()},
         )
+
+    def _told_of_pages(self, seen: Snapshot) -> Snapshot:
+        """Folders that hold pages are in the way only of a page that there is."""
+        if all(problem.code != FOLDER_OF_PAGES for problem in seen.problems):
+            return seen
+        files = {self._file(slug) for slug in self._state.base()}
+        problems = tuple(
+            problem
+            for problem in seen.problems
+            if problem.code != FOLDER_OF_PAGES or problem.subject in files
+        )
+        return replace(seen, problems=problems)
 
     async def untracked(self, pages: Iterable[tuple[Slug, Format]]) -> frozenset[Slug]:
         """Pages whose absence means nothing; see ``LocalReplica``."""
