@@ -124,6 +124,82 @@ async def test_conflict_file_of_before_is_no_text_of_the_page(cloned: Cloned) ->
     assert "%%%%" not in ran.out
 
 
+# -- files that keep another name than their page ------------------------------------
+
+
+async def named(cloned: Cloned) -> None:
+    """A file that the service gave another name, and an edit of it from there."""
+    cloned.write("my page.md", "one\n")
+    await cloned.run("sync")
+    await cloned.edit({"my-page": "two\n"})
+    await cloned.run("sync")
+    assert cloned.read("my page.md") == "two\n"
+
+
+async def deleted(cloned: Cloned) -> None:
+    """Carry a deletion of either side over."""
+    await cloned.run("sync")
+    await cloned.run("sync")
+    cloned.age_sightings(100)
+    await cloned.run("sync")
+    assert "my page.md" not in cloned.files()
+    assert "my-page.md" not in await cloned.wiki()
+
+
+@pytest.mark.parametrize("name", ["my page", "my-page"])
+async def test_deleted_page_is_found_by_its_name_and_by_that_of_its_file(
+    cloned: Cloned, name: str
+) -> None:
+    await named(cloned)
+    (cloned.folder / "my page.md").unlink()
+    await deleted(cloned)
+    listed = (await cloned.run("restore", f"handbook/{name}.md", "--list")).out
+    assert "trash: deleted on the wiki by a sync\ttwo" in listed
+    assert "replaced by a sync or a restore\tone" in listed
+    ran = await cloned.run("restore", f"handbook/{name}.md")
+    assert ran.code == 0
+    assert cloned.read(f"{name}.md") == "two\n"
+    await cloned.run("sync")
+    assert (await cloned.wiki())["my-page.md"] == "two\n"
+
+
+@pytest.mark.parametrize("name", ["my page", "my-page"])
+async def test_page_deleted_on_the_wiki_is_found_by_either_name(
+    cloned: Cloned, name: str
+) -> None:
+    await named(cloned)
+    await cloned.remove("my-page")
+    await deleted(cloned)
+    listed = (await cloned.run("restore", f"handbook/{name}.md", "--list")).out
+    assert "trash: deleted on the wiki\ttwo" in listed
+
+
+async def test_file_is_found_by_its_name_before_its_page_is_deleted(
+    cloned: Cloned,
+) -> None:
+    await named(cloned)
+    (cloned.folder / "my page.md").unlink()
+    await cloned.run("sync")
+    ran = await cloned.run("restore", "handbook/my page.md")
+    assert ran.code == 0
+    assert cloned.read("my page.md") == "two\n"
+    assert "my-page.md" not in cloned.files()
+    await cloned.run("sync")
+    cloned.age_sightings(100)
+    assert (await cloned.run("sync")).code == 0
+    assert (await cloned.wiki())["my-page.md"] == "two\n"
+
+
+async def test_page_of_a_name_that_is_only_like_it_is_another(cloned: Cloned) -> None:
+    await named(cloned)
+    (cloned.folder / "my page.md").unlink()
+    await deleted(cloned)
+    cloned.write("my-page.md", "another\n")
+    await cloned.run("sync")
+    ran = await cloned.run("restore", "handbook/my page.md", "--list")
+    assert "nothing of this page is kept here" in ran.err
+
+
 # -- times -------------------------------------------------------------------------
 
 

@@ -164,6 +164,50 @@ async def test_file_replaced_by_a_directory_deletes_nothing(cloned: Cloned) -> N
     assert "guide.md" in await cloned.wiki()
 
 
+async def test_folder_of_pages_in_the_place_of_a_page_is_told(cloned: Cloned) -> None:
+    (cloned.folder / "guide.md").unlink()
+    cloned.write("guide.md/below.md", "below\n")
+    await cloned.edit({"guide": "theirs\n"})
+    await cloned.run("sync")
+    cloned.age_sightings(60)
+    for command in ("sync", "status"):
+        ran = await cloned.run(command)
+        assert ran.code == 3
+        told = ran.out + ran.err
+        assert "guide: guide.md is a folder with the name of the page's file" in told
+        assert "rename the folder, or remove it" in told
+    assert (await cloned.wiki())["guide.md"] == "theirs\n"
+    assert cloned.read("guide.md/below.md") == "below\n"
+
+
+async def test_folder_of_pages_may_be_called_as_a_file_where_no_page_is(
+    cloned: Cloned,
+) -> None:
+    cloned.write("site.wiki/below.md", "below\n")
+    assert (await cloned.run("sync")).code == 0
+    assert (await cloned.run("status")).code == 0
+
+
+async def test_page_replaced_by_a_pipe_is_told_and_deletes_nothing(
+    cloned: Cloned,
+) -> None:
+    (cloned.folder / "guide.md").unlink()
+    os.mkfifo(cloned.folder / "guide.md")
+    await cloned.edit({"guide": "theirs\n"})
+    await cloned.run("sync")
+    cloned.age_sightings(60)
+    for command in ("sync", "status"):
+        ran = await cloned.run(command)
+        assert ran.code == 3
+        told = ran.out + ran.err
+        assert "guide.md: is a pipe, a socket or a device, and no file" in told
+        assert "remove it to have the page again" in told
+    assert (await cloned.wiki())["guide.md"] == "theirs\n"
+    (cloned.folder / "guide.md").unlink()
+    await cloned.run("sync")
+    assert cloned.read("guide.md") == "theirs\n"
+
+
 async def test_symbolic_link_is_neither_followed_nor_written_through(
     cloned: Cloned, tmp_path: Path
 ) -> None:

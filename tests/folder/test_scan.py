@@ -1,11 +1,15 @@
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 
 import pytest
 
 from wikisync.errors import FolderError
+from wikisync.folder import scan
+from wikisync.folder.naming import parse_path
+from wikisync.folder.patterns import parse_patterns
 from wikisync.folder.scan import ScannedFolder, scan_pages
 from wikisync.model import Format
 
@@ -112,10 +116,38 @@ def test_attachment_with_an_unsafe_name_is_told(tmp_path: Path) -> None:
     assert codes(scanned) == [("attachment-name", "uploads/0a/a\\b.png")]
 
 
-def test_pipe_is_no_page(tmp_path: Path) -> None:
+def test_pipe_in_the_place_of_a_page_is_told(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.md")
     scanned = scan_pages(tmp_path)
-    assert scanned == ScannedFolder(pages=(), hidden=frozenset({"pipe.md"}))
+    assert scanned.pages == ()
+    assert scanned.hidden == {"pipe.md"}
+    assert codes(scanned) == [("no-regular-file", "pipe.md")]
+    assert "remove it" in scanned.problems[0].hint
+
+
+def test_pipe_that_can_be_no_page_is_passed_by(tmp_path: Path) -> None:
+    (tmp_path / "uploads").mkdir()
+    for name in ("pipe", "kept-out.md", ".hidden.md", "uploads/pipe.md"):
+        os.mkfifo(tmp_path / name)
+    patterns, _ = parse_patterns("kept-out.md\n")
+    assert codes(scan_pages(tmp_path, patterns)) == []
+
+
+def test_file_that_becomes_a_pipe_during_the_look_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path, "home.md")
+
+    def replaced(path: str) -> object:
+        if not stat.S_ISFIFO((tmp_path / path).stat().st_mode):
+            (tmp_path / path).unlink()
+            os.mkfifo(tmp_path / path)
+        return parse_path(path)
+
+    monkeypatch.setattr(scan, "parse_path", replaced)
+    scanned = scan_pages(tmp_path)
+    assert scanned.hidden == {"home.md"}
+    assert codes(scanned) == [("no-regular-file", "home.md")]
 
 
 def test_folder_that_cannot_be_listed_makes_the_look_incomplete(
@@ -149,3 +181,4 @@ def test_folder_in_the_place_of_a_page_is_told(tmp_path: Path) -> None:
     scanned = scan_pages(tmp_path)
     assert codes(scanned) == [("folder-in-place", "guide.md")]
     assert {"guide.md", "notes.md"} <= scanned.hidden
+    assert scanned.in_place == ("notes.md",)

@@ -70,6 +70,59 @@ async def test_a_rename_on_the_wiki_gives_the_file_that_name(state: State) -> No
     assert copies.texts() == {"start": "one\n", "other": "other\n"}
 
 
+async def test_a_rename_on_the_wiki_to_the_name_of_the_file_is_done(
+    tmp_path: Path,
+) -> None:
+    async with paired(tmp_path) as pair:
+        path = pair.save("My Page", "one\n")
+        await pair.rest()
+        await pair.erase("My-Page")
+        await pair.edit("My Page", "one\n")
+        assert (await pair.rest()).is_quiet
+        assert path.read_text() == "one\n"
+        assert pair.known.aliases() == {}
+        assert set(pair.known.base()) == {"My Page"}
+
+
+async def test_an_edit_goes_out_after_a_rename_to_the_name_of_the_file(
+    tmp_path: Path,
+) -> None:
+    """The service takes the chance to name the page as it names new ones."""
+    async with paired(tmp_path) as pair:
+        path = pair.save("My Page", "one\n")
+        await pair.rest()
+        await pair.erase("My-Page")
+        await pair.edit("My Page", "one\n")
+        pair.save("My Page", "edited here\n")
+        result = await pair.rest()
+        assert result.is_quiet
+        assert not result.has_more
+        assert path.read_text() == "edited here\n"
+        assert await pair.wiki_texts() == {"My-Page": "edited here\n"}
+
+
+async def test_a_save_while_the_name_is_taken_over_is_decided_anew(
+    state: State,
+) -> None:
+    copies = await named(state)
+    copies.there.identities = {PAGE: "7"}
+    await copies.rest()
+    copies.there.put(FILE, copies.there.pages.pop(PAGE).content)
+    copies.there.identities = {FILE: "7"}
+
+    async def before(entry: str) -> None:
+        if entry == f"read {FILE}":
+            copies.here.before = copies.there.before
+            copies.here.put(FILE, "saved meanwhile\n")
+
+    copies.here.before = before
+    assert (await copies.cycle()).has_more
+    assert copies.known.aliases() == {FILE: PAGE}
+    copies.there.renames = {}
+    await copies.rest()
+    assert copies.texts() == {FILE: "saved meanwhile\n", "other": "other\n"}
+
+
 async def test_a_held_page_has_its_conflict_file_beside_the_file(
     state: State,
 ) -> None:
@@ -79,3 +132,21 @@ async def test_a_held_page_has_its_conflict_file_beside_the_file(
     result = await copies.rest()
     assert [one.slug for one in result.held] == [PAGE]
     assert set(copies.here.conflicts) == {FILE}
+
+
+async def test_a_folder_of_pages_in_the_place_of_the_file_is_told(
+    tmp_path: Path,
+) -> None:
+    async with paired(tmp_path) as pair:
+        pair.save("My Page", "one\n")
+        await pair.rest()
+        pair.remove("My Page")
+        pair.save("My Page.md/below", "below\n")
+        pair.save("Other.md/below", "below\n")
+        result = await pair.rest()
+        (problem,) = result.problems
+        assert str(problem) == (
+            "My Page: My Page.md is a folder with the name of the page's file;"
+            " the page is left alone"
+        )
+        assert (await pair.wiki_texts())["My-Page"] == "one\n"

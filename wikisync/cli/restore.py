@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from wikisync.cli.console import Console
     from wikisync.config import WikiSection
     from wikisync.sync.replica import LocalReplica
+    from wikisync.sync.state import WikiState
 
 FIRST_LINE_CHARS_MAX = 60
 """So much of a text's first line is shown in the list."""
@@ -78,8 +79,7 @@ def command(
     workspace = find_workspace(start)
     section, named = named_page(workspace, page)
     with open_workspace(workspace, is_held=False) as opened:
-        slug = opened.page_of(section, named)
-        current = asyncio.run(_current(opened.local(section), slug))
+        slug, current = asyncio.run(_find(opened, section, named))
         versions = _versions(opened, section, slug)
         if lists:
             _show(console, versions, as_json=as_json)
@@ -87,6 +87,8 @@ def command(
         name = f"{section.folder}/{slug}"
         chosen = _chosen(versions, current, at, name)
         if not dry_run:
+            if slug != named:
+                opened.known(section).record_alias(named, slug)
             asyncio.run(_write(opened, section, slug, chosen, current))
             what = f"restore {slug} as it was {_when(chosen)}"
             opened.known(section).note_done(time.time(), slug, what)
@@ -100,6 +102,33 @@ def command(
             f"{name} is again as it was {_when(chosen)}; the next sync carries it over"
         )
     return 0
+
+
+async def _find(
+    opened: OpenWorkspace, section: WikiSection, named: Slug
+) -> tuple[Slug, Page | None]:
+    """The page that a person names, and what its file says.
+
+    Raises:
+        FolderError: there is something in its place that is no text.
+    """
+    local = opened.local(section)
+    slug = opened.page_of(section, named)
+    current = await _current(local, slug)
+    base = opened.known(section).base()
+    if current is None and slug not in base:
+        # a file that is gone is no alias any more, though its page be there still
+        given = _given(slug)
+        if given in base and await _current(local, given) is None:
+            return given, None
+    return slug, current
+
+
+def _given(slug: Slug) -> Slug:
+    """The name that the service gives a new page that was to have this one."""
+    from wikisync.service.slugs import path_of_title
+
+    return Slug(path_of_title(slug) or slug)
 
 
 async def _current(local: LocalReplica, slug: Slug) -> Page | None:
@@ -128,7 +157,8 @@ def _versions(
     found = [*_trashed(opened, section, slug)]
     found += [
         Version(one.at, "replaced by a sync or a restore", one.replaced, page_format)
-        for one in known.replaced(slug)
+        for name in dict.fromkeys((slug, _late(known, slug)))
+        for one in known.replaced(name)
     ]
     found.sort(key=lambda one: one.at or 0.0, reverse=True)
     if text is not None:
@@ -139,6 +169,12 @@ def _versions(
         for before, one in pairwise([None, *found])
         if one and not _is_same(before, one)
     ]
+
+
+def _late(known: WikiState, slug: Slug) -> Slug:
+    """What the service called a page of this name; itself where one is there."""
+    given = _given(slug)
+    return slug if known.base().keys() & {slug, given} else given
 
 
 def _is_same(before: Version | None, one: Version) -> bool:
@@ -154,14 +190,16 @@ def _trashed(
     from wikisync.folder.text import decode_page
     from wikisync.folder.trash import Trash
 
-    files = {
-        path for path, page in opened.known(section).aliases().items() if page == slug
-    }
+    known = opened.known(section)
+    names = {slug, *(path for path, page in known.aliases().items() if page == slug)}
+    late = _late(known, slug)
     trash = Trash(opened.workspace.private / "trash", wiki=section.folder)
     found: list[Version] = []
     for entry in trash.entries():
         parsed = parse_path(entry.path)
-        if entry.slug not in {slug, *files} or parsed is None:
+        if parsed is None:
+            continue
+        if parsed[0] not in names and _late(known, parsed[0]) != late:
             continue
         if parsed[0].endswith(CONFLICT_MARK):
             continue

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -147,7 +147,7 @@ class PageFolder:
     def _snapshot_of(self, scanned: ScannedFolder) -> Snapshot:
         before, known = self._looked, self._known_files()
         pages: dict[Slug, PageState] = {}
-        problems = [*self._pattern_problems, *scanned.problems]
+        problems = [*self._pattern_problems, *scanned.problems, *_in_place(scanned)]
         unreadable = set(scanned.duplicates)
         seen: dict[str, SeenFile] = {}
         has_read = False
@@ -460,6 +460,19 @@ class PageFolder:
 def _written_of(status: FileStatus) -> _Written:
     size, mtime_ns, _, inode = status
     return (inode, size, mtime_ns)
+
+
+def _in_place(scanned: ScannedFolder) -> Iterator[Problem]:
+    """Told by the page, as whether there is one is for the reader to know."""
+    for path in scanned.in_place:
+        if found := parse_path(path):
+            yield Problem(
+                "folder-of-pages",
+                found[0],
+                f"{path} is a folder with the name of the page's file;"
+                " the page is left alone",
+                "rename the folder, or remove it to have the page again",
+            )
 
 
 def _read_patterns(root_path: Path) -> tuple[Patterns, tuple[Problem, ...]]:

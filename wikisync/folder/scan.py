@@ -96,6 +96,8 @@ class ScannedFolder(Struct, frozen=True):
     """Paths at or below which pages may be that this look did not see."""
     ignored: frozenset[Slug] = frozenset()
     """Pages that have a file which the patterns ignore."""
+    in_place: tuple[str, ...] = ()
+    """Folders with pages below them that have the name of a page's file."""
 
 
 def scan_pages(root: Path, patterns: Patterns = NO_PATTERNS) -> ScannedFolder:
@@ -152,7 +154,7 @@ class _Scan:
             if first.setdefault(page.slug, page) is not page:
                 duplicates.add(page.slug)
                 self._problems.append(_duplicate(page, first[page.slug]))
-        self._see_folders_in_place()
+        in_place = self._see_folders_in_place()
         return ScannedFolder(
             pages=tuple(first.values()),
             attachments=tuple(sorted(self._attachments)),
@@ -165,13 +167,22 @@ class _Scan:
             write_tests=frozenset(self._write_tests),
             hidden=frozenset(self._hidden),
             ignored=frozenset(self._ignored - first.keys()),
+            in_place=in_place,
         )
 
-    def _see_folders_in_place(self) -> None:
-        """A page may lie below ``notes.md``; a folder without pages is a mistake."""
+    def _see_folders_in_place(self) -> tuple[str, ...]:
+        """A page may lie below ``notes.md``; a folder without pages is a mistake.
+
+        Returns:
+            Those with pages, which are one only where ``notes`` is a page.
+        """
+        found: list[str] = []
         for folder in self._named_as_pages:
-            if not any(page.path.startswith(f"{folder}/") for page in self._pages):
+            if any(page.path.startswith(f"{folder}/") for page in self._pages):
+                found.append(folder)
+            else:
                 self._problems.append(_folder_in_place(folder))
+        return tuple(sorted(found))
 
     def _see_files(self, root: int, folder: str) -> list[str]:
         """See what is in a folder.
@@ -233,7 +244,7 @@ class _Scan:
         except FileNotFoundError:
             return
         if not stat.S_ISREG(status.st_mode):
-            self._hidden.add(path)
+            self._see_other(path, is_file=False)
         elif self._patterns.is_ignored(path):
             self._ignored.add(slug)
         else:
@@ -245,6 +256,8 @@ class _Scan:
         """Something that is neither a page nor a folder nor a link."""
         if not is_file:
             self._hidden.add(path)
+            if parse_path(path) and not self._patterns.is_ignored(path):
+                self._problems.append(_no_file(path))
             return
         if self._patterns.is_ignored(path):
             return
@@ -335,6 +348,15 @@ def _folder_in_place(path: str) -> Problem:
         printable(path),
         "is a folder with the name of a page's file; the page is left alone",
         "rename the folder, or remove it to have the page again",
+    )
+
+
+def _no_file(path: str) -> Problem:
+    return Problem(
+        "no-regular-file",
+        printable(path),
+        "is a pipe, a socket or a device, and no file; the page is left alone",
+        "rename it, or remove it to have the page again",
     )
 
 

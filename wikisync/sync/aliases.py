@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from wikisync.errors import WikisyncError
+from wikisync.errors import PreconditionFailed, WikisyncError
 from wikisync.model import (
     Attachment,
     AttachmentPath,
@@ -24,6 +24,10 @@ from wikisync.model import (
 )
 from wikisync.sync.replica import LocalReplica
 from wikisync.sync.state import WikiState
+
+FOLDER_OF_PAGES = "folder-of-pages"
+"""Code of the problem of a folder that has the name of a page's file, and holds
+pages."""
 
 
 class AliasedFolder:
@@ -54,7 +58,7 @@ class AliasedFolder:
         A file that has the very name of a page is that page, whatever another
         file of it is called.
         """
-        seen = await self._folder.snapshot()
+        seen = self._told_of_pages(await self._folder.snapshot())
         aliases = self._state.aliases()
         names = {
             path: slug
@@ -76,6 +80,18 @@ class AliasedFolder:
             unreadable=frozenset(names.get(path, path) for path in seen.unreadable),
             busy={names.get(path, path): why for path, why in seen.busy.items()},
         )
+
+    def _told_of_pages(self, seen: Snapshot) -> Snapshot:
+        """Folders that hold pages are in the way only of a page that there is."""
+        if all(problem.code != FOLDER_OF_PAGES for problem in seen.problems):
+            return seen
+        files = {self._file(slug) for slug in self._state.base()}
+        problems = tuple(
+            problem
+            for problem in seen.problems
+            if problem.code != FOLDER_OF_PAGES or problem.subject in files
+        )
+        return replace(seen, problems=problems)
 
     async def untracked(self, pages: Iterable[tuple[Slug, Format]]) -> frozenset[Slug]:
         """Pages whose absence means nothing; see ``LocalReplica``."""
@@ -108,9 +124,17 @@ class AliasedFolder:
         ]
 
     async def move(self, slug: Slug, target: Slug, *, expected: Digest) -> Page:
-        """Give the page's file another name, that of the page."""
+        """Give the page's file another name, that of the page.
+
+        A file that has that name already keeps it, and is an alias no longer.
+        """
         file = self._file(slug)
-        moved = await self._folder.move(file, target, expected=expected)
+        if file == target != slug:
+            moved = await self._folder.read(file)
+            if moved.digest != expected:
+                raise PreconditionFailed(f"{file} changed in {self.name}")
+        else:
+            moved = await self._folder.move(file, target, expected=expected)
         if file != slug:
             self._state.drop_alias(file)
         return moved
