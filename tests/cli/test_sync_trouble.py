@@ -145,6 +145,26 @@ async def test_read_only_folder_is_told_and_others_go_on(cloned: Cloned) -> None
     assert cloned.read("team/people.md") == "Ann\n"
 
 
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everywhere")
+@pytest.mark.parametrize("command", ["sync", "status", "doctor"])
+async def test_unreadable_wiki_is_told_and_others_go_on(
+    cloned: Cloned, command: str
+) -> None:
+    await cloned.service.add_project("docs/other", {"home": "other\n"})
+    with (cloned.root / "wikisync.toml").open("a") as file:
+        file.write('\n[[wiki]]\nproject = "docs/other"\nfolder = "other"\n')
+    await cloned.run("sync")
+    cloned.folder.chmod(0)
+    try:
+        ran = await cloned.run(command)
+    finally:
+        cloned.folder.chmod(0o700)
+    said = ran.out + ran.err
+    assert ran.code != 0
+    assert f"cannot look into {cloned.folder}: permission denied" in said
+    assert "other: " in said
+
+
 async def test_read_only_file_is_replaced_and_stays_read_only(cloned: Cloned) -> None:
     (cloned.folder / "guide.md").chmod(0o444)
     await cloned.edit({"guide": "theirs\n"})

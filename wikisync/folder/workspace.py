@@ -369,7 +369,11 @@ def _is_inside(place: Path, inner: Path) -> bool:
 
 
 def _is_workspace(folder: Path) -> bool:
-    return (folder / CONFIG_FILE).exists() and (folder / PRIVATE_FOLDER).is_dir()
+    """Where it cannot be looked into: no; whoever goes on to use it tells why."""
+    try:
+        return (folder / CONFIG_FILE).exists() and (folder / PRIVATE_FOLDER).is_dir()
+    except OSError:
+        return False
 
 
 def _overlap(folder: Path, what: str, path: Path) -> FolderError:
