@@ -40,6 +40,22 @@ async def test_missing_disk_stops_and_deletes_nothing(cloned: Cloned) -> None:
     assert await cloned.wiki() == FILES
 
 
+@pytest.mark.parametrize("command", ["sync", "status", "clone"])
+async def test_folder_removed_for_good_comes_back_as_the_hint_says(
+    cloned: Cloned, command: str
+) -> None:
+    shutil.rmtree(cloned.folder)
+    words = [command, "-C", cloned.root]
+    if command == "clone":
+        handbook = ("--project", "docs/handbook")
+        words = [command, cloned.service.url, *handbook, cloned.root]
+    told = await cloned.run_main(*words)
+    assert "removed for good: wikisync adopt, then wikisync sync" in told.err
+    adopted, synced = await cloned.run("adopt"), await cloned.run("sync")
+    assert (adopted.code, synced.code) == (0, 0)
+    assert cloned.files() == await cloned.wiki() == FILES
+
+
 @pytest.mark.parametrize("in_the_way", ["folder", "link"])
 async def test_unwritable_attention_file_keeps_nothing_of_the_report_back(
     cloned: Cloned, in_the_way: str

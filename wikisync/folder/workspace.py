@@ -24,7 +24,7 @@ import msgspec
 from msgspec import Struct
 
 from wikisync.errors import FolderError, Halted
-from wikisync.folder.descent import folder_error
+from wikisync.folder.descent import REMOVED_HINT, folder_error
 from wikisync.folder.ignore import CONFIG_FILE
 from wikisync.folder.private import PRIVATE_FOLDER
 
@@ -265,7 +265,8 @@ def refuse_emptied(root: Path, *, known_pages: int) -> None:
         raise FolderError(
             f"the folder {root} does not exist",
             path=str(root),
-            hint="check that its disk is there; nothing was deleted on the wiki",
+            hint="check that its disk is there; nothing was deleted on the wiki;"
+            f" {REMOVED_HINT}",
         ) from exc
     except OSError as exc:
         raise folder_error("look into", str(root), exc) from exc
