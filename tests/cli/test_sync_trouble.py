@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.workspaces import FILES, HANDBOOK, PAGES, Cloned
-from wikisync.errors import ExitCode
+from wikisync.errors import ExitCode, FolderError
 from wikisync.service.quirks import Quirk
 from wikisync.sync.conflict import MARKER
 
@@ -38,6 +38,72 @@ async def test_missing_disk_stops_and_deletes_nothing(cloned: Cloned) -> None:
     assert "check that its disk is there; nothing was deleted" in ran.err
     assert not cloned.folder.exists()
     assert await cloned.wiki() == FILES
+
+
+@pytest.mark.parametrize("command", ["sync", "status", "clone"])
+async def test_folder_removed_for_good_comes_back_as_the_hint_says(
+    cloned: Cloned, command: str
+) -> None:
+    shutil.rmtree(cloned.folder)
+    words = [command, "-C", cloned.root]
+    if command == "clone":
+        handbook = ("--project", "docs/handbook")
+        words = [command, cloned.service.url, *handbook, cloned.root]
+    told = await cloned.run_main(*words)
+    assert "removed for good: wikisync adopt, then wikisync sync" in told.err
+    adopted, synced = await cloned.run("adopt"), await cloned.run("sync")
+    assert (adopted.code, synced.code) == (0, 0)
+    assert cloned.files() == await cloned.wiki() == FILES
+
+
+@pytest.mark.parametrize("in_the_way", ["folder", "link"])
+async def test_unwritable_attention_file_keeps_nothing_of_the_report_back(
+    cloned: Cloned, in_the_way: str
+) -> None:
+    attention = cloned.root / "WIKISYNC-ATTENTION.md"
+    if in_the_way == "folder":
+        attention.mkdir()
+    else:
+        attention.symlink_to(cloned.root / "elsewhere.md")
+    cloned.write("guide.md", "mine\n")
+    await cloned.edit({"guide": "theirs\n", "home": "news\n"})
+
+    ran = await cloned.run("sync")
+    told = (await cloned.run("sync", "--json")).json
+
+    assert ran.code == ExitCode.HELD
+    assert ran.out == "handbook: 4 pages, 1 pulled, 1 held\n"
+    assert "handbook/guide: edited here and on the wiki" in ran.err
+    assert f"warning: {cloned.root}: " in ran.err
+    assert [held["page"] for held in told["wikis"][0]["held"]] == ["guide"]
+    (problem,) = told["problems"]
+    assert problem["code"] == "file-unwritten"
+    assert "WIKISYNC-ATTENTION.md" in problem["message"]
+    assert not (cloned.root / "elsewhere.md").exists()
+
+
+async def test_unwritable_texts_of_a_conflict_keep_nothing_of_the_report_back(
+    cloned: Cloned,
+) -> None:
+    (cloned.root / ".wikisync/conflicts").write_text("in the way\n")
+    cloned.write("guide.md", "mine\n")
+    await cloned.edit({"guide": "theirs\n"})
+    ran = await cloned.run("sync")
+    assert ran.code == ExitCode.HELD
+    assert ran.out == "handbook: 4 pages, 1 held\n"
+    assert "handbook/guide: edited here and on the wiki" in ran.err
+    assert f"warning: {cloned.root}/.wikisync: " in ran.err
+
+
+async def test_sync_with_an_unwritten_file_is_no_good_one(
+    cloned: Cloned, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(root: Path, _: object) -> None:
+        raise FolderError(f"cannot write into {root}")
+
+    monkeypatch.setattr("wikisync.cli.attention.show_attention", refuse)
+    ran = await cloned.run("sync")
+    assert (ran.code, ran.out) == (3, "handbook: 4 pages, nothing to do\n")
 
 
 async def test_workspace_without_its_marker_is_halted(cloned: Cloned) -> None:
@@ -143,6 +209,26 @@ async def test_read_only_folder_is_told_and_others_go_on(cloned: Cloned) -> None
     assert "team/people" in ran.err
     assert cloned.read("guide.md") == "theirs\n"
     assert cloned.read("team/people.md") == "Ann\n"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everywhere")
+@pytest.mark.parametrize("command", ["sync", "status", "doctor"])
+async def test_unreadable_wiki_is_told_and_others_go_on(
+    cloned: Cloned, command: str
+) -> None:
+    await cloned.service.add_project("docs/other", {"home": "other\n"})
+    with (cloned.root / "wikisync.toml").open("a") as file:
+        file.write('\n[[wiki]]\nproject = "docs/other"\nfolder = "other"\n')
+    await cloned.run("sync")
+    cloned.folder.chmod(0)
+    try:
+        ran = await cloned.run(command)
+    finally:
+        cloned.folder.chmod(0o700)
+    said = ran.out + ran.err
+    assert ran.code != 0
+    assert f"cannot look into {cloned.folder}: permission denied" in said
+    assert "other: " in said
 
 
 async def test_read_only_file_is_replaced_and_stays_read_only(cloned: Cloned) -> None:

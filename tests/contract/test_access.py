@@ -222,8 +222,9 @@ async def test_a_token_for_reading_does_not_write(
     async with Client(service.url, token) as client:
         wiki = Wiki(client, handbook)
         assert await wiki.list_pages()
-        with pytest.raises(PermissionDenied, match=r"lacks a scope \(any of: api"):
+        with pytest.raises(PermissionDenied, match="lacks the scope api") as failed:
             await CHANGES[operation](wiki)
+    assert "with the scope api and set" in (failed.value.hint or "")
 
 
 @pytest.mark.parametrize("operation", ALL)

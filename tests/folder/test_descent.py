@@ -30,6 +30,7 @@ def test_missing_root_says_that_its_disk_may_be_away(tmp_path: Path) -> None:
     with pytest.raises(FolderError, match="does not exist") as caught:
         opened_root(tmp_path / "gone").__enter__()
     assert "disk" in str(caught.value.hint)
+    assert "wikisync adopt, then wikisync sync" in str(caught.value.hint)
 
 
 def test_root_that_is_a_file_is_named(tmp_path: Path) -> None:

@@ -261,6 +261,17 @@ def test_wikis_folder_that_is_a_workspace_is_refused(tmp_path: Path) -> None:
         refuse_overlaps(ws, [other])
 
 
+def test_folder_that_cannot_be_looked_into_is_no_other_workspace(
+    tmp_path: Path,
+) -> None:
+    """Its own wiki says what is wrong with it; the others go on."""
+    ws = workspace_at(tmp_path / "ws")
+    too_long = "n" * 300
+    with pytest.raises(OSError, match="too long"):
+        (ws / too_long).stat()
+    refuse_overlaps(ws, [ws / "a", ws / too_long])
+
+
 # -- the disk --------------------------------------------------------------------------
 
 MOUNTS = """\

@@ -341,12 +341,7 @@ def _forbidden(answer: Answer, purpose: Purpose) -> PermissionDenied:
 def _forbidden_because(answer: Answer, purpose: Purpose) -> tuple[str, str]:
     fields = _fields(answer)
     if fields.get("error") == "insufficient_scope":
-        least = "api" if purpose.is_write else "read_api"
-        wanted = one_line(str(fields.get("scope") or least))
-        return (
-            f"the token lacks a scope (any of: {wanted})",
-            "make a token with that scope and set WIKISYNC_TOKEN to it",
-        )
+        return _scope_missing(str(fields.get("scope") or ""), purpose)
     if "import source" in said(answer).lower():
         return (
             "the service takes no repositories from addresses",
@@ -370,6 +365,26 @@ def _forbidden_because(answer: Answer, purpose: Purpose) -> tuple[str, str]:
             "switch the wiki on in the project's settings, or use a member's token",
         )
     return "this token may not see it", "use a token of a member"
+
+
+def _scope_missing(told: str, purpose: Purpose) -> tuple[str, str]:
+    """The service names its scopes for reading whatever was asked; one has those."""
+    least = "api" if purpose.is_write else "read_api"
+    scopes = [
+        scope
+        for scope in one_line(told).split()
+        if not (purpose.is_write and scope.startswith("read_"))
+    ]
+    wanted = least if least in scopes or not scopes else scopes[0]
+    lacked = (
+        f"a scope (any of: {' '.join(scopes)})"
+        if len(scopes) > 1
+        else f"the scope {wanted}"
+    )
+    return (
+        f"the token lacks {lacked}",
+        f"make a token with the scope {wanted} and set WIKISYNC_TOKEN to it",
+    )
 
 
 def _not_found(answer: Answer, purpose: Purpose) -> RemoteError:

@@ -22,7 +22,7 @@ from wikisync.cli.workspace import (
     open_workspace,
     workspace_option,
 )
-from wikisync.errors import UsageError, WikisyncError
+from wikisync.errors import FolderError, UsageError, WikisyncError
 
 if TYPE_CHECKING:
     from wikisync.api.client import Client
@@ -84,9 +84,9 @@ async def _sync(
     pages: Sequence[str],
     options: dict[str, Any],
 ) -> int:
-    from wikisync.cli.conflict_texts import conflict_texts, show_conflict_texts
     from wikisync.cli.sync_report import report_sync
     from wikisync.cli.syncing import exit_code_of
+    from wikisync.errors import ExitCode
 
     wanted = wanted_pages(workspace, pages)
     with open_workspace(
@@ -100,17 +100,33 @@ async def _sync(
             workspace, options["token_file"], console, os.environ
         ) as client:
             done = await _each(console, opened, client, wanted, options)
+        beside: list[Problem] = []
         if not options["dry_run"]:
-            show_conflict_texts(workspace.private, conflict_texts(opened))
+            beside += _show_conflict_texts(opened)
             if not pages:
-                _finish(opened, done)
+                beside += _finish(opened, done)
     report_sync(
-        console, done, as_json=options["as_json"], is_dry_run=options["dry_run"]
+        console,
+        done,
+        beside,
+        as_json=options["as_json"],
+        is_dry_run=options["dry_run"],
     )
-    return exit_code_of(done)
+    return exit_code_of(done) or (ExitCode.HELD if beside else ExitCode.DONE)
 
 
-def _finish(opened: OpenWorkspace, done: Sequence[Synced]) -> None:
+def _show_conflict_texts(opened: OpenWorkspace) -> Iterator[Problem]:
+    """Write the texts of what is held; a file that cannot be written is a problem."""
+    from wikisync.cli.conflict_texts import conflict_texts, show_conflict_texts
+
+    private = opened.workspace.private
+    try:
+        show_conflict_texts(private, conflict_texts(opened))
+    except FolderError as error:
+        yield _unwritten(private, error)
+
+
+def _finish(opened: OpenWorkspace, done: Sequence[Synced]) -> Iterator[Problem]:
     """What only a sync of all wikis can say."""
     from wikisync.cli.attention import show_attention
     from wikisync.errors import Halted
@@ -118,10 +134,20 @@ def _finish(opened: OpenWorkspace, done: Sequence[Synced]) -> None:
     if len(done) < len(opened.workspace.config.wikis):
         return
     if all(one.failure is None or isinstance(one.failure, Halted) for one in done):
-        show_attention(opened.workspace.root, done)
+        try:
+            show_attention(opened.workspace.root, done)
+        except FolderError as error:
+            # what was done and what waits is told all the same
+            yield _unwritten(opened.workspace.root, error)
     # a wiki that was not looked at has not been taken as it is
     if opened.is_adopting and all(one.results and not one.failure for one in done):
         opened.note_adopted()
+
+
+def _unwritten(folder: Path, error: FolderError) -> Problem:
+    from wikisync.model import Problem
+
+    return Problem("file-unwritten", str(folder), error.message, error.hint or "")
 
 
 async def sync_pages(

@@ -12,6 +12,7 @@ from wikisync.errors import WikisyncError
 
 if TYPE_CHECKING:
     from wikisync.cli.console import Console
+    from wikisync.model import Problem
     from wikisync.sync.safety import Batch
 
 COUNTS = ("pulled", "pushed", "merged", "renamed", "removed")
@@ -20,14 +21,21 @@ WAITING_SHOWN_MAX = 10
 
 
 def report_sync(
-    console: Console, done: Sequence[Synced], *, as_json: bool, is_dry_run: bool
+    console: Console,
+    done: Sequence[Synced],
+    beside: Sequence[Problem] = (),
+    *,
+    as_json: bool,
+    is_dry_run: bool,
 ) -> None:
-    """Print what came of every wiki."""
+    """Print what came of every wiki, and problems that are of no single one."""
     if as_json:
         import json
 
         wikis = [wiki_as_json(wiki) for wiki in done]
-        console.result(json.dumps({"wikis": wikis}, ensure_ascii=False, indent=2))
+        problems = [problem_as_json(problem) for problem in beside]
+        answer = {"wikis": wikis, "problems": problems}
+        console.result(json.dumps(answer, ensure_ascii=False, indent=2))
         _show_failures(console, done)
         return
     for wiki in done:
@@ -40,6 +48,7 @@ def report_sync(
                 else f"{wiki.section.folder}: {summary(wiki)}"
             )
         _show_waiting(console, wiki, is_dry_run=is_dry_run)
+    console.problems(beside)
     _show_failures(console, done)
 
 

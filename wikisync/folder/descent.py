@@ -36,6 +36,9 @@ _WORDS = {
     errno.ENOENT: ("it does not exist", None),
 }
 
+REMOVED_HINT = "if the folder was removed for good: wikisync adopt, then wikisync sync"
+"""For a wiki's folder, which no clone makes again where its pages are known."""
+
 WHOLE_DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
 """Errors that the next file would meet as well."""
 
@@ -71,7 +74,7 @@ def opened_root(root: Path) -> Iterator[int]:
         raise FolderError(
             f"the folder {root} does not exist",
             path=str(root),
-            hint="check that its disk is there; wikisync clone makes a new one",
+            hint=f"check that its disk is there; {REMOVED_HINT}",
         ) from exc
     except NotADirectoryError as exc:
         raise FolderError(f"{root} is not a folder", path=str(root)) from exc

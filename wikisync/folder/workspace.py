@@ -24,7 +24,7 @@ import msgspec
 from msgspec import Struct
 
 from wikisync.errors import FolderError, Halted
-from wikisync.folder.descent import folder_error
+from wikisync.folder.descent import REMOVED_HINT, folder_error
 from wikisync.folder.ignore import CONFIG_FILE
 from wikisync.folder.private import PRIVATE_FOLDER
 
@@ -265,7 +265,8 @@ def refuse_emptied(root: Path, *, known_pages: int) -> None:
         raise FolderError(
             f"the folder {root} does not exist",
             path=str(root),
-            hint="check that its disk is there; nothing was deleted on the wiki",
+            hint="check that its disk is there; nothing was deleted on the wiki;"
+            f" {REMOVED_HINT}",
         ) from exc
     except OSError as exc:
         raise folder_error("look into", str(root), exc) from exc
@@ -369,7 +370,11 @@ def _is_inside(place: Path, inner: Path) -> bool:
 
 
 def _is_workspace(folder: Path) -> bool:
-    return (folder / CONFIG_FILE).exists() and (folder / PRIVATE_FOLDER).is_dir()
+    """Where it cannot be looked into: no; whoever goes on to use it tells why."""
+    try:
+        return (folder / CONFIG_FILE).exists() and (folder / PRIVATE_FOLDER).is_dir()
+    except OSError:
+        return False
 
 
 def _overlap(folder: Path, what: str, path: Path) -> FolderError:
