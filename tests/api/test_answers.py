@@ -416,7 +416,7 @@ def test_words_of_the_service_are_one_safe_line(
         (b'[{"slug":"a"},{"format":"org"}]', "required field `slug` - at `$[1]`"),
         (b'[{"slug":7}]', "expected `str`, got `int` - at `$[0].slug`"),
         (b'[{"slug":"\xff"}]', "the JSON is not UTF-8"),
-        (b"[}", "the JSON is wrong"),
+        (b"[}", "the JSON is wrong: invalid character"),
         (b'[{"slug":"a","front_matter":' + b'{"a":' * 100_000, "nested too deep"),
     ],
 )

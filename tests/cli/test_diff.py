@@ -136,3 +136,10 @@ def test_control_characters_reach_no_terminal() -> None:
     assert "\x07" not in text
     assert "\x9b" not in text
     assert visible("a\tb\n") == "a\tb\n"
+    assert visible("a\r\nb\rc\u202ed\u2066e") == "a\r\nb\u240dc\ufffdd\ufffde"
+
+
+def test_name_of_a_page_makes_no_line_of_its_own_on_a_terminal() -> None:
+    text = unified("a\n", "b\n", ("x\ny", "x\rz"), is_coloured=True)
+    assert "x\u240ay" in text
+    assert "x\u240dz" in text

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.workspaces import FILES, HANDBOOK, PAGES, Cloned
-from wikisync.errors import ExitCode, FolderError
+from wikisync.cli.console import Console
+from wikisync.errors import ConfigError, ExitCode, FolderError
 from wikisync.service.quirks import Quirk
 from wikisync.sync.conflict import MARKER
 
@@ -507,6 +508,37 @@ async def test_escape_in_a_name_does_not_reach_the_terminal(cloned: Cloned) -> N
     ran = await cloned.run("sync", "--dry-run")
     assert "\x1b" not in ran.out + ran.err
     assert "owned" in ran.out
+
+
+@pytest.mark.parametrize("command", ["sync --dry-run", "status", "check"])
+async def test_name_neither_hides_nor_fakes_what_is_told(
+    cloned: Cloned, command: str
+) -> None:
+    controls = "\r\n\t\u202a\u202e\u2066\u2069"
+    for control in controls:
+        cloned.write(f"a{control}FAKE: all fine.md", "[x](missing-page)\n")
+    place = [] if command == "check" else ["-C"]
+    ran = await cloned.run_main(*command.split(), *place, cloned.root)
+    lines = (ran.out + ran.err).split("\n")
+    assert sum("FAKE" in line for line in lines) >= len(controls)
+    assert not any(line.startswith("FAKE") for line in lines)
+    assert set(controls) & set("".join(lines)) == set()
+
+
+def test_each_thing_told_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    name = "a\rb\nc\td\u202ee"
+    shown = "a\u240db\u240ac\u2409d\ufffde"
+    console = Console()
+    console.told(name, name)
+    console.note(name)
+    console.warn(name)
+    console.error(ConfigError(name, problems=(name,), hint=name))
+    printed = capsys.readouterr()
+    assert printed.out.split("\n") == [shown, shown, ""]
+    assert [line.rpartition(" ")[2] for line in printed.err.split("\n")] == [
+        *[shown] * 5,
+        "",
+    ]
 
 
 async def test_attachment_that_is_not_on_the_wiki_is_told_once(cloned: Cloned) -> None:

@@ -463,7 +463,8 @@ def _undecodable(
     answer: Answer, purpose: Purpose, exc: msgspec.DecodeError
 ) -> ProtocolViolation:
     if "truncated" not in str(exc):
-        return _violation(answer, purpose, f"the JSON is wrong: {_lowered(str(exc))}")
+        why = str(exc).removeprefix("JSON is malformed: ")
+        return _violation(answer, purpose, f"the JSON is wrong: {why}")
     return CutAnswer(
         f"cannot {purpose.action}: the answer was cut after {len(answer.body)} bytes",
         url=answer.url,

@@ -61,13 +61,13 @@ def _show(console: Console, report: CheckReport, *, shows_orphans: bool) -> None
 
     for one in report.broken_links:
         place = f"{_near(one.file)}:{one.link.line or 1}"
-        console.result(f"{place}: broken link {one.link.href} ({one.link.reason})")
+        console.told(f"{place}: broken link {one.link.href} ({one.link.reason})")
     for problem in report.problems:
         hint = f" ({problem.hint})" if problem.hint else ""
-        console.result(f"{problem}{hint}")
+        console.told(f"{problem}{hint}")
     if shows_orphans:
         for wiki, slug in report.orphans:
-            console.result(f"{wiki}: no page links to {slug}")
+            console.told(f"{wiki}: no page links to {slug}")
     console.note(
         f"{counted(report.pages, 'page')}:"
         f" {counted(len(report.broken_links), 'broken link')},"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import re
 import sys
 from typing import TYPE_CHECKING
 
@@ -26,15 +27,24 @@ RED, YELLOW, BOLD, RESET = "\x1b[31m", "\x1b[33m", "\x1b[1m", "\x1b[0m"
 
 _CONTROLS = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n\r"}
 _CONTROLS |= {0x7F: 0x2421} | dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
+# they turn what follows around, in whatever line it stands
+_CONTROLS |= dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)], 0xFFFD)
+_LINE_CONTROLS = _CONTROLS | {ord(one): 0x2400 + ord(one) for one in "\t\n\r"}
+_LONE_RETURN = re.compile(r"\r(?!\n)")
 
 
 def visible(text: str) -> str:
-    """A text that cannot make a terminal do anything but show it.
+    """A text of lines that cannot make a terminal do anything but show it.
 
     Names and texts of pages come from anybody; an escape in them would colour,
-    retitle or type on the terminal.
+    retitle or type on the terminal, a return write over the line.
     """
-    return text.translate(_CONTROLS)
+    return _LONE_RETURN.sub("\N{SYMBOL FOR CARRIAGE RETURN}", text.translate(_CONTROLS))
+
+
+def visible_line(text: str) -> str:
+    """The same of one line, in which a name's line end would begin a false one."""
+    return text.translate(_LINE_CONTROLS)
 
 
 class Console:
@@ -48,9 +58,9 @@ class Console:
         sys.stdout.write(text if text.endswith("\n") else text + "\n")
         sys.stdout.flush()
 
-    def told(self, text: str) -> None:
+    def told(self, *lines: str) -> None:
         """Sentences the command was asked for, to stdout, safe on a terminal."""
-        self.result(visible(text))
+        self.result("\n".join(map(visible_line, lines)))
 
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
         """Rows the command was asked for, to stdout; lines with tabs in a pipe."""
@@ -64,20 +74,24 @@ class Console:
     def note(self, text: str) -> None:
         """A line for people, to stderr, unless ``--quiet``."""
         if not self.quiet:
-            sys.stderr.write(visible(text) + "\n")
+            sys.stderr.write(visible_line(text) + "\n")
 
     def warn(self, text: str) -> None:
         """A line that a person should act on, to stderr."""
-        sys.stderr.write(f"{self._paint('warning', YELLOW)}: {visible(text)}\n")
+        sys.stderr.write(f"{self._paint('warning', YELLOW)}: {visible_line(text)}\n")
 
     def error(self, error: WikisyncError) -> None:
         """An error with all its problems and its hint, to stderr."""
-        sys.stderr.write(f"{self._paint('error', RED)}: {visible(error.message)}\n")
+        sys.stderr.write(
+            f"{self._paint('error', RED)}: {visible_line(error.message)}\n"
+        )
         if isinstance(error, ConfigError):
             for problem in error.problems:
-                sys.stderr.write(f"  - {visible(problem)}\n")
+                sys.stderr.write(f"  - {visible_line(problem)}\n")
         if error.hint:
-            sys.stderr.write(f"{self._paint('hint', BOLD)}: {visible(error.hint)}\n")
+            sys.stderr.write(
+                f"{self._paint('hint', BOLD)}: {visible_line(error.hint)}\n"
+            )
 
     def problems(self, problems: Iterable[Problem]) -> None:
         """One line a problem, with its hint where it has one."""

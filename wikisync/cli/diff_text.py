@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from wikisync.cli.console import visible
+from wikisync.cli.console import visible, visible_line
 from wikisync.sync.diff import Change, changes
 
 CONTEXT_LINES = 3
@@ -47,7 +47,7 @@ def unified(
     before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
     head = [f"--- {names[0]}\n", f"+++ {names[1]}\n"]
     if is_coloured:
-        head = [f"{BOLD}{visible(line.rstrip())}{RESET}\n" for line in head]
+        head = [f"{BOLD}{visible_line(line.rstrip())}{RESET}\n" for line in head]
     body = [
         line
         for hunk in _hunks(changes(before, after))

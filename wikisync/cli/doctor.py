@@ -62,8 +62,8 @@ def command(
         console.result(json.dumps(rows, ensure_ascii=False, indent=2))
     else:
         for one in found:
-            step = f"\n       {one.next_step}" if one.next_step else ""
-            console.told(f"{one.grade:<5}  {one.sentence}{step}")
+            step = [f"       {one.next_step}"] if one.next_step else []
+            console.told(f"{one.grade:<5}  {one.sentence}", *step)
     return _exit_code(found)
 
 

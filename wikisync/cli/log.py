@@ -83,7 +83,7 @@ def _show(
         f"{local_time(event.at)}  {section.folder}: {sentence(event)}"
         for section, event in found
     ]
-    console.told("\n".join(lines))
+    console.told(*lines)
 
 
 def sentence(event: Event) -> str:

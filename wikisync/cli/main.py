@@ -142,7 +142,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def in_our_words(error: click.ClickException) -> UsageError:
     """What click says about a command line, as our other errors are said."""
-    message = error.format_message().rstrip(".")
+    # it lists choices in lines of their own
+    message = " ".join(error.format_message().split()).rstrip(".")
     command = "wikisync"
     if isinstance(error, click.UsageError) and error.ctx is not None:
         command = error.ctx.command_path

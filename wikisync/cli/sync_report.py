@@ -41,15 +41,21 @@ def report_sync(
     for wiki in done:
         console.problems(wiki.problems)
         if wiki.results or wiki.paused is not None:
-            title = f"{wiki.section.folder}:\n" if len(done) > 1 else ""
-            console.told(
-                f"{title}{wiki.last.plan}"
-                if is_dry_run and wiki.results
-                else f"{wiki.section.folder}: {summary(wiki)}"
-            )
+            if is_dry_run and wiki.results:
+                title = [f"{wiki.section.folder}:"] if len(done) > 1 else []
+                console.told(*title, *(_plan_lines(wiki) or [str(wiki.last.plan)]))
+            else:
+                console.told(f"{wiki.section.folder}: {summary(wiki)}")
         _show_waiting(console, wiki, is_dry_run=is_dry_run)
     console.problems(beside)
     _show_failures(console, done)
+
+
+def _plan_lines(wiki: Synced) -> list[str]:
+    """One for each action, whatever is in its page's name."""
+    from wikisync.sync.plan import describe
+
+    return [describe(action) for action in wiki.last.plan.actions]
 
 
 def _show_waiting(console: Console, wiki: Synced, *, is_dry_run: bool) -> None:
@@ -110,7 +116,6 @@ def summary(wiki: Synced) -> str:
 
 def wiki_as_json(wiki: Synced) -> dict[str, object]:
     """One wiki for programs."""
-    plan = wiki.last.plan if wiki.results else None
     failure = wiki.failure
     return {
         "kind": wiki.section.kind,
@@ -119,7 +124,7 @@ def wiki_as_json(wiki: Synced) -> dict[str, object]:
         "paused": wiki.paused,
         "pages": wiki.last.pages if wiki.results else None,
         **{name: wiki.count(name) for name in COUNTS},
-        "plan": str(plan).splitlines() if plan and plan.actions else [],
+        "plan": _plan_lines(wiki) if wiki.results else [],
         "held": [
             {
                 "page": one.slug,
