@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 
 from hypothesis import settings
 
@@ -12,6 +13,11 @@ from tests.sync.prove_guards import SWITCH, guard_named
 # a busy machine is no failure; a search that never ends is cut by its examples
 settings.register_profile("wikisync", deadline=None)
 settings.load_profile("wikisync")
+
+# who is started in the background by a shell ignores it, and so would every process
+# that a test interrupts
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # before any test module takes the guard's name into its own
 if os.environ.get(SWITCH):
