@@ -452,14 +452,34 @@ async def test_an_edit_that_was_not_sent_and_is_undone_leaves_the_old_links(
     assert pair.texts()["home"] == "![red](red.png)\n"
 
 
-async def test_a_file_that_no_link_can_lead_to_is_not_uploaded(pair: Pair) -> None:
+async def test_a_name_that_is_put_together_keeps_its_page_until_it_is_whole(
+    pair: Pair,
+) -> None:
+    """Nothing of the source could be replaced, and the wiki's link would be broken."""
     put(pair, "pics/red.png", RED)
-    text = ":imagesdir: pics\n\nimage::red.png[]\n"
-    pair.save("home.adoc", text)
+    pair.save("home.adoc", ":imagesdir: pics\n\nimage::red.png[]\n")
+    pair.save("other", "other\n")
     sent = count_uploads(pair)
     await pair.rest()
+    (held,) = (await pair.cycle()).held
+    assert held.slug == "home"
+    assert "pics/red.png by a name that is nowhere written whole" in str(held)
     assert sent == []
-    assert await there(pair) == text
+    assert await pair.wiki_texts() == {"other": "other\n"}
+    pair.save("home.adoc", "image::pics/red.png[]\n")
+    await pair.rest()
+    assert await upload_of(pair)
+
+
+async def test_a_name_put_together_that_the_wiki_has_keeps_no_edit(pair: Pair) -> None:
+    """The file may be in the wiki's repository under that very name."""
+    text = ":imagesdir: pics\n\nimage::red.png[]\n"
+    await pair.edit("home", text, Format.ASCIIDOC)
+    await pair.rest()
+    put(pair, "pics/red.png", RED)
+    pair.save("home.asciidoc", f"{text}\nmore\n")
+    await pair.rest()
+    assert await there(pair) == f"{text}\nmore\n"
 
 
 # -- the wiki as it was last seen ----------------------------------------------------

@@ -10,7 +10,14 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Mapping,
+    Sequence,
+)
 from typing import Protocol
 from urllib.parse import unquote
 
@@ -138,9 +145,9 @@ class FileLinks:
             path_of: Where the wiki has a file; uploaded if it has not, otherwise.
 
         Raises:
-            RemoteError: a file cannot be uploaded.
+            RemoteError: a file cannot be uploaded, or a new link to one cannot be
+                written for the wiki; it would be a broken one there.
         """
-        path_of = path_of or self._uploaded
         attempts = self._state.written_links(page.slug)
         if not attempts and not await self._mentions_file(page):
             return page, ()
@@ -156,6 +163,9 @@ class FileLinks:
         if not wanted:
             return page, ()
         places = self._links.places(page, wanted)
+        if path_of is None:
+            self._refuse_composed(page, wanted, places)
+            path_of = self._uploaded
         paths: dict[LinkTarget, AttachmentPath] = {}
         for target in {place.target for place in places}:
             held = wanted[target]
@@ -204,6 +214,33 @@ class FileLinks:
             if not late:
                 self._settled = self._names
         return frozenset(found)
+
+    def _refuse_composed(
+        self,
+        page: Page,
+        wanted: Mapping[LinkTarget, LooseFile | AttachmentPath],
+        places: Sequence[LinkPlace],
+    ) -> None:
+        """Send no new link to a file whose name is put together by the format.
+
+        It stands nowhere to be replaced.  One that the wiki has already is no worse
+        than it was: the file may be in its repository.
+        """
+        written = {place.target for place in places}
+        composed = {
+            target: held.path
+            for target, held in wanted.items()
+            if isinstance(held, LooseFile) and target not in written
+        }
+        if not composed:
+            return
+        agreed = replace(page, content=self._state.text(page.slug) or "")
+        for target in composed.keys() - set(self._links.targets(agreed)):
+            raise Rejected(
+                f"{page.slug} links to {composed[target]} by a name that is nowhere"
+                " written whole, and the file has another one on the wiki",
+                hint="write the whole way in the link, without :imagesdir: or {...}",
+            )
 
     async def _find(self, slug: Slug, target: LinkTarget) -> LooseFile | None:
         """The file that a page's link leads to from where the page's own file is."""
