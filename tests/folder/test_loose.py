@@ -54,6 +54,13 @@ async def test_names_are_those_of_loose_files_alone(root: Path) -> None:
     }
 
 
+async def test_only_below_uploads_such_a_folder_is_the_services(root: Path) -> None:
+    (root / f"pics/{HEX}").mkdir(parents=True)
+    (root / f"pics/{HEX}/mine.png").write_bytes(b"mine")
+    assert "mine.png" in await LooseFiles(root).names()
+    assert await found(root, HOME, f"pics/{HEX}/mine.png")
+
+
 @pytest.mark.parametrize(
     ("slug", "target", "path"),
     [

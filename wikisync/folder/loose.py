@@ -39,7 +39,7 @@ NAMES_MAX = 50_000
 CHUNK_BYTES = 1024 * 1024
 
 _PAGE_EXTENSIONS = tuple(end for ends in EXTENSIONS.values() for end in ends)
-_FETCHED = re.compile("[0-9a-fA-F]{32}")
+_FETCHED = re.compile(rf"{UPLOADS}/[0-9a-fA-F]{{32}}(?:/|\Z)")
 """The folder of an attachment, which the service named."""
 
 _Status = tuple[int, int, int, int]
@@ -122,9 +122,8 @@ def _names(folder: str) -> Iterator[str]:
             continue
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
-                if not (
-                    is_ignored_folder(entry.name) or _FETCHED.fullmatch(entry.name)
-                ):
+                way = os.path.relpath(entry.path, folder)
+                if not (is_ignored_folder(entry.name) or _is_fetched(way)):
                     waiting.append(entry.path)
             elif entry.is_file(follow_symlinks=False) and _is_loose(entry.name):
                 yield entry.name
@@ -133,11 +132,13 @@ def _names(folder: str) -> Iterator[str]:
             return
 
 
+def _is_fetched(path: str) -> bool:
+    return _FETCHED.match(path) is not None
+
+
 def _is_loose(path: str) -> bool:
     *folders, name = path.split("/")
-    if any(map(is_ignored_folder, folders)) or (
-        folders[:1] == [UPLOADS] and _FETCHED.fullmatch("/".join(folders[1:2]))
-    ):
+    if any(map(is_ignored_folder, folders)) or _is_fetched(path):
         return False
     is_ours = not folders and name == CONFIG_FILE
     return not (is_ours or is_ignored_file(name) or split_extension(name))
