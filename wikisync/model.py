@@ -224,6 +224,11 @@ class LinkPlace(Struct, frozen=True):
     target: LinkTarget
 
 
+FOLDER_OF_PAGES = "folder-of-pages"
+"""Code of a problem: a folder with pages has the name of a page's file.  Whether there
+is such a page, the folder's reader cannot know."""
+
+
 class Problem(Struct, frozen=True):
     """Something that went wrong with one object while everything else went on.
 

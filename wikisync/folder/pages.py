@@ -35,6 +35,7 @@ from wikisync.folder.text import decode_page, encode_page, folded_digest, title_
 from wikisync.folder.traces import busy_pages, pages_hidden, ways_to
 from wikisync.folder.trash import Trash
 from wikisync.model import (
+    FOLDER_OF_PAGES,
     Digest,
     Format,
     Page,
@@ -467,7 +468,7 @@ def _in_place(scanned: ScannedFolder) -> Iterator[Problem]:
     for path in scanned.in_place:
         if found := parse_path(path):
             yield Problem(
-                "folder-of-pages",
+                FOLDER_OF_PAGES,
                 found[0],
                 f"{path} is a folder with the name of the page's file;"
                 " the page is left alone",

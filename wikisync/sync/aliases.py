@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from wikisync.errors import PreconditionFailed, WikisyncError
 from wikisync.model import (
+    FOLDER_OF_PAGES,
     Attachment,
     AttachmentPath,
     Digest,
@@ -24,10 +25,6 @@ from wikisync.model import (
 )
 from wikisync.sync.replica import LocalReplica
 from wikisync.sync.state import WikiState
-
-FOLDER_OF_PAGES = "folder-of-pages"
-"""Code of the problem of a folder that has the name of a page's file, and holds
-pages."""
 
 
 class AliasedFolder:
