@@ -36,6 +36,7 @@ from wikisync.service.quirks import Quirk
 from wikisync.sync.aliases import AliasedFolder
 from wikisync.sync.deciding import ExchangeOptions
 from wikisync.sync.exchange import ExchangeResult, exchange
+from wikisync.sync.linking import FileLinks
 from wikisync.sync.safety import Decision, decide
 from wikisync.sync.state import State, WikiState
 from wikisync.sync.translation import TranslatedWiki
@@ -87,13 +88,15 @@ class Pair:
         git = WikiRepository(self.client, OWNER, self.private / "cache")
         local = FolderReplica.two_way(self.folder, private=self.private, settle_s=0)
         self.local = AliasedFolder(local, self.known)
-        self.remote = TranslatedWiki(
-            WikiReplica(wiki, attachments=AttachmentSource(wiki, git)),
+        remote = WikiReplica(wiki, attachments=AttachmentSource(wiki, git))
+        links = FileLinks(
+            remote,
             LooseFiles(self.folder),
             self.known,
             links=ParsedLinks(),
             clock=lambda: self.now,
         )
+        self.remote = TranslatedWiki(remote, self.known, links)
 
     local: AliasedFolder = field(init=False)
     remote: TranslatedWiki = field(init=False)

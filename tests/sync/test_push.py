@@ -62,7 +62,7 @@ async def test_an_edit_goes_to_the_wiki_once(state: State) -> None:
 
 
 async def test_the_next_text_is_on_its_way_before_an_answer_is_noted(
-    state: State,
+    state: State, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The service need not wait while the base is written."""
     copies = await settled(state)
@@ -79,7 +79,7 @@ async def test_the_next_text_is_on_its_way_before_an_answer_is_noted(
             sent.append(page.slug)
             return await write(page, expected=expected)
 
-    copies.there.write = in_turn  # type: ignore[method-assign]
+    monkeypatch.setattr(copies.there, "write", in_turn)
     for name in PAGES:
         copies.here.put(name, "new\n")
     await copies.cycle()

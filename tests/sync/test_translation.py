@@ -61,6 +61,13 @@ def count_uploads(pair: Pair) -> list[str]:
     return sent
 
 
+async def link_red(pair: Pair) -> None:
+    """A page with a picture, both on the wiki."""
+    put(pair, "red.png", RED)
+    pair.save("home", "![red](red.png)\n")
+    await pair.rest()
+
+
 async def cycle_without_answers(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     """One cycle in which the service takes no page."""
 
@@ -88,9 +95,7 @@ async def test_a_picture_beside_a_page_is_uploaded_in_each_format(
 
 
 async def test_the_wiki_can_hand_the_picture_out(pair: Pair) -> None:
-    put(pair, "red.png", RED)
-    pair.save("home", "![red](red.png)\n")
-    await pair.rest()
+    await link_red(pair)
     files = await pair.service.files(OWNER)
     assert files[await upload_of(pair)] == RED
 
@@ -135,9 +140,7 @@ async def test_the_same_content_under_another_name_is_not_sent_again(
 async def test_another_content_is_uploaded_anew_and_the_page_follows(
     pair: Pair,
 ) -> None:
-    put(pair, "red.png", RED)
-    pair.save("home", "![red](red.png)\n")
-    await pair.rest()
+    await link_red(pair)
     before = await upload_of(pair)
     put(pair, "red.png", BLUE)
     await pair.rest()
@@ -148,9 +151,7 @@ async def test_another_content_is_uploaded_anew_and_the_page_follows(
 async def test_a_page_put_back_on_the_wiki_shows_its_earlier_picture(
     pair: Pair,
 ) -> None:
-    put(pair, "red.png", RED)
-    pair.save("home", "![red](red.png)\n")
-    await pair.rest()
+    await link_red(pair)
     earlier = await there(pair)
     put(pair, "red.png", BLUE)
     await pair.rest()
@@ -174,9 +175,7 @@ async def test_a_picture_that_is_gone_here_stays_on_the_wiki(pair: Pair) -> None
 async def test_an_edit_on_the_wiki_comes_back_with_the_link_as_it_was_written(
     pair: Pair,
 ) -> None:
-    put(pair, "red.png", RED)
-    pair.save("home", "![red](red.png)\n")
-    await pair.rest()
+    await link_red(pair)
     await pair.edit("home", await there(pair) + "\nedited there\n")
     await pair.rest()
     assert pair.texts()["home"] == "![red](red.png)\n\nedited there\n"
@@ -223,9 +222,7 @@ async def test_nothing_outside_the_folder_is_uploaded(pair: Pair) -> None:
 
 
 async def test_a_second_start_uploads_nothing(pair: Pair) -> None:
-    put(pair, "red.png", RED)
-    pair.save("home", "![red](red.png)\n")
-    await pair.rest()
+    await link_red(pair)
     pair.restart()
     sent = count_uploads(pair)
     result = await pair.rest()
@@ -400,9 +397,7 @@ async def test_a_new_picture_is_sent_though_its_page_was_refused_at_first(
     pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The link stays what it was, whichever picture the wiki shows."""
-    put(pair, "red.png", RED)
-    pair.save("home", "![red](red.png)\n")
-    await pair.rest()
+    await link_red(pair)
     before = await upload_of(pair)
     put(pair, "red.png", BLUE)
     await cycle_without_answers(pair, monkeypatch)
@@ -417,9 +412,7 @@ async def test_a_new_picture_is_sent_though_its_page_was_refused_at_first(
 async def test_an_answer_that_is_lost_leaves_the_links_as_they_were_written(
     pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put(pair, "red.png", RED)
-    pair.save("home", "![red](red.png)\n")
-    await pair.rest()
+    await link_red(pair)
     put(pair, "red.png", BLUE)
     pair.save("home", "![red](./red.png) [and](red.png)\n")
     write = pair.remote._wiki.write
@@ -441,9 +434,7 @@ async def test_an_answer_that_is_lost_leaves_the_links_as_they_were_written(
 async def test_an_edit_that_was_not_sent_and_is_undone_leaves_the_old_links(
     pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put(pair, "red.png", RED)
-    pair.save("home", "![red](red.png)\n")
-    await pair.rest()
+    await link_red(pair)
     pair.save("home", "![red](./red.png) [and](red.png)\n")
     await cycle_without_answers(pair, monkeypatch)
     pair.save("home", "![red](red.png)\n")

@@ -7,7 +7,6 @@ end, so that the others are complete.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -23,14 +22,13 @@ from wikisync.api.wikis import Wiki
 from wikisync.cli.console import Console
 from wikisync.cli.context import FoundWiki, skipped
 from wikisync.cli.sentences import problem_as_json
-from wikisync.cli.workspace import ParsedLinks
+from wikisync.cli.workspace import translated_wiki
 from wikisync.errors import (
     ExitCode,
     Halted,
     NotFound,
     PermissionDenied,
 )
-from wikisync.folder.loose import LooseFiles
 from wikisync.folder.replica import FolderReplica
 from wikisync.model import Problem
 from wikisync.progress import Progress
@@ -39,7 +37,6 @@ from wikisync.sync.cycle import CycleResult, pull_wiki
 from wikisync.sync.reconcile import Policy
 from wikisync.sync.replica import Replica
 from wikisync.sync.state import State, WikiState
-from wikisync.sync.translation import TranslatedWiki
 
 STATE_FILE = "state.db"
 TEMPORARY_FOLDER = "tmp"
@@ -131,9 +128,7 @@ async def _pull(
     if place.policy is not Policy.MIRROR:
         # a workspace that was synced before knows names and links by other words
         local = AliasedFolder(own, known)
-        remote = TranslatedWiki(
-            behind, LooseFiles(folder), known, links=ParsedLinks(), clock=time.time
-        )
+        remote = translated_wiki(behind, folder, known)
     result = await pull_wiki(
         remote,
         local,

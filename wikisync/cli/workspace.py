@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from wikisync.api.client import Client
     from wikisync.cli.console import Console
     from wikisync.config import Config, WikiSection
-    from wikisync.sync.replica import LocalReplica
+    from wikisync.sync.replica import LocalReplica, RemoteReplica
     from wikisync.sync.state import State, WikiState
     from wikisync.sync.translation import TranslatedWiki
 
@@ -256,6 +256,19 @@ class ParsedLinks:
         return retarget(page, changes)
 
 
+def translated_wiki(
+    wiki: RemoteReplica, folder: Path, known: WikiState
+) -> TranslatedWiki:
+    """The wiki with its links to files as the folder writes them."""
+    from wikisync.folder.loose import LooseFiles
+    from wikisync.sync.linking import FileLinks
+    from wikisync.sync.translation import TranslatedWiki
+
+    files = LooseFiles(folder)
+    links = FileLinks(wiki, files, known, links=ParsedLinks(), clock=time.time)
+    return TranslatedWiki(wiki, known, links)
+
+
 class OpenWorkspace:
     """A workspace that this process holds, with its state."""
 
@@ -342,9 +355,7 @@ class OpenWorkspace:
         from wikisync.api.git import WikiRepository
         from wikisync.api.replica import WikiReplica
         from wikisync.api.wikis import Wiki
-        from wikisync.folder.loose import LooseFiles
         from wikisync.folder.workspace import refuse_emptied
-        from wikisync.sync.translation import TranslatedWiki
 
         owner = wiki.owner
         owner_id = await client.owner_id(owner)
@@ -367,13 +378,7 @@ class OpenWorkspace:
         if settle_s is None:
             settle_s = self.workspace.config.sync.settle_ms / 1000
         local = self.local(wiki, settle_s=settle_s)
-        translated = TranslatedWiki(
-            remote,
-            LooseFiles(folder),
-            known,
-            links=ParsedLinks(),
-            clock=time.time,
-        )
+        translated = translated_wiki(remote, folder, known)
         return SyncedWiki(wiki, folder, str(owner_id), translated, local, known)
 
     def refuse_lost(self, wiki: WikiSection) -> None:

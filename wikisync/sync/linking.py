@@ -105,7 +105,7 @@ class FileLinks:
         self._clock = clock
         self._uploading = asyncio.Lock()
         self._names: frozenset[str] | None = None
-        self._settled: frozenset[str] = frozenset()
+        self._covered: frozenset[str] = frozenset()
         """Names of files that every page which links to one of them was sent with."""
 
     def look_anew(self) -> None:
@@ -203,7 +203,7 @@ class FileLinks:
                 if file is not None and uploads.get(file.digest) != link.path:
                     found.add(slug)
         self._names = await self._files.names()
-        if new := self._names - self._settled:
+        if new := self._names - self._covered:
             late = [
                 slug
                 for slug, page in self._state.base().items()
@@ -212,7 +212,7 @@ class FileLinks:
             ]
             found.update(late)
             if not late:
-                self._settled = self._names
+                self._covered = self._names
         return frozenset(found)
 
     def _refuse_composed(

@@ -7,8 +7,7 @@ writes them.
 
 from __future__ import annotations
 
-import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 
 from msgspec.structs import replace
 
@@ -24,11 +23,9 @@ from wikisync.model import (
     digest_of,
     fold_text,
 )
-from wikisync.sync.linking import FileLinks, LinkedFiles, Links
+from wikisync.sync.linking import FileLinks
 from wikisync.sync.replica import RemoteReplica
 from wikisync.sync.state import WikiState
-
-log = logging.getLogger(__name__)
 
 NOTED_MAX = 5_000
 """Texts whose other form is remembered, the newest; a watch runs for months."""
@@ -40,15 +37,12 @@ class TranslatedWiki:
     def __init__(
         self,
         wiki: RemoteReplica,
-        files: LinkedFiles,
         state: WikiState,
-        *,
-        links: Links,
-        clock: Callable[[], float],
+        links: FileLinks,
     ) -> None:
         self._wiki = wiki
         self._state = state
-        self._links = FileLinks(wiki, files, state, links=links, clock=clock)
+        self._links = links
         self.is_remembering = False
         """Set while the wiki is taken as it was last seen, and not looked at: for a
         save here, whose page is read anyway before it is written."""
