@@ -25,6 +25,7 @@ def root(tmp_path: Path) -> Path:
         "wikisync.toml",
         f"uploads/{HEX}/old.png",
         "uploads/own.png",
+        "a:b.png",
         "data.md",
         "data",
         ".git/config",
@@ -51,6 +52,7 @@ async def test_names_are_those_of_loose_files_alone(root: Path) -> None:
         "blue one.png",
         "own.png",
         "data",
+        "a:b.png",
     }
 
 
@@ -86,6 +88,7 @@ async def test_only_below_uploads_such_a_folder_is_the_services(root: Path) -> N
         (HOME, "red.png\0", None),
         (HOME, "", None),
         (HOME, "missing.png", None),
+        (HOME, "a:b.png", "a:b.png"),
     ],
 )
 async def test_a_link_leads_to_a_loose_file_or_to_none(
@@ -131,3 +134,31 @@ async def test_a_file_that_is_gone_is_not_found(root: Path) -> None:
     (root / "red.png").unlink()
     with pytest.raises(NotFound):
         _ = [chunk async for chunk in files.read(file)]
+
+
+@pytest.mark.parametrize("pattern", ["*.png", "/guide/", "blue*"])
+async def test_a_file_that_a_person_keeps_out_is_left_alone(
+    root: Path, pattern: str
+) -> None:
+    (root / ".wikisyncignore").write_text(f"{pattern}\n")
+    files = LooseFiles(root)
+    assert await files.find(HOME, LinkTarget("guide/blue one.png")) is None
+    assert "blue one.png" not in await files.names()
+
+
+@pytest.mark.parametrize(
+    ("target", "is_fetched"),
+    [
+        (f"uploads/{HEX}/old.png", True),
+        (f"../uploads/{HEX}/old.png", True),
+        (f"/uploads/{HEX}/old.png", False),
+        ("uploads/own.png", False),
+        ("../red.png", False),
+    ],
+)
+def test_a_fetched_attachment_is_known_by_its_place(
+    root: Path, target: str, *, is_fetched: bool
+) -> None:
+    """The way from the top is the project's own store, and not the wiki's."""
+    place = LooseFiles(root).fetched_path(FIRST, LinkTarget(target))
+    assert place == (f"uploads/{HEX}/old.png" if is_fetched else None)

@@ -6,7 +6,14 @@ either side.  ``before`` runs in front of every operation and may raise.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 
 from wikisync.errors import NotFound, PreconditionFailed, WikisyncError
 from wikisync.model import (
@@ -15,6 +22,7 @@ from wikisync.model import (
     Digest,
     Format,
     LateSave,
+    LooseFile,
     Page,
     PageState,
     Problem,
@@ -174,12 +182,14 @@ class MemoryReplica:
             text = self.conflicts.pop(slug)
             self.trash.append((slug, text, "the conflict is over"))
 
-    async def attachment(self, path: AttachmentPath) -> Attachment | None:
-        await self._enter("attachment", path)
-        content = self.files.get(path)
-        if content is None:
-            return None
-        return Attachment(path, digest_of(content), len(content))
+    async def attachments(
+        self, known: Mapping[AttachmentPath, LooseFile | None]
+    ) -> Mapping[AttachmentPath, LooseFile]:
+        return {
+            path: LooseFile(path, digest_of(content), len(content))
+            for path in known
+            if (content := self.files.get(path)) is not None
+        }
 
     async def read_attachment(self, path: AttachmentPath) -> AsyncIterator[bytes]:
         await self._enter("read_attachment", path)
@@ -194,6 +204,8 @@ class MemoryReplica:
     ) -> Attachment:
         await self._enter("write_attachment", path)
         content = b"".join([chunk async for chunk in chunks])
+        if path in self.files:
+            raise PreconditionFailed(f"{path} exists")
         self.files[path] = content
         return Attachment(path, digest_of(content), len(content))
 

@@ -15,6 +15,9 @@ from dataclasses import dataclass, field
 from wikisync.model import Format, LateSave, Slug
 
 MARK = re.compile(r"<\d+>")
+LINK = re.compile(r"!\[\]\(/?([^)]*)\)")
+MISSING = "[missing]"
+PICTURES = ("red.png", "blue.png")
 NAMES = ("home", "guide", "guide/first", "guide/second", "notes", "Home")
 FAULTS = (
     "refuse",
@@ -48,6 +51,9 @@ class Weather:
     odd: float = 0.0
     """A new page has front matter, or line ends as in Windows; or a case twin is
     made in a folder."""
+    pictures: float = 0.0
+    """A person's act is about a picture: a new one, another one under the same name,
+    or one that came from the wiki is thrown away."""
     web: float = 0.5
     """A person's act is on the wiki."""
     folders: int = 1
@@ -64,6 +70,8 @@ class Copy:
     name: str
     pages: dict[str, tuple[str, Format, int]] = field(default_factory=dict)
     """Text, format, identity by slug."""
+    files: dict[str, tuple[str, int]] = field(default_factory=dict)
+    """Pictures by path: what one shows, and how often anything was saved by then."""
     history: list[str] = field(default_factory=list)
     """Every text that was replaced or removed."""
     trash: list[str] = field(default_factory=list)
@@ -83,6 +91,16 @@ class Copy:
         return {
             mark for text, _, _ in self.pages.values() for mark in MARK.findall(text)
         }
+
+    def shown(self) -> dict[str, str]:
+        """The pages as a reader sees them: each picture by what it shows."""
+        return {
+            slug: LINK.sub(lambda link: self._picture(link[1]), text)
+            for slug, text in self.texts().items()
+        }
+
+    def _picture(self, path: str) -> str:
+        return f"[{self.files[path][0]}]" if path in self.files else MISSING
 
     def is_taken(self, name: str) -> bool:
         """Whether a page has this name, or one that differs by case alone."""
@@ -118,6 +136,9 @@ class World:
         """Writes by the engines, on any side."""
         self.marks = 0
         self._identities = 0
+        self._pictures = 0
+        self._saves = 0
+        self._uploads = 0
         self._late = 0
 
     # -- steps -------------------------------------------------------------------
@@ -163,6 +184,8 @@ class World:
         )[0]
         if kind == "create" or not copy.pages:
             self.create(copy)
+        elif self.weather.pictures and self.random.random() < self.weather.pictures:
+            self.picture(copy)
         elif kind.startswith("rename"):
             self.rename(copy, is_subtree=kind == "rename all")
         elif kind == "delete":
@@ -200,19 +223,60 @@ class World:
         text = copy.pages[slug][0]
         self.put(copy, slug, self._changed(text, kind))
 
-    def _changed(self, text: str, kind: str) -> str:
+    def _changed(self, text: str, kind: str, line: str = "") -> str:
         """One edit, in the text's own line ends, below its front matter."""
         end = "\r\n" if "\r\n" in text else "\n"
         lines = text.replace("\r\n", "\n").splitlines(keepends=True)
         first = 4 if lines[:1] == ["---\n"] and len(lines) > 4 else 0
         at = self.random.randrange(first, len(lines) + 1)
         if kind == "insert" or not lines:
-            lines.insert(at, self.new_line())
+            lines.insert(at, line or self.new_line())
         elif kind == "cut" and len(lines) - first > 2:
             del lines[min(at, len(lines) - 1)]
         else:
             lines[min(at, len(lines) - 1)] = self.new_line()
         return "".join(lines).replace("\n", end)
+
+    def picture(self, copy: Copy) -> None:
+        """A new picture in a page, another one in its place, or one less."""
+        fetched = [path for path in copy.files if path.startswith("uploads/")]
+        # a change of a fetched one is known to one folder alone
+        may_change = list(copy.files) if len(self.folders) == 1 else PICTURES
+        kind = "new" if copy.is_wiki else self.random.choice(("new", "other", "less"))
+        changed = sorted(copy.files.keys() & set(may_change))
+        if kind == "less" and fetched:
+            gone = self.random.choice(sorted(fetched))
+            self.trace.append(f"{copy.name}: throw {gone} away")
+            del copy.files[gone]
+        elif kind == "other" and changed:
+            self.draw(copy, self.random.choice(changed))
+        else:
+            name = self.random.choice(PICTURES)
+            path = self.upload_path(name) if copy.is_wiki else name
+            if path not in copy.files:
+                self.draw(copy, path)
+            self.link(copy, path)
+
+    def draw(self, copy: Copy, path: str) -> None:
+        """Save a picture that nobody has seen before."""
+        self._pictures += 1
+        self.trace.append(f"{copy.name}: draw {path}")
+        self.store_file(copy, path, f"picture {self._pictures}")
+
+    def store_file(self, copy: Copy, path: str, content: str) -> None:
+        self._saves += 1
+        copy.files[path] = (content, self._saves)
+
+    def upload_path(self, name: str) -> str:
+        """Where the service puts a file, which is never where it put another."""
+        self._uploads += 1
+        return f"uploads/{self._uploads:032x}/{name}"
+
+    def link(self, copy: Copy, path: str) -> None:
+        slug = self.random.choice(sorted(copy.pages))
+        way = path if path.startswith("uploads/") else f"/{path}"
+        line = f"![]({way}) {self.new_line()}"
+        self.put(copy, slug, self._changed(copy.pages[slug][0], "insert", line))
 
     def save_old(self, copy: Copy) -> None:
         """Save from an editor that does not know what came in since."""

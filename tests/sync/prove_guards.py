@@ -283,7 +283,7 @@ GUARDS = (
     ),
     Guard(
         "no link out of the folder",
-        "wikisync.folder.loose:opened_file",
+        "wikisync.folder.contents:opened_file",
         lambda _guard: _followed,
         "folder/test_loose.py::test_a_symbolic_link_is_never_followed",
     ),

@@ -27,7 +27,10 @@ WEATHERS: Mapping[str, Weather] = {
     "extreme contention": Weather(crash=0.01),
     "light traffic": Weather(person=0.025, fault=0.4, crash=0.01, cancel=0.005),
     "odd texts and names": Weather(crash=0.01, odd=0.4),
-    "two folders": Weather(person=0.1, crash=0.005, cancel=0.005, odd=0.1, folders=2),
+    "pictures": Weather(crash=0.01, pictures=0.4),
+    "two folders": Weather(
+        person=0.1, crash=0.005, cancel=0.005, odd=0.1, pictures=0.1, folders=2
+    ),
     "old editor windows": Weather(crash=0.01, stale=0.3, late=0.3),
 }
 COLUMNS = (

@@ -15,9 +15,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.sync.persons import CALM, MARK, Copy, Crash, Weather, World
-from tests.sync.simulated import SimulatedFolder, SimulatedWiki
+from tests.sync.persons import CALM, MARK, MISSING, Copy, Crash, Weather, World
+from tests.sync.simulated import SimulatedFiles, SimulatedFolder, SimulatedWiki
 from tests.sync.virtual import VirtualLoop, run_virtually
+from wikisync.cli.workspace import ParsedLinks
 from wikisync.errors import WikisyncError
 from wikisync.model import Slug, WikiOwner, fold_text
 from wikisync.sync.conflict import Clash, read_bundle
@@ -25,10 +26,12 @@ from wikisync.sync.database import Database
 from wikisync.sync.deciding import ExchangeOptions
 from wikisync.sync.echo import front_matter_of
 from wikisync.sync.exchange import ExchangeResult, exchange
+from wikisync.sync.linking import FileLinks
 from wikisync.sync.migrations import SCHEMA_VERSION, create
 from wikisync.sync.safety import Decision, decide
 from wikisync.sync.sightings import Patience
 from wikisync.sync.state import State, WikiState
+from wikisync.sync.translation import TranslatedWiki
 
 OWNER = WikiOwner("project", "docs/handbook")
 CYCLES = 6
@@ -115,10 +118,8 @@ class Client:
         with database.transaction() as connection:
             create(connection)
             connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-        self.state = State(database)
-        self.state.wiki(OWNER)
+        self.restart()
         database.world = world
-        self.wiki = SimulatedWiki(world)
         self.folder = SimulatedFolder(world, copy)
         self.result: ExchangeResult | None = None
 
@@ -139,6 +140,7 @@ class Client:
                 owner=OWNER,
                 options=options,
                 clock=loop.time,
+                outdated=self.wiki.outdated,
             )
         except (Crash, asyncio.CancelledError):
             self.restart()
@@ -153,6 +155,13 @@ class Client:
     def restart(self) -> None:
         """A new process: what was only in memory is gone."""
         self.state = State(self.database)
+        known = self.state.wiki(OWNER)
+        wiki = SimulatedWiki(self.world)
+        files = SimulatedFiles(self.world, self.copy)
+        links = FileLinks(
+            wiki, files, known, links=ParsedLinks(), clock=lambda: self.world.steps
+        )
+        self.wiki = TranslatedWiki(wiki, known, links)
 
     def approve(self) -> bool:
         """A person says yes to all that waits; False where nothing does."""
@@ -281,17 +290,22 @@ class Schedule:
     def _different(self, client: Client) -> set[str]:
         """Pages that differ by more than line ends, which each side has as it likes.
 
+        Also such as show a picture that is not there.
+
         Where the wiki's only front matter was taken away by a person, the engine
         takes the service for one that strips it, and keeps it here.
         """
-        mine, theirs = client.copy.texts(), self.world.wiki.texts()
+        mine, theirs = client.copy.shown(), self.world.wiki.shown()
         if client.known.capabilities().strips_front_matter:
             mine, theirs = _without_front_matter(mine), _without_front_matter(theirs)
         return {
             name
             for name in mine.keys() | theirs.keys()
             if name not in client.held_names()
-            and _folded(mine.get(name)) != _folded(theirs.get(name))
+            and (
+                _folded(mine.get(name)) != _folded(theirs.get(name))
+                or MISSING in theirs.get(name, "")
+            )
         }
 
     def close(self) -> None:

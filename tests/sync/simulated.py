@@ -7,9 +7,9 @@ last of the process.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 
-from tests.sync.persons import MARK, Copy, World
+from tests.sync.persons import MARK, PICTURES, Copy, World
 from wikisync.errors import (
     NotFound,
     PreconditionFailed,
@@ -24,6 +24,8 @@ from wikisync.model import (
     Digest,
     Format,
     LateSave,
+    LinkTarget,
+    LooseFile,
     Page,
     PageState,
     Problem,
@@ -69,18 +71,6 @@ class _Side:
         held = self.copy.pages.get(slug)
         if (digest_of(held[0]) if held else None) != expected:
             raise PreconditionFailed(f"{slug} changed")
-
-    async def attachment(self, path: AttachmentPath) -> Attachment | None:
-        self.world.step(f"attachment {path}")
-        return None
-
-    def read_attachment(self, path: AttachmentPath) -> AsyncIterator[bytes]:
-        raise NotFound(f"no attachment {path}")
-
-    async def write_attachment(
-        self, path: AttachmentPath, chunks: AsyncIterator[bytes]
-    ) -> Attachment:
-        raise NotImplementedError
 
 
 class SimulatedFolder(_Side):
@@ -140,6 +130,30 @@ class SimulatedFolder(_Side):
     async def untracked(self, pages: Iterable[tuple[Slug, Format]]) -> frozenset[Slug]:
         self.world.trace.extend(f"untracked? {slug}" for slug, _ in pages)
         return frozenset()
+
+    async def attachments(
+        self, known: Mapping[AttachmentPath, LooseFile | None]
+    ) -> Mapping[AttachmentPath, LooseFile]:
+        self.world.step("look at attachments")
+        return {
+            path: file_of(self.copy, path) for path in known if path in self.copy.files
+        }
+
+    async def write_attachment(
+        self, path: AttachmentPath, chunks: AsyncIterator[bytes]
+    ) -> Attachment:
+        content = b"".join([chunk async for chunk in chunks]).decode()
+        self.world.step(f"write file {path}")
+        if path in self.copy.files:
+            raise PreconditionFailed(f"{path} exists")
+        self.world.writes += 1
+        self.world.store_file(self.copy, path, content)
+        self.world.step(f"wrote file {path}")
+        return Attachment(path, digest_of(content), len(content))
+
+    async def read_attachment(self, path: AttachmentPath) -> AsyncIterator[bytes]:
+        self.world.step(f"read file {path}")
+        yield content_of(self.copy, path)
 
     async def late_saves(self) -> Sequence[LateSave]:
         self.world.step("late saves")
@@ -262,6 +276,27 @@ class SimulatedWiki(_Side):
         self._overwrite(before, "", expected)
         await self._answer(fault, f"delete {slug}")
 
+    async def read_attachment(self, path: AttachmentPath) -> AsyncIterator[bytes]:
+        fault = await self._ask(f"get {path}")
+        if fault == "not found":
+            raise NotFound(f"no attachment {path}")
+        if fault == "cut":
+            raise ProtocolViolation("cut")
+        yield content_of(self.copy, path)
+
+    async def write_attachment(
+        self, path: AttachmentPath, chunks: AsyncIterator[bytes]
+    ) -> Attachment:
+        content = b"".join([chunk async for chunk in chunks]).decode()
+        fault = await self._ask(f"upload {path}")
+        if fault in {"cut", "not found"}:
+            raise Unavailable("cut before it was taken")
+        stored = AttachmentPath(self.world.upload_path(path.rpartition("/")[2]))
+        self.world.writes += 1
+        self.world.store_file(self.copy, stored, content)
+        await self._answer(fault, f"upload {path} as {stored}")
+        return Attachment(stored, digest_of(content), len(content))
+
     async def _look(self, slug: Slug, expected: Digest | None) -> None:
         fault = await self._ask(f"look at {slug}")
         if fault in {"cut", "not found"}:
@@ -287,3 +322,48 @@ class SimulatedWiki(_Side):
         self.world.step(f"done: {what}")
         if fault == "lose the answer":
             raise Unavailable(f"{what}: the answer was lost")
+
+
+class SimulatedFiles:
+    """The pictures of a folder, all of them at its top or from the wiki."""
+
+    def __init__(self, world: World, copy: Copy) -> None:
+        self._world = world
+        self._copy = copy
+
+    async def names(self) -> frozenset[str]:
+        self._world.step("look for pictures")
+        return frozenset(self._copy.files.keys() & set(PICTURES))
+
+    async def find(self, slug: Slug, target: LinkTarget) -> LooseFile | None:
+        path = target.path.removeprefix("/")
+        self._world.trace.append(f"{slug} links to {path}")
+        is_there = path in PICTURES and path in self._copy.files
+        return file_of(self._copy, path) if is_there else None
+
+    def fetched_path(self, slug: Slug, target: LinkTarget) -> AttachmentPath | None:
+        self._world.trace.append(f"{slug} links to {target.path}")
+        is_fetched = target.path.startswith("uploads/")
+        return AttachmentPath(target.path) if is_fetched else None
+
+    async def there(
+        self, known: Mapping[AttachmentPath, LooseFile | None]
+    ) -> Mapping[AttachmentPath, LooseFile]:
+        self._world.step("look at fetched pictures")
+        held = (path for path in known if path in self._copy.files)
+        return {path: file_of(self._copy, path) for path in held}
+
+    async def read(self, file: LooseFile) -> AsyncIterator[bytes]:
+        self._world.step(f"read {file.path}")
+        yield content_of(self._copy, file.path)
+
+
+def file_of(copy: Copy, path: str) -> LooseFile:
+    content, saves = copy.files[path]
+    return LooseFile(path, digest_of(content), len(content), str(saves))
+
+
+def content_of(copy: Copy, path: str) -> bytes:
+    if path not in copy.files:
+        raise NotFound(f"no file {path}")
+    return copy.files[path][0].encode()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+
 import pytest
 
 from tests.support.copies import Copies
-from wikisync.errors import NotFound, Unavailable
-from wikisync.model import AttachmentPath, Slug
+from wikisync.errors import FolderError, NotFound, Unavailable
+from wikisync.model import Attachment, AttachmentPath, Slug, digest_of
 from wikisync.sync.state import State
 
 H = "uploads/" + "0123456789abcdef" * 2
@@ -128,3 +130,32 @@ async def test_file_that_cannot_be_had_is_told_every_time(state: State) -> None:
     first = await copies.cycle()
     assert first.problems == (await copies.cycle()).problems != ()
     assert copies.known.health().last_good_at is None
+
+
+async def test_file_that_somebody_saves_meanwhile_is_not_written_over(
+    state: State,
+) -> None:
+    async def save(entry: str) -> None:
+        if entry.startswith("read_attachment"):
+            copies.here.files[path("p.png")] = b"mine"
+
+    copies = copies_of(state, f"![p]({H}/p.png)", "p.png")
+    copies.there.before = save
+    assert (await copies.cycle()).problems == ()
+    assert copies.here.files == {path("p.png"): b"mine"}
+
+
+async def test_what_the_wiki_has_is_on_record_before_the_file_is_there(
+    state: State,
+) -> None:
+    """The process may end in between, and a person change the file then."""
+    copies = copies_of(state, f"![p]({H}/p.png)", "p.png")
+
+    async def fail(_path: AttachmentPath, chunks: AsyncIterator[bytes]) -> Attachment:
+        [chunk async for chunk in chunks]
+        raise FolderError("permission denied")
+
+    copies.here.write_attachment = fail  # type: ignore[assignment,method-assign]
+    await copies.cycle()
+    known = copies.known.attachments()[path("p.png")]
+    assert (known.digest, known.here) == (digest_of(b"p.png"), None)

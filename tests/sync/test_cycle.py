@@ -31,7 +31,7 @@ from wikisync.model import (
 )
 from wikisync.sync.cycle import CycleResult, pull_wiki
 from wikisync.sync.reconcile import Policy
-from wikisync.sync.replica import Replica
+from wikisync.sync.replica import AttachmentFolder
 from wikisync.sync.state import State
 
 OWNER = WikiOwner("project", "docs/handbook")
@@ -522,7 +522,7 @@ class Interrupt:
 class Watched:
     """A replica whose every operation tells somebody first."""
 
-    def __init__(self, inner: Replica, before: Interrupt) -> None:
+    def __init__(self, inner: AttachmentFolder, before: Interrupt) -> None:
         self._inner = inner
         self._before = before
 
@@ -546,7 +546,7 @@ async def interrupted_pull(
 ) -> bool:
     """Pull and cancel at the n-th operation; whether the pull came to its end."""
     interrupt = Interrupt(at)
-    local: Replica = Watched(FolderReplica(folder), interrupt)  # type: ignore[assignment]
+    local: AttachmentFolder = Watched(FolderReplica(folder), interrupt)  # type: ignore[assignment]
     remote.before = interrupt
     async with asyncio.TaskGroup() as group:
         task = group.create_task(

@@ -42,7 +42,13 @@ def assert_nothing_lost(verdict: Verdict) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["extreme contention", "light traffic", "odd texts and names", "two folders"],
+    [
+        "extreme contention",
+        "light traffic",
+        "odd texts and names",
+        "pictures",
+        "two folders",
+    ],
 )
 def test_no_edit_is_lost_whatever_happens_between_two_steps(name: str) -> None:
     for verdict in verdicts_in(name):
@@ -71,7 +77,9 @@ def test_two_crashes_lose_nothing() -> None:
 
 def test_one_seed_is_one_schedule() -> None:
     """Step for step, so that a bad seed can be looked at."""
-    weather = Weather(crash=0.02, cancel=0.01, stale=0.2, late=0.2, odd=0.3, folders=2)
+    weather = Weather(
+        crash=0.02, cancel=0.01, stale=0.2, late=0.2, odd=0.3, pictures=0.2, folders=2
+    )
     assert run_schedule(7, weather).trace == run_schedule(7, weather).trace
 
 
@@ -82,6 +90,14 @@ def test_persons_faults_and_crashes_really_happen() -> None:
     assert sum(verdict.faults for verdict in verdicts) > 60
     assert sum(verdict.crashes for verdict in verdicts) > 30
     assert sum(verdict.conflicts for verdict in verdicts) > 10
+
+
+def test_pictures_really_go_both_ways() -> None:
+    lines = [line for verdict in verdicts_in("pictures") for line in verdict.trace]
+    assert sum(line.startswith("done: upload") for line in lines) > 60
+    assert sum(line.startswith("wrote file uploads/") for line in lines) > 200
+    assert sum(line.startswith("folder: draw uploads/") for line in lines) > 20
+    assert sum(": throw uploads/" in line for line in lines) > 20
 
 
 def test_in_a_bad_network_most_cycles_meet_a_fault() -> None:

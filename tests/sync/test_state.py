@@ -8,15 +8,16 @@ import pytest
 
 from wikisync.errors import StateError
 from wikisync.model import (
-    Attachment,
     AttachmentPath,
     Digest,
     Format,
+    LooseFile,
     PageState,
     Slug,
     WikiOwner,
     digest_of,
 )
+from wikisync.sync.ledger import FetchedFile
 from wikisync.sync.plan import BasePage
 from wikisync.sync.state import Agreed, PackedText, State, WikiState
 
@@ -24,6 +25,7 @@ OWNER = WikiOwner("project", "docs/handbook")
 HOME = Slug("home")
 FOLDER = "uploads/" + "0123456789abcdef" * 2
 PICTURE = AttachmentPath(f"{FOLDER}/p.png")
+OTHER = AttachmentPath(f"{FOLDER}/q.png")
 
 
 def agreed(slug: str, text: str, *, remote: str = "") -> Agreed:
@@ -108,10 +110,12 @@ def test_mentions_are_those_of_the_pages_there_are(wiki: WikiState) -> None:
 
 
 def test_attachments_are_remembered_and_forgotten(wiki: WikiState) -> None:
-    picture = Attachment(PICTURE, Digest("a" * 64), 7)
-    wiki.record_attachments([picture])
-    assert wiki.attachments() == {PICTURE: picture}
-    wiki.record_attachments(dropped=[PICTURE])
+    changed = LooseFile(PICTURE, Digest("b" * 64), 7, "1:7:2:3")
+    gone = FetchedFile(OTHER, Digest("a" * 64), None)
+    picture = FetchedFile(PICTURE, Digest("a" * 64), changed)
+    wiki.record_attachments([picture, gone])
+    assert wiki.attachments() == {PICTURE: picture, OTHER: gone}
+    wiki.record_attachments(dropped=[PICTURE, OTHER])
     assert not wiki.attachments()
 
 
@@ -132,7 +136,7 @@ def test_first_id_is_noted_and_another_one_is_another_wiki(wiki: WikiState) -> N
 def test_starting_over_forgets_the_old_wiki(wiki: WikiState) -> None:
     wiki.is_same_wiki("7")
     wiki.record([agreed("home", "text")])
-    wiki.record_attachments([Attachment(PICTURE, Digest("a" * 64), 7)])
+    wiki.record_attachments([FetchedFile(PICTURE, Digest("a" * 64), None)])
     wiki.remember_remote_tag("mark")
     assert wiki.base()
     wiki.start_over("8")

@@ -19,7 +19,6 @@ from wikisync.api.wikis import Wiki
 from wikisync.api.writing import Writing
 from wikisync.errors import (
     AuthenticationFailed,
-    NotFound,
     PreconditionFailed,
     RateLimited,
     RemoteError,
@@ -168,17 +167,6 @@ class WikiReplica:
             PreconditionFailed: it changed, or is gone.
         """
         await self._writing.delete(slug, expected=expected)
-
-    async def attachment(self, path: AttachmentPath) -> Attachment | None:
-        """What the service has there, read whole; None where it has nothing."""
-        digest, size = hashlib.sha256(), 0
-        try:
-            async for chunk in self.read_attachment(path):
-                digest.update(chunk)
-                size += len(chunk)
-        except NotFound:
-            return None
-        return Attachment(path, Digest(digest.hexdigest()), size)
 
     def read_attachment(self, path: AttachmentPath) -> AsyncIterator[bytes]:
         """The attachment's bytes, from the file route or the git repository.

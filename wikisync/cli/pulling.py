@@ -35,7 +35,7 @@ from wikisync.progress import Progress
 from wikisync.sync.aliases import AliasedFolder
 from wikisync.sync.cycle import CycleResult, pull_wiki
 from wikisync.sync.reconcile import Policy
-from wikisync.sync.replica import Replica
+from wikisync.sync.replica import AttachmentFolder, Replica
 from wikisync.sync.state import State, WikiState
 
 STATE_FILE = "state.db"
@@ -123,7 +123,7 @@ async def _pull(
     if place.policy is Policy.MIRROR or not known.base():
         # a folder that is gone later on may be a disk that is away
         await own.create()
-    local: Replica = own
+    local: AttachmentFolder = own
     remote: Replica = behind
     if place.policy is not Policy.MIRROR:
         # a workspace that was synced before knows names and links by other words

@@ -222,7 +222,8 @@ def missing_attachments(known: WikiState) -> tuple[AttachmentPath, ...]:
         return ()
     from wikisync.sync.mentions import unmet_mentions
 
-    fetched = known.attachments().keys() | set(known.uploads().values())
+    fetched = {path for path, one in known.attachments().items() if one.here}
+    fetched |= set(known.uploads().values())
     unmet = unmet_mentions(mentions, fetched)
     return tuple(dict.fromkeys(spellings[0] for spellings in unmet))
 

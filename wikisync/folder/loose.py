@@ -2,19 +2,20 @@
 
 They are no pages, and no attachments that came from the wiki, which lie in
 ``uploads`` under 32 hexadecimal digits; a page may link to them as it would to any
-file.  Only files that a page really links to are looked at closely.
+file.  Only files that a page really links to are looked at closely.  What a person
+made of a fetched attachment, in its place, is sent as a loose file is.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import os
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path
 
-from wikisync.errors import FolderError, NotFound
+from wikisync.errors import NotFound
+from wikisync.folder.contents import CHUNK_BYTES, file_there, files_there
 from wikisync.folder.descent import Folders, opened_file, opened_root
 from wikisync.folder.ignore import (
     CONFIG_FILE,
@@ -23,10 +24,12 @@ from wikisync.folder.ignore import (
     is_ignored_folder,
 )
 from wikisync.folder.naming import path_of
+from wikisync.folder.pages import read_patterns
+from wikisync.folder.patterns import Patterns
 from wikisync.folder.threads import finish_in_thread
 from wikisync.model import (
     EXTENSIONS,
-    Digest,
+    AttachmentPath,
     Format,
     LinkTarget,
     LooseFile,
@@ -36,13 +39,10 @@ from wikisync.model import (
 
 NAMES_MAX = 50_000
 """Loose files looked for in one folder."""
-CHUNK_BYTES = 1024 * 1024
 
 _PAGE_EXTENSIONS = tuple(end for ends in EXTENSIONS.values() for end in ends)
 _FETCHED = re.compile(rf"{UPLOADS}/[0-9a-fA-F]{{32}}(?:/|\Z)")
 """The folder of an attachment, which the service named."""
-
-_Status = tuple[int, int, int, int]
 
 
 class LooseFiles:
@@ -50,11 +50,13 @@ class LooseFiles:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._seen: dict[str, tuple[_Status, LooseFile]] = {}
+        self._seen: dict[str, LooseFile] = {}
+        self._patterns: Patterns | None = None
+        """What a person keeps out of the sync, as read with the last list."""
 
     async def names(self) -> frozenset[str]:
         """The names of all of them, without their folders."""
-        return await asyncio.to_thread(lambda: frozenset(_names(str(self._root))))
+        return await asyncio.to_thread(self._list)
 
     async def find(self, slug: Slug, target: LinkTarget) -> LooseFile | None:
         """The file that a link on a page leads to; None where it is no loose file.
@@ -65,6 +67,23 @@ class LooseFiles:
         if path is None or not _is_loose(path):
             return None
         return await finish_in_thread(self._look_at, path)
+
+    def fetched_path(self, slug: Slug, target: LinkTarget) -> AttachmentPath | None:
+        """The place of an attachment of the wiki that a link on a page leads to."""
+        if target.path.startswith("/"):
+            return None  # the project's own store, and not the wiki's
+        ways = (target.path, _resolved(slug, target))
+        return next((AttachmentPath(w) for w in ways if w and _is_fetched(w)), None)
+
+    async def there(
+        self, known: Mapping[AttachmentPath, LooseFile | None]
+    ) -> Mapping[AttachmentPath, LooseFile]:
+        """Those of some fetched attachments that are there, as they are now.
+
+        Args:
+            known: Each as it was found last time.
+        """
+        return await finish_in_thread(files_there, self._root, known)
 
     async def read(self, file: LooseFile) -> AsyncIterator[bytes]:
         """The file's bytes in chunks.
@@ -84,48 +103,45 @@ class LooseFiles:
         except FileNotFoundError as exc:
             raise NotFound(f"no file {file.path} in {self._root}") from exc
 
+    def _list(self) -> frozenset[str]:
+        self._patterns, _ = read_patterns(self._root)
+        return frozenset(_names(str(self._root), self._patterns))
+
     def _look_at(self, path: str) -> LooseFile | None:
         """A file, read only where it is not the one that was read before."""
-        if any(
+        if self._patterns is None:
+            self._patterns, _ = read_patterns(self._root)
+        if self._patterns.hides(path) or any(
             os.path.lexists(self._root / f"{path}{end}") for end in _PAGE_EXTENSIONS
         ):
             return None
-        try:
-            with (
-                opened_root(self._root) as root,
-                Folders(root) as folders,
-                opened_file(folders, path) as descriptor,
-            ):
-                found = os.fstat(descriptor)
-                status = (
-                    found.st_ino,
-                    found.st_size,
-                    found.st_mtime_ns,
-                    found.st_ctime_ns,
-                )
-                known = self._seen.get(path)
-                if known is None or known[0] != status:
-                    known = self._seen[path] = (status, _file(descriptor, path))
-                return known[1]
-        except (OSError, FolderError):
-            return None  # a folder, a link, or not to be read: the link stays as it is
+        with opened_root(self._root) as root, Folders(root) as folders:
+            file = file_there(folders, path, self._seen.get(path))
+        if file is not None:
+            self._seen[path] = file
+        return file
 
 
-def _names(folder: str) -> Iterator[str]:
+def _names(folder: str, patterns: Patterns) -> Iterator[str]:
     """Names below a folder; what cannot be looked into has none."""
-    waiting, found = [folder], 0
+    waiting, found = [""], 0
     while waiting:
         place = waiting.pop()
         try:
-            entries = list(os.scandir(place))
+            entries = list(os.scandir(f"{folder}/{place}"))
         except OSError:
             continue
         for entry in entries:
+            way = place + entry.name
             if entry.is_dir(follow_symlinks=False):
-                way = os.path.relpath(entry.path, folder)
-                if not (is_ignored_folder(entry.name) or _is_fetched(way)):
-                    waiting.append(entry.path)
-            elif entry.is_file(follow_symlinks=False) and _is_loose(entry.name):
+                is_left_out = is_ignored_folder(entry.name) or _is_fetched(way)
+                if not (is_left_out or patterns.is_ignored(way, is_folder=True)):
+                    waiting.append(f"{way}/")
+            elif (
+                entry.is_file(follow_symlinks=False)
+                and _is_loose(entry.name)
+                and not patterns.is_ignored(way)
+            ):
                 yield entry.name
                 found += 1
         if found >= NAMES_MAX:
@@ -147,7 +163,7 @@ def _is_loose(path: str) -> bool:
 def _resolved(slug: Slug, target: LinkTarget) -> str | None:
     """A target as a path in the wiki's folder; None where it leaves the folder."""
     way = target.path
-    if not way or "\0" in way or "\\" in way or ":" in way.partition("/")[0]:
+    if not way or "\0" in way or "\\" in way:
         return None
     is_from_root = target.is_wikilink or way.startswith("/")
     start = [] if is_from_root else path_of(slug, Format.MARKDOWN).split("/")[:-1]
@@ -160,11 +176,3 @@ def _resolved(slug: Slug, target: LinkTarget) -> str | None:
         elif part not in {"", "."}:
             parts.append(part)
     return "/".join(parts) or None
-
-
-def _file(descriptor: int, path: str) -> LooseFile:
-    digest, size = hashlib.sha256(), 0
-    while chunk := os.read(descriptor, CHUNK_BYTES):
-        digest.update(chunk)
-        size += len(chunk)
-    return LooseFile(path, Digest(digest.hexdigest()), size)

@@ -183,7 +183,7 @@ class PageFolder:
 
     def rescan(self) -> ScannedFolder:
         """List the folder anew and remember which file is which page."""
-        self._patterns, self._pattern_problems = _read_patterns(self._root)
+        self._patterns, self._pattern_problems = read_patterns(self._root)
         scanned = scan_pages(self._root, self._patterns)
         self._paths = {file.slug: file.path for file in scanned.pages}
         self._scanned = scanned
@@ -476,7 +476,12 @@ def _in_place(scanned: ScannedFolder) -> Iterator[Problem]:
             )
 
 
-def _read_patterns(root_path: Path) -> tuple[Patterns, tuple[Problem, ...]]:
+def read_patterns(root_path: Path) -> tuple[Patterns, tuple[Problem, ...]]:
+    """The folder's pattern file, and its lines that are no patterns.
+
+    Raises:
+        FolderError: it cannot be read, or is not text.
+    """
     try:
         with opened_root(root_path) as root, Folders(root) as folders:
             if not _has_patterns(root):

@@ -11,12 +11,20 @@ import asyncio
 import hashlib
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from pathlib import Path
 from urllib.parse import quote
 
 from wikisync.errors import FolderError, NotFound, PreconditionFailed
 from wikisync.folder.bundles import Bundles
+from wikisync.folder.contents import files_there
 from wikisync.folder.descent import (
     Folders,
     folder_error,
@@ -38,6 +46,7 @@ from wikisync.model import (
     Digest,
     Format,
     LateSave,
+    LooseFile,
     Page,
     Slug,
     Snapshot,
@@ -384,14 +393,16 @@ class FolderReplica:
 
     # -- attachments ---------------------------------------------------------------
 
-    async def attachment(self, path: AttachmentPath) -> Attachment | None:
-        """What is at an attachment's path; None where nothing.
+    async def attachments(
+        self, known: Mapping[AttachmentPath, LooseFile | None]
+    ) -> Mapping[AttachmentPath, LooseFile]:
+        """Those of some attachments that can be read, as they are now.
 
-        Raises:
-            FolderError: the path is unsafe, or the file cannot be read.
+        Args:
+            known: Each as it was found last time; read where its stamp changed.
         """
-        _check(path)
-        return await finish_in_thread(_attachment_in, self._root, path)
+        safe = {path: known[path] for path in known if attachment_path(path)}
+        return await finish_in_thread(files_there, self._root, safe)
 
     async def read_attachment(self, path: AttachmentPath) -> AsyncIterator[bytes]:
         """The attachment's bytes in chunks.
@@ -418,6 +429,7 @@ class FolderReplica:
         """Store an attachment under this path, all of it or nothing.
 
         Raises:
+            PreconditionFailed: a file is there; somebody saved it meanwhile.
             FolderError: the path is unsafe, or it cannot be written.
         """
         from wikisync.folder.swap import FolderWriter
@@ -454,23 +466,6 @@ async def _blocks(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 def _check(path: AttachmentPath) -> None:
     if attachment_path(path) is None:
         raise FolderError(f"not a safe path of an attachment: {path!r}", path=path)
-
-
-def _attachment_in(root_path: Path, path: AttachmentPath) -> Attachment | None:
-    digest = hashlib.sha256()
-    size = 0
-    try:
-        with (
-            opened_root(root_path) as root,
-            Folders(root) as folders,
-            opened_file(folders, path) as descriptor,
-        ):
-            while chunk := _read(descriptor, path):
-                digest.update(chunk)
-                size += len(chunk)
-    except FileNotFoundError:
-        return None
-    return Attachment(path, Digest(digest.hexdigest()), size)
 
 
 def _read(descriptor: int, path: str) -> bytes:

@@ -220,8 +220,10 @@ class FolderWriter:
             parent = _opened_parent(folders, parts, path)
             check_expected(parent, name, path, expected)
 
-    def open_stream(self, path: str, *, expected: Expected = ANYTHING) -> Stream:
-        """A file that grows piece by piece and gets its name at the end.
+    def open_stream(self, path: str) -> Stream:
+        """A new file that grows piece by piece and gets its name at the end.
+
+        Finishing it raises ``PreconditionFailed`` where something has the name then.
 
         Raises:
             FolderError: no temporary file can be made.
@@ -231,7 +233,7 @@ class FolderWriter:
         def give_name() -> None:
             with Folders(self._root) as folders:
                 staged = _Staged(self._temporary, temporary)
-                self._give_name(staged, FileWrite(path, b"", expected), folders)
+                self._give_name(staged, FileWrite(path, b"", None), folders)
                 folders.fsync()
 
         return Stream(descriptor, path, give_name)

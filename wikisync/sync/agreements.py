@@ -12,16 +12,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync.model import (
-    Attachment,
     AttachmentPath,
     Digest,
     Format,
     LinkTarget,
+    LooseFile,
     PageState,
     Slug,
 )
 from wikisync.sync.database import Database, WikiRows
-from wikisync.sync.ledger import Agreed, WrittenLink, unpack
+from wikisync.sync.ledger import NO_DIGEST, Agreed, FetchedFile, WrittenLink, unpack
 from wikisync.sync.plan import BasePage
 
 _FORMATS: Mapping[str, Format] = {known.value: known for known in Format}
@@ -250,27 +250,39 @@ class Agreements(WikiRows):
         found = {path for (joined,) in rows for path in joined.split("\n")}
         return tuple(AttachmentPath(path) for path in sorted(found))
 
-    def attachments(self) -> Mapping[AttachmentPath, Attachment]:
-        """Attachments that were fetched, by path."""
-        rows = self._rows("SELECT path, digest, size FROM attachment WHERE wiki = ?")
+    def attachments(self) -> Mapping[AttachmentPath, FetchedFile]:
+        """Attachments that were fetched, by path; also those that are gone here."""
+        rows = self._rows(
+            "SELECT path, digest, size, here, stamp FROM attachment WHERE wiki = ?"
+        )
         return {
-            AttachmentPath(path): Attachment(AttachmentPath(path), Digest(digest), size)
-            for path, digest, size in rows
+            AttachmentPath(path): FetchedFile(
+                AttachmentPath(path),
+                Digest(digest),
+                LooseFile(path, Digest(here), size, stamp) if here else None,
+            )
+            for path, digest, size, here, stamp in rows
         }
 
     def record_attachments(
         self,
-        fetched: Iterable[Attachment] = (),
+        fetched: Iterable[FetchedFile] = (),
         dropped: Iterable[AttachmentPath] = (),
     ) -> None:
-        """Remember attachments the folder holds and forget those it lost."""
-        rows = [(self._number, one.path, one.digest, one.size) for one in fetched]
+        """Remember attachments as they are here, and forget some."""
         gone = [(self._number, path) for path in dropped]
+        rows = [
+            (self._number, one.path, one.digest, file.size, file.digest, file.stamp)
+            for one in fetched
+            for file in [one.here or LooseFile(one.path, NO_DIGEST, 0)]
+        ]
         if not (rows or gone):
             return
         with self._database.transaction() as connection:
             connection.executemany(
-                "INSERT OR REPLACE INTO attachment VALUES (?, ?, ?, ?)", rows
+                "INSERT OR REPLACE INTO attachment"
+                " (wiki, path, digest, size, here, stamp) VALUES (?, ?, ?, ?, ?, ?)",
+                rows,
             )
             connection.executemany(
                 "DELETE FROM attachment WHERE wiki = ? AND path = ?", gone
@@ -280,6 +292,19 @@ class Agreements(WikiRows):
         """Files that were uploaded: digest of the content to the path it got."""
         rows = self._rows("SELECT digest, path FROM upload WHERE wiki = ?")
         return {Digest(digest): AttachmentPath(path) for digest, path in rows}
+
+    def place_on_wiki(self, path: AttachmentPath) -> AttachmentPath:
+        """Where pages on the wiki find what their links here find under this path.
+
+        Another place than this where the file was changed here.
+        """
+        rows = self._rows(
+            "SELECT path FROM written_link WHERE wiki = ?1"
+            " AND (target = ?2 OR target LIKE '%/' || ?2) AND path <> ?2"
+            " ORDER BY attempt DESC LIMIT 1",
+            path,
+        )
+        return AttachmentPath(rows[0][0]) if rows else path
 
     def record_upload(
         self, digest: Digest, path: AttachmentPath, local_path: str, size: int

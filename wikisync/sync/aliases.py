@@ -19,6 +19,7 @@ from wikisync.model import (
     Digest,
     Format,
     LateSave,
+    LooseFile,
     Page,
     Slug,
     Snapshot,
@@ -140,9 +141,11 @@ class AliasedFolder:
         """Move the page's file to the trash."""
         await self._folder.delete(self._file(slug), expected=expected)
 
-    async def attachment(self, path: AttachmentPath) -> Attachment | None:
-        """What the folder holds at an attachment path."""
-        return await self._folder.attachment(path)
+    async def attachments(
+        self, known: Mapping[AttachmentPath, LooseFile | None]
+    ) -> Mapping[AttachmentPath, LooseFile]:
+        """Those of some attachments that can be read here."""
+        return await self._folder.attachments(known)
 
     def read_attachment(self, path: AttachmentPath) -> AsyncIterator[bytes]:
         """The attachment's bytes in chunks."""

@@ -3,25 +3,35 @@
 The service has no list of attachments (``service-behaviour.md`` 6.2), so the
 mentions in the texts of the base are all that can be known.  A path holds a
 random part and never gets other content: what the folder has is not asked for
-again.  What is not on the wiki, as a name in an example of code, is looked for in
-every round, and told in the first.
+again, also where a person changed it (``linking`` sends that).  What is not on the
+wiki, as a name in an example of code, is looked for in every round, and told in the
+first.
 """
 
 from __future__ import annotations
 
+import hashlib
 import logging
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from wikisync.errors import FolderError, NotFound, RemoteError, Unavailable
-from wikisync.model import Attachment, AttachmentPath, Problem, Slug
+from wikisync.errors import (
+    FolderError,
+    NotFound,
+    PreconditionFailed,
+    RemoteError,
+    Unavailable,
+)
+from wikisync.model import AttachmentPath, Digest, LooseFile, Problem, Slug
 from wikisync.progress import Progress
 from wikisync.sync.apply import UNAVAILABLE_MAX, is_disk_error
 from wikisync.sync.flow import each
+from wikisync.sync.ledger import FetchedFile
 from wikisync.sync.mentions import unmet_mentions
-from wikisync.sync.replica import Replica
+from wikisync.sync.replica import AttachmentFolder, Replica
 from wikisync.sync.state import WikiState
 
 log = logging.getLogger(__name__)
@@ -47,7 +57,7 @@ class AttachmentFetch:
     def __init__(
         self,
         remote: Replica,
-        local: Replica,
+        local: AttachmentFolder,
         state: WikiState,
         *,
         progress: Progress,
@@ -61,6 +71,7 @@ class AttachmentFetch:
         self._state = state
         self._progress = progress
         self._reads_max = reads_max
+        self._known: Mapping[AttachmentPath, FetchedFile] = {}
         self._failures_in_row = 0
         self.fetched = 0
         self.problems: list[Problem] = []
@@ -83,28 +94,32 @@ class AttachmentFetch:
 
     async def _wanted(self) -> Sequence[Spellings]:
         """Mentions whose file the folder lacks; the base learns of the others."""
-        known = self._state.attachments()
-        mentions = self._mentions
-        there: set[AttachmentPath] = set()
-        found: list[Attachment] = []
-        for path in mentions:
-            held = await self._held(path)
-            if held is None:
-                continue
-            there.add(path)
-            if known.get(path) != held:
-                found.append(held)
-        lost = [path for path in mentions if path not in there and path in known]
-        if found or lost:
-            self._state.record_attachments(found, lost)
-        return unmet_mentions(mentions, there)
+        self._known = self._state.attachments()
+        before = {
+            path: known.here if (known := self._known.get(path)) else None
+            for path in self._mentions
+        }
+        there = await self._local.attachments(before)
+        self._state.record_attachments(
+            [
+                self._as_now(path, there.get(path))
+                for path in self._mentions
+                if there.get(path) != before[path]
+            ]
+        )
+        return unmet_mentions(self._mentions, there)
 
-    async def _held(self, path: AttachmentPath) -> Attachment | None:
-        try:
-            return await self._local.attachment(path)
-        except FolderError:
-            # said once, by the attempt to write it
-            return None
+    def _as_now(self, path: AttachmentPath, here: LooseFile | None) -> FetchedFile:
+        """What to remember of a file; one that nobody fetched is taken for the wiki's.
+
+        Raises:
+            AssertionError: there was none, and there is none.
+        """
+        known = self._known.get(path)
+        if known is not None:
+            return replace(known, here=here)
+        assert here is not None, path
+        return FetchedFile(path, here.digest, here)
 
     async def _fetch_all(self, mentions: Sequence[Spellings]) -> None:
         """Fetch what these mention, one after the other."""
@@ -129,9 +144,9 @@ class AttachmentFetch:
         if self._failures_in_row >= UNAVAILABLE_MAX:
             return _failed("attachment-missing", path, "the service does not answer")
         try:
-            stored = await self._local.write_attachment(
-                path, self._remote.read_attachment(path)
-            )
+            stored = await self._local.write_attachment(path, self._noted(path))
+        except PreconditionFailed:
+            return None  # somebody put it there meanwhile; the next round takes it
         except Unavailable as error:
             self._failures_in_row += 1
             return _failed("attachment-missing", path, error.message)
@@ -145,12 +160,25 @@ class AttachmentFetch:
             if is_disk_error(error):
                 raise
             return _failed("attachment-unwritable", path, error.message, error.hint)
-        # no waiting between the file and its record
         self._failures_in_row = 0
         self.fetched += 1
-        self._state.record_attachments([stored])
+        here = LooseFile(path, stored.digest, stored.size)
+        self._state.record_attachments([self._as_now(path, here)])
         log.info("fetched %s", path)
         return None
+
+    async def _noted(self, path: AttachmentPath) -> AsyncIterator[bytes]:
+        """The wiki's bytes, whose digest is on record before a file shows them.
+
+        If this process ends then, and somebody changes the file, the next one can tell.
+        """
+        digest = hashlib.sha256()
+        async for chunk in self._remote.read_attachment(path):
+            digest.update(chunk)
+            yield chunk
+        if path not in self._known:
+            fetched = FetchedFile(path, Digest(digest.hexdigest()), None)
+            self._state.record_attachments([fetched])
 
     def _tell(self, failed: Failed) -> None:
         """Make a problem of it, but of what is not on the wiki only once.

@@ -21,7 +21,7 @@ from wikisync.sync.attachments import AttachmentFetch
 from wikisync.sync.frame import look, note_health, remember_tag, replaced_wiki
 from wikisync.sync.plan import Hold, Plan, Skip, SkipReason
 from wikisync.sync.reconcile import Policy, reconcile
-from wikisync.sync.replica import Replica
+from wikisync.sync.replica import AttachmentFolder, Replica
 from wikisync.sync.safety import brake_of
 from wikisync.sync.state import State
 
@@ -54,7 +54,7 @@ class CycleResult(Struct, frozen=True):
 
 async def pull_wiki(
     remote: Replica,
-    local: Replica,
+    local: AttachmentFolder,
     state: State,
     *,
     owner: WikiOwner,

@@ -12,7 +12,14 @@ from enum import StrEnum
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wikisync.model import AttachmentPath, Digest, Format, LinkTarget, Slug
+from wikisync.model import (
+    AttachmentPath,
+    Digest,
+    Format,
+    LinkTarget,
+    LooseFile,
+    Slug,
+)
 from wikisync.sync.plan import BasePage
 
 TEXT_ZLIB_LEVEL = 1
@@ -113,6 +120,17 @@ class Replaced(Struct, frozen=True):
     """Whether it was a save from an editor that showed an older text."""
     is_written: bool = True
     """Whether the new text is known to have taken its place."""
+
+
+class FetchedFile(Struct, frozen=True):
+    """An attachment of the wiki, which the folder holds or held."""
+
+    path: AttachmentPath
+    digest: Digest
+    """Of what the wiki has; it never gets other content under this path."""
+    here: LooseFile | None
+    """The file as it was found last; None where it was gone.  A person may have
+    changed it in its place."""
 
 
 class Sighting(Struct, frozen=True):

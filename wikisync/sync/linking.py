@@ -42,6 +42,8 @@ log = logging.getLogger(__name__)
 FILE_BYTES_MAX = 100 * 1024 * 1024
 """A linked file larger than this is not uploaded; its page waits."""
 
+NOWHERE = AttachmentPath("")
+"""Where the wiki has what was not uploaded."""
 UNKNOWN_FOLDER = "0" * 32
 """In place of the folder that the service will choose."""
 
@@ -77,6 +79,16 @@ class LinkedFiles(Protocol):
         """The file that a link on a page leads to, if it is one of them."""
         ...
 
+    def fetched_path(self, slug: Slug, target: LinkTarget) -> AttachmentPath | None:
+        """The place of an attachment of the wiki that a link on a page leads to."""
+        ...
+
+    async def there(
+        self, known: Mapping[AttachmentPath, LooseFile | None]
+    ) -> Mapping[AttachmentPath, LooseFile]:
+        """Those of some fetched attachments that are there, as they are now."""
+        ...
+
     def read(self, file: LooseFile) -> AsyncIterator[bytes]:
         """The file's bytes."""
         ...
@@ -105,6 +117,9 @@ class FileLinks:
         self._clock = clock
         self._uploading = asyncio.Lock()
         self._names: frozenset[str] | None = None
+        self._fetched: Mapping[AttachmentPath, AttachmentPath | LooseFile] = {}
+        """Fetched attachments that are here: where the wiki has each, or the file that
+        a person made of it."""
         self._covered: frozenset[str] = frozenset()
         """Names of files that every page which links to one of them was sent with."""
 
@@ -155,9 +170,9 @@ class FileLinks:
         wanted: dict[LinkTarget, LooseFile | AttachmentPath] = {}
         for target in dict.fromkeys(self._links.targets(page)):
             file = await self._find(page.slug, target)
-            if file is not None:
+            if isinstance(file, LooseFile):
                 wanted[target] = file
-            elif target in before:
+            elif file is None and target in before:
                 # the file is gone here; the wiki still has it
                 wanted[target] = before[target]
         if not wanted:
@@ -195,14 +210,16 @@ class FileLinks:
 
         Also pages that were sent before the file was there, or without an answer.
         """
+        self._names = await self._look()
         uploads = self._state.uploads()
         found = set(self._state.pages_with_unsettled_links())
         for slug in self._state.pages_with_links():
             for link in itertools.chain(*self._state.written_links(slug)):
-                file = await self._find(slug, link.target)
-                if file is not None and uploads.get(file.digest) != link.path:
+                place = await self._find(slug, link.target)
+                if isinstance(place, LooseFile):
+                    place = uploads.get(place.digest, NOWHERE)
+                if place not in {None, link.path}:
                     found.add(slug)
-        self._names = await self._files.names()
         if new := self._names - self._covered:
             late = [
                 slug
@@ -242,10 +259,38 @@ class FileLinks:
                 hint="write the whole way in the link, without :imagesdir: or {...}",
             )
 
-    async def _find(self, slug: Slug, target: LinkTarget) -> LooseFile | None:
-        """The file that a page's link leads to from where the page's own file is."""
+    async def _look(self) -> frozenset[str]:
+        """Look at the files, and tell what a page says that links to one of them."""
+        known = self._state.attachments()
+        there = await self._files.there({path: known[path].here for path in known})
+        self._fetched = {
+            path: path if file.digest == known[path].digest else file
+            for path, file in there.items()
+        }
+        # a fetched one by its folder, for many have one name
+        changed = {
+            path.rpartition("/")[0]
+            for path, file in self._fetched.items()
+            if isinstance(file, LooseFile)
+        }
+        return await self._files.names() | changed
+
+    async def _find(
+        self, slug: Slug, target: LinkTarget
+    ) -> LooseFile | AttachmentPath | None:
+        """The file that a page's link leads to from where the page's own file is.
+
+        Returns:
+            Where the wiki has it, for a fetched one that is as it was.
+        """
+        if self._names is None:
+            self._names = await self._look()
         names = {name: file for file, name in self._state.aliases().items()}
-        return await self._files.find(names.get(slug, slug), target)
+        start = names.get(slug, slug)
+        fetched = self._files.fetched_path(start, target)
+        if fetched is not None:
+            return self._fetched.get(fetched)
+        return await self._files.find(start, target)
 
     def _as_on_the_wiki(
         self, page: Page, paths: Collection[AttachmentPath]
@@ -278,7 +323,7 @@ class FileLinks:
         """
         if among is None:
             if self._names is None:
-                self._names = await self._files.names()
+                self._names = await self._look()
             among = self._names
         texts = {page.content, _decoded(page.content)}
         return any(name in text for name in among for text in texts)
@@ -325,7 +370,10 @@ class FileLinks:
             self._state.settle(intent)
             raise
         with self._state.together():
-            self._state.record_upload(file.digest, stored.path, file.path, file.size)
+            # of what was sent: it may have been saved again since it was looked at
+            self._state.record_upload(
+                stored.digest, stored.path, file.path, stored.size
+            )
             self._state.settle(intent)
         log.info("uploaded %s as %s", file.path, stored.path)
         return stored.path

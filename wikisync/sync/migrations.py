@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from wikisync.sync.ledger import unpack
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 _WIKI = "wiki INTEGER NOT NULL REFERENCES wiki (id) ON DELETE CASCADE"
 
@@ -210,6 +210,8 @@ CREATE TABLE attachment (
     path TEXT NOT NULL,
     digest TEXT NOT NULL,
     size INTEGER NOT NULL,
+    here TEXT NOT NULL DEFAULT '',
+    stamp TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (wiki, path)
 ) WITHOUT ROWID;
 {_LEDGER}
@@ -278,11 +280,21 @@ def _written_links(connection: sqlite3.Connection) -> None:
     )
 
 
+def _files_here(connection: sqlite3.Connection) -> None:
+    """5 to 6: what the folder holds of an attachment, beside what the wiki has."""
+    for column in ("here", "stamp"):
+        connection.execute(
+            f"ALTER TABLE attachment ADD COLUMN {column} TEXT NOT NULL DEFAULT ''"
+        )
+    connection.execute("UPDATE attachment SET here = digest")
+
+
 MIGRATIONS: Mapping[int, Callable[[sqlite3.Connection], None]] = {
     1: _two_ways,
     2: _edits,
     3: _mentions,
     4: _written_links,
+    5: _files_here,
 }
 """Version found to the step that makes the next version of it."""
 

@@ -8,7 +8,7 @@ or the new content, never a mixture.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from wikisync.errors import WikisyncError
@@ -18,6 +18,7 @@ from wikisync.model import (
     Digest,
     Format,
     LateSave,
+    LooseFile,
     Page,
     Slug,
     Snapshot,
@@ -81,10 +82,6 @@ class Replica(Protocol):
         """
         ...
 
-    async def attachment(self, path: AttachmentPath) -> Attachment | None:
-        """What this replica holds at an attachment path; None where nothing."""
-        ...
-
     def read_attachment(self, path: AttachmentPath) -> AsyncIterator[bytes]:
         """The attachment's bytes in chunks.
 
@@ -97,6 +94,21 @@ class Replica(Protocol):
         self, path: AttachmentPath, chunks: AsyncIterator[bytes]
     ) -> Attachment:
         """Store an attachment atomically under this path."""
+        ...
+
+
+class AttachmentFolder(Replica, Protocol):
+    """A replica on this disk, where looking at a file costs no request."""
+
+    async def attachments(
+        self, known: Mapping[AttachmentPath, LooseFile | None]
+    ) -> Mapping[AttachmentPath, LooseFile]:
+        """Those of some attachments that can be read here, as they are now.
+
+        Args:
+            known: Each as it was found last time, which is not read again while its
+                stamp is the same.
+        """
         ...
 
 
@@ -115,7 +127,7 @@ class MovingReplica(Replica, Protocol):
         ...
 
 
-class LocalReplica(MovingReplica, Protocol):
+class LocalReplica(MovingReplica, AttachmentFolder, Protocol):
     """The copy that a person edits with any program.
 
     Writes never lose a save made at the same moment: what comes out of a swap and

@@ -203,13 +203,9 @@ class TranslatedWiki:
 
     # -- attachments -------------------------------------------------------------
 
-    async def attachment(self, path: AttachmentPath) -> Attachment | None:
-        """What the wiki holds at an attachment path."""
-        return await self._wiki.attachment(path)
-
     def read_attachment(self, path: AttachmentPath) -> AsyncIterator[bytes]:
-        """The attachment's bytes in chunks."""
-        return self._wiki.read_attachment(path)
+        """The bytes in chunks of what the wiki has for this file of the folder."""
+        return self._wiki.read_attachment(self._state.place_on_wiki(path))
 
     async def write_attachment(
         self, path: AttachmentPath, chunks: AsyncIterator[bytes]

@@ -1,0 +1,208 @@
+"""Attachments of the wiki that a person changes in their place (``sync.md`` 3.13)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.pair import OWNER, Pair, paired
+from tests.support.pictures import BLUE, RED, count_uploads, put, there, upload_of
+from wikisync.cli.status_report import missing_attachments
+from wikisync.folder.loose import LooseFiles
+from wikisync.model import AttachmentPath, LooseFile
+from wikisync.sync.deciding import ExchangeOptions
+from wikisync.sync.plan import Push
+
+H = "uploads/" + "0123456789abcdef" * 2
+OTHER = "uploads/" + "fedcba9876543210" * 2
+PICTURE = f"{H}/image.png"
+LINK = f"![p]({PICTURE})\n"
+GREEN = RED + b" and green"
+
+
+@pytest.fixture
+async def pair(tmp_path: Path) -> AsyncIterator[Pair]:
+    """A page with a picture on the wiki, both fetched."""
+    pages = {
+        "home.md": LINK.encode(),
+        PICTURE: RED,
+        f"{OTHER}/image.png": b"of another page",
+    }
+    async with paired(tmp_path) as opened:
+        await opened.service.put_files(OWNER, pages)
+        await opened.rest()
+        yield opened
+
+
+async def test_a_changed_attachment_is_uploaded_and_its_page_follows(
+    pair: Pair,
+) -> None:
+    sent = count_uploads(pair)
+    put(pair, PICTURE, BLUE)
+    await pair.rest()
+    files = await pair.service.files(OWNER)
+    path = await upload_of(pair)
+    assert path != PICTURE
+    assert (files[path], files[PICTURE]) == (BLUE, RED)
+    assert pair.texts()["home"] == LINK
+    assert (pair.folder / PICTURE).read_bytes() == BLUE
+    assert len(sent) == 1
+
+
+async def test_the_file_here_stays_as_it_was_saved(pair: Pair) -> None:
+    """Also under a new process, which knows of it by the state alone."""
+    sent = count_uploads(pair)
+    put(pair, PICTURE, BLUE)
+    await pair.rest()
+    path = await upload_of(pair)
+    pair.restart()
+    await pair.rest()
+    assert (await upload_of(pair), len(sent)) == (path, 1)
+    assert (pair.folder / PICTURE).read_bytes() == BLUE
+
+
+async def test_every_page_that_shows_it_follows(pair: Pair) -> None:
+    sent = count_uploads(pair)
+    pair.save("guide/first", f"![p](../{PICTURE})\n")
+    pair.save("list.org", f"[[file:{PICTURE}][p]]\n")
+    pair.save("code", f"`{PICTURE}`\n")
+    await pair.rest()
+    put(pair, PICTURE, BLUE)
+    await pair.rest()
+    path = await upload_of(pair)
+    assert await upload_of(pair, "guide/first") == path
+    assert await upload_of(pair, "list") == path
+    assert await there(pair, "code") == f"`{PICTURE}`\n"
+    assert pair.texts()["guide/first"] == f"![p](../{PICTURE})\n"
+    assert len(sent) == 1
+
+
+async def test_it_is_sent_again_for_every_change(pair: Pair) -> None:
+    put(pair, PICTURE, BLUE)
+    await pair.rest()
+    first = await upload_of(pair)
+    put(pair, PICTURE, GREEN)
+    await pair.rest()
+    files = await pair.service.files(OWNER)
+    assert await upload_of(pair) != first
+    assert files[await upload_of(pair)] == GREEN
+
+
+async def test_two_of_one_name_are_told_apart(pair: Pair) -> None:
+    """The service's editor calls every pasted picture ``image.png``."""
+    pair.save("other", f"![o]({OTHER}/image.png)\n")
+    await pair.rest()
+    put(pair, PICTURE, BLUE)
+    await pair.rest()
+    assert await upload_of(pair, "other") == f"{OTHER}/image.png"
+    put(pair, f"{OTHER}/image.png", GREEN)
+    await pair.rest()
+    files = await pair.service.files(OWNER)
+    assert files[await upload_of(pair, "other")] == GREEN
+    assert files[await upload_of(pair)] == BLUE
+
+
+async def test_a_change_that_is_taken_back_leads_to_the_first_upload(
+    pair: Pair,
+) -> None:
+    sent = count_uploads(pair)
+    put(pair, PICTURE, BLUE)
+    await pair.rest()
+    put(pair, PICTURE, RED)
+    await pair.rest()
+    assert await there(pair) == LINK
+    assert len(sent) == 1
+
+
+async def test_a_changed_attachment_that_is_removed_here_comes_back_changed(
+    pair: Pair,
+) -> None:
+    """As a picture beside a page that is gone here: the wiki keeps its link."""
+    put(pair, PICTURE, BLUE)
+    await pair.rest()
+    before = await there(pair)
+    (pair.folder / PICTURE).unlink()
+    await pair.rest()
+    pair.restart()
+    await pair.rest()
+    assert (pair.folder / PICTURE).read_bytes() == BLUE
+    assert await there(pair) == before
+
+
+async def test_an_attachment_as_it_was_fetched_is_not_sent(pair: Pair) -> None:
+    sent = count_uploads(pair)
+    put(pair, PICTURE, RED)
+    pair.save("home", f"{LINK}\nedited\n")
+    await pair.rest()
+    assert await there(pair) == f"{LINK}\nedited\n"
+    assert not sent
+
+
+async def test_edits_on_the_wiki_keep_the_link_to_the_change(pair: Pair) -> None:
+    put(pair, PICTURE, BLUE)
+    await pair.rest()
+    text = await there(pair)
+    await pair.edit("home", f"{text}\nedited there\n")
+    await pair.rest()
+    assert pair.texts()["home"] == f"{LINK}\nedited there\n"
+    assert await there(pair) == f"{text}\nedited there\n"
+
+
+async def test_a_link_to_a_file_of_the_project_is_no_link_to_the_attachment(
+    pair: Pair,
+) -> None:
+    pair.save("project", f"![p](/{PICTURE})\n")
+    await pair.rest()
+    put(pair, PICTURE, BLUE)
+    await pair.rest()
+    assert await there(pair, "project") == f"![p](/{PICTURE})\n"
+
+
+async def test_a_dry_run_tells_of_the_page_and_remembers_nothing(pair: Pair) -> None:
+    put(pair, PICTURE, BLUE)
+    before = pair.known.attachments()
+    result = await pair.cycle(ExchangeOptions(is_dry_run=True))
+    assert [type(action) for action in result.plan.actions] == [Push]
+    assert pair.known.attachments() == before
+
+
+async def test_an_upload_counts_for_the_bytes_that_were_sent(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file was saved once more between the look at it and the sending."""
+    read = LooseFiles.read
+
+    async def saved_meanwhile(
+        files: LooseFiles, file: LooseFile
+    ) -> AsyncIterator[bytes]:
+        put(pair, PICTURE, GREEN)
+        async for chunk in read(files, file):
+            yield chunk
+
+    put(pair, PICTURE, BLUE)
+    with monkeypatch.context() as patched:
+        patched.setattr(LooseFiles, "read", saved_meanwhile)
+        await pair.cycle()
+    put(pair, PICTURE, BLUE)
+    await pair.rest()
+    files = await pair.service.files(OWNER)
+    assert files[await upload_of(pair)] == BLUE
+
+
+async def test_a_file_that_nobody_fetched_is_taken_for_the_wikis(pair: Pair) -> None:
+    """A folder whose state is gone: what it holds is neither sent nor replaced."""
+    pair.known.record_attachments(dropped=[AttachmentPath(PICTURE)])
+    sent = count_uploads(pair)
+    put(pair, PICTURE, BLUE)
+    await pair.rest()
+    assert (pair.folder / PICTURE).read_bytes() == BLUE
+    assert not sent
+
+
+async def test_one_that_is_gone_and_cannot_be_had_is_missing(pair: Pair) -> None:
+    (pair.folder / PICTURE).unlink()
+    await pair.service.remove_file(OWNER, PICTURE)
+    await pair.cycle()
+    assert missing_attachments(pair.known) == (PICTURE,)

@@ -1,0 +1,71 @@
+"""What files hold, read only where their status changed since they were read.
+
+A cache and never a decision (``sync.md`` 3.1).  A file that changed just now gets no
+stamp: it may change again and show the same times.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TypeVar
+
+from wikisync.errors import FolderError
+from wikisync.folder.descent import Folders, opened_file, opened_root
+from wikisync.model import Digest, LooseFile
+
+YOUNG_S = 2.0
+"""A file that changed so lately is read again: the coarsest disks tell no closer."""
+CHUNK_BYTES = 1024 * 1024
+
+P = TypeVar("P", bound=str)
+
+
+def files_there(
+    root_path: Path, known: Mapping[P, LooseFile | None]
+) -> dict[P, LooseFile]:
+    """Those of some files that are there, as they are now; blocks.
+
+    Args:
+        root_path: The wiki's folder.
+        known: By path below it, each as it was found last time.
+    """
+    found: dict[P, LooseFile] = {}
+    with opened_root(root_path) as root, Folders(root) as folders:
+        for path, before in known.items():
+            file = file_there(folders, path, before)
+            if file is not None:
+                found[path] = file
+    return found
+
+
+def file_there(
+    folders: Folders, path: str, before: LooseFile | None
+) -> LooseFile | None:
+    """One file; None for a folder, a link, or what cannot be read."""
+    try:
+        with opened_file(folders, path) as descriptor:
+            stamp = _stamp(os.fstat(descriptor))
+            if before is not None and stamp and before.stamp == stamp:
+                return before
+            return _read(descriptor, path, stamp)
+    except (OSError, FolderError):
+        return None
+
+
+def _read(descriptor: int, path: str, stamp: str) -> LooseFile:
+    digest, size = hashlib.sha256(), 0
+    while chunk := os.read(descriptor, CHUNK_BYTES):
+        digest.update(chunk)
+        size += len(chunk)
+    return LooseFile(path, Digest(digest.hexdigest()), size, stamp)
+
+
+def _stamp(status: os.stat_result) -> str:
+    if abs(time.time() - status.st_ctime) < YOUNG_S:
+        return ""
+    parts = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+    return ":".join(f"{part:x}" for part in parts)
