@@ -38,7 +38,17 @@ def test_log_as_text_bears_time_level_and_cycle(tmp_path: Path) -> None:
         log.info("pushed %s", "home\nforged line")
         CYCLE.set("")
     (line,) = path.read_text().splitlines()
-    assert line.endswith("INFO [docs#3] pushed home forged line")
+    assert line.endswith("INFO [docs#3] pushed home␊forged line")
+
+
+def test_log_does_nothing_to_a_terminal_that_shows_it(tmp_path: Path) -> None:
+    """Names come from anybody, in messages and in the errors of a traceback."""
+    with logging_to(tmp_path, "text") as path:
+        log.error("failed: %s", "\x1b]0;title\x07", exc_info=OSError("\x1b[2J"))
+    text = path.read_text()
+    assert "\x1b" not in text
+    assert "failed: ␛]0;title␇" in text
+    assert "OSError: ␛[2J" in text
 
 
 def test_log_as_json_is_an_object_a_line(tmp_path: Path) -> None:
