@@ -264,13 +264,21 @@ def test_held_page_says_what_a_person_can_do() -> None:
     assert "wikisync resolve" in found.note
 
 
-def test_waiting_pages_say_that_the_service_is_away() -> None:
+@pytest.mark.parametrize(
+    ("condition", "why"),
+    [
+        (Condition.OFFLINE, "the service is offline"),
+        (Condition.REFUSED, "the service refuses the token"),
+    ],
+)
+def test_waiting_pages_say_what_keeps_all_waiting(
+    condition: Condition, why: str
+) -> None:
     states = WatchedStates({"handbook": fake_wiki()})
-    trouble = SimpleNamespace(condition=Condition.OFFLINE)
+    trouble = SimpleNamespace(condition=condition)
     states.follow(cast("Any", SimpleNamespace(trouble=trouble)))
     states.saved(SECTION.owner, "home.md")
-    note = states.current(SECTION.owner)[Slug("home")].note
-    assert note == "the service is offline"
+    assert states.current(SECTION.owner)[Slug("home")].note == why
 
 
 async def test_whoever_follows_states_hears_of_each_change() -> None:
