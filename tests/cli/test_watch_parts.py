@@ -18,7 +18,7 @@ from wikisync.cli.watch_report import WatchReport
 from wikisync.cli.watch_run import hook_secret, without_secrets
 from wikisync.cli.watch_states import WatchedStates
 from wikisync.config import WikiSection
-from wikisync.errors import FolderError, UsageError
+from wikisync.errors import FolderError, Halted, UsageError
 from wikisync.model import Format, Problem, Slug, digest_of
 from wikisync.site.preview_states import PageStatus
 from wikisync.sync.exchange import Held
@@ -209,6 +209,13 @@ def test_health_is_that_pages_are_carried_over(
     condition: Condition, *, is_healthy: bool
 ) -> None:
     assert report(condition).is_healthy is is_healthy
+
+
+def test_halted_wiki_is_no_health_but_while_it_is_paused() -> None:
+    """It needs a person, as a held page does, but carries nothing."""
+    halted = Halted("the folder is empty")
+    assert not report(Condition.NEEDS_PERSON, failure=halted).is_healthy
+    assert report(Condition.PAUSED, failure=halted).is_healthy
 
 
 def test_service_that_is_away_is_no_health_and_is_told_with_its_reason() -> None:
