@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import logging
+
 import pytest
 
 from wikisync import __version__
+from wikisync.cli.console import Console
 from wikisync.cli.main import COMMANDS, main
 
 
@@ -45,3 +48,17 @@ def test_every_command_of_the_table_has_help(
 ) -> None:
     assert main([name, "--help"]) == 0
     assert f"wikisync {name}" in capsys.readouterr().out
+
+
+def test_verbose_log_does_nothing_to_a_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    logger = logging.getLogger("wikisync")
+    handlers, level = logger.handlers[:], logger.level
+    Console().log_to_stderr(debug=False)
+    try:
+        logger.info("pulled %s", "a\n\x1b[2J")
+    finally:
+        logger.handlers[:] = handlers
+        logger.setLevel(level)
+    assert capsys.readouterr().err == "INFO    wikisync: pulled a␊␛[2J\n"

@@ -99,10 +99,10 @@ async def test_unwritable_texts_of_a_conflict_keep_nothing_of_the_report_back(
 async def test_sync_with_an_unwritten_file_is_no_good_one(
     cloned: Cloned, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(root: Path, _: object) -> None:
+    def refuse(root: Path, *_: object) -> None:
         raise FolderError(f"cannot write into {root}")
 
-    monkeypatch.setattr("wikisync.cli.attention.show_attention", refuse)
+    monkeypatch.setattr("wikisync.cli.attention_file.show_attention", refuse)
     ran = await cloned.run("sync")
     assert (ran.code, ran.out) == (3, "handbook: 4 pages, nothing to do\n")
 

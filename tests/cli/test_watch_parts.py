@@ -18,7 +18,7 @@ from wikisync.cli.watch_report import WatchReport
 from wikisync.cli.watch_run import hook_secret, without_secrets
 from wikisync.cli.watch_states import WatchedStates
 from wikisync.config import WikiSection
-from wikisync.errors import FolderError, UsageError
+from wikisync.errors import FolderError, Halted, UsageError
 from wikisync.model import Format, Problem, Slug, digest_of
 from wikisync.site.preview_states import PageStatus
 from wikisync.sync.exchange import Held
@@ -38,7 +38,17 @@ def test_log_as_text_bears_time_level_and_cycle(tmp_path: Path) -> None:
         log.info("pushed %s", "home\nforged line")
         CYCLE.set("")
     (line,) = path.read_text().splitlines()
-    assert line.endswith("INFO [docs#3] pushed home forged line")
+    assert line.endswith("INFO [docs#3] pushed home␊forged line")
+
+
+def test_log_does_nothing_to_a_terminal_that_shows_it(tmp_path: Path) -> None:
+    """Names come from anybody, in messages and in the errors of a traceback."""
+    with logging_to(tmp_path, "text") as path:
+        log.error("failed: %s", "\x1b]0;title\x07", exc_info=OSError("\x1b[2J"))
+    text = path.read_text()
+    assert "\x1b" not in text
+    assert "failed: ␛]0;title␇" in text
+    assert "OSError: ␛[2J" in text
 
 
 def test_log_as_json_is_an_object_a_line(tmp_path: Path) -> None:
@@ -201,6 +211,13 @@ def test_health_is_that_pages_are_carried_over(
     assert report(condition).is_healthy is is_healthy
 
 
+def test_halted_wiki_is_no_health_but_while_it_is_paused() -> None:
+    """It needs a person, as a held page does, but carries nothing."""
+    halted = Halted("the folder is empty")
+    assert not report(Condition.NEEDS_PERSON, failure=halted).is_healthy
+    assert report(Condition.PAUSED, failure=halted).is_healthy
+
+
 def test_service_that_is_away_is_no_health_and_is_told_with_its_reason() -> None:
     trouble = Trouble(Condition.OFFLINE, "no answer", "wait", 90, 95, 102, 3, {})
     found = report(Condition.OFFLINE, trouble)
@@ -254,13 +271,21 @@ def test_held_page_says_what_a_person_can_do() -> None:
     assert "wikisync resolve" in found.note
 
 
-def test_waiting_pages_say_that_the_service_is_away() -> None:
+@pytest.mark.parametrize(
+    ("condition", "why"),
+    [
+        (Condition.OFFLINE, "the service is offline"),
+        (Condition.REFUSED, "the service refuses the token"),
+    ],
+)
+def test_waiting_pages_say_what_keeps_all_waiting(
+    condition: Condition, why: str
+) -> None:
     states = WatchedStates({"handbook": fake_wiki()})
-    trouble = SimpleNamespace(condition=Condition.OFFLINE)
+    trouble = SimpleNamespace(condition=condition)
     states.follow(cast("Any", SimpleNamespace(trouble=trouble)))
     states.saved(SECTION.owner, "home.md")
-    note = states.current(SECTION.owner)[Slug("home")].note
-    assert note == "the service is offline"
+    assert states.current(SECTION.owner)[Slug("home")].note == why
 
 
 async def test_whoever_follows_states_hears_of_each_change() -> None:

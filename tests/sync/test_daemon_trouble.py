@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from tests.sync.virtual import START_S
 from tests.sync.watched import AWAY, HOUR_S, Watch, gaps, watched
 from wikisync.errors import (
     AuthenticationFailed,
@@ -266,6 +267,26 @@ def test_trouble_in_telling_leaves_the_wiki_in_step() -> None:
         assert watch.told == [("docs", Condition.IN_STEP, "")]
 
     watched(test, after_cycle=after_cycle)
+
+
+def test_since_when_a_wiki_fails_is_known_until_it_goes_well() -> None:
+    """Whichever of its errors came last: that is how long a person waits already."""
+
+    async def test(watch: Watch) -> None:
+        await watch.at(10)
+        watch.works[0].failure = FolderError("gone")
+        watch.daemon.ask()
+        await watch.at(30)
+        watch.works[0].failure = AWAY
+        await watch.at(60)
+        standing = watch.daemon.standings["docs"]
+        assert standing.failure is AWAY
+        assert 10 < standing.failing_since - START_S < 11
+        watch.works[0].failure = None
+        await watch.at(60 + 2 * standings.BACK_OFF_MAX_S)
+        assert standing.failure is None
+
+    watched(test)
 
 
 def test_another_problem_of_the_same_wiki_is_told() -> None:

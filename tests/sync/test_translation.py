@@ -528,3 +528,16 @@ async def test_the_wiki_is_looked_at_after_a_write_that_failed(
         await pair.remote.write(new_page("first"), expected=None)
     await pair.remote.snapshot()
     assert looks == ["look"]
+
+
+async def test_problems_on_the_wiki_are_not_over_because_nobody_looks(
+    pair: Pair,
+) -> None:
+    """Else a person would be called again after each save here."""
+    pair.save("home", "home\n")
+    await pair.rest()
+    await pair.service.put_file(OWNER, "home.rst", b"of the same name\n")
+    seen = await pair.remote.snapshot()
+    pair.remote.is_remembering = True
+    assert seen.problems
+    assert (await pair.remote.snapshot()).problems == seen.problems

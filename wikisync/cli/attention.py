@@ -1,23 +1,25 @@
-"""``WIKISYNC-ATTENTION.md``: a file in the workspace while a person is needed.
+"""Sentences on what waits for a person: what it is, and the next step.  Pure.
 
-Nobody has to read a log to learn that a page waits for them; when nothing waits
-any more, the file is gone.
+``attention_file`` shows them in the workspace; ``passing`` says who is not called.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import suppress
-from pathlib import Path
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, assert_never
 
-from wikisync.cli.syncing import Synced
+from wikisync.cli.passing import is_passing, needs_person
+from wikisync.errors import AuthenticationFailed, WikisyncError
+from wikisync.model import Problem, Slug
 
 if TYPE_CHECKING:
+    from wikisync.cli.syncing import Synced
+    from wikisync.config import WikiSection
     from wikisync.sync.exchange import Held
     from wikisync.sync.safety import Batch
 
-ATTENTION_FILE = "WIKISYNC-ATTENTION.md"
+SERVICE = "the service"
+"""What sentences are about that are of no single wiki."""
 
 
 def held_sentence(folder: str, held: Held) -> str:
@@ -83,63 +85,47 @@ def batch_sentence(folder: str, batch: Batch) -> str:
     )
 
 
-def attention_text(wikis: Sequence[Synced]) -> str:
-    """What the file says; empty where nobody is needed."""
-    lines: list[str] = []
-    for wiki in wikis:
-        folder = wiki.section.folder
-        if wiki.failure is not None:
-            hint = f"; {wiki.failure.hint}" if wiki.failure.hint else ""
-            lines.append(f"- {folder}: {wiki.failure.message}{hint}")
-        lines += [f"- {batch_sentence(folder, batch)}" for batch in wiki.batches]
-        lines += [f"- {held_sentence(folder, held)}" for held in wiki.held]
-    if not lines:
-        return ""
-    head = [
-        "# wikisync needs you",
-        "",
-        "Everything else goes on. This file goes away by itself.",
-        "",
-    ]
-    return "\n".join([*head, *lines, ""])
+def problem_sentence(section: WikiSection, problem: Problem) -> str:
+    """One sentence on a page or file that is left alone, with the next step."""
+    from wikisync.sync.exchange import Held
+    from wikisync.sync.plan import HoldReason
+
+    folder = section.folder
+    step = f"; {problem.hint}" if problem.hint else ""
+    told = f"{problem.message}{step}"
+    if problem.code == "page-refused":
+        # the next cycle holds the page: it is not to be told as something new then
+        slug = Slug(problem.subject)
+        held = Held(slug, HoldReason.REFUSED, has_bundle=False, detail=told)
+        return held_sentence(folder, held)
+    is_wiki = problem.subject == str(section.owner)
+    return f"{folder if is_wiki else f'{folder}/{problem.subject}'}: {told}"
 
 
-def show_attention(root: Path, wikis: Sequence[Synced]) -> None:
-    """Write the file, or remove it.
-
-    Raises:
-        FolderError: it cannot be written.
-    """
-    path = root / ATTENTION_FILE
-    text = attention_text(wikis)
-    if not text:
-        with suppress(OSError):
-            path.unlink(missing_ok=True)
-        return
-    with suppress(OSError):
-        if path.read_text(encoding="utf-8") == text:
-            return
-    from wikisync.folder.swap import write_atomically
-
-    write_atomically(root, ATTENTION_FILE, text.encode())
+def failure_sentence(subject: str, error: WikisyncError) -> str:
+    """One sentence on what cannot go on, with the next step."""
+    step = f"; {error.hint}" if error.hint else ""
+    return f"{subject}: {error.message}{step}"
 
 
-def drop_attention(root: Path, words: str) -> None:
-    """Take a line out of the file that a person has just dealt with.
+def refused_sentence(hint: str | None) -> str:
+    """One sentence on a refused token: the same whatever was asked with it."""
+    step = hint or "see wikisync doctor"
+    return f"{SERVICE}: it refuses the token, and saves wait; {step}"
 
-    Raises:
-        FolderError: it cannot be written.
-    """
-    from wikisync.folder.swap import write_atomically
 
-    path = root / ATTENTION_FILE
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError):
-        return
-    left = [line for line in lines if words not in line]
-    if any(line.startswith("- ") for line in left):
-        write_atomically(root, ATTENTION_FILE, ("\n".join(left) + "\n").encode())
-        return
-    with suppress(OSError):
-        path.unlink(missing_ok=True)
+def sentences(wiki: Synced) -> Iterator[str]:
+    """What of a wiki needs a person, one sentence each."""
+    section = wiki.section
+    if wiki.paused is not None:
+        return  # a person wants it left alone
+    failure = wiki.failure
+    # a token is refused by the service, which is told of once for all wikis
+    is_told = isinstance(failure, AuthenticationFailed)
+    if failure is not None and not is_told and not is_passing(failure):
+        yield failure_sentence(section.folder, failure)
+    yield from (batch_sentence(section.folder, batch) for batch in wiki.batches)
+    yield from (held_sentence(section.folder, held) for held in wiki.held)
+    for problem in wiki.problems:
+        if needs_person(problem):
+            yield problem_sentence(section, problem)

@@ -50,28 +50,21 @@ def decide_batch(
         if holder is not None:
             console.note(f"the running wikisync carries it out ({holder})")
             return ExitCode.DONE
-        return asyncio.run(_sync(console, opened, (section, batch.id), token_file))
+        return asyncio.run(_sync(console, opened, section, token_file))
 
 
 async def _sync(
     console: Console,
     opened: OpenWorkspace,
-    decided: tuple[WikiSection, int],
+    section: WikiSection,
     token_file: Path | None,
 ) -> int:
-    from wikisync.cli.attention import drop_attention
     from wikisync.cli.sync import sync_pages
     from wikisync.cli.sync_report import report_sync
     from wikisync.cli.syncing import exit_code_of
 
-    section, number = decided
     done = await sync_pages(console, opened, [(section, None)], token_file)
     report_sync(console, done, as_json=False, is_dry_run=False)
-    waits = {batch.id for one in done for batch in one.batches}
-    if number not in waits:
-        drop_attention(
-            opened.workspace.root, f"wikisync approve {section.folder}:{number},"
-        )
     return exit_code_of(done)
 
 

@@ -11,7 +11,7 @@ import logging
 import os
 import re
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wikisync.errors import ConfigError, WikisyncError
 from wikisync.progress import SilentProgress
@@ -45,6 +45,18 @@ def visible(text: str) -> str:
 def visible_line(text: str) -> str:
     """The same of one line, in which a name's line end would begin a false one."""
     return text.translate(_LINE_CONTROLS)
+
+
+class VisibleLines(logging.Formatter):
+    """One line an event, safe on a terminal; a traceback follows below it."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - its name
+        """The line."""
+        return visible_line(super().formatMessage(record))
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802 - its name
+        """The traceback, whose last lines bear the message of an error."""
+        return visible(super().formatException(ei))
 
 
 class Console:
@@ -113,7 +125,7 @@ class Console:
     def log_to_stderr(self, *, debug: bool) -> None:
         """Send the package's log to stderr: what is done, or also why."""
         handler = logging.StreamHandler()
-        handler.setFormatter(logging.Formatter("%(levelname)-7s %(name)s: %(message)s"))
+        handler.setFormatter(VisibleLines("%(levelname)-7s %(name)s: %(message)s"))
         logger = logging.getLogger("wikisync")
         logger.addHandler(handler)
         logger.setLevel(logging.DEBUG if debug else logging.INFO)

@@ -257,7 +257,6 @@ async def _write_settled(
 
 async def _sync_decided(asked: Asked, opened: OpenWorkspace) -> int:
     """Sync the page that a person decided on, and say what came of it."""
-    from wikisync.cli.attention import drop_attention
     from wikisync.cli.conflict_texts import conflict_texts, show_conflict_texts
     from wikisync.cli.sync import sync_pages
     from wikisync.cli.syncing import exit_code_of
@@ -266,10 +265,6 @@ async def _sync_decided(asked: Asked, opened: OpenWorkspace) -> int:
     done = await sync_pages(asked.console, opened, wanted, asked.token_file)
     asked.report.synced(done)
     show_conflict_texts(opened.workspace.private, conflict_texts(opened))
-    if not any(one.held or one.failure for one in done):
-        drop_attention(
-            opened.workspace.root, f"- {asked.section.folder}/{asked.slug}: "
-        )
     return exit_code_of(done)
 
 

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,16 +84,21 @@ async def _sync(
     pages: Sequence[str],
     options: dict[str, Any],
 ) -> int:
+    from wikisync.cli.attention_file import told_where_halted
     from wikisync.cli.sync_report import report_sync
     from wikisync.cli.syncing import exit_code_of
     from wikisync.errors import ExitCode
 
     wanted = wanted_pages(workspace, pages)
-    with open_workspace(
-        workspace,
-        allows_network_disk=options["network_disk"],
-        is_held=not options["dry_run"],
-    ) as opened:
+    is_dry_run = options["dry_run"]
+    with (
+        nullcontext() if is_dry_run else told_where_halted(workspace.root),
+        open_workspace(
+            workspace,
+            allows_network_disk=options["network_disk"],
+            is_held=not is_dry_run,
+        ) as opened,
+    ):
         for notice in opened.notices():
             console.warn(notice)
         async with open_service(
@@ -101,16 +106,17 @@ async def _sync(
         ) as client:
             done = await _each(console, opened, client, wanted, options)
         beside: list[Problem] = []
-        if not options["dry_run"]:
+        if not is_dry_run:
             beside += _show_conflict_texts(opened)
+            beside += _show_attention(opened, done)
             if not pages:
-                beside += _finish(opened, done)
+                _note_adopted(opened, done)
     report_sync(
         console,
         done,
         beside,
         as_json=options["as_json"],
-        is_dry_run=options["dry_run"],
+        is_dry_run=is_dry_run,
     )
     return exit_code_of(done) or (ExitCode.HELD if beside else ExitCode.DONE)
 
@@ -126,19 +132,22 @@ def _show_conflict_texts(opened: OpenWorkspace) -> Iterator[Problem]:
         yield _unwritten(private, error)
 
 
-def _finish(opened: OpenWorkspace, done: Sequence[Synced]) -> Iterator[Problem]:
-    """What only a sync of all wikis can say."""
-    from wikisync.cli.attention import show_attention
-    from wikisync.errors import Halted
+def _show_attention(opened: OpenWorkspace, done: Sequence[Synced]) -> Iterator[Problem]:
+    """Say in the workspace what waits; a file that cannot be written is a problem."""
+    from wikisync.cli.attention_file import show_attention
 
+    workspace = opened.workspace
+    try:
+        show_attention(workspace.root, workspace.config.wikis, done)
+    except FolderError as error:
+        # what was done and what waits is told all the same
+        yield _unwritten(workspace.root, error)
+
+
+def _note_adopted(opened: OpenWorkspace, done: Sequence[Synced]) -> None:
+    """What only a sync of all wikis can say."""
     if len(done) < len(opened.workspace.config.wikis):
         return
-    if all(one.failure is None or isinstance(one.failure, Halted) for one in done):
-        try:
-            show_attention(opened.workspace.root, done)
-        except FolderError as error:
-            # what was done and what waits is told all the same
-            yield _unwritten(opened.workspace.root, error)
     # a wiki that was not looked at has not been taken as it is
     if opened.is_adopting and all(one.results and not one.failure for one in done):
         opened.note_adopted()
@@ -160,7 +169,9 @@ async def sync_pages(
     async with open_service(
         opened.workspace, token_file, console, os.environ
     ) as client:
-        return await _each(console, opened, client, wanted, {})
+        done = await _each(console, opened, client, wanted, {})
+    console.problems(_show_attention(opened, done))
+    return done
 
 
 def wanted_pages(
@@ -250,6 +261,7 @@ async def _one(
         synced = await sync_wiki(
             opened, wiki, asked, progress=progress, waits=bool(options.get("waits"))
         )
+    synced.pages = slugs
     synced.unknown = _unknown(wiki, synced, slugs)
     return synced
 

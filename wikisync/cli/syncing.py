@@ -50,6 +50,8 @@ class Synced(Struct):
     """Why a person wants it left alone; None where it is not paused."""
     failure: WikisyncError | None = None
     """Why it could not go on."""
+    pages: frozenset[Slug] | None = None
+    """What was asked for; None for the whole wiki."""
     unknown: tuple[Problem, ...] = ()
     """Pages that were named and are nowhere."""
 

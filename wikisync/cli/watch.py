@@ -148,9 +148,11 @@ async def _watch_with(
     Raises:
         WikisyncError: it cannot begin.
     """
+    from wikisync.cli.attention_file import told_where_halted
     from wikisync.cli.watch_run import Watch, answering, hook_secret
 
     async with AsyncExitStack() as stack:
+        stack.enter_context(told_where_halted(workspace.root))
         opened = stack.enter_context(
             open_workspace(workspace, allows_network_disk=options["network_disk"])
         )

@@ -14,6 +14,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Literal
 
+from wikisync.cli.console import VisibleLines, visible_line
 from wikisync.errors import FolderError
 from wikisync.sync.work import CYCLE
 
@@ -26,18 +27,15 @@ MESSAGE_CHARS_MAX = 4000
 LogFormat = Literal["text", "json"]
 
 
-class _Lines(logging.Formatter):
-    """One line an event; a traceback follows below it."""
+class _Lines(VisibleLines):
+    """A line bears its time, its level and its cycle."""
 
-    def format(self, record: logging.LogRecord) -> str:
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - its name
         message = record.getMessage()[:MESSAGE_CHARS_MAX]
         at = datetime.fromtimestamp(record.created, UTC).astimezone()
         cycle = f" [{CYCLE.get()}]" if CYCLE.get() else ""
         line = f"{at:%Y-%m-%d %H:%M:%S} {record.levelname}{cycle} {message}"
-        line = line.replace("\n", " ")
-        if record.exc_info:
-            line += "\n" + self.formatException(record.exc_info)
-        return line
+        return visible_line(line)
 
 
 class _JsonLines(logging.Formatter):

@@ -33,6 +33,7 @@ class Caller:
         *,
         is_desktop: bool = False,
         seconds_max: float = CALL_S_MAX,
+        told: str = "",
     ) -> None:
         """Make one.
 
@@ -42,13 +43,14 @@ class Caller:
             environment: Whole; it should hold no token.
             is_desktop: Whether to show a notice on the desktop as well.
             seconds_max: How long a command may take.
+            told: What they were told already.
         """
         self._command = tuple(command)
         self._root = root
         self._environment = environment
         self._is_desktop = is_desktop and shutil.which(NOTIFY_SEND) is not None
         self._seconds_max = seconds_max
-        self._told = ""
+        self._told = told
 
     async def call(self, text: str, attention_file: Path) -> None:
         """Tell what waits now; the same text twice in a row is told once.
@@ -84,7 +86,7 @@ class Caller:
             return
         try:
             async with asyncio.timeout(self._seconds_max):
-                await process.communicate(text.encode())
+                await process.communicate(text.encode("utf-8", "replace"))
         except TimeoutError:
             log.warning("%s took longer than %.0f s", words[0], self._seconds_max)
         finally:

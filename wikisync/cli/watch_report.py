@@ -30,6 +30,8 @@ class WatchReport:
         self._wikis = {wiki.name: wiki for wiki in wikis}
         self._started_at = time.time()
         self.is_stopped = False
+        self.attention: Sequence[str] = ()
+        """Lines of the attention file."""
         self.site_problem = ""
         """Why the published site is not of now."""
         self.hooks = 0
@@ -59,6 +61,9 @@ class WatchReport:
     @property
     def is_healthy(self) -> bool:
         """Whether pages are carried over: a page that is held is no trouble."""
+        standings = self._daemon.standings.values()
+        if any(one.failure is not None and not one.is_paused for one in standings):
+            return False  # a halted wiki needs a person, too, but carries nothing
         return self.condition not in {STOPPED, *(one.value for one in UNHEALTHY)}
 
     def health(self) -> Mapping[str, object]:
@@ -78,6 +83,7 @@ class WatchReport:
                 "since": self._epoch(trouble.since) if trouble else None,
                 "next_try_at": self._epoch(trouble.until) if trouble else None,
             },
+            "attention": [line.removeprefix("- ") for line in self.attention],
             "site_problem": self.site_problem,
             "wikis": [self.wiki(one) for one in self._daemon.standings.values()],
         }

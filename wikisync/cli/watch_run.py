@@ -12,15 +12,23 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wikisync.cli.attention import ATTENTION_FILE, attention_text, show_attention
+from wikisync.cli.attention import failure_sentence
+from wikisync.cli.attention_file import (
+    ATTENTION_FILE,
+    attention_lines,
+    attention_text,
+    read_attention,
+    write_attention,
+)
 from wikisync.cli.build import SECRET_VARIABLES
 from wikisync.cli.conflict_texts import conflict_texts, show_conflict_texts
 from wikisync.cli.memory import give_back_memory
+from wikisync.cli.watch_attention import lasting_in_s, seen, service_sentence
 from wikisync.cli.watch_person import Caller
 from wikisync.cli.watch_report import HEALTH_FILE, WatchReport
 from wikisync.cli.watch_site import PublishedSite
@@ -36,7 +44,6 @@ from wikisync.sync.work import guarded
 
 if TYPE_CHECKING:
     from wikisync.cli.console import Console
-    from wikisync.cli.syncing import Synced
     from wikisync.cli.systemd import Notifier
     from wikisync.cli.watching import WatchedWiki
     from wikisync.cli.workspace import OpenWorkspace
@@ -94,7 +101,10 @@ class Watch:
             self._root,
             without_secrets(os.environ),
             is_desktop=notifies,
+            told=self._attention(),
         )
+        self._untold: dict[str, str] = {}
+        """What could not be shown the last time, and why."""
 
     @property
     def has_damaged_state(self) -> bool:
@@ -186,7 +196,7 @@ class Watch:
     async def _show_changes(self) -> None:
         """Show what is so, once for many changes, until cancelled."""
         while True:
-            await self._changed.wait()
+            await self._wait_for_change()
             await asyncio.sleep(TOLD_QUIET_S)
             self._changed.clear()
             try:
@@ -194,26 +204,56 @@ class Watch:
             except WikisyncError as error:
                 log.warning("%s", error.message)
 
+    async def _wait_for_change(self) -> None:
+        """Until something changed, or has lasted so long that a person is called."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(lasting_in_s(self.daemon)):
+                await self._changed.wait()
+
     async def _show(self) -> None:
         await self.states.tell()
         self._notifier.status(self.report.status_line())
-        await asyncio.to_thread(self._write_files)
-        text = attention_text(self._synced())
+        text = await asyncio.to_thread(self._attention)
+        self.report.attention = attention_lines(text)
+        write = asyncio.to_thread
+        await self._show_one("the health file", write(self._write_health))
+        file = write(write_attention, self._root, text)
+        await self._show_one("the attention file", file)
+        await self._show_one("the texts of conflicts", self._write_conflict_texts())
+        # last, since a command may take its time
         await self._caller.call(text, self._root / ATTENTION_FILE)
-        # last, since it is the least: what fails before or in it keeps nothing back
+
+    async def _show_one(self, what: str, write: Awaitable[None]) -> None:
+        """Show one of several things: one that fails keeps no other back.
+
+        That it fails is told once, until it went well again or fails for another
+        reason.
+        """
+        why = ""
+        try:
+            await guarded(what, write)
+        except WikisyncError as error:
+            why = failure_sentence(what, error)
+        if why and self._untold.get(what) != why:
+            log.warning("%s", why)
+            self._console.warn(why)
+        self._untold[what] = why
+
+    def _attention(self) -> str:
+        """What needs a person by now; of what was not looked at yet, what did."""
+        before = ""
+        with suppress(FolderError):
+            before = read_attention(self._root)
+        return attention_text(
+            [wiki.section for wiki in self._wikis.values()],
+            seen(self.daemon, tuple(self._wikis.values())),
+            before,
+            service=service_sentence(self.daemon),
+        )
+
+    async def _write_conflict_texts(self) -> None:
         texts = conflict_texts(self._opened)
         await asyncio.to_thread(show_conflict_texts, self._private, texts)
-
-    def _synced(self) -> list[Synced]:
-        return [
-            wiki.synced
-            for wiki in self._wikis.values()
-            if wiki.synced.results or wiki.synced.failure
-        ]
-
-    def _write_files(self) -> None:
-        show_attention(self._root, self._synced())
-        self._write_health()
 
     def _write_health(self) -> None:
         text = self.report.health_text()

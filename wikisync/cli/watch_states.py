@@ -11,6 +11,7 @@ from wikisync.folder.naming import parse_path
 from wikisync.model import Slug, WikiOwner
 from wikisync.site.preview_states import PageStatus
 from wikisync.sync.plan import CreateRemote, Merge, MoveRemote, Push
+from wikisync.sync.standing import Condition
 
 if TYPE_CHECKING:
     from wikisync.cli.watching import WatchedWiki
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
 
 PAGES_MAX = 5_000
 """Pages of one wiki whose state is kept; of more, only what is held is told."""
+
+_WAITS = {
+    Condition.OFFLINE: "the service is offline",
+    Condition.REFUSED: "the service refuses the token",
+}
 
 
 class WatchedStates:
@@ -41,7 +47,7 @@ class WatchedStates:
         if wiki is None:
             return {}
         trouble = self._daemon.trouble if self._daemon else None
-        why = f"the service is {trouble.condition.value}" if trouble else ""
+        why = _WAITS[trouble.condition] if trouble else ""
         found = {slug: PageStatus("pushed") for slug in self._pushed[owner]}
         found |= {slug: PageStatus("waiting", why) for slug in self._waiting[owner]}
         folder = wiki.section.folder

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from wikisync.api.git import wiki_head
-from wikisync.cli.syncing import OF_ALL, Synced
+from wikisync.cli.attention import sentences
+from wikisync.cli.syncing import Synced
 from wikisync.cli.workspace import OpenWorkspace, SyncedWiki
-from wikisync.errors import NotFound, PermissionDenied, WikisyncError
+from wikisync.errors import NotFound, PermissionDenied
 from wikisync.folder.stamp import folder_stamp
 from wikisync.model import Slug
 from wikisync.sync.exchange import ExchangeOptions, ExchangeResult, exchange
@@ -76,20 +77,17 @@ class WatchedWiki:
         """One cycle; for a save here the wiki is not looked at first."""
         try:
             result = await self._exchange(why)
-        except WikisyncError as error:
-            if isinstance(error, NotFound):
-                # a project may come back under its path with another id
-                self._wiki = None
-            if not isinstance(error, OF_ALL):
-                self.synced.failure = error
+        except NotFound:
+            # a project may come back under its path with another id
+            self._wiki = None
             raise
-        self.synced.failure, self.synced.results = None, [result]
+        self.synced.results = [result]
         self._note_left_out()
         return CycleOutcome(
             is_quiet=result.is_quiet,
             has_more=result.has_more,
             next_look_s=result.next_look_s,
-            needs_person=bool(result.held or result.batches),
+            needs_person=any(sentences(self.synced)),
             problem=str(result.problems[0]) if result.problems else "",
         )
 

@@ -12,6 +12,8 @@ from enum import Enum, auto
 
 from msgspec import Struct, field
 
+from wikisync.errors import WikisyncError
+
 
 class Why(Enum):
     """What a cycle is asked for; it says which sides have to be looked at."""
@@ -73,6 +75,10 @@ class Standing(Struct):
     """No cycle starts earlier: the wiki is in trouble."""
     failures: int = 0
     """In a row."""
+    failure: WikisyncError | None = None
+    """Why the last of them failed."""
+    failing_since: float = 0.0
+    """When the first of them failed."""
     full_look_at: float = float("-inf")
     """When the wiki was last looked at whole."""
     look_s: float = 0.0

@@ -158,7 +158,7 @@ class Standings:
     def succeeded(self, standing: Standing, outcome: CycleOutcome, why: Why) -> None:
         """Say when a wiki is due again after a cycle that ended well."""
         now = self.clock()
-        standing.failures, standing.not_before = 0, 0.0
+        standing.failures, standing.failure, standing.not_before = 0, None, 0.0
         standing.last_good_at = now
         standing.outcome = outcome
         if why is not Why.FOLDER:
@@ -186,15 +186,14 @@ class Standings:
     def failed(self, standing: Standing, error: WikisyncError, why: Why) -> None:
         """Let the wiki wait, or all of them where it is the service's trouble."""
         self.ask_quietly(standing, why)
+        self._count(standing, error)
         if isinstance(error, Unavailable | RateLimited | AuthenticationFailed):
             # it may be the trouble of this wiki alone: then it keeps to itself
-            standing.failures += 1
             standing.not_before = self.clock() + self._back_off_s(standing.failures)
             self.service_failed(error)
             return
         if isinstance(error, RemoteError):
             self._service_answered(standing.began_at)
-        standing.failures += 1
         log.error("%s: %s", standing.name, error.message)
         now = self.clock()
         match error:
@@ -208,6 +207,12 @@ class Standings:
                 standing.not_before = now + self._back_off_s(standing.failures)
                 condition = Condition.FAILING
         self._set(standing, condition, error.message, error.hint or "")
+
+    def _count(self, standing: Standing, error: WikisyncError) -> None:
+        if not standing.failures:
+            standing.failing_since = self.clock()
+        standing.failures += 1
+        standing.failure = error
 
     # -- the service -------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from wikisync.model import (
     Digest,
     Page,
     PageState,
+    Problem,
     Slug,
     Snapshot,
     digest_of,
@@ -48,6 +49,8 @@ class TranslatedWiki:
         save here, whose page is read anyway before it is written."""
         self._last: dict[Slug, PageState] | None = None
         """The last look, brought up to date with our own writes."""
+        self._problems: tuple[Problem, ...] = ()
+        """Of the last look: they are not over because nobody looks."""
         self._unanswered = 0
         """Writes under way: until they are answered nobody knows what there is."""
         self._here: dict[tuple[Slug, Digest], PageState] = {}
@@ -71,7 +74,7 @@ class TranslatedWiki:
         """Look at every page; see ``Replica``."""
         self._links.look_anew()
         if self.is_remembering and self._last is not None and not self._unanswered:
-            return Snapshot(dict(self._last))
+            return Snapshot(dict(self._last), problems=self._problems)
         seen = await self._wiki.snapshot()
         linked = self._state.pages_with_links()
         pages = dict(seen.pages)
@@ -82,6 +85,7 @@ class TranslatedWiki:
             if page is not None:
                 texts[slug] = self._links.page_in(page)
         self._last = dict(pages) if seen.is_complete and not seen.unreadable else None
+        self._problems = seen.problems
         return replace(seen, pages=pages, texts=texts)
 
     async def _state_in(self, there: PageState, page: Page | None) -> PageState:

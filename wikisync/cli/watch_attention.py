@@ -1,0 +1,72 @@
+"""What of a watch needs a person, as ``passing`` has it: at once, or after hours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from wikisync.cli.attention import SERVICE, refused_sentence
+from wikisync.cli.passing import LASTING_S, is_passing
+from wikisync.cli.syncing import OF_ALL, Synced
+from wikisync.errors import SyncError, WikisyncError
+from wikisync.sync.standing import Condition
+
+if TYPE_CHECKING:
+    from wikisync.cli.watching import WatchedWiki
+    from wikisync.sync.daemon import Daemon
+    from wikisync.sync.standing import Standing
+
+_LONG = f"for more than {LASTING_S / 3600:.0f} hours"
+_HINT = "see what is wrong: wikisync doctor"
+
+
+def service_sentence(daemon: Daemon) -> str:
+    """What is wrong with the service; empty where that is nobody's business yet."""
+    trouble = daemon.trouble
+    if trouble is None:
+        return ""
+    if trouble.condition is Condition.REFUSED:
+        return refused_sentence(trouble.hint)
+    if daemon.now() - trouble.since < LASTING_S:
+        return ""
+    # in words that are the same after each try, so that a person is called once
+    return f"{SERVICE}: not in reach {_LONG}; saves wait; {_HINT}"
+
+
+def seen(daemon: Daemon, wikis: Sequence[WatchedWiki]) -> list[Synced]:
+    """Each wiki with what keeps it from going on, where a person is needed for it."""
+    return [_seen(daemon, wiki) for wiki in wikis]
+
+
+def _seen(daemon: Daemon, wiki: WatchedWiki) -> Synced:
+    standing = daemon.standings[wiki.name]
+    paused = "" if standing.is_paused else None
+    return replace(wiki.synced, paused=paused, failure=_failure(daemon, standing))
+
+
+def _failure(daemon: Daemon, standing: Standing) -> WikisyncError | None:
+    error = standing.failure
+    if error is None or (isinstance(error, OF_ALL) and daemon.trouble is not None):
+        return None  # the latter is told of the service
+    if not is_passing(error):
+        return error
+    if daemon.now() - standing.failing_since < LASTING_S:
+        return None
+    return SyncError(f"{error.message}, {_LONG}", hint=_HINT)
+
+
+def lasting_in_s(daemon: Daemon) -> float | None:
+    """When what should pass will have lasted so long that a person is called."""
+    now = daemon.now()
+    left = [since + LASTING_S - now for since in _since(daemon)]
+    return min((one for one in left if one > 0), default=None)
+
+
+def _since(daemon: Daemon) -> Iterator[float]:
+    if daemon.trouble is not None:
+        yield daemon.trouble.since
+    for standing in daemon.standings.values():
+        if standing.failure is not None:
+            yield standing.failing_since
