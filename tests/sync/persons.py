@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from wikisync.model import Format, LateSave, Slug
@@ -56,6 +56,8 @@ class Weather:
     or one that came from the wiki is thrown away."""
     web: float = 0.5
     """A person's act is on the wiki."""
+    is_wired: bool = False
+    """The engine's own client is between the engine and the wiki."""
     folders: int = 1
     """How many folders are in step with the wiki, each with its own process."""
 
@@ -118,6 +120,8 @@ class World:
             Copy("folder" if not number else f"folder {number + 1}")
             for number in range(weather.folders)
         ]
+        self.tells_identities = seed % 2 == 0
+        """Whether the service at the end of a wire tells a page through its names."""
         self.removed: set[str] = set()
         """Marks that a person had on the screen and took away."""
         self.overwritten: set[str] = set()
@@ -163,12 +167,12 @@ class World:
         self.trace.append(f"crash at {what}")
         raise Crash(what)
 
-    def fault(self) -> str | None:
+    def fault(self, kinds: Sequence[str] = FAULTS) -> str | None:
         """What goes wrong with this call to the wiki, if anything."""
         if self.random.random() >= self.weather.fault:
             return None
         self.faults += 1
-        kind = self.random.choice(FAULTS)
+        kind = self.random.choice(kinds)
         self.trace.append(f"fault: {kind}")
         return kind
 

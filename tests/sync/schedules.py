@@ -18,6 +18,7 @@ from pathlib import Path
 from tests.sync.persons import CALM, MARK, MISSING, Copy, Crash, Weather, World
 from tests.sync.simulated import SimulatedFiles, SimulatedFolder, SimulatedWiki
 from tests.sync.virtual import VirtualLoop, run_virtually
+from tests.sync.wire import wired_wiki
 from wikisync.cli.workspace import ParsedLinks
 from wikisync.errors import WikisyncError
 from wikisync.model import Slug, WikiOwner, fold_text
@@ -156,7 +157,8 @@ class Client:
         """A new process: what was only in memory is gone."""
         self.state = State(self.database)
         known = self.state.wiki(OWNER)
-        wiki = SimulatedWiki(self.world)
+        is_wired = self.world.weather.is_wired
+        wiki = wired_wiki(self.world, OWNER) if is_wired else SimulatedWiki(self.world)
         files = SimulatedFiles(self.world, self.copy)
         links = FileLinks(
             wiki, files, known, links=ParsedLinks(), clock=lambda: self.world.steps

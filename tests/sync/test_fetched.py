@@ -11,8 +11,9 @@ from tests.support.pair import OWNER, Pair, paired
 from tests.support.pictures import BLUE, RED, count_uploads, put, there, upload_of
 from wikisync.cli.status_report import missing_attachments
 from wikisync.folder.loose import LooseFiles
-from wikisync.model import AttachmentPath, LooseFile
+from wikisync.model import AttachmentPath, LooseFile, Slug
 from wikisync.sync.deciding import ExchangeOptions
+from wikisync.sync.narrowing import Direction
 from wikisync.sync.plan import Push
 
 H = "uploads/" + "0123456789abcdef" * 2
@@ -148,6 +149,39 @@ async def test_edits_on_the_wiki_keep_the_link_to_the_change(pair: Pair) -> None
     await pair.rest()
     assert pair.texts()["home"] == f"{LINK}\nedited there\n"
     assert await there(pair) == f"{text}\nedited there\n"
+
+
+async def test_a_page_that_comes_from_the_wiki_later_shows_the_change(
+    pair: Pair,
+) -> None:
+    """What a link here leads to is one file, whichever page has the link."""
+    put(pair, PICTURE, BLUE)
+    await pair.rest()
+    await pair.edit("late", LINK)
+    await pair.rest()
+    assert await upload_of(pair, "late") == await upload_of(pair)
+    assert pair.texts()["late"] == LINK
+
+
+async def test_a_page_like_a_text_that_was_replaced_follows_its_picture(
+    pair: Pair,
+) -> None:
+    """It is what both sides agreed on, and no save from an old editor window."""
+    kept = pair.known.remember_replaced(Slug("home"), LINK, "quite another\n", pair.now)
+    pair.known.confirm_replaced([kept])
+    put(pair, PICTURE, BLUE)
+    await pair.rest()
+    assert await upload_of(pair) != PICTURE
+
+
+async def test_a_change_that_a_narrowed_sync_left_is_sent_by_the_next_one(
+    pair: Pair,
+) -> None:
+    put(pair, PICTURE, BLUE)
+    await pair.cycle(ExchangeOptions(direction=Direction.PULL))
+    assert await there(pair) == LINK
+    await pair.cycle()
+    assert await upload_of(pair) != PICTURE
 
 
 async def test_a_link_to_a_file_of_the_project_is_no_link_to_the_attachment(

@@ -10,6 +10,7 @@ from functools import cache
 
 import pytest
 
+from tests.sync import wire
 from tests.sync.persons import Weather
 from tests.sync.prove_crash import QUIET, crashed_everywhere, crashed_twice
 from tests.sync.prove_sim import WEATHERS
@@ -47,6 +48,7 @@ def assert_nothing_lost(verdict: Verdict) -> None:
         "light traffic",
         "odd texts and names",
         "pictures",
+        "over the wire",
         "two folders",
     ],
 )
@@ -98,6 +100,11 @@ def test_pictures_really_go_both_ways() -> None:
     assert sum(line.startswith("wrote file uploads/") for line in lines) > 200
     assert sum(line.startswith("folder: draw uploads/") for line in lines) > 20
     assert sum(": throw uploads/" in line for line in lines) > 20
+
+
+def test_the_wire_does_all_that_a_network_can_do() -> None:
+    lines = {line for verdict in verdicts_in("over the wire") for line in verdict.trace}
+    assert lines >= {f"fault: {kind}" for kind in wire.FAULTS}
 
 
 def test_in_a_bad_network_most_cycles_meet_a_fault() -> None:

@@ -26,6 +26,7 @@ from msgspec.structs import replace
 from wikisync.errors import Rejected, RemoteError
 from wikisync.model import (
     AttachmentPath,
+    Digest,
     Format,
     LinkPlace,
     LinkTarget,
@@ -121,7 +122,9 @@ class FileLinks:
         """Fetched attachments that are here: where the wiki has each, or the file that
         a person made of it."""
         self._covered: frozenset[str] = frozenset()
-        """Names of files that every page which links to one of them was sent with."""
+        """Names of files that were there when the pages were looked through ..."""
+        self._covering: Mapping[Slug, Digest] = {}
+        """... and those that link to none of them, or were sent so, as they were."""
 
     def look_anew(self) -> None:
         """Files may have come and gone."""
@@ -220,17 +223,25 @@ class FileLinks:
                     place = uploads.get(place.digest, NOWHERE)
                 if place not in {None, link.path}:
                     found.add(slug)
-        if new := self._names - self._covered:
-            late = [
-                slug
-                for slug, page in self._state.base().items()
-                if slug not in found
-                and await self._links_to_new(slug, page.format, new)
-            ]
-            found.update(late)
-            if not late:
-                self._covered = self._names
-        return frozenset(found)
+        late = {slug async for slug in self._late(self._names)}
+        base = self._state.base().items()
+        self._covered = self._names
+        self._covering = {slug: page.local for slug, page in base if slug not in late}
+        return frozenset(found | late)
+
+    async def _late(self, names: frozenset[str]) -> AsyncIterator[Slug]:
+        """Pages that were sent without a file they link to, or came from the wiki so.
+
+        Args:
+            names: Of all files.
+        """
+        if not names:
+            return
+        new = names - self._covered
+        for slug, page in self._state.base().items():
+            among = new if self._covering.get(slug) == page.local else names
+            if among and await self._links_to_new(slug, page.format, among):
+                yield slug
 
     def _refuse_composed(
         self,

@@ -118,7 +118,8 @@ class Merging:
         _require(mine, action)
         stale = stale_ancestor(mine.content, replaced)
         base = settled.remote if settled else self._state.text(record) or ""
-        if isinstance(action, Push) and stale is None:
+        if isinstance(action, Push) and (stale is None or mine.content == base):
+            # what both sides agreed on is sent for its pictures, and is no save
             return None
         theirs = (
             Page(slug, action.format, base)
