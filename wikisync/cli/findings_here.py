@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from wikisync.cli.findings import Finding, Grade
-from wikisync.cli.sentences import counted
+from wikisync.cli.sentences import OTHER_FOLDER, counted
 from wikisync.errors import FolderError, Halted, WikisyncError
 from wikisync.folder.workspace import (
     MOUNTS,
@@ -135,11 +135,18 @@ def check_folder(opened: OpenWorkspace, wiki: WikiSection) -> Iterator[Finding]:
             yield Finding(Grade.FINE, f"{name}: the first sync makes the folder")
             return
         scanned = scan_pages(folder)
+        is_elsewhere = not opened.is_adopting and opened.is_elsewhere(wiki)
         folding = probe_folding(folder)
     except (FolderError, Halted) as error:
         yield Finding(Grade.WRONG, f"{name}: {error.message}", error.hint or "")
         return
     yield Finding(Grade.FINE, f"{name}: {counted(len(scanned.pages), 'page')} here")
+    if is_elsewhere:
+        yield Finding(
+            Grade.LOOK,
+            f"{name}: {OTHER_FOLDER}",
+            "if it is the wrong one, put the right one back before the next sync",
+        )
     for problem in scanned.problems:
         yield Finding(Grade.LOOK, f"{name}: {problem}", problem.hint)
     if folding.case or folding.unicode:
