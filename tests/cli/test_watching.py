@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -89,6 +90,18 @@ async def test_another_folder_is_taken_as_it_is_by_the_cycle_that_meets_it(
         again = wiki.has_other_folder
     assert (met, again) == (True, False)
     assert (tmp_path / "handbook/home.md").read_text() == "one\n"
+
+
+async def test_what_keeps_a_page_back_comes_with_the_next_step(
+    client: Client, tmp_path: Path
+) -> None:
+    with watched(client, tmp_path, PROJECT) as wiki:
+        await wiki.cycle(Why.EVERYTHING)
+        (tmp_path / "handbook/home.md").unlink()
+        os.mkfifo(tmp_path / "handbook/home.md")
+        outcome = await wiki.cycle(Why.EVERYTHING)
+    assert outcome.problem.startswith("home.md: is a pipe")
+    assert outcome.hint == "rename it, or remove it to have the page again"
 
 
 async def test_newest_commit_is_a_cheap_hint(

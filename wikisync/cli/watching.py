@@ -85,12 +85,14 @@ class WatchedWiki:
             raise
         self.synced.results = [result]
         self._note_left_out()
+        trouble = result.problems[0] if result.problems else None
         return CycleOutcome(
             is_quiet=result.is_quiet,
             has_more=result.has_more,
             next_look_s=result.next_look_s,
             needs_person=any(sentences(self.synced)),
-            problem=str(result.problems[0]) if result.problems else "",
+            problem=str(trouble) if trouble else "",
+            hint=trouble.hint if trouble else "",
         )
 
     def note_edit(self, slug: Slug, edit: Edit) -> None:

@@ -540,16 +540,12 @@ def _make_folder(folder: Path) -> None:
 
 def _make_private(private: Path) -> None:
     """Make the place of the state, which a first look has to have, too."""
-    from wikisync.errors import FolderError
+    from wikisync.folder.descent import folder_error
 
     try:
         private.mkdir(exist_ok=True)
     except OSError as exc:
-        raise FolderError(
-            f"cannot write to {private}: {exc.strerror}",
-            path=str(private),
-            hint="make the workspace writable",
-        ) from exc
+        raise folder_error("write to", str(private), exc) from exc
 
 
 @asynccontextmanager
