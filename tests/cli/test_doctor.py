@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 from contextlib import closing
@@ -119,6 +120,28 @@ async def test_files_that_cannot_be_pages_are_told(cloned: Cloned) -> None:
     assert ran.code == 3
     (line,) = graded(ran, "look")
     assert line.startswith("handbook: link.md: is a symbolic link")
+
+
+async def test_what_took_the_place_of_a_page_is_told_as_a_sync_tells_it(
+    cloned: Cloned,
+) -> None:
+    """Folders that hold pages are in the way of none where there is no such page."""
+    (cloned.folder / "guide.md").unlink()
+    cloned.write("guide.md/below.md", "below\n")
+    cloned.write("site.md/below.md", "below\n")
+    (cloned.folder / "home.md").unlink()
+    os.mkfifo(cloned.folder / "home.md")
+    ran = await cloned.run("doctor", "--offline")
+    pipe, folder = graded(ran, "look")
+    assert pipe.startswith("handbook: home.md: is a pipe, a socket or a device")
+    assert folder.startswith("handbook: guide: guide.md is a folder with the name")
+    assert "rename the folder, or remove it to have the page again" in ran.out
+
+
+async def test_ignored_file_is_no_finding(cloned: Cloned) -> None:
+    cloned.write(".wikisyncignore", "kept-out.md\n")
+    os.mkfifo(cloned.folder / "kept-out.md")
+    assert (await cloned.run("doctor", "--offline")).code == 0
 
 
 async def test_wrong_configuration_is_told_problem_by_problem(cloned: Cloned) -> None:

@@ -272,6 +272,23 @@ async def test_what_needs_a_person_is_told_to_their_command_once(
         assert watch.health["wikis"][0]["held"] == 1
 
 
+async def test_folder_replaced_by_another_is_told_once_and_filled(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    async with watching(service, tmp_path / "ws") as watch:
+        await watch.in_step()
+        watch.folder.rename(tmp_path / "away")
+        watch.folder.mkdir()
+        watch.save("new", "new\n")
+        (watch.root / ".wikisync" / "ask").touch()
+        await watch.said("is another folder than at the last sync")
+        await watch.until(lambda: watch.text("home") == "one\n")
+        watch.signal(signal.SIGTERM)
+        assert await watch.ended() == 0
+    assert sum("another folder" in line for line in watch.lines) == 1
+    assert watch.log.count("another folder") == 1
+
+
 async def test_touched_file_asks_for_a_look_at_everything(
     service: EmbeddedService, tmp_path: Path
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -72,6 +73,35 @@ async def test_what_guards_a_sync_guards_every_cycle(
         with pytest.raises(Halted, match="nothing was changed"):
             await wiki.cycle(Why.EVERYTHING)
     assert (await Wiki(client, PROJECT).get_page("home")).content == "one\n"
+
+
+async def test_another_folder_is_taken_as_it_is_by_the_cycle_that_meets_it(
+    client: Client, tmp_path: Path
+) -> None:
+    """A disk may be replaced by an older copy while a watch runs, too."""
+    with watched(client, tmp_path, PROJECT) as wiki:
+        await wiki.cycle(Why.EVERYTHING)
+        (tmp_path / "handbook").rename(tmp_path / "away")
+        (tmp_path / "handbook").mkdir()
+        (tmp_path / "handbook/new.md").write_text("new\n")
+        await wiki.cycle(Why.EVERYTHING)
+        met = wiki.has_other_folder
+        await wiki.cycle(Why.EVERYTHING)
+        again = wiki.has_other_folder
+    assert (met, again) == (True, False)
+    assert (tmp_path / "handbook/home.md").read_text() == "one\n"
+
+
+async def test_what_keeps_a_page_back_comes_with_the_next_step(
+    client: Client, tmp_path: Path
+) -> None:
+    with watched(client, tmp_path, PROJECT) as wiki:
+        await wiki.cycle(Why.EVERYTHING)
+        (tmp_path / "handbook/home.md").unlink()
+        os.mkfifo(tmp_path / "handbook/home.md")
+        outcome = await wiki.cycle(Why.EVERYTHING)
+    assert outcome.problem.startswith("home.md: is a pipe")
+    assert outcome.hint == "rename it, or remove it to have the page again"
 
 
 async def test_newest_commit_is_a_cheap_hint(

@@ -92,7 +92,10 @@ def test_lock_that_says_nothing_is_refused_without_a_name(
 def test_lock_is_not_written_through_a_link(private: Path, tmp_path: Path) -> None:
     (tmp_path / "outside").write_text("theirs")
     (private / LOCK_FILE).symlink_to(tmp_path / "outside")
-    with pytest.raises(FolderError, match="cannot write to"), locked(private, "it"):
+    with (
+        pytest.raises(FolderError, match="link is in its place"),
+        locked(private, "it"),
+    ):
         pass
     assert (tmp_path / "outside").read_text() == "theirs"
 
@@ -191,6 +194,13 @@ def test_folder_that_had_pages_and_is_empty_stops(tmp_path: Path) -> None:
 def test_folder_that_had_pages_and_is_gone_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FolderError, match="does not exist"):
         refuse_emptied(tmp_path / "gone", known_pages=3)
+
+
+def test_file_in_the_place_of_a_folder_says_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "handbook").touch()
+    with pytest.raises(FolderError, match="handbook is not a folder") as caught:
+        refuse_emptied(tmp_path / "handbook", known_pages=3)
+    assert (caught.value.hint or "").startswith("move away what has its name")
 
 
 # -- its own folders -------------------------------------------------------------------

@@ -300,6 +300,12 @@ GUARDS = (
         "folder/test_workspace.py::test_workspace_of_another_machine_is_known",
     ),
     Guard(
+        "this folder of a wiki",
+        "wikisync.folder.place:Place.is_same_folder",
+        answer(True),
+        "folder/test_place.py::test_a_folder_in_the_place_of_another_is_another",
+    ),
+    Guard(
         "emptied folder",
         "wikisync.folder.workspace:refuse_emptied",
         answer(None),

@@ -242,6 +242,19 @@ def test_page_that_could_not_be_carried_over_is_tried_again_ever_more_rarely() -
     watched(test)
 
 
+def test_what_to_do_about_a_page_that_is_kept_back_is_told_with_it() -> None:
+    async def test(watch: Watch) -> None:
+        await watch.at(30)
+        outcome = CycleOutcome(is_quiet=True, problem="read-only", hint="mount it")
+        watch.works[0].outcomes = [outcome] * 8
+        watch.daemon.ask("docs", Why.FOLDER)
+        await watch.at(33)
+        standing = watch.daemon.standings["docs"]
+        assert (standing.problem, standing.hint) == ("read-only", "mount it")
+
+    watched(test)
+
+
 def test_cycle_that_hangs_is_ended_and_is_no_trouble_of_the_service() -> None:
     async def test(watch: Watch) -> None:
         watch.works[0].takes_s = 10 * HOUR_S

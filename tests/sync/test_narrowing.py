@@ -117,6 +117,46 @@ def test_a_page_open_for_very_long_waits_for_a_person() -> None:
     )
 
 
+BELOW, ELSEWHERE = Slug("home/below"), Slug("guide/below")
+
+
+@pytest.mark.parametrize(
+    "above",
+    [
+        MoveLocal(HOME, GUIDE, HOME, A),
+        MoveRemote(HOME, GUIDE, HOME, MD, B, carried=(BELOW,)),
+    ],
+)
+def test_a_page_that_is_renamed_with_an_open_one_waits_with_it(above: Action) -> None:
+    """A rename of a page is one of those below it, too."""
+    below = MoveLocal(BELOW, ELSEWHERE, BELOW, A)
+    other = MoveLocal(NOTES, Slug("other"), NOTES, A)
+    followed = plan(above, below, other, Push(GUIDE, MD, A, B), CREATE)
+    assert around_editors(followed, {BELOW}) == plan(
+        other,
+        Skip(HOME, SkipReason.OPEN_WITH_IT),
+        Skip(BELOW, SkipReason.OPEN_HERE),
+    )
+
+
+def test_what_follows_the_rename_of_an_open_page_waits_too() -> None:
+    """The file has not the name yet under which the text would be written."""
+    moved = plan(MoveLocal(HOME, GUIDE, HOME, A), Pull(GUIDE, MD, A, B))
+    assert around_editors(moved, {HOME}) == plan(Skip(HOME, SkipReason.OPEN_HERE))
+
+
+def test_a_page_below_goes_its_own_way_while_the_other_one_is_open() -> None:
+    away = MoveLocal(BELOW, NOTES, BELOW, A)
+    moved = plan(MoveLocal(HOME, GUIDE, HOME, A), away)
+    assert around_editors(moved, {HOME}).moves == (away,)
+
+
+def test_a_rename_here_goes_on_while_only_its_own_page_is_open() -> None:
+    """No file is touched for it."""
+    moved = plan(MoveRemote(HOME, GUIDE, HOME, MD, B))
+    assert around_editors(moved, {GUIDE}) == moved
+
+
 def test_a_first_sync_puts_nothing_on_the_wiki_unasked() -> None:
     left = Skip(HOME, SkipReason.NOT_ASKED)
     assert without_creates(plan(CREATE), {HOME}).actions == (left,)

@@ -127,7 +127,7 @@ async def clone(
             )
             try:
                 pulled = await pull_all(client, workspace.wikis, place, progress)
-                _note_identity(place.private, workspace)
+                _note_identity(place.private, workspace, pulled)
             except WikisyncError:
                 if existing is None:
                     _undo(folder, workspace)
@@ -276,9 +276,10 @@ def _write_workspace(folder: Path, workspace: Workspace) -> None:
     write_atomically(folder, FILE_NAME, text.encode(), temporary=place)
 
 
-def _note_identity(private: Path, workspace: Workspace) -> None:
-    """Let the state know its workspace, so that a copy of it is told from it."""
-    from wikisync.cli.workspace import IDENTITY, STATE_FILE
+def _note_identity(private: Path, workspace: Workspace, pulled: Pulled) -> None:
+    """Let the state know its folders, so that copies of them are told from them."""
+    from wikisync.cli.workspace import IDENTITY, PLACE, STATE_FILE
+    from wikisync.folder.place import place_of
     from wikisync.folder.workspace import adopt
     from wikisync.sync.state import State
 
@@ -287,6 +288,10 @@ def _note_identity(private: Path, workspace: Workspace) -> None:
         # a copy that is cloned into again stays one until it is synced
         if not state.recalled(IDENTITY):
             state.remember(IDENTITY, str(adopt(private)))
+        for one in pulled.wikis:
+            name = f"{PLACE} {one.wiki.owner}"
+            if not state.recalled(name):
+                state.remember(name, str(place_of(one.folder)))
 
 
 def _undo(folder: Path, workspace: Workspace) -> None:

@@ -137,7 +137,7 @@ async def _of_wiki(
         owner=section.owner,
         remote_id=wiki.remote_id,
         options=ExchangeOptions(
-            is_dry_run=True, pages=slugs, adopts=opened.is_adopting
+            is_dry_run=True, pages=slugs, adopts=opened.adopts(section)
         ),
     )
     names = {move.target: move.slug for move in result.plan.moves}

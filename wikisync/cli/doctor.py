@@ -19,19 +19,11 @@ from wikisync.cli.workspace import (
     workspace_option,
     workspace_token,
 )
-from wikisync.errors import (
-    ConfigError,
-    ExitCode,
-    FolderError,
-    Halted,
-    UsageError,
-    WikisyncError,
-)
+from wikisync.errors import ConfigError, ExitCode, UsageError, WikisyncError
 
 if TYPE_CHECKING:
     from wikisync.cli.console import Console
     from wikisync.cli.workspace import OpenWorkspace
-    from wikisync.config import WikiSection
 
 
 @click.command(name="doctor", epilog="Example: wikisync doctor -C my-wikis")
@@ -87,11 +79,7 @@ def _examine(
         with open_workspace(workspace, is_held=False, is_guarded=False) as opened:
             found += check_state(opened)
             for wiki in workspace.config.wikis:
-                if _is_filled_anew(opened, wiki):
-                    sentence = "no pages here; the next sync fetches them again"
-                    found.append(Finding(Grade.FINE, f"{wiki.folder}: {sentence}"))
-                else:
-                    found += check_folder(opened, wiki)
+                found += check_folder(opened, wiki)
             if not offline:
                 found += asyncio.run(_there(console, opened, token_file))
     except WikisyncError as error:
@@ -99,25 +87,6 @@ def _examine(
         if finding not in found:
             found.append(finding)
     return found
-
-
-def _is_filled_anew(opened: OpenWorkspace, wiki: WikiSection) -> bool:
-    """Whether the wiki's folder has lost its pages, and a person said to go on.
-
-    What guards a sync against such a folder does not guard it then.
-    """
-    from wikisync.folder.workspace import refuse_emptied
-
-    if not opened.is_adopting:
-        return False
-    folder = opened.workspace.folder_of(wiki)
-    try:
-        refuse_emptied(folder, known_pages=len(opened.known(wiki).base()))
-    except Halted:
-        return True
-    except FolderError:
-        return not folder.exists()
-    return False
 
 
 async def _there(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from wikisync.cli.findings import Finding, Grade
-from wikisync.cli.sentences import counted
+from wikisync.cli.sentences import OTHER_FOLDER, counted
 from wikisync.errors import FolderError, Halted, WikisyncError
 from wikisync.folder.workspace import (
     MOUNTS,
@@ -124,7 +125,6 @@ def check_state(opened: OpenWorkspace) -> Iterator[Finding]:
 def check_folder(opened: OpenWorkspace, wiki: WikiSection) -> Iterator[Finding]:
     """One wiki's folder: what is in it, and what its disk can do."""
     from wikisync.folder.probe import probe_folding
-    from wikisync.folder.scan import scan_pages
 
     folder = opened.workspace.folder_of(wiki)
     known = opened.known(wiki)
@@ -134,13 +134,20 @@ def check_folder(opened: OpenWorkspace, wiki: WikiSection) -> Iterator[Finding]:
         if not folder.exists():
             yield Finding(Grade.FINE, f"{name}: the first sync makes the folder")
             return
-        scanned = scan_pages(folder)
+        here = asyncio.run(opened.local(wiki).snapshot())
+        is_elsewhere = not opened.is_adopting and opened.is_elsewhere(wiki)
         folding = probe_folding(folder)
     except (FolderError, Halted) as error:
-        yield Finding(Grade.WRONG, f"{name}: {error.message}", error.hint or "")
+        yield _lost(opened, wiki, error)
         return
-    yield Finding(Grade.FINE, f"{name}: {counted(len(scanned.pages), 'page')} here")
-    for problem in scanned.problems:
+    yield Finding(Grade.FINE, f"{name}: {counted(len(here.pages), 'page')} here")
+    if is_elsewhere:
+        yield Finding(
+            Grade.LOOK,
+            f"{name}: {OTHER_FOLDER}",
+            "if it is the wrong one, put the right one back before the next sync",
+        )
+    for problem in here.problems:
         yield Finding(Grade.LOOK, f"{name}: {problem}", problem.hint)
     if folding.case or folding.unicode:
         what = "case" if folding.case else "the spelling of accents"
@@ -159,6 +166,20 @@ def check_folder(opened: OpenWorkspace, wiki: WikiSection) -> Iterator[Finding]:
             f"{name}: the last sync met trouble: {problem_now}",
             f"see wikisync status {name}",
         )
+
+
+def _lost(
+    opened: OpenWorkspace, wiki: WikiSection, error: FolderError | Halted
+) -> Finding:
+    """A wiki's folder that is away or empty.
+
+    What guards a sync against it does not once a person said to go on.
+    """
+    is_gone = not opened.workspace.folder_of(wiki).exists()
+    if opened.is_adopting and (is_gone or isinstance(error, Halted)):
+        sentence = "no pages here; the next sync fetches them again"
+        return Finding(Grade.FINE, f"{wiki.folder}: {sentence}")
+    return Finding(Grade.WRONG, f"{wiki.folder}: {error.message}", error.hint or "")
 
 
 def _check_swap(opened: OpenWorkspace, name: str) -> Iterator[Finding]:

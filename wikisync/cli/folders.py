@@ -77,7 +77,7 @@ def find_shown(folder: Path) -> ShownFolder:
         )
     start = folder.resolve()
     for place in (start, *list(start.parents)[:FOLDERS_ABOVE_MAX]):
-        if (place / FILE_NAME).is_file():
+        if (place / FILE_NAME).exists():
             return ShownFolder(start, place)
     return ShownFolder(start, None)
 

@@ -7,6 +7,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from wikisync.model import Problem
 
+OTHER_FOLDER = (
+    "its folder is another one than at the last sync; the next sync takes it as it is,"
+    " and removes nothing"
+)
+"""Said of a wiki by what only looks."""
+
 
 def counted(number: int, what: str) -> str:
     """``1 page``, ``2 pages``."""

@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync.cli.attention import held_sentence
-from wikisync.cli.sentences import counted, problem_as_json
+from wikisync.cli.sentences import OTHER_FOLDER, counted, problem_as_json
 from wikisync.cli.sync_report import batch_as_json
 from wikisync.errors import ExitCode, FolderError, Halted, WikisyncError
 from wikisync.model import Problem, Snapshot, digest_of, fold_text
@@ -85,6 +85,8 @@ class WikiStatus(Struct, frozen=True):
     """Attachments that pages mention and that are not here."""
     notices: tuple[Event, ...] = ()
     """What was done lately that a person may not have meant."""
+    has_other_folder: bool = False
+    """Whether its folder is another one than at the last sync."""
     paused: str | None = None
     unseen: WikisyncError | None = None
     """Why the wiki itself was not looked at."""
@@ -138,6 +140,7 @@ async def _look_at_both(
     """What the next sync would do, found out as its dry run does."""
     section = status.section
     wiki = await opened.synced(client, section)
+    status = _with_place(opened, status)
     result = await exchange(
         wiki.remote,
         wiki.local,
@@ -146,7 +149,7 @@ async def _look_at_both(
         remote_id=wiki.remote_id,
         options=ExchangeOptions(
             is_dry_run=True,
-            adopts=opened.is_adopting,
+            adopts=opened.adopts(section),
             puts_new=False,
             leaves=opened.left_out(section),
             reads_max=opened.workspace.config.sync.reads_max,
@@ -172,9 +175,13 @@ async def _look_here(opened: OpenWorkspace, status: WikiStatus) -> WikiStatus:
     folder = opened.workspace.folder_of(section)
     if not opened.is_adopting:
         refuse_emptied(folder, known_pages=len(known.base()))
+    status = _with_place(opened, status)
     here = await opened.local(section).snapshot()
-    there = Snapshot(known.remote_pages())
-    plan = reconcile(known.base(), here, there, Policy.TWO_WAY, known.capabilities())
+    there, base = Snapshot(known.remote_pages()), known.base()
+    if opened.is_adopting or status.has_other_folder:
+        seen = here.pages.keys() | here.unreadable
+        base = {slug: base[slug] for slug in base.keys() & seen}
+    plan = reconcile(base, here, there, Policy.TWO_WAY, known.capabilities())
     left, bundles = opened.left_out(section), known.bundles()
 
     def told(action: Action) -> Action | None:
@@ -196,6 +203,13 @@ async def _look_here(opened: OpenWorkspace, status: WikiStatus) -> WikiStatus:
         batches=tuple(waiting),
         problems=(*here.problems, *files.problems),
     )
+
+
+def _with_place(opened: OpenWorkspace, status: WikiStatus) -> WikiStatus:
+    """The status of a wiki that has a folder; adopting is told of the workspace."""
+    if opened.is_adopting or not opened.is_elsewhere(status.section):
+        return status
+    return replace(status, has_other_folder=True)
 
 
 def _is_folded(known: WikiState, page: PageState) -> bool:
@@ -381,6 +395,8 @@ def notes(status: WikiStatus, *, now: float | None = None) -> list[str]:
         for one in status.notices
     ]
     health = status.health
+    if status.has_other_folder:
+        found.append(OTHER_FOLDER)
     if status.unseen is not None:
         found.append(
             f"the wiki could not be looked at ({status.unseen.message}); this is what"
@@ -422,6 +438,7 @@ def status_as_json(
         ],
         "batches": [batch_as_json(batch) for batch in status.batches],
         "problems": [problem_as_json(problem) for problem in status.problems],
+        "has_other_folder": status.has_other_folder,
         "missing_attachments": list(status.missing),
         "notices": [
             {"page": one.slug, "sentence": one.what, "at": one.at}

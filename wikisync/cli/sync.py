@@ -235,7 +235,7 @@ async def _one(
 ) -> Synced:
     from msgspec.structs import replace
 
-    from wikisync.cli.syncing import sync_wiki
+    from wikisync.cli.syncing import other_folder, sync_wiki
     from wikisync.sync.exchange import ExchangeOptions
     from wikisync.sync.narrowing import Direction
 
@@ -254,6 +254,8 @@ async def _one(
         reads_max=opened.workspace.config.sync.reads_max,
     )
     wiki = await opened.synced(client, section)
+    if not opened.is_adopting and opened.is_elsewhere(section):
+        console.warn(other_folder(wiki.folder))
     if adopt is None and _asks(wiki, asked):
         puts_new = await _asks_first(console, opened, wiki, asked)
         asked = replace(asked, puts_new=puts_new)

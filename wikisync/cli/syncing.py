@@ -26,6 +26,8 @@ from wikisync.errors import (
 from wikisync.model import Problem, Slug
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from wikisync.config import WikiSection
     from wikisync.progress import Progress
     from wikisync.sync.exchange import ExchangeOptions, ExchangeResult, Held
@@ -141,16 +143,17 @@ async def sync_wiki(
     while rounds < ROUNDS_MAX:
         rounds += 1
         try:
-            result = await exchange(
-                wiki.remote,
-                wiki.local,
-                opened.state,
-                owner=wiki.section.owner,
-                remote_id=wiki.remote_id,
-                options=options,
-                progress=progress,
-                outdated=wiki.remote.outdated,
-            )
+            with opened.meeting(wiki.section, is_real=not options.is_dry_run) as other:
+                result = await exchange(
+                    wiki.remote,
+                    wiki.local,
+                    opened.state,
+                    owner=wiki.section.owner,
+                    remote_id=wiki.remote_id,
+                    options=replace(options, adopts=options.adopts or other),
+                    progress=progress,
+                    outdated=wiki.remote.outdated,
+                )
         except WikisyncError as error:
             synced.failure = error
             return synced
@@ -168,6 +171,14 @@ async def sync_wiki(
         await asyncio.sleep(result.next_look_s)
     opened.note_left_out(wiki.section, synced.left_out)
     return synced
+
+
+def other_folder(folder: Path) -> str:
+    """What is said of a wiki whose folder is another one than at the last cycle."""
+    return (
+        f"{folder} is another folder than at the last sync: it is taken as it is,"
+        " and nothing counts as deleted this time"
+    )
 
 
 def exit_code_of(wikis: Sequence[Synced]) -> ExitCode:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from wikisync.cli.console import VisibleLines, visible_line
-from wikisync.errors import FolderError
+from wikisync.folder.descent import folder_error
 from wikisync.sync.work import CYCLE
 
 LOG_FILE = "log"
@@ -77,7 +77,7 @@ def logging_to(
             path, maxBytes=bytes_max, backupCount=LOG_FILES_KEPT, encoding="utf-8"
         )
     except OSError as exc:
-        raise FolderError(f"cannot write {path}: {exc.strerror or exc}") from exc
+        raise folder_error("write", str(exc.filename or path), exc) from exc
     handler.setFormatter(_JsonLines() if log_format == "json" else _Lines())
     handler.setLevel(logging.INFO)
     logger = logging.getLogger("wikisync")

@@ -28,6 +28,7 @@ from wikisync.cli.attention_file import (
 from wikisync.cli.build import SECRET_VARIABLES
 from wikisync.cli.conflict_texts import conflict_texts, show_conflict_texts
 from wikisync.cli.memory import give_back_memory
+from wikisync.cli.syncing import other_folder
 from wikisync.cli.watch_attention import lasting_in_s, seen, service_sentence
 from wikisync.cli.watch_person import Caller
 from wikisync.cli.watch_report import HEALTH_FILE, WatchReport
@@ -140,6 +141,10 @@ class Watch:
     async def _after_cycle(self, work: WikiWork, outcome: CycleOutcome) -> None:
         wiki = self._wikis[work.name]
         result = wiki.synced.last
+        if wiki.has_other_folder:
+            told = other_folder(self._opened.workspace.folder_of(wiki.section))
+            log.warning("%s", told)
+            self._console.warn(told)
         self.report.pushed += result.pushed
         self.report.pulled += result.pulled
         if not outcome.is_quiet:

@@ -62,6 +62,8 @@ class WatchedWiki:
         self.section = section
         self.synced = Synced(section)
         """The last cycle, for whoever shows it."""
+        self.has_other_folder = False
+        """Whether that had another folder than the one before, and took it as it is."""
 
     @property
     def name(self) -> str:
@@ -83,12 +85,14 @@ class WatchedWiki:
             raise
         self.synced.results = [result]
         self._note_left_out()
+        trouble = result.problems[0] if result.problems else None
         return CycleOutcome(
             is_quiet=result.is_quiet,
             has_more=result.has_more,
             next_look_s=result.next_look_s,
             needs_person=any(sentences(self.synced)),
-            problem=str(result.problems[0]) if result.problems else "",
+            problem=str(trouble) if trouble else "",
+            hint=trouble.hint if trouble else "",
         )
 
     def note_edit(self, slug: Slug, edit: Edit) -> None:
@@ -105,22 +109,25 @@ class WatchedWiki:
         if edits:
             self._opened.known(self.section).note_edits(edits)
         is_first = not self.synced.results
+        adopts = self._opened.is_adopting and is_first
         wiki.remote.is_remembering = why is Why.FOLDER
         try:
-            return await exchange(
-                wiki.remote,
-                wiki.local,
-                self._opened.state,
-                owner=self.section.owner,
-                remote_id=wiki.remote_id,
-                options=replace(
-                    self._options,
-                    adopts=self._opened.is_adopting and is_first,
-                    tries_again=is_first,
-                    leaves=self._left_out(),
-                ),
-                outdated=wiki.remote.outdated,
-            )
+            with self._opened.meeting(self.section) as is_other:
+                self.has_other_folder = is_other and not adopts
+                return await exchange(
+                    wiki.remote,
+                    wiki.local,
+                    self._opened.state,
+                    owner=self.section.owner,
+                    remote_id=wiki.remote_id,
+                    options=replace(
+                        self._options,
+                        adopts=adopts or is_other,
+                        tries_again=is_first,
+                        leaves=self._left_out(),
+                    ),
+                    outdated=wiki.remote.outdated,
+                )
         finally:
             wiki.remote.is_remembering = False
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from wikisync.api.client import Client
     from wikisync.cli.console import Console
     from wikisync.config import Config, WikiSection
+    from wikisync.folder.place import Place
     from wikisync.sync.replica import LocalReplica, RemoteReplica
     from wikisync.sync.state import State, WikiState
     from wikisync.sync.translation import TranslatedWiki
@@ -47,6 +48,8 @@ ADOPTING = "adopting"
 """Under this name the state keeps that a person took the folder as it is."""
 LEFT = "left"
 """Under this name and a wiki's the state keeps pages that a first sync left here."""
+PLACE = "place"
+"""Under this name and a wiki's the state keeps which folder it was last synced in."""
 
 
 def workspace_option() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -396,6 +399,50 @@ class OpenWorkspace:
             folder = self.workspace.folder_of(wiki)
             refuse_emptied(folder, known_pages=len(self.known(wiki).base()))
 
+    def is_elsewhere(self, wiki: WikiSection) -> bool:
+        """Whether the wiki's folder is another one than at its last cycle.
+
+        Raises:
+            FolderError: there is none.
+        """
+        before, now = self._places(wiki)
+        return before is not None and not now.is_same_folder(before)
+
+    def adopts(self, wiki: WikiSection) -> bool:
+        """Whether the next cycle of a wiki takes its folder as it is.
+
+        Raises:
+            FolderError: there is none.
+        """
+        return self.is_adopting or self.is_elsewhere(wiki)
+
+    @contextmanager
+    def meeting(self, wiki: WikiSection, *, is_real: bool = True) -> Iterator[bool]:
+        """A cycle of a wiki: whether it has another folder than at the last one.
+
+        The folder that was there when it began is remembered when it went through:
+        after one that did not, or where the folder is replaced meanwhile, the next
+        cycle takes it as it is, too.
+
+        Args:
+            wiki: Which one.
+            is_real: False for a dry run.
+
+        Raises:
+            FolderError: there is no folder.
+        """
+        before, now = self._places(wiki)
+        yield before is not None and not now.is_same_folder(before)
+        if is_real and now != before:
+            self.state.remember(f"{PLACE} {wiki.owner}", str(now))
+
+    def _places(self, wiki: WikiSection) -> tuple[Place | None, Place]:
+        """The wiki's folder at its last cycle, if that is known, and now."""
+        from wikisync.folder.place import Place, place_of
+
+        before = Place.parse(self.state.recalled(f"{PLACE} {wiki.owner}"))
+        return before, place_of(self.workspace.folder_of(wiki), before)
+
     def note_adopted(self) -> None:
         """The folders were looked at as they are; from now on absences count."""
         from wikisync.folder.workspace import adopt
@@ -493,16 +540,12 @@ def _make_folder(folder: Path) -> None:
 
 def _make_private(private: Path) -> None:
     """Make the place of the state, which a first look has to have, too."""
-    from wikisync.errors import FolderError
+    from wikisync.folder.descent import folder_error
 
     try:
         private.mkdir(exist_ok=True)
     except OSError as exc:
-        raise FolderError(
-            f"cannot write to {private}: {exc.strerror}",
-            path=str(private),
-            hint="make the workspace writable",
-        ) from exc
+        raise folder_error("write to", str(private), exc) from exc
 
 
 @asynccontextmanager

@@ -51,7 +51,10 @@ def load_config(path: Path) -> Config:
             hint="go to a workspace, or make one with wikisync init",
         ) from exc
     except OSError as exc:
-        raise ConfigError(f"cannot read {path}: {exc.strerror}") from exc
+        raise ConfigError(
+            f"cannot read {path}: {exc.strerror}",
+            hint="make it a file that this user can read",
+        ) from exc
     except UnicodeDecodeError as exc:
         raise ConfigError(
             f"{path} is not UTF-8 at byte {exc.start}", hint="save it as UTF-8"

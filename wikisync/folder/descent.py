@@ -31,6 +31,9 @@ _WORDS = {
     errno.EPERM: ("not permitted", "make the folder writable for this user"),
     errno.ENAMETOOLONG: ("the name is too long for this disk", None),
     errno.EISDIR: ("a folder is in its place", "rename the folder"),
+    errno.ENOTDIR: ("a file is in the place of a folder", "move the file away"),
+    errno.EEXIST: ("something else has its name", "move that away"),
+    errno.ELOOP: ("a symbolic link is in its place", "remove the link"),
     errno.EMFILE: ("too many open files", "raise the limit with ulimit -n"),
     errno.EXDEV: ("it is on another disk than the folder above it", None),
     errno.ENOENT: ("it does not exist", None),
@@ -47,6 +50,15 @@ def folder_error(doing: str, path: str, exc: OSError) -> FolderError:
     """What a person reads instead of an ``OSError``."""
     words, hint = _WORDS.get(exc.errno or 0, (exc.strerror or str(exc), None))
     return FolderError(f"cannot {doing} {path}: {words}", path=path, hint=hint)
+
+
+def not_a_folder(root: Path) -> FolderError:
+    """A file is in the place of a wiki's folder."""
+    return FolderError(
+        f"{root} is not a folder",
+        path=str(root),
+        hint=f"move away what has its name; {REMOVED_HINT}",
+    )
 
 
 def split_path(path: str) -> list[str]:
@@ -77,7 +89,7 @@ def opened_root(root: Path) -> Iterator[int]:
             hint=f"check that its disk is there; {REMOVED_HINT}",
         ) from exc
     except NotADirectoryError as exc:
-        raise FolderError(f"{root} is not a folder", path=str(root)) from exc
+        raise not_a_folder(root) from exc
     except OSError as exc:
         raise folder_error("open", str(root), exc) from exc
     try:

@@ -28,6 +28,7 @@ from wikisync.folder.contents import files_there
 from wikisync.folder.descent import (
     Folders,
     folder_error,
+    not_a_folder,
     opened_file,
     opened_root,
 )
@@ -479,6 +480,6 @@ def _make_folder(root: Path) -> None:
     try:
         root.mkdir(parents=True, exist_ok=True)
     except FileExistsError as exc:
-        raise FolderError(f"{root} is not a folder", path=str(root)) from exc
+        raise not_a_folder(root) from exc
     except OSError as exc:
         raise folder_error("make the folder", str(root), exc) from exc

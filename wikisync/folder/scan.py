@@ -247,6 +247,8 @@ class _Scan:
             self._see_other(path, is_file=False)
         elif self._patterns.is_ignored(path):
             self._ignored.add(slug)
+        elif entry.name[0].isspace() and _is_blank(entry.name):
+            self._problems.append(_blank(path))
         else:
             times = (status.st_mtime_ns, status.st_ctime_ns)
             known = (status.st_size, *times, status.st_ino)
@@ -357,6 +359,21 @@ def _no_file(path: str) -> Problem:
         printable(path),
         "is a pipe, a socket or a device, and no file; the page is left alone",
         "rename it, or remove it to have the page again",
+    )
+
+
+def _is_blank(name: str) -> bool:
+    """Whether a page's file is called by spaces alone."""
+    split = split_extension(name)
+    return split is not None and not split[0].strip()
+
+
+def _blank(path: str) -> Problem:
+    return Problem(
+        "name-blank",
+        f'"{printable(path)}"',
+        "the name is nothing but spaces, which no page can have",
+        "rename the file",
     )
 
 

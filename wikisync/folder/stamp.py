@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 from stat import ST_INO, ST_SIZE
 
-from wikisync.errors import FolderError
+from wikisync.folder.descent import folder_error
 from wikisync.folder.ignore import is_ignored_folder
 
 IGNORE_FILE = ".wikisyncignore"
@@ -37,7 +37,7 @@ def folder_stamp(root: Path) -> int:
             if not is_root:
                 found ^= hash((folder, exc.errno))
                 continue
-            raise FolderError(f"cannot list {folder}: {exc.strerror or exc}") from exc
+            raise folder_error("list", folder, exc) from exc
         is_root = False
         place = hash(folder)
         with entries:

@@ -24,7 +24,7 @@ import msgspec
 from msgspec import Struct
 
 from wikisync.errors import FolderError, Halted
-from wikisync.folder.descent import REMOVED_HINT, folder_error
+from wikisync.folder.descent import REMOVED_HINT, folder_error, not_a_folder
 from wikisync.folder.ignore import CONFIG_FILE
 from wikisync.folder.private import PRIVATE_FOLDER
 
@@ -78,11 +78,7 @@ def locked(private: Path, what: str) -> Iterator[None]:
         private.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(private / LOCK_FILE, _LOCK_FLAGS, 0o644)
     except OSError as exc:
-        raise FolderError(
-            f"cannot write to {private}: {exc.strerror}",
-            path=str(private),
-            hint="make it writable, or choose another folder",
-        ) from exc
+        raise folder_error("write to", str(exc.filename or private), exc) from exc
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -268,6 +264,8 @@ def refuse_emptied(root: Path, *, known_pages: int) -> None:
             hint="check that its disk is there; nothing was deleted on the wiki;"
             f" {REMOVED_HINT}",
         ) from exc
+    except NotADirectoryError as exc:
+        raise not_a_folder(root) from exc
     except OSError as exc:
         raise folder_error("look into", str(root), exc) from exc
     if is_empty:

@@ -98,12 +98,18 @@ def only_pages(plan: Plan, pages: Collection[Slug] | None) -> Plan:
     )
 
 
-def _together(moves: Sequence[Move]) -> Iterable[Sequence[Move]]:
+def _together(
+    moves: Sequence[Move], carried: Mapping[Slug, Slug] | None = None
+) -> Iterable[Sequence[Move]]:
     """Renames in groups, of each of which all are carried out or none.
 
     Two hang together that share a name: a page's on the wiki and those below it,
     which go along; and where one goes below a name that another gives up, for it
     would go along, too.
+
+    Args:
+        moves: The renames.
+        carried: More that hang together: the new name of each, and another's.
     """
     given_up = {move.slug for move in moves if isinstance(move, MoveRemote)}
     leader: dict[Slug, Slug] = {}
@@ -115,7 +121,10 @@ def _together(moves: Sequence[Move]) -> Iterable[Sequence[Move]]:
 
     for move in moves:
         names = {name for pair in move.renamed for name in pair}
-        for name in names | given_up.intersection(_folders_of(move.target)):
+        names |= given_up.intersection(_folders_of(move.target))
+        if carried and move.target in carried:
+            names.add(carried[move.target])
+        for name in names:
             leader[leader_of(name)] = leader_of(move.target)
     groups: dict[Slug, list[Move]] = {}
     for move in moves:
@@ -134,6 +143,9 @@ def around_editors(
 ) -> Plan:
     """Leave alone what is open in an editor, whose next save would undo our write.
 
+    A page whose file is to be renamed keeps back the renames that hang together with
+    its own, such as that of the page above it, and what would follow them.
+
     Args:
         plan: The plan.
         busy: Pages that are open, by their name here.
@@ -141,18 +153,44 @@ def around_editors(
     """
     if not busy:
         return plan
+    kept = _kept_back(plan.moves, busy)
+    names = {name for move in kept for pair in move.renamed for name in pair}
 
-    def wait(action: Action) -> Action:
+    def wait(action: Action) -> Action | None:
         is_ours = isinstance(
             action, Pull | Merge | MoveLocal | DeleteLocal | DeleteRemote
         )
-        if not is_ours or action.slug not in busy:
+        if is_ours and action.slug in busy:
+            if action.slug in long:
+                return Hold(action.slug, HoldReason.OPEN_LONG)
+            return Skip(action.slug, SkipReason.OPEN_HERE)
+        if isinstance(action, Hold | Skip):
             return action
-        if action.slug in long:
-            return Hold(action.slug, HoldReason.OPEN_LONG)
-        return Skip(action.slug, SkipReason.OPEN_HERE)
+        if action in kept:
+            return Skip(action.slug, SkipReason.OPEN_WITH_IT)
+        return None if action.slug in names else action
 
     return plan.turned(wait)
+
+
+def _kept_back(moves: Sequence[Move], busy: Collection[Slug]) -> Set[Move]:
+    """Renames that wait because a file that is open would be renamed with them."""
+    here = {move.slug: move for move in moves if isinstance(move, MoveLocal)}
+    if here.keys().isdisjoint(busy):
+        return frozenset()
+    carried = {
+        move.target: above.target
+        for move in here.values()
+        for folder in _folders_of(move.slug)
+        if (above := here.get(folder))
+        and move.target == above.target + move.slug[len(folder) :]
+    }
+    return {
+        move
+        for group in _together(moves, carried)
+        if any(isinstance(one, MoveLocal) and one.slug in busy for one in group)
+        for move in group
+    }
 
 
 def without_creates(plan: Plan, slugs: Collection[Slug]) -> Plan:

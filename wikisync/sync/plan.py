@@ -87,6 +87,7 @@ class SkipReason(StrEnum):
     FIRST_SYNC = "only here; nothing is removed by a first sync"
     READ_ONLY = "changed here, but the service does not take this format"
     OPEN_HERE = "open in an editor here; it waits until that is closed"
+    OPEN_WITH_IT = "renamed with a page that is open in an editor here; both wait"
     GONE_THERE = "gone from the wiki; it waits until that is certain"
     GONE_HERE = "its file is gone here; it waits until that is certain"
     NOT_ASKED = "only here; a first sync puts it on the wiki when it is asked to"

@@ -44,6 +44,8 @@ class CycleOutcome(Struct, frozen=True):
     needs_person: bool = False
     problem: str = ""
     """What kept a part of it back; it is tried again, ever more rarely."""
+    hint: str = ""
+    """What a person does about that."""
 
 
 class Condition(Enum):

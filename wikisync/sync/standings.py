@@ -181,7 +181,7 @@ class Standings:
         condition = Condition.PARTLY if outcome.problem else Condition.IN_STEP
         if outcome.needs_person:
             condition = Condition.NEEDS_PERSON
-        self._set(standing, condition, outcome.problem)
+        self._set(standing, condition, outcome.problem, outcome.hint)
 
     def failed(self, standing: Standing, error: WikisyncError, why: Why) -> None:
         """Let the wiki wait, or all of them where it is the service's trouble."""

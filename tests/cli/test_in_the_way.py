@@ -1,0 +1,63 @@
+"""Files and folders in the place of what a workspace needs: what a person reads."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.workspaces import FILES, Cloned
+
+
+def as_file(path: Path) -> None:
+    shutil.rmtree(path, ignore_errors=True)
+    path.write_text("in the way")
+
+
+def as_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+@pytest.mark.parametrize(
+    ("name", "replace", "words", "hint"),
+    [
+        ("handbook", as_file, "handbook is not a folder", "move away what has its"),
+        (".wikisync/tmp", as_file, "tmp: something else has its name", "move that"),
+        (".wikisync/limbo", as_file, "limbo/handbook: a file is in the", "move the"),
+        (".wikisync/lock", as_folder, "lock: a folder is in its place", "rename"),
+        (".wikisync", as_file, ".wikisync: something else has its name", "move that"),
+        ("wikisync.toml", as_folder, "cannot read", "make it a file that this user"),
+    ],
+)
+async def test_sync_names_what_is_in_the_way_and_what_to_do(
+    cloned: Cloned, name: str, replace: Callable[[Path], None], words: str, hint: str
+) -> None:
+    await cloned.edit({"guide": "theirs\n"})
+    replace(cloned.root / name)
+    ran = await cloned.run("sync")
+    assert ran.code in {1, 2}
+    assert str(cloned.root / name) in ran.err
+    assert words in ran.err
+    assert f"\nhint: {hint}" in ran.err
+    assert await cloned.wiki() == {**FILES, "guide.md": "theirs\n"}
+
+
+async def test_status_names_what_is_in_the_way_of_the_state(cloned: Cloned) -> None:
+    as_file(cloned.root / ".wikisync")
+    ran = await cloned.run("status")
+    assert ran.code == 1
+    assert ".wikisync: something else has its name\nhint: move that" in ran.err
+
+
+@pytest.mark.parametrize("command", ["status", "doctor", "check", "build"])
+async def test_settings_that_cannot_be_read_are_not_taken_for_missing(
+    cloned: Cloned, command: str
+) -> None:
+    as_folder(cloned.root / "wikisync.toml")
+    place = [] if command in {"check", "build"} else ["-C"]
+    ran = await cloned.run_main(command, *place, cloned.root)
+    assert f"cannot read {cloned.root}/wikisync.toml" in ran.out + ran.err
+    assert "make it a file that this user can read" in ran.out + ran.err

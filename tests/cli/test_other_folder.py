@@ -1,0 +1,124 @@
+"""A wiki's folder that was replaced by another one, such as an older copy of it.
+
+What it lacks nobody deleted: the first cycle that meets it removes nothing.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.workspaces import FILES, Cloned
+
+TOLD = "is another folder than at the last sync: it is taken as it is"
+
+
+def moved_in(folder: Path) -> None:
+    """A copy of the folder gets its name."""
+    shutil.copytree(folder, folder.parent / "copy")
+    folder.rename(folder.parent.parent / "away")
+    (folder.parent / "copy").rename(folder)
+
+
+def copied_back(folder: Path) -> None:
+    """The folder is removed, and its backup is copied to where it was."""
+    shutil.copytree(folder, folder.parent.parent / "backup")
+    shutil.rmtree(folder)
+    shutil.copytree(folder.parent.parent / "backup", folder)
+
+
+def older(cloned: Cloned, replace: Callable[[Path], None] = moved_in) -> None:
+    """Another folder, in which a page is missing."""
+    replace(cloned.folder)
+    (cloned.folder / "guide.md").unlink()
+
+
+@pytest.mark.parametrize("replace", [moved_in, copied_back])
+async def test_what_another_folder_lacks_comes_back_and_is_told_once(
+    cloned: Cloned, replace: Callable[[Path], None]
+) -> None:
+    older(cloned, replace)
+    ran = await cloned.run("sync")
+    assert (ran.code, ran.out) == (0, "handbook: 4 pages, 1 pulled\n")
+    assert ran.err == (
+        f"warning: {cloned.folder} {TOLD}, and nothing counts as deleted this time\n"
+    )
+    assert cloned.files() == await cloned.wiki() == FILES
+    assert (await cloned.run("sync")).err == ""
+
+
+async def test_absences_count_again_once_the_folder_is_known(cloned: Cloned) -> None:
+    older(cloned)
+    await cloned.run("sync")
+    (cloned.folder / "guide.md").unlink()
+    await cloned.run("sync")
+    cloned.age_sightings(60)
+    await cloned.run("sync")
+    assert "guide.md" not in await cloned.wiki()
+
+
+async def test_saves_do_not_make_another_folder_of_it(cloned: Cloned) -> None:
+    cloned.write("new.md", "new\n")
+    (cloned.folder / "guide.md").unlink()
+    assert TOLD not in (await cloned.run("sync")).err
+    assert not (cloned.folder / "guide.md").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "line"),
+    [
+        ("sync --dry-run", "create  guide"),
+        ("status", "  guide: new on the wiki; the next sync brings it here"),
+        ("diff", "-a guide"),
+    ],
+)
+async def test_who_only_looks_sees_what_a_sync_does_and_remembers_nothing(
+    cloned: Cloned, command: str, line: str
+) -> None:
+    older(cloned)
+    assert line in (await cloned.run(*command.split())).out.splitlines()
+    assert TOLD in (await cloned.run("sync")).err
+    assert cloned.files() == FILES
+
+
+async def test_a_cycle_that_failed_has_not_met_the_folder(cloned: Cloned) -> None:
+    older(cloned)
+    (cloned.folder / ".wikisyncignore").write_bytes(b"\xff")
+    assert (await cloned.run("sync")).code == 1
+    (cloned.folder / ".wikisyncignore").unlink()
+    assert TOLD in (await cloned.run("sync")).err
+    assert cloned.files() == FILES
+
+
+async def test_status_without_the_service_tells_it(cloned: Cloned) -> None:
+    older(cloned)
+    told = await cloned.run("status", "--offline")
+    assert "its folder is another one than at the last sync" in told.out
+    assert "guide: new on the wiki; the next sync brings it here" in told.out
+    as_json = await cloned.run("status", "--offline", "--json")
+    assert as_json.json["wikis"][0]["has_other_folder"] is True
+    await cloned.run("sync")
+    assert "another one" not in (await cloned.run("status", "--offline")).out
+
+
+async def test_doctor_tells_it_with_the_next_step(cloned: Cloned) -> None:
+    older(cloned)
+    ran = await cloned.run("doctor", "--offline")
+    assert ran.code == 3
+    assert "look   handbook: its folder is another one than at the last" in ran.out
+    assert "put the right one back before the next sync" in ran.out
+    await cloned.run("sync")
+    assert (await cloned.run("doctor", "--offline")).code == 0
+
+
+async def test_copied_workspace_is_told_of_as_one(cloned: Cloned) -> None:
+    """All its folders are others than before, which goes without saying."""
+    copy = cloned.root.parent / "copy"
+    shutil.copytree(cloned.root, copy)
+    other = Cloned(cloned.service, copy, cloned.run_main)
+    assert "another one" not in (await other.run("status", "--offline")).out
+    assert "another folder" not in (await other.run("sync")).err
+    assert (await other.run("sync")).err == ""
