@@ -9,8 +9,17 @@ from msgspec.structs import replace
 
 from tests.support.copies import Copies
 from wikisync.model import Digest, Format, PageState, Slug, Snapshot, digest_of
-from wikisync.sync.deciding import ExchangeOptions, is_at_rest
-from wikisync.sync.plan import BasePage, HoldReason, Plan, Skip, SkipReason
+from wikisync.sync.deciding import Deciding, ExchangeOptions, is_at_rest
+from wikisync.sync.plan import (
+    Action,
+    BasePage,
+    HoldReason,
+    Plan,
+    Pull,
+    Push,
+    Skip,
+    SkipReason,
+)
 from wikisync.sync.reconcile import Policy, reconcile
 from wikisync.sync.state import State
 
@@ -92,6 +101,47 @@ async def test_a_twin_by_case_is_held_and_told(state: State) -> None:
         (Slug("Home"), HoldReason.CASE_TWIN)
     ]
     assert copies.there.texts() == PAGES
+
+
+# -- pages whose attachments changed here ---------------------------------------------
+
+
+async def planned(copies: Copies) -> tuple[Action, ...]:
+    """What a cycle does in which an attachment of ``home`` is another one here."""
+
+    async def outdated() -> frozenset[Slug]:
+        return frozenset({HOME, Slug("no page")})
+
+    deciding = Deciding(
+        copies.there,
+        copies.here,
+        copies.known,
+        ExchangeOptions(),
+        lambda: copies.now,
+        outdated,
+    )
+    looks = await copies.here.snapshot(), await copies.there.snapshot()
+    return (await deciding.run(*looks)).plan.actions
+
+
+async def test_a_page_in_step_is_sent_for_its_attachment(state: State) -> None:
+    copies = await settled(state)
+    text = digest_of(PAGES["home"])
+    assert await planned(copies) == (Push(HOME, Format.MARKDOWN, text, text),)
+
+
+async def test_an_edit_on_the_wiki_comes_before_the_attachment(state: State) -> None:
+    copies = await settled(state)
+    copies.there.put("home", "edited there\n")
+    old, new = digest_of(PAGES["home"]), digest_of("edited there\n")
+    assert await planned(copies) == (Pull(HOME, Format.MARKDOWN, old, new),)
+
+
+async def test_a_page_with_another_format_is_sent_once_for_both(state: State) -> None:
+    copies = await settled(state)
+    copies.here.put("home", PAGES["home"], Format.ASCIIDOC)
+    text = digest_of(PAGES["home"])
+    assert await planned(copies) == (Push(HOME, Format.ASCIIDOC, text, text),)
 
 
 # -- nothing to do -----------------------------------------------------------------
