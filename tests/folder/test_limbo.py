@@ -505,6 +505,34 @@ def test_crash_before_the_replacement_leaves_the_page_to_its_person(
     assert room.files() == []
 
 
+def test_save_after_a_crash_at_the_replacement_is_a_late_save(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file aside has no other name any more: what is saved into it is here only."""
+    monkeypatch.setattr(limbo_module, "swap_names", no_swap)
+    replace = os.replace
+
+    def replace_and_crash(*args: object, **folders: object) -> None:
+        replace(*args, **folders)  # type: ignore[arg-type]
+        monkeypatch.setattr(limbo_module.Batch, "clear", lambda _: None)
+        raise Crash
+
+    with room.page.open("r+b") as editor:
+        monkeypatch.setattr(os, "replace", replace_and_crash)
+        with pytest.raises(Crash):
+            room.replace()
+        editor.write(SAVED)
+    assert room.page.read_bytes() == NEW
+    room.wait()
+    assert room.late() == [SAVED]
+
+
+def test_limbo_that_cannot_be_looked_into_is_named(room: Room) -> None:
+    (room.private / "limbo").write_text("somebody's file")
+    with pytest.raises(FolderError, match="limbo"):
+        room.late()
+
+
 def test_swapping_is_tried_once_for_a_folder(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
