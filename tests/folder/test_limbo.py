@@ -16,7 +16,7 @@ from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder import limbo as limbo_module
 from wikisync.folder.limbo import ORPHAN_S
 from wikisync.folder.rename import put_back, swap_names
-from wikisync.folder.swap import FolderWriter
+from wikisync.folder.swap import FileWrite, FolderWriter
 from wikisync.folder.trash import Trash
 from wikisync.model import digest_of
 
@@ -63,6 +63,22 @@ def test_page_is_replaced_and_the_old_text_is_no_late_save(room: Room) -> None:
     room.wait()
     assert room.late() == []
     assert room.files() == []
+
+
+def test_new_page_and_replaced_page_are_written_together(room: Room) -> None:
+    writes = [
+        FileWrite("home.md", NEW, expected=digest_of(OLD)),
+        FileWrite("fresh.md", NEW, expected=None),
+    ]
+    with FolderWriter(room.root, limbo=room.limbo) as writer:
+        assert writer.write_many(writes) == [None, None]
+    assert room.page.read_bytes() == (room.root / "fresh.md").read_bytes() == NEW
+
+
+def test_new_pages_alone_need_no_limbo(room: Room) -> None:
+    with FolderWriter(room.root, limbo=room.limbo) as writer:
+        writer.write_many([FileWrite("fresh.md", NEW, expected=None)])
+    assert not (room.private / "limbo").exists()
 
 
 def test_permissions_of_the_page_are_kept(room: Room) -> None:
