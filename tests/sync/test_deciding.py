@@ -8,11 +8,14 @@ import pytest
 from msgspec.structs import replace
 
 from tests.support.copies import Copies
+from tests.support.memory import nothing_before
+from wikisync.errors import FolderError
 from wikisync.model import Digest, Format, PageState, Slug, Snapshot, digest_of
 from wikisync.sync.deciding import Deciding, ExchangeOptions, is_at_rest
 from wikisync.sync.plan import (
     Action,
     BasePage,
+    CreateLocal,
     HoldReason,
     Plan,
     Pull,
@@ -71,6 +74,45 @@ async def test_adopting_brings_back_what_one_side_lacks(state: State) -> None:
     copies.here.remove("home")
     copies.there.remove("other")
     await copies.cycle(ExchangeOptions(adopts=True))
+    assert copies.texts() == PAGES
+
+
+async def test_adopting_carries_the_edits_of_pages_that_both_sides_have(
+    state: State,
+) -> None:
+    copies = await settled(state)
+    copies.here.remove("home")
+    copies.there.put("other", "edited there\n")
+    result = await copies.rest(ExchangeOptions(adopts=True))
+    assert copies.texts() == {**PAGES, "other": "edited there\n"}
+    assert not result.held
+
+
+async def test_a_dry_run_of_adopting_tells_what_comes_back_and_forgets_nothing(
+    state: State,
+) -> None:
+    copies = await settled(state)
+    copies.here.remove("home")
+    result = await copies.cycle(ExchangeOptions(adopts=True, is_dry_run=True))
+    assert [type(action) for action in result.plan.actions] == [CreateLocal]
+    assert HOME in copies.known.base()
+
+
+async def test_a_page_that_adopting_could_not_bring_back_is_not_deleted_next(
+    state: State,
+) -> None:
+    copies = await settled(state)
+    copies.here.remove("home")
+
+    async def fail(entry: str) -> None:
+        if entry == "write home":
+            raise FolderError("cannot write home: the disk is full")
+
+    copies.here.before = fail
+    with pytest.raises(FolderError):
+        await copies.cycle(ExchangeOptions(adopts=True))
+    copies.here.before = nothing_before
+    await copies.rest()
     assert copies.texts() == PAGES
 
 
