@@ -10,6 +10,7 @@ from tests.api.faketime import FakeTime
 from tests.api.wire import Wire, listening_wire
 from tests.support.network import PlayedNetwork
 from wikisync.api.client import Client
+from wikisync.api.projects import Projects
 from wikisync.api.settings import ClientSettings
 from wikisync.api.wikis import Wiki
 from wikisync.model import WikiOwner
@@ -84,3 +85,8 @@ def wiki(client: Client) -> Wiki:
 @pytest.fixture
 def group_wiki(client: Client) -> Wiki:
     return Wiki(client, WikiOwner("group", "docs"), 3)
+
+
+@pytest.fixture
+def projects(client: Client) -> Projects:
+    return Projects(client)

@@ -1,33 +1,22 @@
-"""Operations on projects: what is sent, and what the answers become."""
+"""One project, read and changed: what is sent, and what the answers become."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from aioresponses.compat import normalize_url
 
-from tests.api.conftest import SERVICE, ClientMaker
+from tests.api.conftest import SERVICE
 from tests.api.faketime import FakeTime
+from tests.api.played import API, RECORD, asked, bodies, sorted_query
 from tests.support.network import PlayedNetwork
 from wikisync.api.client import Client
 from wikisync.api.parameters import Endpoint
 from wikisync.api.projects import Deletion, Projects, Toggle
-from wikisync.api.settings import ClientSettings
-from wikisync.errors import (
-    NotFound,
-    PermissionDenied,
-    Rejected,
-    Unavailable,
-    UsageError,
-)
+from wikisync.errors import NotFound, PermissionDenied, Rejected, Unavailable
 
-API = f"{SERVICE}/api/v4"
 HANDBOOK = f"{API}/projects/docs%2Fhandbook"
-RECORD = {"id": 7, "path_with_namespace": "docs/handbook"}
 OLD = {**RECORD, "archived": True}
 NEW = {**RECORD, "archived": False}
 MARKED = {
@@ -35,170 +24,6 @@ MARKED = {
     "path_with_namespace": "docs/handbook-deletion_scheduled-7",
     "marked_for_deletion_on": "2026-01-31",
 }
-
-
-@pytest.fixture
-def projects(client: Client) -> Projects:
-    return Projects(client)
-
-
-def asked(network: PlayedNetwork) -> list[tuple[str, str]]:
-    """Every request made: its method, and its URL behind the API's prefix."""
-    return [
-        (method, str(url).removeprefix(API))
-        for (method, url), calls in network.requests.items()
-        for _ in calls
-    ]
-
-
-def sorted_query(url: str) -> str:
-    """A URL as the played network keeps it."""
-    return str(normalize_url(API + url)).removeprefix(API)
-
-
-def bodies(network: PlayedNetwork) -> list[Any]:
-    """The JSON bodies sent, in order of their URLs."""
-    found = [
-        call.kwargs["data"] for calls in network.requests.values() for call in calls
-    ]
-    return [json.loads(body.getvalue()) for body in found if body is not None]
-
-
-LIST_CALLS: list[tuple[Callable[[Projects], Any], str]] = [
-    (lambda p: p.list_projects(), "/projects?order_by=id&per_page=100"),
-    (
-        lambda p: p.list_projects(updated_after="2026-01-01"),
-        "/projects?updated_after=2026-01-01&order_by=updated_at&per_page=100",
-    ),
-    (
-        lambda p: p.list_projects(
-            custom_attributes={"team": "docs"}, order_by="name", per_page=5
-        ),
-        "/projects?custom_attributes%5Bteam%5D=docs&order_by=name&per_page=5",
-    ),
-    (
-        lambda p: p.list_projects(archived=False, page=3),
-        "/projects?archived=false&page=3&order_by=id&per_page=100",
-    ),
-    (
-        lambda p: p.list_projects(also={"active": True}),
-        "/projects?order_by=id&per_page=100&active=true",
-    ),
-    (
-        lambda p: p.list_user_projects("maria", updated_after="2026-01-01"),
-        "/users/maria/projects?updated_after=2026-01-01&order_by=id&per_page=100",
-    ),
-    (
-        lambda p: p.list_contributed_projects(5, simple=True),
-        "/users/5/contributed_projects?simple=true&per_page=100",
-    ),
-    (
-        lambda p: p.list_starred_projects("maria", sort="asc"),
-        "/users/maria/starred_projects?sort=asc&per_page=100",
-    ),
-    (
-        lambda p: p.list_forks(7, owned=True),
-        "/projects/7/forks?owned=true&per_page=100",
-    ),
-]
-
-
-@pytest.mark.parametrize(
-    ("call", "url"), LIST_CALLS, ids=[url for _, url in LIST_CALLS]
-)
-async def test_lists_of_projects(
-    call: Callable[[Projects], Any],
-    url: str,
-    projects: Projects,
-    network: PlayedNetwork,
-) -> None:
-    network.get(f"{API}{url}", payload=[RECORD])
-
-    assert [found.id async for found in call(projects)] == [7]
-    assert asked(network) == [("GET", sorted_query(url))]
-
-
-async def test_lists_about_a_project(
-    projects: Projects, network: PlayedNetwork
-) -> None:
-    user = {"id": 1, "username": "maria", "state": "active"}
-    group = {"id": 3, "full_path": "docs", "full_name": "Docs"}
-    network.get(
-        f"{API}/projects/7/users?skip_users%5B%5D=5&per_page=100", payload=[user]
-    )
-    network.get(
-        f"{API}/projects/7/groups?with_shared=true&per_page=100", payload=[group]
-    )
-    network.get(
-        f"{API}/projects/7/share_locations?search=do&per_page=100", payload=[group]
-    )
-    network.get(
-        f"{API}/projects/7/starrers?per_page=100",
-        payload=[{"starred_since": "2026-01-31T00:00:00Z", "user": user}],
-    )
-
-    users = [found async for found in projects.list_project_users(7, skip_users=[5])]
-    groups = [
-        found async for found in projects.list_project_groups(7, with_shared=True)
-    ]
-    places = [found async for found in projects.list_share_locations(7, search="do")]
-    starrers = [found async for found in projects.list_starrers(7)]
-
-    assert users[0].username == "maria"
-    assert [group.full_path for group in groups + places] == ["docs", "docs"]
-    assert (starrers[0].user, starrers[0].starred_since) == (
-        users[0],
-        "2026-01-31T00:00:00Z",
-    )
-
-
-async def test_a_list_refuses_a_filter_before_anything_is_sent(
-    projects: Projects, network: PlayedNetwork
-) -> None:
-    with pytest.raises(UsageError, match="contributed_projects takes no parameter"):
-        projects.list_contributed_projects(5, topic="a")  # type: ignore[call-arg]
-
-    assert asked(network) == []
-
-
-@pytest.mark.parametrize(
-    ("sort", "bound"), [("asc", "id_after"), ("desc", "id_before")]
-)
-async def test_a_list_by_id_goes_on_where_offset_paging_ends(
-    sort: Any, bound: str, make_client: ClientMaker, network: PlayedNetwork
-) -> None:
-    first = f"{API}/projects?sort={sort}&order_by=id&per_page=1"
-    network.get(first, payload=[RECORD], headers={"X-Next-Page": "2"})
-    network.get(f"{first}&pagination=keyset&{bound}=7", payload=[])
-
-    async with make_client(settings=ClientSettings(offset_records_max=1)) as client:
-        found = Projects(client).list_projects(sort=sort, per_page=1)
-
-        assert [project.id async for project in found] == [7]
-
-
-async def test_a_list_in_another_order_says_that_it_cannot_go_on(
-    make_client: ClientMaker, network: PlayedNetwork
-) -> None:
-    url = f"{API}/projects?order_by=name&per_page=100"
-    network.get(url, payload=[RECORD], headers={"X-Next-Page": "2"})
-
-    async with make_client(settings=ClientSettings(offset_records_max=1)) as client:
-        found = Projects(client).list_projects(order_by="name")
-        await anext(found)
-
-        with pytest.raises(Rejected, match="beyond 1 records"):
-            await anext(found)
-
-
-async def test_a_missing_user_is_called_a_user(
-    projects: Projects, network: PlayedNetwork
-) -> None:
-    url = f"{API}/users/nobody/starred_projects?per_page=100"
-    network.get(url, status=404, payload={"message": "404 User Not Found"})
-
-    with pytest.raises(NotFound, match="user nobody does not exist or is hidden"):
-        await anext(projects.list_starred_projects("nobody"))
 
 
 async def test_one_project_with_its_optional_parts(
@@ -665,10 +490,9 @@ def test_operations_show_what_they_work_on(projects: Projects) -> None:
 
 
 def test_every_endpoint_has_a_test_here() -> None:
-    text = (
-        Path(__file__).read_text()
-        + Path(Path(__file__).with_name("test_project_files.py")).read_text()
-    )
+    here = Path(__file__)
+    names = (here.name, "test_project_lists.py", "test_project_files.py")
+    text = "".join(here.with_name(name).read_text() for name in names)
     verbs = {"star_project", "unstar_project", "archive_project", "unarchive_project"}
 
     assert {str(name) for name in Endpoint if name not in text} <= verbs

@@ -5,58 +5,20 @@ from __future__ import annotations
 import errno
 import json
 import os
-import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from tests.folder.rooms import NEW, OLD, SAVED, Crash, Room
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder import limbo as limbo_module
-from wikisync.folder.limbo import LATE_S, ORPHAN_S, Limbo
-from wikisync.folder.rename import NotSupported, swap_names
+from wikisync.folder.limbo import ORPHAN_S
+from wikisync.folder.rename import put_back, swap_names
 from wikisync.folder.swap import FileWrite, FolderWriter
 from wikisync.folder.trash import Trash
 from wikisync.model import digest_of
-
-OLD, NEW, SAVED = b"old\n", b"new\n", b"saved\n"
-
-
-class Room:
-    """A wiki's folder with one page, its limbo, and a clock to turn."""
-
-    def __init__(self, place: Path) -> None:
-        self.private = place / ".wikisync"
-        self.root = place / "wiki"
-        self.page = self.root / "home.md"
-        self.private.mkdir()
-        self.root.mkdir()
-        self.page.write_bytes(OLD)
-        self.passed_s = 0.0
-        self.limbo = self.opened()
-
-    def opened(self) -> Limbo:
-        """The limbo as a new process sees it."""
-        return Limbo(self.private / "limbo", clock=lambda: time.time() + self.passed_s)
-
-    def replace(self) -> None:
-        with FolderWriter(self.root, limbo=self.limbo) as writer:
-            (error,) = writer.write_many(
-                [FileWrite("home.md", NEW, expected=digest_of(OLD))]
-            )
-        if error is not None:
-            raise error
-
-    def wait(self, seconds: float = LATE_S + 0.1) -> None:
-        self.passed_s += seconds
-
-    def late(self) -> list[bytes]:
-        return [late.content for late in self.opened().late_saves()]
-
-    def files(self) -> list[str]:
-        place = self.private / "limbo"
-        return sorted(path.name for path in place.iterdir()) if place.exists() else []
 
 
 @pytest.fixture
@@ -103,6 +65,22 @@ def test_page_is_replaced_and_the_old_text_is_no_late_save(room: Room) -> None:
     assert room.files() == []
 
 
+def test_new_page_and_replaced_page_are_written_together(room: Room) -> None:
+    writes = [
+        FileWrite("home.md", NEW, expected=digest_of(OLD)),
+        FileWrite("fresh.md", NEW, expected=None),
+    ]
+    with FolderWriter(room.root, limbo=room.limbo) as writer:
+        assert writer.write_many(writes) == [None, None]
+    assert room.page.read_bytes() == (room.root / "fresh.md").read_bytes() == NEW
+
+
+def test_new_pages_alone_need_no_limbo(room: Room) -> None:
+    with FolderWriter(room.root, limbo=room.limbo) as writer:
+        writer.write_many([FileWrite("fresh.md", NEW, expected=None)])
+    assert not (room.private / "limbo").exists()
+
+
 def test_permissions_of_the_page_are_kept(room: Room) -> None:
     room.page.chmod(0o440)
     room.replace()
@@ -143,6 +121,20 @@ def test_text_saved_over_ours_while_another_goes_back_stays_in_the_page(
         room.replace()
     assert len(swapped) == 3
     assert room.page.read_bytes() == b"newest\n"
+    room.wait()
+    assert room.late() == [SAVED]
+
+
+def test_save_of_the_very_text_that_was_put_in_stays_in_the_page(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It looks like ours, and is the newest all the same."""
+    room.limbo.can_swap = True
+    first = partial(save_by_rename, room.page, SAVED)
+    at_swap(monkeypatch, first, partial(save_by_rename, room.page, NEW))
+    with pytest.raises(PreconditionFailed):
+        room.replace()
+    assert room.page.read_bytes() == NEW
     room.wait()
     assert room.late() == [SAVED]
 
@@ -301,11 +293,49 @@ def test_text_saved_right_before_a_removal_comes_back(
     assert room.files() == []
 
 
+def test_page_removed_right_before_it_is_taken_is_gone(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trash = Trash(room.private / "trash")
+    take = limbo_module.Batch.take
+
+    def remove_and_take(batch: limbo_module.Batch, *args: int | str) -> None:
+        room.page.unlink()
+        take(batch, *args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(limbo_module.Batch, "take", remove_and_take)
+    writing = FolderWriter(room.root, limbo=room.limbo, trash=trash)
+    with writing as writer, pytest.raises(PreconditionFailed, match="is gone"):
+        writer.remove("home.md", expected=digest_of(OLD))
+    assert room.files() == []
+
+
+def test_text_that_cannot_come_back_from_a_removal_is_a_late_save(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two saves right before and after the page was taken: neither is lost."""
+    trash = Trash(room.private / "trash")
+    take = limbo_module.Batch.take
+
+    def save_and_take(batch: limbo_module.Batch, *args: int | str) -> None:
+        save_by_rename(room.page, SAVED)
+        take(batch, *args)  # type: ignore[arg-type]
+
+    def save_and_put_back(*args: int | str) -> None:
+        room.page.write_bytes(NEW)
+        put_back(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(limbo_module.Batch, "take", save_and_take)
+    monkeypatch.setattr(limbo_module, "put_back", save_and_put_back)
+    writing = FolderWriter(room.root, limbo=room.limbo, trash=trash)
+    with writing as writer, pytest.raises(PreconditionFailed):
+        writer.remove("home.md", expected=digest_of(OLD))
+    assert room.page.read_bytes() == NEW
+    room.wait()
+    assert room.late() == [SAVED]
+
+
 # -- crashes -------------------------------------------------------------------------
-
-
-class Crash(BaseException):
-    """The process ends here."""
 
 
 @pytest.mark.parametrize("after", [False, True])
@@ -426,83 +456,10 @@ def test_full_disk_while_the_record_is_written_changes_nothing(
     assert room.files() == []
 
 
-# -- disks that cannot swap ------------------------------------------------------------
-
-
-def no_swap(*_args: object) -> None:
-    raise NotSupported(errno.EINVAL, "Invalid argument")
-
-
-def no_links(*_args: object, **_kwargs: object) -> None:
-    raise OSError(errno.EPERM, "Operation not permitted")
-
-
-@pytest.fixture(params=["links", "no links"])
-def plain_disk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr(limbo_module, "swap_names", no_swap)
-    if request.param == "no links":
-        monkeypatch.setattr(os, "link", no_links)
-    return str(request.param)
-
-
-def test_page_is_replaced_on_a_disk_that_cannot_swap(
-    room: Room, plain_disk: str
-) -> None:
-    room.replace()
-    assert plain_disk
-    assert room.limbo.can_swap is False
-    assert room.page.read_bytes() == NEW
-    room.wait()
-    assert room.late() == []
-    assert room.files() == []
-
-
-def test_edited_page_stays_on_a_disk_that_cannot_swap(
-    room: Room, plain_disk: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    swap = limbo_module.Batch.swap
-
-    def save_and_swap(batch: limbo_module.Batch, *args: int | str) -> None:
-        room.page.write_bytes(SAVED)
-        swap(batch, *args)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(limbo_module.Batch, "swap", save_and_swap)
-    with pytest.raises(PreconditionFailed):
-        room.replace()
-    assert plain_disk
-    assert room.page.read_bytes() == SAVED
-    assert room.files() == []
-
-
-def test_late_save_is_found_on_a_disk_that_cannot_swap(
-    room: Room, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(limbo_module, "swap_names", no_swap)
-    with room.page.open("r+b") as editor:
-        room.replace()
-        editor.write(SAVED)
-    room.wait()
-    assert room.late() == [SAVED]
-
-
-def test_crash_before_the_replacement_leaves_the_page_to_its_person(
-    room: Room, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The file aside is the page's own then; an edit of it is no late save."""
-    monkeypatch.setattr(limbo_module, "swap_names", no_swap)
-
-    def crash(*_args: object, **_kwargs: object) -> None:
-        monkeypatch.setattr(limbo_module.Batch, "clear", lambda _: None)
-        raise Crash
-
-    monkeypatch.setattr(os, "replace", crash)
-    with pytest.raises(Crash):
-        room.replace()
-    room.page.write_bytes(SAVED)
-    room.wait()
-    assert room.late() == []
-    assert room.page.read_bytes() == SAVED
-    assert room.files() == []
+def test_limbo_that_cannot_be_looked_into_is_named(room: Room) -> None:
+    (room.private / "limbo").write_text("somebody's file")
+    with pytest.raises(FolderError, match="limbo"):
+        room.late()
 
 
 def test_swapping_is_tried_once_for_a_folder(

@@ -390,6 +390,27 @@ def test_folder_with_an_ignored_file_is_not_removed(root: Path) -> None:
     assert files_below(root) == {"a/.notes": b"mine"}
 
 
+def test_file_that_cannot_be_removed_is_an_error_that_names_it(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_atomically(root, "a/home.md", b"text")
+    with FolderWriter(root) as writer, monkeypatch.context() as broken:
+        broken.setattr(os, "unlink", full_disk)
+        with pytest.raises(FolderError, match=r"a/home\.md"):
+            writer.remove("a/home.md", expected=digest_of(b"text"))
+    assert files_below(root) == {"a/home.md": b"text"}
+
+
+def test_file_that_cannot_be_renamed_is_an_error_and_leaves_no_folder(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_atomically(root, "home.md", b"text")
+    monkeypatch.setattr("wikisync.folder.moving.rename_to_free", full_disk)
+    with FolderWriter(root) as writer, pytest.raises(FolderError, match=r"home\.md"):
+        writer.move("home.md", "b/c/home.md", expected=digest_of(b"text"))
+    assert [path.name for path in root.iterdir()] == ["home.md"]
+
+
 def test_root_is_never_removed(root: Path) -> None:
     write_atomically(root, "a/b.md", b"x")
     with FolderWriter(root) as writer:

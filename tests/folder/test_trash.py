@@ -77,6 +77,23 @@ def test_text_that_is_there_is_not_kept_twice(trash: Trash) -> None:
     assert len(trash.entries(path="home.md")) == 2
 
 
+def test_text_whose_copy_somebody_took_out_is_kept_anew(
+    trash: Trash, tmp_path: Path
+) -> None:
+    taken = trash.put("home.md", b"text", "why")
+    (tmp_path / "trash" / taken.id / "home.md").unlink()
+    kept = trash.put_once("home.md", b"text", "why")
+    assert trash.read(kept) == b"text"
+
+
+def test_trash_that_cannot_be_looked_into_is_not_taken_for_empty(
+    trash: Trash, tmp_path: Path
+) -> None:
+    (tmp_path / "trash").symlink_to(tmp_path)
+    with pytest.raises(FolderError, match="symbolic link"):
+        trash.entries()
+
+
 def test_person_finds_the_file_under_its_date_and_name(
     trash: Trash, tmp_path: Path
 ) -> None:
@@ -218,6 +235,7 @@ def test_file_that_is_gone_is_not_kept(trash: Trash, tmp_path: Path) -> None:
     with pytest.raises(PreconditionFailed, match=r"home\.md is gone"):
         keep(trash, tmp_path / "home.md")
     assert trash.entries() == ()
+    assert not list((tmp_path / "trash").glob("*/*"))
 
 
 def test_link_is_not_followed(trash: Trash, tmp_path: Path) -> None:

@@ -185,3 +185,8 @@ def test_very_many_places_are_all_found() -> None:
 
 def test_nothing_to_change_is_the_source() -> None:
     assert retarget(page("text\n"), []) == "text\n"
+
+
+def test_a_link_to_nothing_stands_nowhere() -> None:
+    """Every place of a source could be where nothing is written."""
+    assert link_places(page("[nothing]() and text\n"), {LinkTarget("")}) == ()

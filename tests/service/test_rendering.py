@@ -1,4 +1,4 @@
-"""Includes of a rendered page stay inside its wiki."""
+"""Rendered pages: links of their owner, no scripts, includes of their wiki alone."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.service.conftest import GROUP_WIKIS, PROJECT, WIKIS, Api
+from tests.support.service import EmbeddedService
 from wikisync.model import Slug
 from wikisync.service.editing import Change
 from wikisync.service.rendering import INCLUDED_BYTES_MAX, included_text
@@ -46,3 +48,44 @@ def test_include_finds_files_of_the_wiki_only(
     found = included_text(repository.tree(), repository, Slug("dir/page"), target)
 
     assert found == text
+
+
+async def test_page_is_rendered_with_links_of_the_project(
+    service: EmbeddedService, api: Api
+) -> None:
+    text = "# Head\n\n[next](dir/page) ![pic](uploads/0f/a.png)"
+    await service.add_project("docs/handbook", {"home": text, "dir/page": ""})
+    await service.put_file(PROJECT, "uploads/0f/a.png", b"PNG")
+
+    answer = await api.get(f"{WIKIS}/home?render_html=1")
+
+    html = answer.json["content"]
+    assert 'href="/docs/handbook/-/wikis/dir/page"' in html
+    assert 'src="/docs/handbook/-/wikis/uploads/0f/a.png"' in html
+    assert answer.json["front_matter"] == {}
+
+
+async def test_group_page_is_rendered_with_links_of_the_group(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_group("docs", {"home": "[next](a)", "a": ""})
+
+    answer = await api.get(f"{GROUP_WIKIS}/home?render_html=true")
+
+    assert 'href="/groups/docs/-/wikis/a"' in answer.json["content"]
+
+
+async def test_rendered_page_is_safe(service: EmbeddedService, api: Api) -> None:
+    await service.add_project("docs/handbook", {"home": "<script>x</script>ok"})
+
+    answer = await api.get(f"{WIKIS}/home?render_html=1")
+
+    assert "<script" not in answer.json["content"]
+
+
+async def test_list_does_not_render(service: EmbeddedService, api: Api) -> None:
+    await service.add_group("docs", {"home": "# x"})
+
+    answer = await api.get(f"{GROUP_WIKIS}?with_content=1&render_html=1")
+
+    assert answer.json[0]["content"] == "# x"

@@ -352,6 +352,19 @@ async def test_page_of_six_megabytes_is_refused(
     assert (answer.status, answer.json) == (400, {"message": {"content": [text]}})
 
 
+async def test_null_byte_in_json_is_refused(service: EmbeddedService, api: Api) -> None:
+    await service.add_project("docs/handbook")
+
+    answer = await api.post(
+        WIKIS,
+        data=json.dumps({"title": "a\0b", "content": ""}),
+        headers={"Content-Type": "application/json"},
+    )
+
+    assert answer.status == 400
+    assert "error" in answer.json
+
+
 @pytest.mark.parametrize("title", [".git/config", "a/.git/b", ".GIT/x"])
 async def test_path_that_git_refuses_is_a_plain_refusal(
     service: EmbeddedService, api: Api, title: str
@@ -504,120 +517,3 @@ async def test_one_of_many_equal_creates_wins(
 
     statuses = sorted(task.result().status for task in tasks)
     assert statuses == [201] + [400] * 9
-
-
-# conditional requests
-
-
-async def test_unchanged_list_is_not_sent_again(
-    service: EmbeddedService, api: Api
-) -> None:
-    await service.add_project("docs/handbook", {"home": "x"})
-    path = f"{WIKIS}?with_content=1"
-    first = await api.get(path)
-    tag = {"If-None-Match": first.headers["ETag"]}
-
-    again = await api.get(path, headers=tag)
-    await api.put(f"{WIKIS}/home", json={"content": "y"})
-    changed = await api.get(path, headers=tag)
-
-    assert first.headers["ETag"].startswith('W/"')
-    assert (again.status, again.body) == (304, b"")
-    assert again.headers["ETag"] == first.headers["ETag"]
-    assert changed.status == 200
-
-
-async def test_tag_of_the_short_list_does_not_stand_for_the_full_one(
-    service: EmbeddedService, api: Api
-) -> None:
-    await service.add_project("docs/handbook", {"home": "x"})
-    short = await api.get(WIKIS)
-
-    full = await api.get(
-        f"{WIKIS}?with_content=1", headers={"If-None-Match": short.headers["ETag"]}
-    )
-
-    assert full.status == 200
-
-
-async def test_unchanged_page_is_not_sent_again(
-    service: EmbeddedService, api: Api
-) -> None:
-    await service.add_project("docs/handbook", {"home": "x"})
-    first = await api.get(f"{WIKIS}/home")
-
-    again = await api.get(
-        f"{WIKIS}/home", headers={"If-None-Match": f'"other", {first.headers["ETag"]}'}
-    )
-
-    assert again.status == 304
-
-
-async def test_head_gives_the_headers_of_get(
-    service: EmbeddedService, api: Api
-) -> None:
-    await service.add_project("docs/handbook", {"home": "x"})
-
-    get = await api.get(f"{WIKIS}/home")
-    head = await api("HEAD", f"{WIKIS}/home")
-
-    assert (head.status, head.body) == (200, b"")
-    assert head.headers["ETag"] == get.headers["ETag"]
-    assert head.headers["Content-Length"] == str(len(get.body))
-
-
-# render_html
-
-
-async def test_page_is_rendered_with_links_of_the_project(
-    service: EmbeddedService, api: Api
-) -> None:
-    text = "# Head\n\n[next](dir/page) ![pic](uploads/0f/a.png)"
-    await service.add_project("docs/handbook", {"home": text, "dir/page": ""})
-    await service.put_file(PROJECT, "uploads/0f/a.png", b"PNG")
-
-    answer = await api.get(f"{WIKIS}/home?render_html=1")
-
-    html = answer.json["content"]
-    assert 'href="/docs/handbook/-/wikis/dir/page"' in html
-    assert 'src="/docs/handbook/-/wikis/uploads/0f/a.png"' in html
-    assert answer.json["front_matter"] == {}
-
-
-async def test_group_page_is_rendered_with_links_of_the_group(
-    service: EmbeddedService, api: Api
-) -> None:
-    await service.add_group("docs", {"home": "[next](a)", "a": ""})
-
-    answer = await api.get(f"{GROUP_WIKIS}/home?render_html=true")
-
-    assert 'href="/groups/docs/-/wikis/a"' in answer.json["content"]
-
-
-async def test_rendered_page_is_safe(service: EmbeddedService, api: Api) -> None:
-    await service.add_project("docs/handbook", {"home": "<script>x</script>ok"})
-
-    answer = await api.get(f"{WIKIS}/home?render_html=1")
-
-    assert "<script" not in answer.json["content"]
-
-
-async def test_list_does_not_render(service: EmbeddedService, api: Api) -> None:
-    await service.add_group("docs", {"home": "# x"})
-
-    answer = await api.get(f"{GROUP_WIKIS}?with_content=1&render_html=1")
-
-    assert answer.json[0]["content"] == "# x"
-
-
-async def test_null_byte_in_json_is_refused(service: EmbeddedService, api: Api) -> None:
-    await service.add_project("docs/handbook")
-
-    answer = await api.post(
-        WIKIS,
-        data=json.dumps({"title": "a\0b", "content": ""}),
-        headers={"Content-Type": "application/json"},
-    )
-
-    assert answer.status == 400
-    assert "error" in answer.json

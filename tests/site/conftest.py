@@ -1,4 +1,4 @@
-"""The studio of the site tests."""
+"""The studio of the site tests, and the desk of those of a preview."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.site.sites import Studio, with_handbook, with_instance
+from tests.support.preview import WIKI, Desk
 
 
 @pytest.fixture
@@ -25,3 +26,11 @@ def own_handbook(studio: Studio) -> Studio:
 def own_instance(studio: Studio) -> Studio:
     """Three wikis, for a test that changes them."""
     return with_instance(studio)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    """An author's folder with two pages and a picture."""
+    desk = Desk(tmp_path)
+    desk.add(WIKI)
+    return desk

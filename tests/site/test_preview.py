@@ -2,52 +2,28 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import re
 import socket
 import sqlite3
-import sys
 import threading
-from pathlib import Path
 
 import aiohttp
 import pytest
 from yarl import URL
 
 from tests.support.archive import unpack
-from tests.support.preview import WAIT_S, Desk, StatesOfTest
+from tests.support.preview import HASH, WAIT_S, Desk, StatesOfTest
 from wikisync.errors import ConfigError, SiteError
 from wikisync.site import preview as preview_module
-from wikisync.site import preview_windows, preview_world
+from wikisync.site import preview_world
 from wikisync.site.cache import CACHE_NAME
 from wikisync.site.preview import PreviewOptions, running_preview
 from wikisync.site.preview_site import LiveSite
 from wikisync.site.preview_states import PageStatus
 from wikisync.site.preview_world import PreviewInputs
 
-HASH = "0123456789abcdef0123456789abcdef"
-WIKI = f"""\
--- home.md --
-# Welcome
-
-See [the guide](guide#part) and ![a map](uploads/{HASH}/map.svg).
--- guide.md --
-## Part
-
-Words of the guide.
--- uploads/{HASH}/map.svg --
-<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>
-"""
 MY_PAGE = "{% extends '!theme/page.html' %}\n{% block content %}"
-FOREIGN = "https://evil.example.com"
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    desk = Desk(tmp_path)
-    desk.add(WIKI)
-    return desk
 
 
 # Pages ------------------------------------------------------------------------------
@@ -390,208 +366,6 @@ async def test_states_of_pages_are_shown_as_they_change(desk: Desk) -> None:
         assert news["note"] == "the service refuses it"
         states.set("guide", PageStatus("pushed"))
         assert (await window.hear_until("state", "pushed"))["marks"] == {}
-
-
-# The editor -------------------------------------------------------------------------
-
-
-def editor_into(file: Path) -> tuple[str, ...]:
-    """An editor that writes down what it was asked to open."""
-    script = "import sys, pathlib; pathlib.Path(sys.argv[1]).write_text(sys.argv[2])"
-    return (sys.executable, "-c", script, str(file))
-
-
-async def token_of(text: str) -> str:
-    found = re.search(r'data-token="([^"]+)"', text)
-    assert found is not None
-    return found[1]
-
-
-async def wait_for_file(file: Path) -> str:
-    def wait() -> str:
-        deadline = threading.Event()
-        for _ in range(1000):
-            if file.exists() and file.read_text():
-                return file.read_text()
-            deadline.wait(0.01)
-        raise AssertionError(f"no editor wrote {file}")
-
-    return await asyncio.to_thread(wait)
-
-
-async def test_edit_opens_the_file_of_the_page(desk: Desk) -> None:
-    opened = desk.root / "opened"
-    async with desk.previewing(PreviewOptions(editor=editor_into(opened))) as reader:
-        token = await token_of((await reader.get(""))[1])
-        headers = {"Origin": reader.origin, "X-Wikisync-Token": token}
-        wish = {"at": "guide.html"}
-        answer = await reader.ask("POST", "-/preview/edit", json=wish, headers=headers)
-        assert answer.status == 204
-        assert await wait_for_file(opened) == str(desk.root / "handbook" / "guide.md")
-
-
-async def test_edit_opens_both_texts_of_a_conflict(desk: Desk) -> None:
-    opened = desk.root / "opened"
-    conflict = desk.root / "handbook" / "guide.conflict.md"
-    conflict.write_text("both")
-    async with desk.previewing(PreviewOptions(editor=editor_into(opened))) as reader:
-        token = await token_of((await reader.get(""))[1])
-        headers = {"Origin": reader.origin, "X-Wikisync-Token": token}
-        wish = {"at": "guide.html", "is_conflict": True}
-        answer = await reader.ask("POST", "-/preview/edit", json=wish, headers=headers)
-        assert answer.status == 204
-        assert await wait_for_file(opened) == str(conflict)
-
-
-@pytest.mark.parametrize(
-    ("changes", "status"),
-    [
-        ({"Origin": FOREIGN}, 403),
-        ({"Origin": None}, 403),
-        ({"X-Wikisync-Token": None}, 403),
-        ({"X-Wikisync-Token": "guessed"}, 403),
-        ({"Content-Type": "text/plain"}, 403),
-        ({"Sec-Fetch-Site": "cross-site"}, 403),
-        ({"Sec-Fetch-Site": "same-site"}, 403),
-        ({"Host": "rebound.example.com"}, 403),
-    ],
-)
-async def test_nobody_else_opens_an_editor(
-    desk: Desk, changes: dict[str, str | None], status: int
-) -> None:
-    opened = desk.root / "opened"
-    async with desk.previewing(PreviewOptions(editor=editor_into(opened))) as reader:
-        token = await token_of((await reader.get(""))[1])
-        good = {
-            "Origin": reader.origin,
-            "X-Wikisync-Token": token,
-            "Content-Type": "application/json",
-        }
-        headers = {name: value for name, value in {**good, **changes}.items() if value}
-        body = b'{"at": "guide.html"}'
-        answer = await reader.ask("POST", "-/preview/edit", data=body, headers=headers)
-        assert answer.status == status
-        answer = await reader.ask("GET", "-/preview/edit", headers=headers)
-        assert answer.status != 204
-    assert not opened.exists()
-
-
-@pytest.mark.parametrize(
-    ("body", "status"),
-    [
-        (b"rubbish", 400),
-        (b'{"at": "guide.html", "command": "rm"}', 400),
-        (b'{"at": "../../etc/passwd"}', 404),
-        (b'{"at": "guide.html", "is_conflict": true}', 404),
-        (b"x" * 20_000, 413),
-    ],
-)
-async def test_a_wish_that_names_no_page_opens_nothing(
-    desk: Desk, body: bytes, status: int
-) -> None:
-    async with desk.previewing() as reader:
-        token = await token_of((await reader.get(""))[1])
-        headers = {
-            "Origin": reader.origin,
-            "X-Wikisync-Token": token,
-            "Content-Type": "application/json",
-        }
-        answer = await reader.ask("POST", "-/preview/edit", data=body, headers=headers)
-        assert answer.status == status
-
-
-# Who may ask ------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {"Host": "rebound.example.com"},
-        {"Host": "127.0.0.1"},
-        {"Host": "127.0.0.1:1"},
-        {"Origin": FOREIGN},
-        {"Origin": "null"},
-        {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"},
-        {"Sec-Fetch-Site": "same-site", "Sec-Fetch-Mode": "cors"},
-        {
-            "Sec-Fetch-Site": "cross-site",
-            "Sec-Fetch-Mode": "navigate",
-            "Sec-Fetch-Dest": "iframe",
-        },
-    ],
-)
-async def test_other_sites_get_nothing(desk: Desk, headers: dict[str, str]) -> None:
-    async with desk.previewing() as reader:
-        for path in (
-            "",
-            "-/search.html",
-            f"uploads/{HASH}/map.svg",
-            "-/preview/events",
-        ):
-            status, text = await reader.get(path, headers)
-            assert status == 403
-            assert "guide" not in text
-
-
-async def test_a_link_on_another_page_leads_here(desk: Desk) -> None:
-    headers = {
-        "Sec-Fetch-Site": "cross-site",
-        "Sec-Fetch-Mode": "navigate",
-        "Sec-Fetch-Dest": "document",
-    }
-    async with desk.previewing() as reader:
-        assert (await reader.get("guide.html", headers))[0] == 200
-
-
-async def test_localhost_is_this_machine_too(desk: Desk) -> None:
-    async with desk.previewing() as reader:
-        port = reader.preview.url.rstrip("/").rpartition(":")[2]
-        assert (await reader.get("", {"Host": f"localhost:{port}"}))[0] == 200
-
-
-async def test_pages_are_sealed_against_others(desk: Desk) -> None:
-    async with desk.previewing() as reader:
-        answer = await reader.ask("GET", "guide.html")
-    policy = answer.headers["Content-Security-Policy"]
-    assert "default-src 'none'" in policy
-    assert "frame-ancestors 'none'" in policy
-    assert "connect-src 'self'" in policy
-    assert answer.headers["Cross-Origin-Resource-Policy"] == "same-origin"
-    assert answer.headers["X-Frame-Options"] == "DENY"
-    assert not [name for name in answer.headers if name.startswith("Access-Control")]
-
-
-async def test_a_window_of_another_site_is_not_told_anything(desk: Desk) -> None:
-    async with desk.previewing() as reader:
-        url = f"{reader.preview.url}-/preview/events"
-        for headers in ({"Origin": FOREIGN}, {}):
-            with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
-                await reader.session.ws_connect(url, headers=headers)
-            assert refused.value.status == 403
-
-
-async def test_windows_have_a_limit(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(preview_windows, "WINDOWS_MAX", 1)
-    async with desk.previewing() as reader:
-        async with reader.window() as window:
-            await window.hear()
-            with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
-                async with reader.window():
-                    pass
-            assert refused.value.status == 503
-            await window.socket.close()
-        async with reader.window() as another:
-            assert await another.hear()
-
-
-async def test_a_window_that_talks_too_much_is_closed(desk: Desk) -> None:
-    async with desk.previewing() as reader, reader.window() as window:
-        await window.hear()
-        await window.socket.send_str("x" * 10_000)
-        message = await window.socket.receive()
-        assert message.type in {aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSED}
 
 
 # Its life ---------------------------------------------------------------------------

@@ -1,16 +1,21 @@
-"""Opening a file in an editor: real processes, left alone."""
+"""Opening a file in an editor: real processes, left alone, and who may ask for it."""
 
 from __future__ import annotations
 
+import asyncio
 import os
+import re
 import signal
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
+from tests.support.preview import FOREIGN, Desk
 from wikisync.errors import SiteError
 from wikisync.site import preview_editor
+from wikisync.site.preview import PreviewOptions
 from wikisync.site.preview_editor import Editor
 
 SLEEPER = (sys.executable, "-c", "import time; time.sleep(600)")
@@ -50,3 +55,111 @@ def test_editors_that_were_closed_do_not_count(
     for _ in range(3):
         editor.open(tmp_path / "home.md")
         editor._running[0].wait()
+
+
+# Asked by a page --------------------------------------------------------------------
+
+
+def editor_into(file: Path) -> tuple[str, ...]:
+    """An editor that writes down what it was asked to open."""
+    script = "import sys, pathlib; pathlib.Path(sys.argv[1]).write_text(sys.argv[2])"
+    return (sys.executable, "-c", script, str(file))
+
+
+async def token_of(text: str) -> str:
+    found = re.search(r'data-token="([^"]+)"', text)
+    assert found is not None
+    return found[1]
+
+
+async def wait_for_file(file: Path) -> str:
+    def wait() -> str:
+        deadline = threading.Event()
+        for _ in range(1000):
+            if file.exists() and file.read_text():
+                return file.read_text()
+            deadline.wait(0.01)
+        raise AssertionError(f"no editor wrote {file}")
+
+    return await asyncio.to_thread(wait)
+
+
+async def test_edit_opens_the_file_of_the_page(desk: Desk) -> None:
+    opened = desk.root / "opened"
+    async with desk.previewing(PreviewOptions(editor=editor_into(opened))) as reader:
+        token = await token_of((await reader.get(""))[1])
+        headers = {"Origin": reader.origin, "X-Wikisync-Token": token}
+        wish = {"at": "guide.html"}
+        answer = await reader.ask("POST", "-/preview/edit", json=wish, headers=headers)
+        assert answer.status == 204
+        assert await wait_for_file(opened) == str(desk.root / "handbook" / "guide.md")
+
+
+async def test_edit_opens_both_texts_of_a_conflict(desk: Desk) -> None:
+    opened = desk.root / "opened"
+    conflict = desk.root / "handbook" / "guide.conflict.md"
+    conflict.write_text("both")
+    async with desk.previewing(PreviewOptions(editor=editor_into(opened))) as reader:
+        token = await token_of((await reader.get(""))[1])
+        headers = {"Origin": reader.origin, "X-Wikisync-Token": token}
+        wish = {"at": "guide.html", "is_conflict": True}
+        answer = await reader.ask("POST", "-/preview/edit", json=wish, headers=headers)
+        assert answer.status == 204
+        assert await wait_for_file(opened) == str(conflict)
+
+
+@pytest.mark.parametrize(
+    ("changes", "status"),
+    [
+        ({"Origin": FOREIGN}, 403),
+        ({"Origin": None}, 403),
+        ({"X-Wikisync-Token": None}, 403),
+        ({"X-Wikisync-Token": "guessed"}, 403),
+        ({"Content-Type": "text/plain"}, 403),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Sec-Fetch-Site": "same-site"}, 403),
+        ({"Host": "rebound.example.com"}, 403),
+    ],
+)
+async def test_nobody_else_opens_an_editor(
+    desk: Desk, changes: dict[str, str | None], status: int
+) -> None:
+    opened = desk.root / "opened"
+    async with desk.previewing(PreviewOptions(editor=editor_into(opened))) as reader:
+        token = await token_of((await reader.get(""))[1])
+        good = {
+            "Origin": reader.origin,
+            "X-Wikisync-Token": token,
+            "Content-Type": "application/json",
+        }
+        headers = {name: value for name, value in {**good, **changes}.items() if value}
+        body = b'{"at": "guide.html"}'
+        answer = await reader.ask("POST", "-/preview/edit", data=body, headers=headers)
+        assert answer.status == status
+        answer = await reader.ask("GET", "-/preview/edit", headers=headers)
+        assert answer.status != 204
+    assert not opened.exists()
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b"rubbish", 400),
+        (b'{"at": "guide.html", "command": "rm"}', 400),
+        (b'{"at": "../../etc/passwd"}', 404),
+        (b'{"at": "guide.html", "is_conflict": true}', 404),
+        (b"x" * 20_000, 413),
+    ],
+)
+async def test_a_wish_that_names_no_page_opens_nothing(
+    desk: Desk, body: bytes, status: int
+) -> None:
+    async with desk.previewing() as reader:
+        token = await token_of((await reader.get(""))[1])
+        headers = {
+            "Origin": reader.origin,
+            "X-Wikisync-Token": token,
+            "Content-Type": "application/json",
+        }
+        answer = await reader.ask("POST", "-/preview/edit", data=body, headers=headers)
+        assert answer.status == status

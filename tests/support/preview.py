@@ -21,6 +21,21 @@ from wikisync.site.preview_states import PageStatus
 from wikisync.site.preview_world import PreviewInputs
 
 WAIT_S = 30
+FOREIGN = "https://evil.example.com"
+"""Another site that a browser has open."""
+HASH = "0123456789abcdef0123456789abcdef"
+WIKI = f"""\
+-- home.md --
+# Welcome
+
+See [the guide](guide#part) and ![a map](uploads/{HASH}/map.svg).
+-- guide.md --
+## Part
+
+Words of the guide.
+-- uploads/{HASH}/map.svg --
+<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>
+"""
 
 
 @dataclass

@@ -8,9 +8,21 @@ import pytest
 from msgspec.structs import replace
 
 from tests.support.copies import Copies
+from tests.support.memory import nothing_before
+from wikisync.errors import FolderError
 from wikisync.model import Digest, Format, PageState, Slug, Snapshot, digest_of
-from wikisync.sync.deciding import ExchangeOptions, is_at_rest
-from wikisync.sync.plan import BasePage, HoldReason, Plan, Skip, SkipReason
+from wikisync.sync.deciding import Deciding, ExchangeOptions, is_at_rest
+from wikisync.sync.plan import (
+    Action,
+    BasePage,
+    CreateLocal,
+    HoldReason,
+    Plan,
+    Pull,
+    Push,
+    Skip,
+    SkipReason,
+)
 from wikisync.sync.reconcile import Policy, reconcile
 from wikisync.sync.state import State
 
@@ -65,6 +77,45 @@ async def test_adopting_brings_back_what_one_side_lacks(state: State) -> None:
     assert copies.texts() == PAGES
 
 
+async def test_adopting_carries_the_edits_of_pages_that_both_sides_have(
+    state: State,
+) -> None:
+    copies = await settled(state)
+    copies.here.remove("home")
+    copies.there.put("other", "edited there\n")
+    result = await copies.rest(ExchangeOptions(adopts=True))
+    assert copies.texts() == {**PAGES, "other": "edited there\n"}
+    assert not result.held
+
+
+async def test_a_dry_run_of_adopting_tells_what_comes_back_and_forgets_nothing(
+    state: State,
+) -> None:
+    copies = await settled(state)
+    copies.here.remove("home")
+    result = await copies.cycle(ExchangeOptions(adopts=True, is_dry_run=True))
+    assert [type(action) for action in result.plan.actions] == [CreateLocal]
+    assert HOME in copies.known.base()
+
+
+async def test_a_page_that_adopting_could_not_bring_back_is_not_deleted_next(
+    state: State,
+) -> None:
+    copies = await settled(state)
+    copies.here.remove("home")
+
+    async def fail(entry: str) -> None:
+        if entry == "write home":
+            raise FolderError("cannot write home: the disk is full")
+
+    copies.here.before = fail
+    with pytest.raises(FolderError):
+        await copies.cycle(ExchangeOptions(adopts=True))
+    copies.here.before = nothing_before
+    await copies.rest()
+    assert copies.texts() == PAGES
+
+
 async def test_pages_only_here_are_left_where_nobody_asked_for_them(
     state: State,
 ) -> None:
@@ -92,6 +143,47 @@ async def test_a_twin_by_case_is_held_and_told(state: State) -> None:
         (Slug("Home"), HoldReason.CASE_TWIN)
     ]
     assert copies.there.texts() == PAGES
+
+
+# -- pages whose attachments changed here ---------------------------------------------
+
+
+async def planned(copies: Copies) -> tuple[Action, ...]:
+    """What a cycle does in which an attachment of ``home`` is another one here."""
+
+    async def outdated() -> frozenset[Slug]:
+        return frozenset({HOME, Slug("no page")})
+
+    deciding = Deciding(
+        copies.there,
+        copies.here,
+        copies.known,
+        ExchangeOptions(),
+        lambda: copies.now,
+        outdated,
+    )
+    looks = await copies.here.snapshot(), await copies.there.snapshot()
+    return (await deciding.run(*looks)).plan.actions
+
+
+async def test_a_page_in_step_is_sent_for_its_attachment(state: State) -> None:
+    copies = await settled(state)
+    text = digest_of(PAGES["home"])
+    assert await planned(copies) == (Push(HOME, Format.MARKDOWN, text, text),)
+
+
+async def test_an_edit_on_the_wiki_comes_before_the_attachment(state: State) -> None:
+    copies = await settled(state)
+    copies.there.put("home", "edited there\n")
+    old, new = digest_of(PAGES["home"]), digest_of("edited there\n")
+    assert await planned(copies) == (Pull(HOME, Format.MARKDOWN, old, new),)
+
+
+async def test_a_page_with_another_format_is_sent_once_for_both(state: State) -> None:
+    copies = await settled(state)
+    copies.here.put("home", PAGES["home"], Format.ASCIIDOC)
+    text = digest_of(PAGES["home"])
+    assert await planned(copies) == (Push(HOME, Format.ASCIIDOC, text, text),)
 
 
 # -- nothing to do -----------------------------------------------------------------

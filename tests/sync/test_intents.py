@@ -9,8 +9,9 @@ from __future__ import annotations
 import pytest
 
 from tests.support.copies import Copies, Died
+from wikisync.errors import ProtocolViolation
 from wikisync.model import Slug
-from wikisync.sync.ledger import Operation
+from wikisync.sync.ledger import Intent, Operation
 from wikisync.sync.state import State
 
 HOME, FRESH = Slug("home"), Slug("fresh")
@@ -45,6 +46,23 @@ async def lost(copies: Copies, operation: str) -> None:
     copies.there.loses = {operation}
     await copies.cycle()
     copies.there.loses = set()
+
+
+async def merge_cut_short(copies: Copies, *, is_written: bool) -> None:
+    """Edits of both sides are merged, and the process ends at the write here."""
+    copies.here.put("home", "one, here\ntwo\nthree\n")
+    copies.there.put("home", "one\ntwo\nthree, there\n")
+    write = copies.here.write
+
+    async def dying(page: object, *, expected: object) -> object:
+        if is_written:
+            await write(page, expected=expected)  # type: ignore[arg-type]
+        raise Died
+
+    copies.here.write = dying  # type: ignore[method-assign,assignment]
+    with pytest.raises(Died):
+        await copies.cycle()
+    del copies.here.write
 
 
 def writes(copies: Copies) -> list[str]:
@@ -112,6 +130,19 @@ async def test_a_new_page_that_came_through_is_adopted(state: State) -> None:
     await copies.rest()
     assert copies.texts()["fresh"] == "new\n"
     assert writes(copies) == ["write fresh"]
+    assert not copies.known.aliases()
+
+
+async def test_an_edit_of_a_new_page_that_came_through_is_sent(state: State) -> None:
+    """Without looking, the page would clash with its own first text."""
+    copies = await settled(state)
+    copies.here.put("fresh", "new\n")
+    await lost(copies, "write")
+    copies.there.put("stranger", "new\n")
+    copies.here.put("fresh", "new, and edited\n")
+    result = await copies.rest()
+    assert copies.texts()["fresh"] == "new, and edited\n"
+    assert not result.held
 
 
 async def test_a_new_page_is_found_under_the_name_it_was_given(state: State) -> None:
@@ -138,6 +169,35 @@ async def test_two_pages_of_one_text_are_not_taken_for_the_lost_one(
     assert not copies.known.aliases()
 
 
+async def test_a_page_on_a_list_with_gaps_is_not_taken_for_the_lost_one(
+    state: State,
+) -> None:
+    """The list may lack another page of this text."""
+    copies = await settled(state)
+    copies.here.put("fresh", "new\n")
+    die_before(copies, "write")
+    await stopped(copies)
+    copies.there.put("stranger", "new\n")
+    copies.there.is_complete = False
+    await copies.cycle()
+    assert not copies.known.aliases()
+
+
+async def test_a_page_with_a_file_of_its_own_is_not_taken_for_the_lost_one(
+    state: State,
+) -> None:
+    """The file's own text would replace the page's."""
+    copies = await settled(state)
+    copies.here.put("fresh", "new\n")
+    die_before(copies, "write")
+    await stopped(copies)
+    copies.here.put("twin", "another text\n")
+    copies.there.put("twin", "new\n")
+    result = await copies.rest()
+    assert [page.slug for page in result.held] == ["twin"]
+    assert copies.there.texts() == {**PAGES, "fresh": "new\n", "twin": "new\n"}
+
+
 async def test_a_rename_that_was_never_sent_is_planned_anew(state: State) -> None:
     copies = await settled(state)
     copies.rename_here("home", "start")
@@ -156,6 +216,91 @@ async def test_a_rename_that_came_through_is_noted(state: State) -> None:
     assert copies.texts() == {"start": PAGES["home"], "other": "other\n"}
     assert writes(copies) == ["move home start"]
     assert HOME not in copies.known.base()
+
+
+async def test_an_edit_after_a_rename_that_came_through_is_sent(state: State) -> None:
+    """Without looking, two new pages of one name would clash."""
+    copies = await settled(state)
+    copies.rename_here("home", "start")
+    await lost(copies, "move")
+    copies.here.put("start", "edited\n")
+    result = await copies.rest()
+    assert copies.texts() == {"start": "edited\n", "other": "other\n"}
+    assert not result.held
+
+
+async def test_a_rename_that_was_noted_is_not_noted_twice(state: State) -> None:
+    """The process may end between the note and forgetting the intent."""
+    copies = await settled(state)
+    copies.rename_here("home", "start")
+    await copies.rest()
+    (page,) = (page for page in copies.known.base().values() if page.slug == "start")
+    copies.known.begin(
+        Intent(Operation.MOVE, HOME, target=Slug("start"), before=page.remote)
+    )
+    await copies.rest()
+    assert copies.known.base()[Slug("start")] == page
+    assert writes(copies) == ["move home start"]
+
+
+async def test_a_strangers_page_is_not_taken_for_the_renamed_one(state: State) -> None:
+    """Its text would replace that of the page here."""
+    copies = await settled(state)
+    copies.rename_here("home", "start")
+    die_before(copies, "move")
+    await stopped(copies)
+    copies.there.remove("home")
+    copies.there.put("start", "a stranger's\n")
+    result = await copies.rest()
+    assert [page.slug for page in result.held] == ["start"]
+    assert copies.here.texts()["start"] == PAGES["home"]
+
+
+async def test_a_page_removed_before_its_rename_was_sent_stays(state: State) -> None:
+    """Somebody here still works on it, under its new name."""
+    copies = await settled(state)
+    copies.rename_here("home", "start")
+    die_before(copies, "move")
+    await stopped(copies)
+    copies.there.remove("home")
+    await copies.rest()
+    assert copies.texts() == {"start": PAGES["home"], "other": "other\n"}
+
+
+async def test_a_copy_on_the_wiki_is_not_taken_for_a_rename(state: State) -> None:
+    copies = await settled(state)
+    copies.rename_here("home", "start")
+    die_before(copies, "move")
+    await stopped(copies)
+    copies.there.put("start", PAGES["home"])
+    result = await copies.rest()
+    assert [page.slug for page in result.held] == ["home"]
+    assert "home" in copies.there.texts()
+
+
+async def test_a_rename_after_a_lost_answer_is_a_rename(state: State) -> None:
+    copies = await settled(state)
+    copies.here.put("home", "edited\n")
+    await lost(copies, "write")
+    copies.rename_here("home", "start")
+    copies.here.put("start", "edited again\n")
+    await copies.rest()
+    assert writes(copies) == ["write home", "move home start", "write start"]
+
+
+async def test_a_page_that_cannot_be_read_keeps_no_other_waiting(state: State) -> None:
+    copies = await settled(state)
+    copies.here.put("home", "edited\n")
+    await lost(copies, "write")
+
+    async def garble(entry: str) -> None:
+        if entry == "read home":
+            raise ProtocolViolation("no page, but a web page")
+
+    copies.there.before = garble
+    copies.here.put("other", "edited too\n")
+    await copies.cycle()
+    assert copies.there.texts()["other"] == "edited too\n"
 
 
 async def test_a_removal_that_was_never_sent_is_planned_anew(state: State) -> None:
@@ -179,6 +324,17 @@ async def test_a_removal_that_came_through_is_noted(state: State) -> None:
     assert writes(copies) == ["delete home"]
 
 
+async def test_a_page_put_back_after_a_lost_removal_is_sent_anew(state: State) -> None:
+    """Without looking, it would be gone from the wiki, and then from here."""
+    copies = await settled(state)
+    copies.here.remove("home")
+    await copies.cycle()
+    await lost(copies, "delete")
+    copies.here.put("home", PAGES["home"])
+    await copies.rest()
+    assert copies.texts() == PAGES
+
+
 async def test_a_page_made_anew_after_a_lost_removal_stays(state: State) -> None:
     """The intent says what was removed, not that the name must stay empty."""
     copies = await settled(state)
@@ -194,22 +350,31 @@ async def test_a_page_made_anew_after_a_lost_removal_stays(state: State) -> None
 async def test_a_merge_cut_short_is_no_clash(state: State, is_written: bool) -> None:
     """The file holds the merge, or not; the base must follow in the first case."""
     copies = await settled(state)
-    copies.here.put("home", "one, here\ntwo\nthree\n")
-    copies.there.put("home", "one\ntwo\nthree, there\n")
-    write = copies.here.write
-
-    async def dying(page: object, *, expected: object) -> object:
-        if is_written:
-            await write(page, expected=expected)  # type: ignore[arg-type]
-        raise Died
-
-    copies.here.write = dying  # type: ignore[method-assign,assignment]
-    with pytest.raises(Died):
-        await copies.cycle()
-    del copies.here.write
+    await merge_cut_short(copies, is_written=is_written)
     result = await copies.rest()
     assert copies.texts()["home"] == "one, here\ntwo\nthree, there\n"
     assert not result.held
+
+
+async def test_an_edit_on_the_wiki_after_a_merge_cut_short_is_no_clash(
+    state: State,
+) -> None:
+    """The file holds the wiki's words already, so that they are nobody's edit here."""
+    copies = await settled(state)
+    await merge_cut_short(copies, is_written=True)
+    copies.there.put("home", "one\ntwo\nthree, there and again\n")
+    result = await copies.rest()
+    assert copies.texts()["home"] == "one, here\ntwo\nthree, there and again\n"
+    assert not result.held
+
+
+async def test_a_merge_cut_short_whose_file_is_gone_comes_back(state: State) -> None:
+    """Somebody edited on the wiki what is removed here."""
+    copies = await settled(state)
+    await merge_cut_short(copies, is_written=True)
+    copies.here.remove("home")
+    await copies.rest()
+    assert copies.texts()["home"] == "one\ntwo\nthree, there\n"
 
 
 async def test_an_intent_stays_while_the_wiki_cannot_be_asked(state: State) -> None:

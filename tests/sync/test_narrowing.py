@@ -91,6 +91,14 @@ def test_a_renamed_page_goes_by_its_old_and_its_new_name(asked: Slug) -> None:
     assert only_pages(moved, {asked}) == moved
 
 
+def test_a_rename_below_a_name_that_is_given_up_goes_with_that_rename() -> None:
+    """Else the page would go along with the other, once that is renamed."""
+    gives_up = MoveRemote(HOME, GUIDE, HOME, MD, A)
+    below = MoveLocal(NOTES, Slug("home/notes"), NOTES, B)
+    both = plan(gives_up, below)
+    assert only_pages(both, {NOTES}) == only_pages(both, {HOME}) == both
+
+
 @pytest.mark.parametrize(
     "action",
     [
@@ -187,6 +195,8 @@ def test_only_what_is_sent_is_held_for_its_markers() -> None:
     reasons = {HOME: HoldReason.MARKER}
     assert holding(plan(PUSH), reasons).actions == (Hold(HOME, HoldReason.MARKER),)
     assert holding(plan(PULL), reasons).actions == (PULL,)
+    other = Push(GUIDE, MD, A, B)
+    assert holding(plan(other), reasons).actions == (other,)
 
 
 def test_an_uncertain_absence_removes_nothing() -> None:
@@ -194,3 +204,8 @@ def test_an_uncertain_absence_removes_nothing() -> None:
     waiting = {HOME: SkipReason.GONE_THERE}
     left = without_removals(plan(removal, other), waiting)
     assert set(left.actions) == {Skip(HOME, SkipReason.GONE_THERE), other}
+
+
+def test_an_uncertain_absence_keeps_back_no_text() -> None:
+    waiting = {HOME: SkipReason.GONE_THERE}
+    assert without_removals(plan(CREATE), waiting).actions == (CREATE,)

@@ -64,6 +64,11 @@ def test_brake_names_pages_and_counts() -> None:
     assert str(brake).endswith("page-0009 and 2 more)")
 
 
+def test_brake_names_all_pages_where_they_are_few() -> None:
+    brake = brake_of(removing(10), tracked(10))
+    assert str(brake).endswith("page-0008, page-0009)")
+
+
 def test_file_that_was_never_agreed_on_pulls_no_brake() -> None:
     """What an interrupted pull left behind is ours, and not a page at risk."""
     stray = Plan.from_actions([DeleteLocal(Slug(f"stray-{n}"), D) for n in range(9)])
@@ -144,9 +149,7 @@ def test_pages_that_come_meanwhile_say_no_yes(pages: int, gone: int) -> None:
 
 def test_batch_is_withdrawn_when_the_pages_reappear() -> None:
     first = waiting(remote_deletes(12))
-    result = braked(Plan(), BASE, (first,))
-    assert result.batches == ()
-    assert result.withdrawn == (first,)
+    assert braked(Plan(), BASE, (first,)).batches == ()
 
 
 def test_approved_batch_goes_through() -> None:
@@ -178,12 +181,27 @@ def test_refused_deletion_brings_the_page_back(is_remote: bool) -> None:
     again = [back(slug, MD, D, Notice.DELETION_REFUSED) for slug in list(BASE)[:12]]
     result = braked(Plan.from_actions(actions), BASE, memory)
     assert result.plan == Plan.from_actions(list(again))
+    assert result.skipped == ()
 
 
 def test_batch_is_decided_once() -> None:
     memory = decide((waiting(remote_deletes(12)),), 1, Decision.REFUSED)
     with pytest.raises(KeyError):
         decide(memory, 1, Decision.APPROVED)
+
+
+def test_decision_is_about_one_batch_alone() -> None:
+    """Who approves edits has not approved the removals that wait beside them."""
+    plan = Plan.from_actions([*remote_deletes(12, first=50), *pulls(41)])
+    memory = decide(braked(plan, BASE).batches, 2, Decision.APPROVED)
+    result = braked(plan, BASE, memory)
+    assert result.plan == Plan.from_actions(pulls(41))
+    assert [batch.kind for batch in result.waiting] == [BatchKind.DELETES_THERE]
+
+
+def test_number_that_no_batch_has_decides_nothing() -> None:
+    with pytest.raises(KeyError):
+        decide((waiting(remote_deletes(12)),), 2, Decision.APPROVED)
 
 
 def test_number_of_a_forgotten_batch_is_not_given_again() -> None:
@@ -263,6 +281,30 @@ def test_page_that_shrinks_is_found_under_its_new_name() -> None:
     result = braked(plan, base, shrunk=shrunk_pages(plan, base, here, there))
     assert result.plan == Plan((MoveRemote(old, new, old, MD, D),))
     assert [batch.kind for batch in result.waiting] == [BatchKind.SHRUNK_THERE]
+
+
+def test_page_renamed_on_both_sides_shrinks_by_the_size_it_had() -> None:
+    here_name, there_name = Slug("mine"), Slug("theirs")
+    ids = {"local_identity": "7", "remote_identity": "8"}
+    base = {Slug("p"): BasePage(Slug("p"), MD, D, D, size=5000, **ids)}
+    here = Snapshot({here_name: PageState(here_name, MD, D, identity="7", size=5000)})
+    cut = PageState(there_name, MD, digest_of(""), identity="8", size=0)
+    there = Snapshot({there_name: cut})
+    plan = reconcile(base, here, there, Policy.TWO_WAY)
+    assert shrunk_pages(plan, base, here, there) == {there_name}
+
+
+@pytest.mark.parametrize(
+    ("action", "kind"),
+    [
+        (Pull(Slug("page-0000"), MD, D, NEW), BatchKind.SHRUNK_HERE),
+        (Push(Slug("page-0000"), MD, NEW, D), BatchKind.SHRUNK_THERE),
+    ],
+)
+def test_shrunken_page_is_asked_about_once(action: Action, kind: BatchKind) -> None:
+    shrunk = frozenset({Slug("page-0000")})
+    result = braked(Plan((action,)), BASE, shrunk=shrunk)
+    assert [batch.kind for batch in result.waiting] == [kind]
 
 
 def test_renames_are_no_removals() -> None:

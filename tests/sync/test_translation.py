@@ -20,7 +20,7 @@ from tests.support.pictures import (
 )
 from wikisync.errors import Rejected, Unavailable
 from wikisync.model import Digest, Format, Page, Slug, Snapshot
-from wikisync.sync import translation
+from wikisync.sync import linking, translation
 
 WAYS = {
     Format.MARKDOWN: ("# Home\n\n![red](red.png)\n", "`red.png`"),
@@ -313,6 +313,21 @@ async def test_a_wikilink_starts_at_the_root_both_ways(pair: Pair) -> None:
     assert await there(pair, "sub/page") == f"[[{path}]] [a](red.png)\n"
     pair.restart()
     assert (await pair.cycle()).is_quiet
+    await pair.edit("sub/page", f"more [[{path}]] [a](red.png)\n")
+    await pair.rest()
+    assert pair.texts()["sub/page"] == "more [[red.png]] [a](red.png)\n"
+
+
+async def test_a_picture_that_is_too_large_keeps_its_page_and_is_named(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(linking, "FILE_BYTES_MAX", len(RED) - 1)
+    put(pair, "red.png", RED)
+    pair.save("home", "![a](red.png)\n")
+    result = await pair.cycle()
+    (problem,) = result.problems
+    assert "red.png, which home links to, is larger than" in problem.message
+    assert "home" not in await pair.wiki_texts()
 
 
 async def test_a_link_to_the_upload_itself_stays_one(pair: Pair) -> None:

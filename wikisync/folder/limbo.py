@@ -383,7 +383,7 @@ class Batch:
         for name in tuple(self._unused):
             with suppress(OSError):
                 _remove(self.folder, name)
-        if self._is_sealed and not self._has_files():
+        if not self._has_files():
             with suppress(OSError):
                 _remove(self.folder, self._id + _RECORD)
 

@@ -283,19 +283,9 @@ class FolderWriter:
             else:
                 self._rename(staged.name, parent, name)
         except FileExistsError as exc:
-            self._discard_staged(staged)
             raise PreconditionFailed(f"{path} exists already") from exc
         except OSError as exc:
-            self._discard_staged(staged)
             raise folder_error("write", path, exc) from exc
-        except (FolderError, PreconditionFailed):
-            self._discard_staged(staged)
-            raise
-
-    def _discard_staged(self, staged: _Staged) -> None:
-        """What has no name of its own; a batch looks after its files itself."""
-        if staged.batch is None:
-            self._discard(staged.name)
 
     def _link(self, temporary: str, parent: int, name: str) -> None:
         """Give a name that is free, and see that it is in the same moment."""

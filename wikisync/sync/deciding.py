@@ -172,7 +172,7 @@ class Deciding:
         else:
             base, plan, absences, there = await self._compared(here, there)
         plan = plan.turned(lambda a: None if a.slug in ignored else a)
-        plan = await self._with_outdated(plan, base, here, there)
+        plan = await self._with_outdated(plan, here, there)
         plan = self._allowed(plan, base, here)
         plan, merges, overtaken = await self._merged(plan, there)
         plan = narrowing.holding(plan, await self._with_markers(plan))
@@ -293,17 +293,11 @@ class Deciding:
             return False
         return (seen.folded or seen.digest) == digest_of(fold_text(text))
 
-    async def _with_outdated(
-        self,
-        plan: Plan,
-        base: Mapping[Slug, BasePage],
-        here: Snapshot,
-        there: Snapshot,
-    ) -> Plan:
+    async def _with_outdated(self, plan: Plan, here: Snapshot, there: Snapshot) -> Plan:
         """The plan with the pages sent again whose attachments changed here.
 
-        Only pages that are in step: the plan knows more of all others, and what it
-        says of them comes first.
+        Only pages of which the plan says nothing: they are in step, and what it says
+        of all others comes first.
         """
         if self._outdated is None:
             return plan
@@ -311,10 +305,7 @@ class Deciding:
         more = [
             Push(slug, mine.format, mine.digest, theirs.digest)
             for slug in await self._outdated() - planned
-            if (known := base.get(slug))
-            and (mine := here.pages.get(slug))
-            and (theirs := there.pages.get(slug))
-            and (mine.digest, theirs.digest) == (known.local, known.remote)
+            if (mine := here.pages.get(slug)) and (theirs := there.pages.get(slug))
         ]
         return Plan.from_actions([*plan.actions, *more]) if more else plan
 

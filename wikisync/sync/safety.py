@@ -153,9 +153,6 @@ class Braked(Struct, frozen=True):
     """What waits, and what was decided and is still to be done: the new memory."""
     skipped: tuple[Skip, ...] = ()
     """The differences that stay for it, each with its reason."""
-    withdrawn: tuple[Batch, ...] = ()
-    """Batches of the old memory that the plan no longer asks for: a waiting one has
-    settled itself, a decided one is done."""
 
     @property
     def waiting(self) -> tuple[Batch, ...]:
@@ -210,10 +207,7 @@ def braked(
                         skipped[action.slug] = Skip(action.slug, reason)
         batches += asked
     actions = [action for left in outcome.values() for action in left]
-    kept = {batch.id for batch in batches}
-    gone = tuple(batch for batch in memory if batch.id not in kept)
-    left = tuple(skipped.values())
-    return Braked(Plan.from_actions(actions), tuple(batches), left, gone)
+    return Braked(Plan.from_actions(actions), tuple(batches), tuple(skipped.values()))
 
 
 def decide(

@@ -1,0 +1,350 @@
+"""What may stand in the way of ``wikisync export``: service, output, disk, Ctrl-C."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from aiohttp import ClientSession, web
+from msgspec.structs import replace
+from yarl import URL
+
+from tests.api.wire import http, listening_wire
+from tests.cli.conftest import Run
+from tests.cli.exports import HANDBOOK, NAMED, PICTURE, digest_of_tree, put_handbook
+from tests.support.service import EmbeddedService
+
+
+@pytest.fixture
+async def handbook(service: EmbeddedService) -> EmbeddedService:
+    return await put_handbook(service)
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    return tmp_path / "site"
+
+
+# -- the service -------------------------------------------------------------------
+
+
+async def test_wrong_url_is_told_as_one(run: Run, site: Path) -> None:
+    async with listening_wire() as wire:
+        wire.repeats = True
+        wire.will(http(200, b"<html>Welcome to nginx</html>", "text/html"))
+        ran = await run("export", wire.url, *NAMED, "-o", site)
+    assert ran.code == 1
+    assert "this is not a GitLab-compatible API" in ran.err
+    assert wire.url in ran.err
+    assert not site.exists()
+
+
+@pytest.mark.parametrize("url", ["nonsense", "ftp://example.com", "http://"])
+async def test_url_that_cannot_be_one_is_a_usage_error(
+    run: Run, site: Path, url: str
+) -> None:
+    ran = await run("export", url, *NAMED, "-o", site)
+    assert ran.code == 2
+    assert "hint:" in ran.err
+
+
+async def test_unreachable_host_is_named(run: Run, site: Path) -> None:
+    ran = await run("export", "http://127.0.0.1:1", *NAMED, "-o", site)
+    assert ran.code == 1
+    assert "127.0.0.1:1" in ran.err
+    assert "hint:" in ran.err
+
+
+async def test_wrong_token_is_told_and_never_repeated(
+    handbook: EmbeddedService, run: Run, site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WIKISYNC_TOKEN", "glpat-WRONG")
+    ran = await run("export", handbook.url, *NAMED, "-o", site)
+    assert ran.code == 1
+    assert "does not know this token" in ran.err
+    assert "glpat-WRONG" not in ran.err
+
+
+async def test_expired_token_is_told_as_expired(
+    handbook: EmbeddedService, run: Run, site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = await handbook.add_user("late", expires_on="2001-01-01", is_admin=True)
+    monkeypatch.setenv("WIKISYNC_TOKEN", token)
+    ran = await run("export", handbook.url, *NAMED, "-o", site)
+    assert ran.code == 1
+    assert "expired" in ran.err
+    assert "make a new token" in ran.err
+
+
+async def test_missing_project_is_named_with_what_to_do(
+    handbook: EmbeddedService, run: Run, site: Path
+) -> None:
+    ran = await run("export", handbook.url, "--project", "docs/nothing", "-o", site)
+    assert ran.code == 1
+    assert "project docs/nothing does not exist or is hidden" in ran.err
+    assert "the token may also not be allowed to see it" in ran.err
+
+
+async def test_wiki_switched_off_is_named_with_what_to_do(
+    handbook: EmbeddedService, run: Run, site: Path
+) -> None:
+    await handbook.add_project("docs/off", {"a": "b"}, wiki_access_level="disabled")
+    ran = await run("export", handbook.url, "--project", "docs/off", "-o", site)
+    assert ran.code == 1
+    assert "project docs/off: its wiki is disabled" in ran.err
+    assert "switch the wiki on" in ran.err
+
+
+async def test_group_wiki_that_this_edition_lacks_is_told(
+    handbook: EmbeddedService, run: Run, site: Path
+) -> None:
+    await handbook.add_group("docs", {"home": "x"})
+    leave_enterprise(handbook)
+    ran = await run("export", handbook.url, "--group", "docs", "-o", site)
+    assert ran.code == 1
+    assert "group" in ran.err
+    assert "paid tier" in ran.err
+
+
+async def test_found_group_wiki_that_this_edition_lacks_is_left_out(
+    handbook: EmbeddedService, run: Run, site: Path
+) -> None:
+    await handbook.add_group("docs", {"home": "x"})
+    leave_enterprise(handbook)
+    ran = await run(
+        "export", handbook.url, "--group", "docs", "--all", "-o", site, "--json"
+    )
+    assert ran.code == 0
+    assert [note["subject"] for note in ran.json["skipped"]] == ["group docs"]
+    assert [wiki["path"] for wiki in ran.json["wikis"]] == ["docs/handbook"]
+
+
+def leave_enterprise(service: EmbeddedService) -> None:
+    settings = service.running.settings
+    profile = replace(settings.profile, is_enterprise=False)
+    service.running.settings = replace(settings, profile=profile)
+
+
+async def test_empty_wiki_is_a_site_with_nothing_in_it(
+    service: EmbeddedService, run: Run, site: Path
+) -> None:
+    await service.add_project("docs/empty")
+    ran = await run("export", service.url, "--project", "docs/empty", "-o", site)
+    assert ran.code == 0
+    assert ran.out.startswith("0 pages of 1 wiki: ")
+    assert (site / "index.html").exists()
+
+
+async def test_nothing_to_export_is_told(
+    service: EmbeddedService, run: Run, site: Path
+) -> None:
+    await service.add_project("docs/empty")
+    ran = await run("export", service.url, "--all", "-o", site)
+    assert ran.code == 2
+    assert "there is no wiki with pages to export" in ran.err
+    assert not site.exists()
+
+
+async def test_wiki_that_is_suddenly_empty_leaves_the_site_as_it_was(
+    handbook: EmbeddedService, run: Run, site: Path
+) -> None:
+    await run("export", handbook.url, *NAMED, "-o", site)
+    await handbook.remove_file(HANDBOOK, "home.md")
+    await handbook.remove_file(HANDBOOK, "dir/page.md")
+    before = digest_of_tree(site)
+    ran = await run("export", handbook.url, *NAMED, "-o", site)
+    assert ran.code == 4
+    assert "--allow-emptying" in ran.err
+    assert digest_of_tree(site) == before
+
+
+# -- output and cache --------------------------------------------------------------
+
+
+async def test_folder_with_files_of_others_is_refused_and_not_touched(
+    handbook: EmbeddedService, run: Run, site: Path
+) -> None:
+    site.mkdir()
+    (site / "thesis.txt").write_text("years of work")
+    ran = await run("export", handbook.url, *NAMED, "-o", site)
+    assert ran.code == 1
+    assert f"output {site} is not empty" in ran.err
+    assert digest_of_tree(site) == {"thesis.txt": b"years of work"}
+
+
+@pytest.mark.parametrize("output", ["/proc/site", "/dev/null/site", "/dev/null"])
+async def test_output_that_cannot_be_written_is_named(
+    handbook: EmbeddedService, run: Run, output: str
+) -> None:
+    ran = await run("export", handbook.url, *NAMED, "-o", output)
+    assert ran.code == 1
+    assert output in ran.err
+
+
+async def test_output_is_checked_before_anything_is_read(
+    run: Run, tmp_path: Path
+) -> None:
+    """Ten minutes of reading must not end in a folder that cannot be used."""
+    (tmp_path / "file").write_text("")
+    ran = await run("export", "http://127.0.0.1:1", *NAMED, "-o", tmp_path / "file")
+    assert "is not a folder" in ran.err
+
+
+async def test_cache_with_files_of_others_is_refused_and_not_touched(
+    handbook: EmbeddedService, run: Run, site: Path, tmp_path: Path
+) -> None:
+    cache = tmp_path / "notes"
+    cache.mkdir()
+    (cache / "diary.txt").write_text("mine")
+    ran = await run("export", handbook.url, *NAMED, "-o", site, "--cache", cache)
+    assert ran.code == 1
+    assert f"the cache {cache} holds files" in ran.err
+    assert digest_of_tree(cache) == {"diary.txt": b"mine"}
+
+
+async def test_cache_that_cannot_be_written_is_named(
+    handbook: EmbeddedService, run: Run, site: Path
+) -> None:
+    ran = await run("export", handbook.url, *NAMED, "-o", site, "--cache", "/proc/c")
+    assert ran.code == 1
+    assert "/proc/c" in ran.err
+
+
+async def test_full_disk_is_told_and_the_next_export_finishes(
+    handbook: EmbeddedService, run: Run, site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await handbook.add_pages(HANDBOOK, {f"p{n}": f"page {n}" for n in range(20)})
+    with monkeypatch.context() as full:
+        full.setattr("wikisync.folder.swap.os.write", disk_with_room_for(7))
+        ran = await run("export", handbook.url, *NAMED, "-o", site)
+    assert ran.code == 1
+    assert "the disk is full" in ran.err
+    assert "free some space" in ran.err
+    again = await run("export", handbook.url, *NAMED, "-o", site)
+    assert again.code == 0
+    assert again.out.startswith("22 pages")
+
+
+def disk_with_room_for(writes: int) -> Callable[[int, bytes], int]:
+    """``os.write`` on a disk that is full after so many writes."""
+    really, left = os.write, writes
+
+    def write(descriptor: int, content: bytes) -> int:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return really(descriptor, content)
+
+    return write
+
+
+@pytest.mark.parametrize(("output", "cache"), [("s", "s/c"), ("c/s", "c"), ("x", "x")])
+async def test_output_and_cache_that_overlap_are_refused(
+    handbook: EmbeddedService, run: Run, tmp_path: Path, output: str, cache: str
+) -> None:
+    output_folder, cache_folder = tmp_path / output, tmp_path / cache
+    ran = await run(
+        "export", handbook.url, *NAMED, "-o", output_folder, "--cache", cache_folder
+    )
+    assert ran.code == 2
+    assert f"the output {output_folder} and the cache {cache_folder} overlap" in ran.err
+    assert not output_folder.exists()
+
+
+async def test_output_with_a_name_that_is_too_long_is_an_error(
+    handbook: EmbeddedService, run: Run, tmp_path: Path
+) -> None:
+    ran = await run("export", handbook.url, *NAMED, "-o", tmp_path / ("x" * 300))
+    assert ran.code == 1
+    assert "File name too long" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--templates", "nowhere"), "there is no folder nowhere with templates"),
+        (("--theme", "nowhere"), "no theme 'nowhere'"),
+        (("--theme-option", "acent=red"), "theme default has no option 'acent'"),
+    ],
+)
+async def test_theme_is_checked_before_anything_is_read(
+    run: Run, site: Path, words: tuple[str, ...], message: str
+) -> None:
+    ran = await run("export", "http://127.0.0.1:1", *NAMED, "-o", site, *words)
+    assert message in ran.err
+    assert "127.0.0.1" not in ran.err
+    assert not site.exists()
+
+
+# -- interrupts --------------------------------------------------------------------
+
+
+async def test_interrupted_export_is_finished_by_the_next_one(
+    handbook: EmbeddedService, run: Run, site: Path
+) -> None:
+    """Ctrl-C while the picture is on its way: pages are there, the site is not."""
+    async with interrupting_service(handbook, "uploads") as front:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "wikisync", "export", front.url, *NAMED),
+            *("-o", str(site)),
+            stderr=asyncio.subprocess.PIPE,
+        )
+        front.process = process
+        _, told = await process.communicate()
+        assert process.returncode == 130
+        assert b"Traceback" not in told
+        assert b"run the same command again" in told
+        assert not (site / "index.html").exists()
+        front.process = None
+        ran = await run("export", front.url, *NAMED, "-o", site)
+    assert ran.code == 0
+    assert (site / PICTURE).read_bytes() == b"\x89PNG picture"
+
+
+class Front:
+    """Stands in front of the service; interrupts a process on one request."""
+
+    def __init__(self, service: EmbeddedService, marker: str) -> None:
+        self._service = service
+        self._marker = marker
+        self.url = ""
+        self.process: asyncio.subprocess.Process | None = None
+
+    async def answer(self, request: web.Request) -> web.Response:
+        if self._marker in request.path and self.process is not None:
+            self.process.send_signal(signal.SIGINT)
+            await self.process.wait()
+        url = f"{self._service.url}{request.raw_path}"
+        async with (
+            ClientSession() as session,
+            session.get(URL(url, encoded=True), headers=self._service.headers) as got,
+        ):
+            body = await got.read()
+            return web.Response(
+                status=got.status, body=body, content_type=got.content_type
+            )
+
+
+@asynccontextmanager
+async def interrupting_service(
+    service: EmbeddedService, marker: str
+) -> AsyncIterator[Front]:
+    front = Front(service, marker)
+    app = web.Application()
+    app.router.add_route("GET", "/{path:.*}", front.answer)
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    front.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    try:
+        yield front
+    finally:
+        await runner.cleanup()

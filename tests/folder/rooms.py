@@ -1,0 +1,52 @@
+"""A wiki's folder with one page and its limbo, for programs that save at any moment."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from wikisync.folder.limbo import LATE_S, Limbo
+from wikisync.folder.swap import FileWrite, FolderWriter
+from wikisync.model import digest_of
+
+OLD, NEW, SAVED = b"old\n", b"new\n", b"saved\n"
+
+
+class Room:
+    """A wiki's folder with one page, its limbo, and a clock to turn."""
+
+    def __init__(self, place: Path) -> None:
+        self.private = place / ".wikisync"
+        self.root = place / "wiki"
+        self.page = self.root / "home.md"
+        self.private.mkdir()
+        self.root.mkdir()
+        self.page.write_bytes(OLD)
+        self.passed_s = 0.0
+        self.limbo = self.opened()
+
+    def opened(self) -> Limbo:
+        """The limbo as a new process sees it."""
+        return Limbo(self.private / "limbo", clock=lambda: time.time() + self.passed_s)
+
+    def replace(self) -> None:
+        with FolderWriter(self.root, limbo=self.limbo) as writer:
+            (error,) = writer.write_many(
+                [FileWrite("home.md", NEW, expected=digest_of(OLD))]
+            )
+        if error is not None:
+            raise error
+
+    def wait(self, seconds: float = LATE_S + 0.1) -> None:
+        self.passed_s += seconds
+
+    def late(self) -> list[bytes]:
+        return [late.content for late in self.opened().late_saves()]
+
+    def files(self) -> list[str]:
+        place = self.private / "limbo"
+        return sorted(path.name for path in place.iterdir()) if place.exists() else []
+
+
+class Crash(BaseException):
+    """The process ends here."""
