@@ -64,6 +64,19 @@ async def test_clone_brings_every_file(
     assert (tmp_path / "copy/dir/page.md").read_text() == "y\n"
 
 
+async def test_data_may_lie_below_the_folder_that_the_service_is_started_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with embedded_service(Path("data")) as service:
+        await service.add_project("docs/handbook", {"home": "x\n"})
+        folder = await clone(
+            with_token(service.url + WIKI_GIT, service.token), tmp_path / "copy"
+        )
+
+    assert (folder / "home.md").read_text() == "x\n"
+
+
 @pytest.mark.parametrize("words", [("--depth=1",), ("--filter=blob:none", "--bare")])
 async def test_clone_may_be_shallow_or_partial(
     address: str, tmp_path: Path, words: tuple[str, ...]

@@ -54,9 +54,10 @@ async def wait_until_gone(pid: str) -> None:
 async def test_output_comes_and_a_success_is_one(repository: Path) -> None:
     kept = Kept()
 
-    await GitRunner(GitService()).run(("rev-parse", "--git-dir"), repository, kept)
+    words = ("rev-parse", "--absolute-git-dir")
+    await GitRunner(GitService()).run(words, repository, kept)
 
-    assert kept.text.endswith(f"{repository}\n")
+    assert kept.text.startswith(f"{repository}\n")
 
 
 async def test_environment_of_the_service_does_not_count(

@@ -117,7 +117,7 @@ class GitRunner:
                 executable,
                 *options,
                 *words,
-                str(repository),
+                ".",
                 # not the service's own, which may be in another repository
                 cwd=repository,
                 stdin=source,
