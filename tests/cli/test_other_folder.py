@@ -44,10 +44,38 @@ async def test_what_another_folder_lacks_comes_back_and_is_told_once(
     ran = await cloned.run("sync")
     assert (ran.code, ran.out) == (0, "handbook: 4 pages, 1 pulled\n")
     assert ran.err == (
-        f"warning: {cloned.folder} {TOLD}, and nothing counts as deleted this time\n"
+        f"warning: {cloned.folder} {TOLD}, nothing counts as deleted this time,"
+        " and what differs waits for you\n"
     )
     assert cloned.files() == await cloned.wiki() == FILES
     assert (await cloned.run("sync")).err == ""
+
+
+async def test_an_older_text_of_another_folder_waits_for_a_person(
+    cloned: Cloned,
+) -> None:
+    """An edit that was sent since the copy was made would be undone on the wiki."""
+    shutil.copytree(cloned.folder, cloned.root.parent / "backup")
+    cloned.write("guide.md", "written since\n")
+    await cloned.run("sync")
+    shutil.rmtree(cloned.folder)
+    (cloned.root.parent / "backup").rename(cloned.folder)
+    told = (await cloned.run("status", "--offline")).out
+    assert "guide: created here and on the wiki with different texts" in told
+    assert (await cloned.run("sync")).code == 3
+    assert (await cloned.wiki())["guide.md"] == "written since\n"
+    assert cloned.files()["guide.md"] == FILES["guide.md"]
+    assert "written since" in (cloned.folder / "guide.conflict.md").read_text()
+
+
+async def test_a_copied_workspace_sends_its_edits(cloned: Cloned) -> None:
+    """Its state came along, and knows what the texts are edits of."""
+    copy = cloned.root.parent / "copy"
+    shutil.copytree(cloned.root, copy)
+    other = Cloned(cloned.service, copy, cloned.run_main)
+    other.write("guide.md", "edited in the copy\n")
+    await other.run("sync")
+    assert (await cloned.wiki())["guide.md"] == "edited in the copy\n"
 
 
 async def test_absences_count_again_once_the_folder_is_known(cloned: Cloned) -> None:

@@ -137,7 +137,10 @@ async def _of_wiki(
         owner=section.owner,
         remote_id=wiki.remote_id,
         options=ExchangeOptions(
-            is_dry_run=True, pages=slugs, adopts=opened.adopts(section)
+            is_dry_run=True,
+            pages=slugs,
+            adopts=opened.is_adopting,
+            is_other_folder=opened.has_other_folder(section),
         ),
     )
     names = {move.target: move.slug for move in result.plan.moves}

@@ -135,13 +135,13 @@ def check_folder(opened: OpenWorkspace, wiki: WikiSection) -> Iterator[Finding]:
             yield Finding(Grade.FINE, f"{name}: the first sync makes the folder")
             return
         here = asyncio.run(opened.local(wiki).snapshot())
-        is_elsewhere = not opened.is_adopting and opened.is_elsewhere(wiki)
+        is_other = opened.has_other_folder(wiki)
         folding = probe_folding(folder)
     except (FolderError, Halted) as error:
         yield _lost(opened, wiki, error)
         return
     yield Finding(Grade.FINE, f"{name}: {counted(len(here.pages), 'page')} here")
-    if is_elsewhere:
+    if is_other:
         yield Finding(
             Grade.LOOK,
             f"{name}: {OTHER_FOLDER}",

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 OTHER_FOLDER = (
     "its folder is another one than at the last sync; the next sync takes it as it is,"
-    " and removes nothing"
+    " removes nothing, and holds what differs"
 )
 """Said of a wiki by what only looks."""
 

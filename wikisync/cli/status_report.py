@@ -149,7 +149,8 @@ async def _look_at_both(
         remote_id=wiki.remote_id,
         options=ExchangeOptions(
             is_dry_run=True,
-            adopts=opened.adopts(section),
+            adopts=opened.is_adopting,
+            is_other_folder=status.has_other_folder,
             puts_new=False,
             leaves=opened.left_out(section),
             reads_max=opened.workspace.config.sync.reads_max,
@@ -181,6 +182,12 @@ async def _look_here(opened: OpenWorkspace, status: WikiStatus) -> WikiStatus:
     if opened.is_adopting or status.has_other_folder:
         seen = here.pages.keys() | here.unreadable
         base = {slug: base[slug] for slug in base.keys() & seen}
+    if status.has_other_folder:
+        base = {
+            slug: page
+            for slug, page in base.items()
+            if slug in here.unreadable or here.pages[slug].digest == page.local
+        }
     plan = reconcile(base, here, there, Policy.TWO_WAY, known.capabilities())
     left, bundles = opened.left_out(section), known.bundles()
 
@@ -207,9 +214,8 @@ async def _look_here(opened: OpenWorkspace, status: WikiStatus) -> WikiStatus:
 
 def _with_place(opened: OpenWorkspace, status: WikiStatus) -> WikiStatus:
     """The status of a wiki that has a folder; adopting is told of the workspace."""
-    if opened.is_adopting or not opened.is_elsewhere(status.section):
-        return status
-    return replace(status, has_other_folder=True)
+    is_other = opened.has_other_folder(status.section)
+    return replace(status, has_other_folder=is_other)
 
 
 def _is_folded(known: WikiState, page: PageState) -> bool:

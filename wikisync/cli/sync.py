@@ -254,7 +254,7 @@ async def _one(
         reads_max=opened.workspace.config.sync.reads_max,
     )
     wiki = await opened.synced(client, section)
-    if not opened.is_adopting and opened.is_elsewhere(section):
+    if opened.has_other_folder(section):
         console.warn(other_folder(wiki.folder))
     if adopt is None and _asks(wiki, asked):
         puts_new = await _asks_first(console, opened, wiki, asked)

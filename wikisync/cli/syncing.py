@@ -150,7 +150,7 @@ async def sync_wiki(
                     opened.state,
                     owner=wiki.section.owner,
                     remote_id=wiki.remote_id,
-                    options=replace(options, adopts=options.adopts or other),
+                    options=replace(options, is_other_folder=other),
                     progress=progress,
                     outdated=wiki.remote.outdated,
                 )
@@ -177,7 +177,7 @@ def other_folder(folder: Path) -> str:
     """What is said of a wiki whose folder is another one than at the last cycle."""
     return (
         f"{folder} is another folder than at the last sync: it is taken as it is,"
-        " and nothing counts as deleted this time"
+        " nothing counts as deleted this time, and what differs waits for you"
     )
 
 

@@ -113,7 +113,7 @@ class WatchedWiki:
         wiki.remote.is_remembering = why is Why.FOLDER
         try:
             with self._opened.meeting(self.section) as is_other:
-                self.has_other_folder = is_other and not adopts
+                self.has_other_folder = is_other
                 return await exchange(
                     wiki.remote,
                     wiki.local,
@@ -122,7 +122,8 @@ class WatchedWiki:
                     remote_id=wiki.remote_id,
                     options=replace(
                         self._options,
-                        adopts=adopts or is_other,
+                        adopts=adopts,
+                        is_other_folder=is_other,
                         tries_again=is_first,
                         leaves=self._left_out(),
                     ),

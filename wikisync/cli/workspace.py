@@ -399,22 +399,15 @@ class OpenWorkspace:
             folder = self.workspace.folder_of(wiki)
             refuse_emptied(folder, known_pages=len(self.known(wiki).base()))
 
-    def is_elsewhere(self, wiki: WikiSection) -> bool:
+    def has_other_folder(self, wiki: WikiSection) -> bool:
         """Whether the wiki's folder is another one than at its last cycle.
 
-        Raises:
-            FolderError: there is none.
-        """
-        before, now = self._places(wiki)
-        return before is not None and not now.is_same_folder(before)
-
-    def adopts(self, wiki: WikiSection) -> bool:
-        """Whether the next cycle of a wiki takes its folder as it is.
+        In a workspace that is adopted all of them are, and were meant to be.
 
         Raises:
             FolderError: there is none.
         """
-        return self.is_adopting or self.is_elsewhere(wiki)
+        return self._is_other(*self._places(wiki))
 
     @contextmanager
     def meeting(self, wiki: WikiSection, *, is_real: bool = True) -> Iterator[bool]:
@@ -432,9 +425,13 @@ class OpenWorkspace:
             FolderError: there is no folder.
         """
         before, now = self._places(wiki)
-        yield before is not None and not now.is_same_folder(before)
+        yield self._is_other(before, now)
         if is_real and now != before:
             self.state.remember(f"{PLACE} {wiki.owner}", str(now))
+
+    def _is_other(self, before: Place | None, now: Place) -> bool:
+        is_known = before is None or now.is_same_folder(before)
+        return not (self.is_adopting or is_known)
 
     def _places(self, wiki: WikiSection) -> tuple[Place | None, Place]:
         """The wiki's folder at its last cycle, if that is known, and now."""

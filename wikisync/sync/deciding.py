@@ -76,6 +76,9 @@ class ExchangeOptions(Struct, frozen=True):
     """Keep both texts that were inserted at one place; False makes it a clash."""
     adopts: bool = False
     """Take both sides as they are: what one of them lacks was not deleted."""
+    is_other_folder: bool = False
+    """The folder may be an older copy: moreover, what differs in it is no edit of what
+    was agreed on, and waits for a person."""
     tries_again: bool = False
     """Send once more what the service refused: its rights may be others by now."""
     puts_new: bool = True
@@ -162,8 +165,10 @@ class Deciding:
         """From two looks to a plan."""
         here = _with_settled(here, self._settled)
         here, ignored = await self._without_ignored(here, there)
-        if self._options.adopts:
-            self._forget_missing(here, there)
+        if self._options.adopts or self._options.is_other_folder:
+            self._forget(self._missing(here, there))
+        if self._options.is_other_folder:
+            self._forget(self._changed(here))
         base = self._base()
         if is_at_rest(base, here, there):
             # most cycles; the table would look at every page to find nothing
@@ -220,16 +225,28 @@ class Deciding:
         ignored = await self._local.untracked((slug, known[slug]) for slug in missing)
         return replace(here, unreadable=here.unreadable | ignored), ignored
 
-    def _forget_missing(self, here: Snapshot, there: Snapshot) -> None:
-        """Forget pages that one side lacks, so that the other's copy is a new page."""
-        base = self._base().keys()
+    def _missing(self, here: Snapshot, there: Snapshot) -> frozenset[Slug]:
+        """Pages that one side lacks."""
         seen_here = here.pages.keys() | here.unreadable
         seen_there = there.pages.keys() | there.unreadable
-        missing = [s for s in base if s not in seen_here or s not in seen_there]
+        return frozenset(self._base().keys() - (seen_here & seen_there))
+
+    def _changed(self, here: Snapshot) -> frozenset[Slug]:
+        """Pages whose text here is not the one agreed on."""
+        pages = here.pages
+        base = self._base().items()
+        return frozenset(
+            slug
+            for slug, page in base
+            if slug in pages and pages[slug].digest != page.local
+        )
+
+    def _forget(self, pages: frozenset[Slug]) -> None:
+        """Forget pages, so that what either side has of them is a new page."""
         if self._options.is_dry_run:
-            self._forgotten = frozenset(missing)
-        elif missing:
-            self._known.record(dropped=missing)
+            self._forgotten |= pages
+        elif pages:
+            self._known.record(dropped=pages)
 
     def _capabilities(self, there: Snapshot) -> Capabilities:
         """What is known of the service, with what this look tells."""
