@@ -14,6 +14,7 @@
     │   ├── Rejected            the service refused what was sent
     │   └── ProtocolViolation   an answer that is not this API
     ├── FolderError             a path in the local folder
+    │   └── PlaceTaken          a link, a folder or a pipe has a file's name
     ├── SyncError
     │   ├── PreconditionFailed  the other side changed since it was read
     │   ├── Halted              a brake; a person must say yes
@@ -138,6 +139,10 @@ class FolderError(WikisyncError):
     ) -> None:
         super().__init__(message, hint=hint)
         self.path = path
+
+
+class PlaceTaken(FolderError):
+    """Something that is no file has a file's name; it is left alone."""
 
 
 class SyncError(WikisyncError):

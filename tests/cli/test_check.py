@@ -43,6 +43,18 @@ def test_broken_link_is_told_with_file_and_line(
     assert len(lines) == 2
 
 
+def test_missing_picture_is_told_as_a_file_and_no_page_is_wanted_for_it(
+    pages: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (pages / "more.md").write_text("[home](home) ![x](pic.png)\n")
+    monkeypatch.chdir(pages.parent)
+    assert main(["check", "pages"]) == ExitCode.HELD
+    told = "pages/more.md:1: broken link pic.png (there is no such file)"
+    assert told in capsys.readouterr().out.splitlines()
+    main(["check", "pages", "--json"])
+    assert json.loads(capsys.readouterr().out)["wanted_pages"] == []
+
+
 def test_nothing_is_written_into_the_folder(pages: Path) -> None:
     before = sorted(pages.rglob("*"))
     main(["check", str(pages)])

@@ -51,6 +51,21 @@ async def test_dead_token_is_wrong_and_says_what_to_do(cloned: Cloned) -> None:
     assert any("token" in line for line in graded(ran, "wrong"))
 
 
+async def test_conflict_file_that_has_no_place_is_told_with_its_page(
+    cloned: Cloned,
+) -> None:
+    (cloned.folder / "guide.conflict.md").mkdir()
+    cloned.write("guide.md", "mine\n")
+    await cloned.edit({"guide": "theirs\n"})
+    await cloned.run("sync")
+    ran = await cloned.run("doctor")
+    assert ran.code == 3
+    assert graded(ran, "look") == [
+        "handbook/guide waits, and its conflict file could not be written"
+    ]
+    assert "see wikisync status handbook" in ran.out
+
+
 async def test_missing_marker_is_told_beside_everything_else(cloned: Cloned) -> None:
     (cloned.root / ".wikisync/folder-id").unlink()
     ran = await cloned.run("doctor")

@@ -244,6 +244,134 @@ def test_open_quotation_mark_in_the_editors_name_is_told() -> None:
         editor_command({"EDITOR": "vi '"})
 
 
+# -- something in the place of the conflict file -------------------------------------
+
+
+@pytest.fixture
+async def placeless(clashing: Cloned) -> Cloned:
+    """A folder has the name of the conflict file."""
+    (clashing.folder / "home.conflict.md").unlink()
+    clashing.write("home.conflict.md/notes.txt", "notes\n")
+    assert (await clashing.run("sync")).code == 3
+    return clashing
+
+
+@pytest.mark.parametrize(
+    ("choice", "settled"),
+    [
+        ("--mine", "THREE here\n"),
+        ("--wiki", "THREE there\n"),
+        ("--both", "THREE there\nTHREE here\n"),
+    ],
+)
+async def test_page_without_a_conflict_file_is_settled(
+    placeless: Cloned, choice: str, settled: str
+) -> None:
+    ran = await placeless.run("resolve", "handbook/home", choice)
+    assert ran.code == 0
+    assert (await placeless.wiki())["home.md"] == f"ONE\n\nTWO there\n\n{settled}"
+    assert placeless.read("home.conflict.md/notes.txt") == "notes\n"
+    assert not (placeless.root / "WIKISYNC-ATTENTION.md").exists()
+    assert (await placeless.run("sync")).code == 0
+
+
+async def test_edits_since_the_last_sync_are_seen_before_it_is_settled(
+    placeless: Cloned,
+) -> None:
+    """No conflict file can show what they clash with."""
+    placeless.write("home.md", HERE.replace("THREE here", "THREE here, later"))
+    ran = await placeless.run("resolve", "handbook/home", "--wiki")
+    assert ran.code == 0
+    assert (await placeless.wiki())["home.md"] == "ONE\n\nTWO there\n\nTHREE there\n"
+
+
+async def test_choice_without_a_conflict_file_is_kept_for_the_next_sync(
+    placeless: Cloned, tmp_path: Path
+) -> None:
+    """While the service is away; a file that came into its place says nothing."""
+    (placeless.folder / "home.conflict.md").rename(tmp_path / "away")
+    placeless.write("home.conflict.md", "some notes\n")
+    placeless.service.quirks = {Quirk.TOKEN_REVOKED}
+    assert (await placeless.run("resolve", "handbook/home", "--mine")).code == 1
+    placeless.service.quirks = ()
+    assert (await placeless.run("sync")).code == 0
+    assert (await placeless.wiki())["home.md"] == "ONE\n\nTWO there\n\nTHREE here\n"
+
+
+async def test_place_taken_since_the_last_sync_is_no_hindrance(
+    clashing: Cloned, tmp_path: Path
+) -> None:
+    (clashing.folder / "home.conflict.md").unlink()
+    (clashing.folder / "home.conflict.md").symlink_to(tmp_path / "outside")
+    ran = await clashing.run("resolve", "handbook/home", "--mine")
+    assert ran.code == 0
+    assert (await clashing.wiki())["home.md"] == "ONE\n\nTWO there\n\nTHREE here\n"
+    assert not (tmp_path / "outside").exists()
+
+
+async def test_file_that_came_into_its_place_is_not_taken_for_it(
+    placeless: Cloned, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be what was in the folder, or where a link led."""
+    (placeless.folder / "home.conflict.md").rename(tmp_path / "away")
+    placeless.write("home.conflict.md", "some notes\n")
+    monkeypatch.setenv("VISUAL", editor(tmp_path, "true"))
+    ran = await placeless.run("resolve", "handbook/home", "--edit")
+    assert ran.code == 3
+    assert "1 clash left" in ran.err
+    assert "THREE there" in placeless.read("home.conflict.md")
+
+
+async def test_editor_opens_a_file_of_our_own_and_goes_on_with_it(
+    placeless: Cloned, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VISUAL", editor(tmp_path, 'echo begun >> "$2"'))
+    ran = await placeless.run("resolve", "handbook/home", "--edit")
+    assert ran.code == 3
+    assert "/.wikisync/conflicts/home-" in ran.err
+    assert "1 clash left" in ran.err
+    monkeypatch.setenv("VISUAL", editor(tmp_path, 'sed -i /wikisync/d "$2"'))
+    ran = await placeless.run("resolve", "handbook/home", "--edit")
+    assert ran.code == 0
+    settled = "ONE\n\nTWO there\n\nTHREE there\nTHREE here\nbegun\n"
+    assert (await placeless.wiki())["home.md"] == settled
+    assert not (placeless.root / ".wikisync/conflicts").exists()
+
+
+async def test_page_edited_while_our_own_file_is_open_is_not_written_over(
+    placeless: Cloned, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    renew = tmp_path / "renew.py"
+    renew.write_text(RENEW.format(root=placeless.root, url=placeless.service.url))
+    script = f'echo settled > "$2"; {sys.executable} {renew}'
+    monkeypatch.setenv("VISUAL", editor(tmp_path, script))
+    ran = await placeless.run("resolve", "handbook/home", "--edit")
+    assert ran.code == 1
+    assert "was edited or settled meanwhile" in ran.err
+    assert placeless.read("home.md") == HERE
+
+
+async def test_merge_tool_needs_no_conflict_file(
+    placeless: Cloned, tmp_path: Path
+) -> None:
+    words = tool(tmp_path, 'echo settled > "$5"')
+    ran = await placeless.run("resolve", "handbook/home", "--tool", words)
+    assert ran.code == 0
+    assert (await placeless.wiki())["home.md"] == "settled\n"
+
+
+@pytest.mark.parametrize("way", ["--mine", "--edit"])
+async def test_running_watch_without_a_conflict_file_cannot_be_left_to_take_it(
+    placeless: Cloned, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    monkeypatch.setenv("VISUAL", "true")
+    with locked(placeless.root / ".wikisync", "it"):
+        ran = await placeless.run("resolve", "handbook/home", way)
+    assert ran.code == 1
+    assert "handbook/home has no conflict file, from which alone the running" in ran.err
+    assert "see wikisync status handbook, or stop the running one" in ran.err
+
+
 # -- for programs ------------------------------------------------------------------
 
 

@@ -116,8 +116,30 @@ async def test_conflict_file_that_is_no_text_is_told_beside_everything_else(
     assert ran.code == 3
     assert "handbook: 4 pages, 1 not in step, 1 held" in ran.out
     assert "home: edited here" in ran.out
-    assert "guide: edited here and on the wiki; settle its conflict file" in ran.out
-    assert "guide: guide.conflict.md: is not UTF-8" in ran.out
+    assert "guide: edited here and on the wiki: guide.conflict.md: is not" in ran.out
+    assert "save it as UTF-8, or run: wikisync resolve handbook/guide" in ran.out
+
+
+@pytest.mark.parametrize("words", [("status",), ("status", "--offline")])
+async def test_what_is_in_the_place_of_a_conflict_file_is_told_with_the_next_step(
+    cloned: Cloned, words: tuple[str, ...]
+) -> None:
+    await held_guide(cloned)
+    place = cloned.folder / "guide.conflict.md"
+    place.unlink()
+    place.mkdir()
+    resolve = "or run: wikisync resolve handbook/guide --mine, --wiki or --both"
+    told = (
+        "guide: edited here and on the wiki: cannot use guide.conflict.md: a folder"
+        f" is in the file's place; move guide.conflict.md away, {resolve}\n"
+    )
+    ran = await cloned.run("sync")
+    assert f"handbook/{told}" in ran.err
+    assert f"handbook/{told}" in (cloned.root / "WIKISYNC-ATTENTION.md").read_text()
+    assert f"  {told}" in (await cloned.run(*words)).out
+    place.rmdir()
+    ran = await cloned.run(*words)
+    assert "its conflict file could not be written; see what wikisync sync" in ran.out
 
 
 async def test_hidden_conflict_file_is_not_asked_for(cloned: Cloned) -> None:

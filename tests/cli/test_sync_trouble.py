@@ -212,6 +212,26 @@ async def test_read_only_folder_is_told_and_others_go_on(cloned: Cloned) -> None
     assert cloned.read("team/people.md") == "Ann\n"
 
 
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
+async def test_read_only_folder_is_told_for_a_conflict_file(cloned: Cloned) -> None:
+    cloned.write("team/people.md", "mine\n")
+    await cloned.edit({"team/people": "theirs\n", "guide": "theirs\n"})
+    (cloned.folder / "team").chmod(0o500)
+    try:
+        ran = await cloned.run("sync")
+    finally:
+        (cloned.folder / "team").chmod(0o700)
+    assert ran.code == 3
+    assert (
+        "handbook/team/people: edited here and on the wiki: cannot write"
+        " team/people.conflict.md: permission denied; make the folder writable for"
+        " this user, or run: wikisync resolve handbook/team/people"
+    ) in ran.err
+    assert cloned.read("guide.md") == "theirs\n"
+    await cloned.run("sync")
+    assert "theirs" in cloned.read("team/people.conflict.md")
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everywhere")
 @pytest.mark.parametrize("command", ["sync", "status", "doctor"])
 async def test_unreadable_wiki_is_told_and_others_go_on(

@@ -193,3 +193,11 @@ def test_folder_in_the_place_of_a_page_is_told(tmp_path: Path) -> None:
     assert codes(scanned) == [("folder-in-place", "guide.md")]
     assert {"guide.md", "notes.md"} <= scanned.hidden
     assert scanned.in_place == ("notes.md",)
+
+
+@pytest.mark.parametrize("name", ["guide.conflict.md", "uploads/guide.md"])
+def test_folder_with_a_name_that_no_page_has_is_no_page_in_place(
+    tmp_path: Path, name: str
+) -> None:
+    (tmp_path / name).mkdir(parents=True)
+    assert codes(scan_pages(tmp_path)) == []

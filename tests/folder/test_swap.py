@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from wikisync.errors import FolderError, PreconditionFailed
+from wikisync.errors import FolderError, PlaceTaken, PreconditionFailed
 from wikisync.folder.swap import FileWrite, FolderWriter, write_atomically
 from wikisync.model import digest_of
 
@@ -191,7 +191,7 @@ def test_one_bad_file_does_not_stop_the_others(root: Path) -> None:
             ]
         )
     kinds = [type(result) for result in results]
-    assert kinds == [type(None), FolderError, PreconditionFailed, type(None)]
+    assert kinds == [type(None), PlaceTaken, PreconditionFailed, type(None)]
     assert files_below(root.parent) == {"wiki/c.md": b"c", "wiki/d/d.md": b"d"}
 
 

@@ -28,6 +28,24 @@ def test_broken_link_is_marked_reported_and_still_there() -> None:
     assert page.problems[0].subject == "home:1"
 
 
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("![x](pic.png)", "no-file"),
+        ("![x](pic)", "no-file"),
+        ("[[x|pic.PNG]]", "no-file"),
+        ("[x](plan.pdf)", "no-file"),
+        ("[x](plan.pdf#page=3)", "no-file"),
+        ("[x](release-1.2)", "no-page"),
+        ("[x](gone.md)", "no-page"),
+        ("[[gone]]", "no-page"),
+        (f"![x]({PNG})", "no-attachment"),
+    ],
+)
+def test_missing_file_is_not_said_to_be_a_missing_page(text: str, reason: str) -> None:
+    assert [link.reason for link in render(text).links] == [reason]
+
+
 def test_broken_link_without_any_address_is_no_link() -> None:
     assert '<a class="broken-link"' in render("[x](nowhere)").html
 

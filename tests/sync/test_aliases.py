@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.support.copies import Copies
 from tests.support.pair import paired
 from wikisync.model import Slug
+from wikisync.service.quirks import Quirk
 from wikisync.sync.state import State
 
 FILE, PAGE = Slug("My Page"), Slug("My-Page")
@@ -150,3 +153,47 @@ async def test_a_folder_of_pages_in_the_place_of_the_file_is_told(
             " the page is left alone"
         )
         assert (await pair.wiki_texts())["My-Page"] == "one\n"
+
+
+RULES = "one\n\ntwo\n"
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "after"),
+    [
+        (RULES, RULES, RULES),
+        ("ONE\n\ntwo\n", RULES, "ONE\n\ntwo\n"),
+        (RULES, "one\n\nTWO\n", "one\n\nTWO\n"),
+        ("ONE\n\ntwo\n", "one\n\nTWO\n", "ONE\n\nTWO\n"),
+    ],
+)
+async def test_pages_below_one_that_is_renamed_keep_their_names_with_it(
+    tmp_path: Path, here: str, there: str, after: str
+) -> None:
+    """The service calls the folder otherwise, and takes them along to that name."""
+    async with paired(tmp_path, {"team": "team\n", "team/rules": RULES}) as pair:
+        await pair.rest()
+        (pair.folder / "team.md").rename(pair.folder / "My Team.md")
+        (pair.folder / "team").rename(pair.folder / "My Team")
+        pair.save("My Team/rules", here)
+        await pair.edit("team/rules", there)
+        first = await pair.cycle()
+        assert (first.renamed, first.pulled, first.merged) == (2, 0, 0)
+        assert set(pair.known.base()) == {"My-Team", "My-Team/rules"}
+        assert (await pair.rest()).held == ()
+        assert pair.texts() == {"My Team": "team\n", "My Team/rules": after}
+        assert await pair.wiki_texts() == {"My-Team": "team\n", "My-Team/rules": after}
+
+
+async def test_page_below_that_the_service_leaves_where_it_was_stays_one(
+    tmp_path: Path,
+) -> None:
+    async with paired(tmp_path, {"team": "team\n", "team/rules": RULES}) as pair:
+        await pair.rest()
+        pair.service.quirks = {Quirk.KEEPS_BELOW}
+        (pair.folder / "team.md").rename(pair.folder / "My Team.md")
+        (pair.folder / "team").rename(pair.folder / "My Team")
+        pair.save("My Team/rules", "ONE\n\ntwo\n")
+        await pair.rest()
+        assert (await pair.wiki_texts())["My-Team/rules"] == "ONE\n\ntwo\n"
+        assert set(await pair.wiki_texts()) == {"My-Team", "My-Team/rules"}

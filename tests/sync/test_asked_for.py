@@ -134,6 +134,19 @@ async def test_a_settled_page_waits_until_it_is_asked_for(
     assert held.texts()["home"] == (await held.wiki_texts())["home"] == "settled\n"
 
 
+@pytest.mark.parametrize("less", [PUSH, OTHER])
+async def test_the_conflict_file_of_a_settled_page_stays_until_it_is_asked_for(
+    held: Pair, less: ExchangeOptions
+) -> None:
+    """A person who asks for less may be at work in it."""
+    held.save("home", THEIRS)
+    await held.rest(less)
+    assert (held.folder / "home.conflict.md").read_text().endswith("begun\n")
+    assert Slug("home") in held.known.bundles()
+    await held.rest()
+    assert not (held.folder / "home.conflict.md").exists()
+
+
 async def test_a_push_writes_no_conflict_file(tmp_path: Path) -> None:
     async with paired(tmp_path, {"home": BASE}) as pair:
         await pair.rest()

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
+from tests.support.copies import Copies
 from tests.support.pair import Pair, paired
+from wikisync.errors import FolderError, PreconditionFailed, WikisyncError
 from wikisync.model import Slug, digest_of
 from wikisync.sync.conflict import Clash, has_marker, read_bundle
 from wikisync.sync.deciding import ExchangeOptions
 from wikisync.sync.ledger import Edit
 from wikisync.sync.narrowing import Direction
+from wikisync.sync.state import State
 
 PULL = ExchangeOptions(direction=Direction.PULL)
 PUSH = ExchangeOptions(direction=Direction.PUSH)
@@ -336,3 +340,163 @@ async def test_a_begun_settlement_stays_where_its_rename_is_refused(
     await pair.cycle()
     assert bundle_of(pair).read_text() == begun
     assert len(list(pair.folder.glob("*.conflict.md"))) == 1
+
+
+# -- something in its place ----------------------------------------------------------
+
+
+def put_link(place: Path) -> None:
+    place.symlink_to(place.parent.parent / "outside")
+
+
+def put_link_to_file(place: Path) -> None:
+    (place.parent.parent / "outside").write_text("outside\n")
+    put_link(place)
+
+
+IN_THE_WAY = pytest.mark.parametrize(
+    "put", [put_link, put_link_to_file, Path.mkdir, os.mkfifo]
+)
+
+
+def forget_conflict(pair: Pair) -> None:
+    """As if this had been in the place before both sides were edited."""
+    pair.known.drop_bundle(Slug("home"))
+
+
+def looks_of(pair: Pair) -> tuple[int, list[str]]:
+    """What is in the place of the conflict file, and beside the wiki's folder."""
+    mode = bundle_of(pair).lstat().st_mode
+    return mode, sorted(path.name for path in pair.root.iterdir())
+
+
+@IN_THE_WAY
+@pytest.mark.parametrize("forget", [Pair.restart, forget_conflict])
+async def test_what_is_in_its_place_is_named_and_other_pages_go_on(
+    pair: Pair, put: Callable[[Path], None], forget: Callable[[Pair], None]
+) -> None:
+    """A problem would keep every removal back, for as long as it is there."""
+    bundle_of(pair).unlink()
+    put(bundle_of(pair))
+    forget(pair)
+    before = looks_of(pair)
+    pair.remove("other")
+    result = await pair.rest()
+    (held,) = result.held
+    assert "home.conflict.md" in held.detail
+    assert (held.has_bundle, held.step) == (False, "move home.conflict.md away")
+    assert result.problems == ()
+    assert set(await pair.wiki_texts()) == {"home"}
+    assert looks_of(pair) == before
+
+
+@IN_THE_WAY
+async def test_once_its_place_is_free_it_is_written(
+    pair: Pair, put: Callable[[Path], None]
+) -> None:
+    bundle_of(pair).unlink()
+    put(bundle_of(pair))
+    await pair.rest()
+    bundle_of(pair).rename(pair.root / "away")
+    result = await pair.rest()
+    assert [(one.slug, one.has_bundle) for one in result.held] == [("home", True)]
+    assert "first, theirs" in bundle_of(pair).read_text()
+
+
+async def test_file_that_comes_into_its_place_is_no_settlement(pair: Pair) -> None:
+    """Nobody was shown what clashes; it may be what the link led to."""
+    bundle_of(pair).unlink()
+    put_link(bundle_of(pair))
+    await pair.rest()
+    bundle_of(pair).unlink()
+    bundle_of(pair).write_text("some notes\n")
+    await pair.rest()
+    assert pair.texts()["home"] == MINE
+    assert "first, theirs" in bundle_of(pair).read_text()
+    trashed = (pair.private / "trash").rglob("*")
+    assert "some notes\n" in {one.read_text() for one in trashed if one.is_file()}
+
+
+@IN_THE_WAY
+async def test_page_without_a_conflict_file_is_settled_and_all_is_quiet(
+    pair: Pair, put: Callable[[Path], None]
+) -> None:
+    bundle_of(pair).unlink()
+    put(bundle_of(pair))
+    await pair.rest()
+    before = looks_of(pair)
+    pair.save("home", THEIRS)
+    result = await pair.rest()
+    assert (result.held, result.problems) == ((), ())
+    assert pair.known.bundles() == {}
+    assert looks_of(pair) == before
+
+
+@IN_THE_WAY
+async def test_page_that_is_renamed_has_its_conflict_file_there(
+    pair: Pair, put: Callable[[Path], None]
+) -> None:
+    bundle_of(pair).unlink()
+    put(bundle_of(pair))
+    await pair.rest()
+    before = looks_of(pair)
+    rename_here(pair)
+    result = await pair.rest()
+    assert [(one.slug, one.has_bundle) for one in result.held] == [("start", True)]
+    assert "first, theirs" in (pair.folder / "start.conflict.md").read_text()
+    assert looks_of(pair) == before
+
+
+async def test_page_renamed_on_the_wiki_goes_there_beside_a_link(pair: Pair) -> None:
+    """The link has the name of a conflict file that there never was."""
+    other = pair.folder / "other.conflict.md"
+    other.symlink_to(pair.root / "outside")
+    await pair.erase("other")
+    await pair.edit("moved", "other\n")
+    result = await pair.rest()
+    assert result.problems == ()
+    assert (pair.folder / "moved.md").read_text() == "other\n"
+    assert other.is_symlink()
+
+
+async def test_name_too_long_for_its_conflict_file_is_told(pair: Pair) -> None:
+    name = "q" * 248
+    pair.save(name, "mine\n")
+    await pair.edit(name, "theirs\n")
+    result = await pair.rest()
+    (held,) = [one for one in result.held if one.slug == name]
+    assert held.detail.endswith("the name is too long for this disk")
+    pair.save(name, "theirs\n")
+    result = await pair.rest()
+    assert (result.problems, [one.slug for one in result.held]) == ((), ["home"])
+
+
+@pytest.mark.parametrize(
+    ("error", "codes"),
+    [
+        (FolderError("permission denied"), ["conflict-unclear"]),
+        (PreconditionFailed("saved in the same moment"), []),
+    ],
+)
+async def test_conflict_file_that_cannot_be_removed_keeps_no_other_page_back(
+    state: State, error: WikisyncError, codes: list[str]
+) -> None:
+    copies = Copies(state, {"home": BASE, "other": "other\n"})
+    copies.here.put("home", MINE)
+    copies.there.put("home", THEIRS)
+    await copies.rest()
+    copies.here.put("home", THEIRS)
+    copies.here.put("other", "edited\n")
+    calm = copies.here.before
+
+    async def before(entry: str) -> None:
+        if entry == "remove_conflict home":
+            raise error
+
+    copies.here.before = before
+    result = await copies.cycle()
+    assert [one.code for one in result.problems] == codes
+    assert copies.there.texts()["other"] == "edited\n"
+    copies.here.before = calm
+    await copies.rest()
+    assert (copies.here.conflicts, copies.known.bundles()) == ({}, {})

@@ -67,6 +67,21 @@ async def test_a_merge_finds_a_page_under_its_old_names(state: State) -> None:
     assert copies.texts()["start"] == "one, here\ntwo\nthree, there\n"
 
 
+async def test_a_merge_finds_a_page_that_is_renamed_twice(state: State) -> None:
+    """On the wiki it goes along with the page above it, and then its own way."""
+    copies = Copies(state, {"team": "team\n", "team/rules": TEXT})
+    await copies.rest()
+    await copies.rest()
+    copies.rename_here("team", "group")
+    copies.rename_here("team/rules", "rules")
+    copies.here.put("rules", TEXT.replace("one", "one, here"))
+    copies.there.put("team/rules", TEXT.replace("three", "three, there"))
+    result = await copies.cycle()
+    assert (result.renamed, result.merged) == (2, 1)
+    await copies.rest()
+    assert copies.texts()["rules"] == "one, here\ntwo\nthree, there\n"
+
+
 async def test_two_insertions_at_one_place_clash_when_asked_to(state: State) -> None:
     copies = Copies(state, PAGES)
     await copies.rest()

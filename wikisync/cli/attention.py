@@ -39,12 +39,12 @@ def next_step(folder: str, held: Held) -> str:
 
     match held.reason:
         case HoldReason.EDITED_BOTH | HoldReason.CREATED_BOTH:
-            # its conflict file was removed, which only hides it
+            # its conflict file was removed, which only hides it, or has no place
             name = _word(f"{folder}/{held.slug}")
-            return (
-                f"see wikisync diff {name}, then run:"
-                f" wikisync resolve {name} --mine, --wiki or --both"
+            first = (
+                f"{held.step}, or" if held.step else f"see wikisync diff {name}, then"
             )
+            return f"{first} run: wikisync resolve {name} --mine, --wiki or --both"
         case HoldReason.EDITED_HERE_GONE_THERE:
             return "remove the file, or give it another name to keep it"
         case HoldReason.FORMATS:

@@ -160,6 +160,13 @@ def check_folder(opened: OpenWorkspace, wiki: WikiSection) -> Iterator[Finding]:
     if known.is_paused:
         because = f" ({known.pause_reason})" if known.pause_reason else ""
         yield Finding(Grade.LOOK, f"{name}: paused{because}", f"wikisync resume {name}")
+    for slug, record in known.bundles().items():
+        if not record.has_file:
+            yield Finding(
+                Grade.LOOK,
+                f"{name}/{slug} waits, and its conflict file could not be written",
+                f"see wikisync status {name}",
+            )
     if problem_now := known.health().problem:
         yield Finding(
             Grade.LOOK,

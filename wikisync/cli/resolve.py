@@ -29,15 +29,23 @@ from wikisync.cli.workspace import (
     open_workspace,
     workspace_option,
 )
-from wikisync.errors import ExitCode, FolderError, PreconditionFailed, UsageError
+from wikisync.errors import (
+    ExitCode,
+    FolderError,
+    PlaceTaken,
+    PreconditionFailed,
+    UsageError,
+)
 from wikisync.folder.workspace import holder_of
+from wikisync.model import digest_of
 
 if TYPE_CHECKING:
     from wikisync.cli.console import Console
     from wikisync.cli.workspace import Workspace
     from wikisync.config import WikiSection
     from wikisync.model import Format, Slug
-    from wikisync.sync.conflict import Choice, Piece
+    from wikisync.sync.conflict import Bundle, Choice, Piece
+    from wikisync.sync.ledger import BundleRecord
     from wikisync.sync.state import WikiState
 
 FOREIGN_MARKER = re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE)
@@ -163,7 +171,11 @@ async def _without_conflict(
 ) -> int | None:
     """What to say of a page without two texts to choose from; None where it has them.
 
-    A sync may have to find out first that both sides changed it.
+    A sync may have to find out first that both sides changed it, or what they say
+    now, where no conflict file could be brought up to date.
+
+    Raises:
+        FolderError: another process is to take what is settled, and has no file.
     """
     from wikisync.cli.sync import sync_pages
     from wikisync.cli.syncing import exit_code_of
@@ -171,9 +183,15 @@ async def _without_conflict(
     section = asked.section
     slug = asked.slug = opened.page_of(section, asked.slug)
     known = opened.known(section)
-    if slug in known.bundles():
+    if await _has_file(opened, section, slug):
         return None
     name = f"{section.folder}/{slug}"
+    if holder is not None and slug in known.bundles():
+        raise FolderError(
+            f"{name} has no conflict file, from which alone the running wikisync"
+            f" takes what is settled ({holder})",
+            hint=f"see wikisync status {section.folder}, or stop the running one",
+        )
     if holder is not None:
         asked.report.ended(
             "no-conflict", f"{name}: no conflict is known ({holder} looks after it)"
@@ -191,6 +209,18 @@ async def _without_conflict(
     return exit_code_of(done)
 
 
+async def _has_file(opened: OpenWorkspace, section: WikiSection, slug: Slug) -> bool:
+    """Whether the page is held, and its conflict file has its place."""
+    record = opened.known(section).bundles().get(slug)
+    try:
+        await opened.local(section).conflict_text(slug)
+    except PlaceTaken:
+        return False
+    except FolderError:
+        pass  # one that is no text
+    return record is not None and record.has_file
+
+
 async def _pieces(
     opened: OpenWorkspace, section: WikiSection, slug: Slug
 ) -> Sequence[Piece]:
@@ -202,7 +232,7 @@ async def _pieces(
     # one that is no text goes to the trash with the settlement
     with suppress(FolderError):
         text = await opened.local(section).conflict_text(slug)
-    if text is not None:
+    if text is not None and known.bundles()[slug].has_file:
         bundle = read_bundle(text)
         if not bundle.problem:
             return bundle.pieces
@@ -271,6 +301,19 @@ async def _sync_decided(asked: Asked, opened: OpenWorkspace) -> int:
 # -- in an editor ------------------------------------------------------------------
 
 
+class ConflictFile(Struct, frozen=True):
+    """The file in which a person settles a conflict."""
+
+    path: Path
+    record: BundleRecord
+    """The texts that are in it."""
+    is_own: bool = False
+    """Whether it is among our own files, for something has its place.
+
+    It counts where the command that opened it takes it, and nowhere else.
+    """
+
+
 def _edit(asked: Asked) -> int:
     """Open the conflict file; the workspace is not held meanwhile."""
     editor = editor_command(os.environ)
@@ -279,7 +322,7 @@ def _edit(asked: Asked) -> int:
         found = asyncio.run(_conflict_file(asked, opened, holder))
     if isinstance(found, int):
         return found
-    run_and_wait([*editor, str(found)], found)
+    run_and_wait([*editor, str(found.path)], found.path)
     with open_workspace(asked.workspace, is_held=holder is None) as opened:
         return asyncio.run(_take_edited(asked, opened, holder, found))
 
@@ -297,25 +340,38 @@ def _edit_with(tool: str, asked: Asked) -> int:
         found = asyncio.run(_conflict_file(asked, opened, holder))
         if isinstance(found, int):
             return found
-        record = opened.known(asked.section).bundles()[asked.slug]
-        files = _tool_files(private, asked, record.format)
+        files = _tool_files(private, asked, found.record.format)
         words = tool_command(tool, files)
         show_conflict_texts(private, conflict_texts(opened))
     result = files["result"]
     if result.exists():
         result.replace(result.with_name(f"{result.name}~"))
-    result.write_bytes(found.read_bytes())
+    result.write_bytes(found.path.read_bytes())
     run_and_wait(words, result)
     text = _result_of(result)
     with open_workspace(asked.workspace, is_held=holder is None) as opened:
-        now = opened.known(asked.section).bundles().get(asked.slug)
-        if now is None or (now.local, now.remote) != (record.local, record.remote):
-            raise PreconditionFailed(
-                f"{asked.section.folder}/{asked.slug} was edited or settled meanwhile",
-                hint=f"nothing was taken; what you made is in {result}",
-            )
-        asyncio.run(_write_settled(opened, asked.section, asked.slug, text))
+        _refuse_others(opened, asked, found.record, result)
+        if found.is_own:
+            found.path.write_text(text, encoding="utf-8", newline="")
+        else:
+            asyncio.run(_write_settled(opened, asked.section, asked.slug, text))
         return asyncio.run(_take_edited(asked, opened, holder, found))
+
+
+def _refuse_others(
+    opened: OpenWorkspace, asked: Asked, record: BundleRecord, made: Path
+) -> None:
+    """See that a conflict is still about the texts that a person settled.
+
+    Raises:
+        PreconditionFailed: it is about others, or over.
+    """
+    now = opened.known(asked.section).bundles().get(asked.slug)
+    if now is None or (now.local, now.remote) != (record.local, record.remote):
+        raise PreconditionFailed(
+            f"{asked.section.folder}/{asked.slug} was edited or settled meanwhile",
+            hint=f"nothing was taken; what you made is in {made}",
+        )
 
 
 def _tool_files(private: Path, asked: Asked, page_format: Format) -> Mapping[str, Path]:
@@ -344,14 +400,26 @@ def _result_of(path: Path) -> str:
 
 
 async def _take_edited(
-    asked: Asked, opened: OpenWorkspace, holder: str | None, path: Path
+    asked: Asked, opened: OpenWorkspace, holder: str | None, found: ConflictFile
 ) -> int:
     """Sync the page if its conflict file is settled, or leave that to the holder."""
-    left = await _clashes_left(opened, asked.section, asked.slug)
-    if left:
-        sentence = f"{path}: {left}; open it again, or save it settled"
-        asked.report.ended("unsettled", sentence)
-        return ExitCode.HELD
+    from wikisync.sync.conflict import read_bundle
+
+    section, slug = asked.section, asked.slug
+    if found.is_own:
+        _refuse_others(opened, asked, found.record, found.path)
+        text: str | None = _result_of(found.path)
+    else:
+        text = await opened.local(section).conflict_text(slug)
+    if text is not None and slug in opened.known(section).bundles():
+        bundle = read_bundle(text)
+        if bundle.text is None:
+            left = _clashes_left(bundle)
+            sentence = f"{found.path}: {left}; open it again, or save it settled"
+            asked.report.ended("unsettled", sentence)
+            return ExitCode.HELD
+        if found.is_own:
+            await _take(opened, section, slug, bundle.text)
     if holder is not None:
         return _left_to(holder, asked)
     return await _sync_decided(asked, opened)
@@ -359,7 +427,7 @@ async def _take_edited(
 
 async def _conflict_file(
     asked: Asked, opened: OpenWorkspace, holder: str | None
-) -> Path | int:
+) -> ConflictFile | int:
     """The conflict file, written again where it was removed; else an exit code."""
     from wikisync.sync.conflict import write_bundle
     from wikisync.sync.holds import remote_label
@@ -369,22 +437,35 @@ async def _conflict_file(
         return code
     section, slug = asked.section, asked.slug
     local, known = opened.local(section), opened.known(section)
-    text = await local.conflict_text(slug)
     record = known.bundles()[slug]
+    text = await local.conflict_text(slug) if record.has_file else None
     if text is None:
         told = remote_label(known, slug, record.remote, record.at)
         text = write_bundle(_pieces_again(known, slug), remote_by=told)
-    return Path(await local.write_conflict(slug, record.format, text))
+    if not record.has_file:
+        return ConflictFile(_own_file(asked, record, text), record, is_own=True)
+    path = await local.write_conflict(slug, record.format, text)
+    return ConflictFile(Path(path), record)
 
 
-async def _clashes_left(opened: OpenWorkspace, section: WikiSection, slug: Slug) -> str:
-    """What is still unsettled in the conflict file, in words; empty for nothing."""
+def _own_file(asked: Asked, record: BundleRecord, text: str) -> Path:
+    """A conflict file among our own, as a person left it if these were its texts."""
+    from wikisync.cli.conflict_texts import conflict_path
+    from wikisync.folder.swap import write_atomically
+
+    private = asked.workspace.private
+    name = f"conflict-{digest_of(text)[:8]}"
+    path = conflict_path(asked.section, asked.slug, record.format, name)
+    if not (private / path).exists():
+        content = text.encode("utf-8", "surrogatepass")
+        write_atomically(private, path, content)
+    return private / path
+
+
+def _clashes_left(bundle: Bundle) -> str:
+    """What is still unsettled in a conflict file, in words."""
     from wikisync.cli.sentences import counted
-    from wikisync.sync.conflict import Clash, read_bundle
+    from wikisync.sync.conflict import Clash
 
-    text = await opened.local(section).conflict_text(slug)
-    if text is None or slug not in opened.known(section).bundles():
-        return ""
-    bundle = read_bundle(text)
     count = sum(isinstance(piece, Clash) for piece in bundle.pieces)
-    return bundle.problem or (f"{counted(count, 'clash')} left" if count else "")
+    return bundle.problem or f"{counted(count, 'clash')} left"

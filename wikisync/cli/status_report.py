@@ -8,7 +8,7 @@ away, the folder and the base alone are looked at, and that is said.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
@@ -57,6 +57,9 @@ NOTICED_S = 86_400.0
 NOTICES_AMONG = 500
 """Events among which notices are looked for, the newest ones."""
 SETTLED = "its conflict file is settled; the next sync makes it the page"
+UNWRITTEN = "its conflict file could not be written"
+UNWRITTEN_HINT = "see what wikisync sync says"
+"""It alone tries to write it, and has the reason."""
 
 Side = Literal["here", "wiki", "both", "held", "waiting", "settled"]
 """Where a page differs, or why nothing is done about it."""
@@ -163,7 +166,7 @@ async def _look_at_both(
         pages=result.pages,
         differences=_differences(opened, section, result.plan, files),
         batches=result.batches,
-        problems=(*result.problems, *files.problems),
+        problems=result.problems,
     )
 
 
@@ -208,7 +211,7 @@ async def _look_here(opened: OpenWorkspace, status: WikiStatus) -> WikiStatus:
         pages=len(known.base()),
         differences=_differences(opened, section, plan, files),
         batches=tuple(waiting),
-        problems=(*here.problems, *files.problems),
+        problems=here.problems,
     )
 
 
@@ -258,8 +261,8 @@ class ConflictFiles(Struct, frozen=True):
     """Pages that have one; it is hidden where a person removed it."""
     settled: frozenset[Slug]
     """Pages whose file the next sync makes the page."""
-    problems: tuple[Problem, ...]
-    """Files that no sync can read."""
+    in_the_way: Mapping[Slug, FolderError]
+    """Why others have none, or none that a sync can read."""
 
 
 async def _conflict_files(opened: OpenWorkspace, section: WikiSection) -> ConflictFiles:
@@ -268,22 +271,22 @@ async def _conflict_files(opened: OpenWorkspace, section: WikiSection) -> Confli
     known, local = opened.known(section), opened.local(section)
     there: set[Slug] = set()
     settled: set[Slug] = set()
-    problems: list[Problem] = []
+    in_the_way: dict[Slug, FolderError] = {}
     for slug, record in known.bundles().items():
         try:
             text = await local.conflict_text(slug)
         except FolderError as error:
-            there.add(slug)
-            problems.append(
-                Problem("conflict-unclear", slug, error.message, error.hint or "")
-            )
+            in_the_way[slug] = error
+            continue
+        if not record.has_file:
+            in_the_way[slug] = FolderError(UNWRITTEN, hint=UNWRITTEN_HINT)
             continue
         if text is None:
             continue
         there.add(slug)
         if digest_of(text) != record.bundle and read_bundle(text).text is not None:
             settled.add(slug)
-    return ConflictFiles(frozenset(there), frozenset(settled), tuple(problems))
+    return ConflictFiles(frozenset(there), frozenset(settled), in_the_way)
 
 
 # -- one sentence a page -----------------------------------------------------------
@@ -297,8 +300,7 @@ def _differences(
     for action in plan.actions:
         if action.slug in files.settled:
             continue
-        has_file = action.slug in files.there
-        side, sentence = _told(section.folder, action, known, has_file=has_file)
+        side, sentence = _told(section.folder, action, known, files)
         if sentence:
             found.append(Difference(action.slug, side, sentence))
     found += [Difference(slug, "settled", SETTLED) for slug in sorted(files.settled)]
@@ -306,7 +308,7 @@ def _differences(
 
 
 def _told(
-    folder: str, action: Action, known: WikiState, *, has_file: bool
+    folder: str, action: Action, known: WikiState, files: ConflictFiles
 ) -> tuple[Side, str]:
     """Where a page differs, and the sentence on it; empty where all is well."""
     match action:
@@ -333,13 +335,21 @@ def _told(
         case Merge():
             return "both", "edited here and on the wiki; the next sync merges it"
         case Hold():
-            has_bundle = action.reason in WITH_BUNDLE and has_file
-            held = Held(action.slug, action.reason, has_bundle, _detail(action, known))
+            held = _held(action, known, files)
             return "held", held_sentence(folder, held).partition(": ")[2]
         case Skip():
             return "waiting", str(action.reason)
         case Adopt() | Rebind() | DropRecord():
             return "both", ""
+
+
+def _held(hold: Hold, known: WikiState, files: ConflictFiles) -> Held:
+    error = files.in_the_way.get(hold.slug)
+    has_bundle = hold.reason in WITH_BUNDLE
+    if error is not None and has_bundle:
+        return Held.without_file(hold, error)
+    has_bundle = has_bundle and hold.slug in files.there
+    return Held(hold.slug, hold.reason, has_bundle, _detail(hold, known))
 
 
 def _detail(hold: Hold, known: WikiState) -> str:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wikisync.errors import FolderError, PreconditionFailed
+from wikisync.errors import FolderError, PlaceTaken, PreconditionFailed
 from wikisync.folder.descent import Folders, opened_file, opened_root, read_all
 from wikisync.folder.ignore import CONFLICT_MARK
 from wikisync.folder.limbo import Limbo
@@ -49,25 +49,20 @@ class Bundles:
         self._trash = trash
 
     def find(self, slug: Slug) -> str | None:
-        """The path of the page's conflict file; None where there is none.
-
-        Raises:
-            FolderError: something that is no file is in its place.
-        """
-        return next(
-            (path for path in self._paths(slug) if self._content(path) is not None),
-            None,
-        )
+        """The path of the page's conflict file; None where none can be read."""
+        with suppress(FolderError):
+            return self._found(slug)[0] or None
+        return None
 
     def read(self, slug: Slug) -> str | None:
         """What the page's conflict file says; None where there is none.
 
         Raises:
+            PlaceTaken: something that is no file is in its place.
             FolderError: it cannot be read, or is not text.
         """
-        path = self.find(slug)
-        content = None if path is None else self._content(path)
-        if path is None or content is None:
+        path, content = self._found(slug)
+        if content is None:
             return None
         text = decode_page(content, path)
         if isinstance(text, Problem):
@@ -79,6 +74,7 @@ class Bundles:
 
         Raises:
             PreconditionFailed: it was saved in the same moment.
+            PlaceTaken: something that is no file is in its place.
             FolderError: it cannot be written.
         """
         from wikisync.folder.swap import FileWrite
@@ -100,14 +96,16 @@ class Bundles:
         return path
 
     def remove(self, slug: Slug) -> None:
-        """Remove the page's conflict file, if there is one.
+        """Remove the page's conflict file, if there is one that can be read.
 
         Raises:
             PreconditionFailed: it was saved in the same moment.
             FolderError: it cannot be removed.
         """
         for path in self._paths(slug):
-            content = self._content(path)
+            content = None
+            with suppress(FolderError):
+                content = self._content(path)
             if content is not None:
                 with self._writer() as writer:
                     writer.remove(
@@ -122,6 +120,26 @@ class Bundles:
             return
         with self._writer() as writer, suppress(PreconditionFailed):
             writer.move(path, _beside(page), expected=digest_of(content))
+
+    def _found(self, slug: Slug) -> tuple[str, bytes | None]:
+        """The conflict file's path and content; nothing where there is none.
+
+        Raises:
+            FolderError: there is none, or it cannot be read, and something is in
+                a place where it may be.
+        """
+        errors: list[FolderError] = []
+        for path in self._paths(slug):
+            try:
+                content = self._content(path)
+            except FolderError as error:
+                errors.append(error)
+            else:
+                if content is not None:
+                    return path, content
+        if errors:
+            raise errors[0]
+        return "", None
 
     def _paths(self, slug: Slug) -> list[str]:
         """Where the conflict file may be, the likeliest place first."""
@@ -140,6 +158,10 @@ class Bundles:
                 return read_all(descriptor, path)
         except FileNotFoundError:
             return None
+        except PlaceTaken as error:
+            # any file may be called so, and this one is not to become the page's
+            hint = f"move {error.path} away"
+            raise PlaceTaken(error.message, path=error.path, hint=hint) from error
 
     def _writer(self) -> FolderWriter:
         from wikisync.folder.swap import FolderWriter

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from wikisync.errors import FolderError
+from wikisync.errors import FolderError, PlaceTaken
 
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -164,9 +164,9 @@ def _refusal(parent: int, name: str, path: str, exc: OSError) -> FolderError:
     return folder_error("open", path, exc)
 
 
-def link_error(path: str) -> FolderError:
+def link_error(path: str) -> PlaceTaken:
     """A symbolic link is in the way."""
-    return FolderError(
+    return PlaceTaken(
         f"{path} is a symbolic link, which wikisync does not follow",
         path=path,
         hint="replace the link by a real file or folder",
@@ -193,13 +193,13 @@ def _check_regular(status: os.stat_result, path: str) -> None:
     if stat.S_ISLNK(status.st_mode):
         raise link_error(path)
     if stat.S_ISDIR(status.st_mode):
-        raise FolderError(
+        raise PlaceTaken(
             f"cannot use {path}: a folder is in the file's place",
             path=path,
             hint="rename the folder",
         )
     if not stat.S_ISREG(status.st_mode):
-        raise FolderError(f"cannot use {path}: it is not a regular file", path=path)
+        raise PlaceTaken(f"cannot use {path}: it is not a regular file", path=path)
 
 
 def open_file(parent: int, name: str, path: str) -> int:

@@ -141,7 +141,7 @@ class _Scan:
             for path in self._see_files(root, waiting.pop()):
                 if not self._patterns.is_ignored(path, is_folder=True):
                     waiting.append(path)
-                    if split_extension(path) is not None:
+                    if parse_path(path) is not None:
                         self._hidden.add(path)
                         self._named_as_pages.append(path)
 

@@ -34,8 +34,17 @@ ACTIVE = frozenset(
     {".svg", ".html", ".htm", ".xhtml", ".xml", ".xht", ".mht", ".shtml"}
 )
 """Files that run scripts when opened: links save them instead of opening them."""
+FILES = (
+    PICTURES
+    | VIDEOS
+    | SOUNDS
+    | ACTIVE
+    | {".pdf", ".zip", ".gz", ".csv", ".docx", ".xlsx", ".pptx", ".odt", ".ods", ".odp"}
+)
+"""What nobody calls a page; any other dot may stand in a page's name."""
 REASONS = {
     "no-page": "there is no such page",
+    "no-file": "there is no such file",
     "no-attachment": "there is no such attachment",
     "no-heading": "the page has no such heading",
     "project-upload": "the file belongs to the project, not to its wiki",
@@ -97,6 +106,8 @@ class LinkWriter:
             own_ids=self.parsed.ids,
             is_wikilink=ref.kind == "wikilink",
         )
+        if target.reason == "no-page" and means_file(ref, target):
+            target = target._replace(reason="no-file")
         self.results.append(target.result(ref.href, ref.line))
         if target.kind == "attachment" and not target.reason:
             self.attachments[AttachmentPath(target.name)] = None
@@ -183,6 +194,11 @@ def as_picture(ref: LinkRef) -> LinkRef:
     """``[[text|image.png]]`` as the picture it means."""
     plain = re.sub(r"<[^>]*>", "", ref.inner)
     return LinkRef("picture", ref.href, ref.attributes, plain)
+
+
+def means_file(ref: LinkRef, target: Target) -> bool:
+    """Whether what was looked for is a file and no page."""
+    return ref.kind == "picture" or extension(target.name) in FILES
 
 
 def mark(ref: LinkRef, css_class: str) -> str:

@@ -127,7 +127,7 @@ class AliasedFolder:
         A file that has that name already keeps it, and is an alias no longer.
         """
         file = self._file(slug)
-        if file == target != slug:
+        if file == target:
             moved = await self._folder.read(file)
             if moved.digest != expected:
                 raise PreconditionFailed(f"{file} changed in {self.name}")

@@ -49,6 +49,7 @@ class Arrivals:
         reads_max: int,
     ) -> None:
         """Args: ``there`` is the look at the wiki that the plan was made on."""
+        self._remote = remote
         self._local = local
         self._state = state
         self._there = there
@@ -95,10 +96,13 @@ class Arrivals:
 
     async def move(self, action: MoveLocal | Rebind) -> None:
         """Rename a file as its page was renamed, or only its record."""
-        if action.target in self._tally.lost_names:
+        given = None
+        if isinstance(action, Rebind):
+            given = self._tally.given_names.get(action.target)
+        if given is None and action.target in self._tally.lost_names:
             return  # a rename on the wiki was to give it that name, and failed
         try:
-            await finish(self._move(action))
+            await finish(self._move(action, given or action.target))
         except (PreconditionFailed, NotFound) as error:
             self._tally.lost_names.add(action.target)
             log.info("decide anew about %s: %s", action.slug, error.message)
@@ -107,13 +111,18 @@ class Arrivals:
             self._tally.lost_names.add(action.target)
             self._fail(action.slug, error)
 
-    async def _move(self, action: MoveLocal | Rebind) -> None:
+    async def _move(self, action: MoveLocal | Rebind, given: Slug) -> None:
+        """Args: ``given`` is what the service calls the page, under its new name."""
         record = action.slug
         if isinstance(action, MoveLocal):
             record = action.record
             await self._local.move(action.slug, action.target, expected=action.local)
+        if given != action.target:
+            await self._remote.read(given)  # it may be where it was
         with self._state.together():
-            self._state.record(renamed={record: action.target})
+            if given != action.target:
+                self._state.record_alias(action.target, given)
+            self._state.record(renamed={record: given})
             self._note(action)
         self._tally.renamed += 1
 

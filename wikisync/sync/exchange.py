@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, assert_never
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wikisync.errors import NotFound, WikisyncError
+from wikisync.errors import FolderError, NotFound, WikisyncError
 from wikisync.model import (
     AttachmentPath,
     Format,
@@ -85,7 +85,14 @@ class Held(Struct, frozen=True):
     has_bundle: bool
     """Whether a conflict file stands beside the page."""
     detail: str = ""
-    """What the service said, or which name is in the way; empty for neither."""
+    """What the service said, or what is in the way; empty for neither."""
+    step: str = ""
+    """What makes way for its conflict file."""
+
+    @classmethod
+    def without_file(cls, hold: Hold, error: FolderError) -> Held:
+        """One whose conflict file something is in the way of."""
+        return cls(hold.slug, hold.reason, False, error.message, error.hint or "")
 
     def __str__(self) -> str:
         return f"{self.reason}: {self.detail}" if self.detail else str(self.reason)
@@ -190,7 +197,7 @@ class _Exchange:
         self._clock = clock
         self._progress = progress
         self._tally = Tally()
-        self._shown: frozenset[Slug] = frozenset()
+        self._shown: Mapping[Slug, FolderError | None] = {}
         self._fetched = 0
         self._agreed: Mapping[Slug, BasePage] | None = None
         """The base before anything was carried out; None where nothing was."""
@@ -500,10 +507,7 @@ class _Exchange:
             renamed=tally.renamed,
             removed=tally.removed,
             attachments=self._fetched,
-            held=tuple(
-                Held(one.slug, one.reason, one.slug in self._shown, self._detail(one))
-                for one in decided.plan.held
-            ),
+            held=tuple(map(self._held, decided.plan.held)),
             batches=self._told_batches(decided),
             problems=problems,
             pages=self._count(decided.there),
@@ -520,6 +524,13 @@ class _Exchange:
             if batch.decision is Decision.WAITING
             and (pages is None or any(one.slug in pages for one in batch.members))
         )
+
+    def _held(self, hold: Hold) -> Held:
+        error = self._shown.get(hold.slug)
+        if error is not None:
+            return Held.without_file(hold, error)
+        is_shown = hold.slug in self._shown
+        return Held(hold.slug, hold.reason, is_shown, self._detail(hold))
 
     def _detail(self, hold: Hold) -> str:
         """What a person needs to know to settle a hold, beside its reason."""

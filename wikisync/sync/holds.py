@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wikisync.errors import FolderError, NotFound, PreconditionFailed
-from wikisync.model import Page, Slug, digest_of
+from wikisync.errors import FolderError, NotFound, PlaceTaken, PreconditionFailed
+from wikisync.model import Digest, Page, Slug, digest_of
 from wikisync.sync.conflict import Piece, read_bundle, write_bundle
-from wikisync.sync.ledger import Agreed, BundleRecord, PackedText
+from wikisync.sync.ledger import NO_DIGEST, Agreed, BundleRecord, PackedText
 from wikisync.sync.merge import merge
 from wikisync.sync.merging import Merged
 from wikisync.sync.narrowing import Direction
@@ -81,13 +81,12 @@ class Holds:
         """
         settled: dict[Slug, Settled] = {}
         for slug, record in self._state.bundles().items():
-            if not options.writes_here(slug):
+            if not (record.has_file and options.writes_here(slug)):
                 continue
             try:
                 text = await self._local.conflict_text(slug)
-            except FolderError as error:
-                self._tally.fail("conflict-unclear", slug, error.message, error.hint)
-                continue
+            except FolderError:
+                continue  # ``show`` tells what is in the way
             if text is None or digest_of(text) == record.bundle:
                 continue
             bundle = read_bundle(text)
@@ -220,38 +219,53 @@ class Holds:
         another page gets the name.
         """
         for slug in self._state.bundles().keys() - _unsettled(decided):
-            if options.writes_here(slug):
+            if not options.writes_here(slug):
+                continue
+            try:
                 await self._local.remove_conflict(slug)
+            except PreconditionFailed as error:
+                self._tally.overtake(slug, error)
+            except FolderError as error:
+                self._tally.fail("conflict-unclear", slug, error.message, error.hint)
+            else:
                 self._state.drop_bundle(slug)
 
-    async def show(self, decided: Decided, options: ExchangeOptions) -> frozenset[Slug]:
+    async def show(
+        self, decided: Decided, options: ExchangeOptions
+    ) -> Mapping[Slug, FolderError | None]:
         """Write the conflict files of held pages that were asked for.
 
         Returns:
-            The pages whose conflict file is there to be settled.
+            The pages whose conflict file is there to be settled, and those where
+            something is in its way, with that.
         """
-        shown = set[Slug]()
+        shown: dict[Slug, FolderError | None] = {}
         for action in decided.plan.held:
             merged = decided.merges.get(action.slug)
             if action.slug in self._tally.lost_names:
                 continue  # it stands beside the page's old name
             if action.reason in WITH_BUNDLE and merged is not None:
                 writes = options.direction is not Direction.PUSH
-                if await (self._show(merged) if writes else self._is_shown(merged)):
-                    shown.add(action.slug)
-        return frozenset(shown)
+                try:
+                    if await (self._show(merged) if writes else self._is_shown(merged)):
+                        shown[action.slug] = None
+                except FolderError as error:
+                    shown[action.slug] = error
+        return shown
 
     async def _is_shown(self, merged: Merged) -> bool:
         """Whether a conflict file is there, without writing one."""
-        if merged.slug not in self._state.bundles():
+        known = self._state.bundles().get(merged.slug)
+        if known is None or not known.has_file:
             return False
-        try:
-            return await self._local.conflict_text(merged.slug) is not None
-        except FolderError:
-            return True
+        return await self._local.conflict_text(merged.slug) is not None
 
     async def _show(self, merged: Merged) -> bool:
-        """Bring one conflict file up to date unless a person works on it or hid it."""
+        """Bring one conflict file up to date unless a person works on it or hid it.
+
+        Raises:
+            FolderError: it cannot be read or written; the record has both texts.
+        """
         slug = merged.slug
         known = self._state.bundles().get(slug)
         remote = merged.remote.content
@@ -262,19 +276,28 @@ class Holds:
         record = BundleRecord(
             merged.remote.format, digest_of(text), merged.local.content, remote, at
         )
+        there: Digest | None = None
         try:
-            found = await self._local.conflict_text(slug)
-        except FolderError:
-            return True  # there, in some form; ``take_resolved`` told of it
-        there = None if found is None else digest_of(found)
-        if known is not None and there not in {known.bundle, record.bundle}:
-            return found is not None
-        if there != record.bundle:
-            await self._local.write_conflict(slug, merged.local.format, text)
-        if known is None or not _is_same(known, record):
-            # after the file: a record without its file would pass for a hidden one
-            self._state.record_bundle(slug, record)
+            if known is not None and known.has_file:
+                found = await self._local.conflict_text(slug)
+                there = None if found is None else digest_of(found)
+                if there not in {known.bundle, record.bundle}:
+                    return found is not None
+            if there != record.bundle:
+                await self._local.write_conflict(slug, merged.local.format, text)
+        except FolderError as error:
+            if known is None or not known.has_file or isinstance(error, PlaceTaken):
+                self._note(slug, known, replace(record, bundle=NO_DIGEST))
+            raise
+        # after the file: a record without its file would pass for a hidden one
+        self._note(slug, known, record)
         return True
+
+    def _note(
+        self, slug: Slug, known: BundleRecord | None, record: BundleRecord
+    ) -> None:
+        if known is None or not _is_same(known, record):
+            self._state.record_bundle(slug, record)
 
     async def _ask_again(
         self, page: Page, record: BundleRecord, pieces: Sequence[Piece]

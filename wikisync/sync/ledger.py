@@ -146,10 +146,18 @@ class BundleRecord(Struct, frozen=True):
 
     format: Format
     bundle: Digest
-    """Of the file as written: another one there now is a person's work."""
+    """Of the file as written: another one there now is a person's work.
+
+    ``NO_DIGEST`` where it could not be written: then whatever is there is not ours.
+    """
     local: str
     remote: str
     at: float
+
+    @property
+    def has_file(self) -> bool:
+        """Whether the file was written."""
+        return self.bundle != NO_DIGEST
 
 
 class Edit(Struct, frozen=True):

@@ -244,7 +244,12 @@ class Pushes:
             self._note(action, answer.slug)
         self._tally.renamed += 1
         if answer.slug != action.target:
-            self._lose(action)  # pages below have other names than the plan knows
+            # those below went along, to other names than the plan knows
+            self._lose(action)
+            self._tally.given_names |= {
+                new: Slug(answer.slug + new.removeprefix(action.target))
+                for _, new in action.renamed
+            }
 
     async def _delete(self, action: DeleteRemote) -> None:
         text = self._state.text(action.slug)

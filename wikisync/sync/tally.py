@@ -25,6 +25,8 @@ class Tally(Struct):
     problems: list[Problem] = field(default_factory=list)
     lost_names: set[Slug] = field(default_factory=set)
     """New names of pages whose rename failed; nothing follows it."""
+    given_names: dict[Slug, Slug] = field(default_factory=dict)
+    """What the service called pages instead of their new names, which are lost."""
 
     def fail(self, code: str, slug: str, message: str, hint: str | None = None) -> None:
         """Note a problem that leaves the other pages alone."""
