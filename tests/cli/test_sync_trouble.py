@@ -565,3 +565,4 @@ async def test_attachment_that_the_service_keeps_is_told_every_time(
     await cloned.edit({"guide": f"![a picture]({path})\n"})
     assert (await cloned.run("sync")).code == 3
     assert (await cloned.run("sync")).code == 3
+    assert (await cloned.run("status")).code == 3

@@ -170,6 +170,7 @@ async def _look_at_both(
 async def _look_here(opened: OpenWorkspace, status: WikiStatus) -> WikiStatus:
     """What the folder alone tells, against what both sides last agreed on."""
     from wikisync.folder.workspace import refuse_emptied
+    from wikisync.sync.troubles import in_the_way, lasting, put_off
 
     section = status.section
     known = opened.known(section)
@@ -201,6 +202,8 @@ async def _look_here(opened: OpenWorkspace, status: WikiStatus) -> WikiStatus:
     held = [Hold(slug, HoldReason.EDITED_BOTH) for slug in bundles]
     plan = plan.turned(told)
     plan = type(plan).from_actions([*plan.actions, *held])
+    errors = lasting(known, plan, is_wiki_seen=False)
+    plan, postponed = put_off(plan, in_the_way(errors, plan))
     waiting = [b for b in known.batches() if b.decision is Decision.WAITING]
     files = await _conflict_files(opened, section)
     return replace(
@@ -208,7 +211,7 @@ async def _look_here(opened: OpenWorkspace, status: WikiStatus) -> WikiStatus:
         pages=len(known.base()),
         differences=_differences(opened, section, plan, files),
         batches=tuple(waiting),
-        problems=(*here.problems, *files.problems),
+        problems=(*here.problems, *errors, *postponed, *files.problems),
     )
 
 
@@ -294,11 +297,15 @@ def _differences(
 ) -> tuple[Difference, ...]:
     found: list[Difference] = []
     known = opened.known(section)
+    failed = {trouble.subject for trouble in known.troubles()}
     for action in plan.actions:
         if action.slug in files.settled:
             continue
         has_file = action.slug in files.there
         side, sentence = _told(section.folder, action, known, has_file=has_file)
+        if action.slug in failed and side in {"here", "wiki", "both"}:
+            # what went wrong the last time stands among the problems
+            sentence = f"{sentence.partition('; the ')[0]}; the next sync tries again"
         if sentence:
             found.append(Difference(action.slug, side, sentence))
     found += [Difference(slug, "settled", SETTLED) for slug in sorted(files.settled)]

@@ -196,6 +196,10 @@ class _Exchange:
         """The base before anything was carried out; None where nothing was."""
         self._missing: tuple[Problem, ...] = ()
         """Attachments that could not be had; no reason to keep a page."""
+        self._errors: tuple[Problem, ...] = ()
+        """What keeps removals back."""
+        self._is_way_free = False
+        """What kept removals back is held from now on, and so in nobody's way."""
 
     @cached_property
     def _holds(self) -> Holds:
@@ -235,12 +239,18 @@ class _Exchange:
         decided = await deciding.run(here, there)
         if not self._options.is_dry_run:
             await self._carry_out(decided)
+            self._note_errors(decided.plan)
+        else:
+            self._expect_errors(decided.plan)
+        decided, postponed = self._without_removals(decided)
         problems = (
             *met,
             *decided.here.problems,
             *decided.there.problems,
+            *self._tally.told,
             *self._tally.problems,
             *self._missing,
+            *postponed,
         )
         if not self._options.is_dry_run:
             note_health(
@@ -382,20 +392,15 @@ class _Exchange:
             await self._one(merge, decided, arrivals, pushes)
         await self._send(plan, pushes)
         await self._fetch_attachments()
-        is_clean = not (self._tally.problems or self._tally.overtaken)
-        if is_clean:
-            # not before: a page that was to come back under its new name, and could
-            # not, would be a stranger to the one under its old name
-            self._known.record(dropped=ended)
-        removals = [
-            a for a in plan.actions if isinstance(a, DeleteLocal | DeleteRemote)
-        ]
-        if removals and not is_clean:
-            log.info("nothing is removed in a cycle that had an error")
-            self._tally.overtaken += len(removals)
+        self._errors = tuple(self._tally.problems)
+        if self._errors or self._tally.overtaken:
             return
-        for removal in removals:
-            await self._one(removal, decided, arrivals, pushes)
+        # not before: a page that was to come back under its new name, and could
+        # not, would be a stranger to the one under its old name
+        self._known.record(dropped=ended)
+        for action in plan.actions:
+            if isinstance(action, DeleteLocal | DeleteRemote):
+                await self._one(action, decided, arrivals, pushes)
 
     async def _one(
         self, action: Action, decided: Decided, arrivals: Arrivals, pushes: Pushes
@@ -459,6 +464,39 @@ class _Exchange:
         found = [path for text in texts for path in mentioned_attachments(text)]
         return tuple(dict.fromkeys(found))
 
+    # -- what went wrong ---------------------------------------------------------
+
+    def _note_errors(self, plan: Plan) -> None:
+        """Keep them for whoever asks how the wiki stands, and tries nothing."""
+        errors = [*self._tally.problems, *self._missing]
+        options = self._options
+        if options.pages is not None or options.direction is not Direction.BOTH:
+            tried = {action.slug for action in plan.actions}
+            before = self._known.troubles()
+            errors += [one for one in before if Slug(one.subject) not in tried]
+        self._known.record_troubles(tuple(dict.fromkeys(errors)))
+
+    def _expect_errors(self, plan: Plan) -> None:
+        """What went wrong last time, and would again."""
+        from wikisync.sync.troubles import in_the_way, lasting
+
+        errors = lasting(self._known, plan)
+        self._tally.problems += errors
+        self._errors = in_the_way(errors, plan)
+
+    def _without_removals(self, decided: Decided) -> tuple[Decided, Sequence[Problem]]:
+        """The decision as it came out where an error kept the removals back."""
+        if not self._errors:
+            return decided, ()
+        from wikisync.sync.troubles import put_off
+
+        plan, postponed = put_off(decided.plan, self._errors)
+        for one in postponed:
+            log.info("%s", one)
+            refused = self._tally.refused
+            self._is_way_free = all(error.subject in refused for error in self._errors)
+        return replace(decided, plan=plan), postponed
+
     # -- what is said of it ------------------------------------------------------
 
     def _note_writes(self, plan: Plan) -> None:
@@ -507,7 +545,9 @@ class _Exchange:
             batches=self._told_batches(decided),
             problems=problems,
             pages=self._count(decided.there),
-            has_more=bool(tally.merged or tally.renamed or tally.overtaken),
+            has_more=bool(
+                tally.merged or tally.renamed or tally.overtaken or self._is_way_free
+            ),
             next_look_s=decided.next_look_s,
         )
 

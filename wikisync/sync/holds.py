@@ -86,7 +86,7 @@ class Holds:
             try:
                 text = await self._local.conflict_text(slug)
             except FolderError as error:
-                self._tally.fail("conflict-unclear", slug, error.message, error.hint)
+                self._tally.tell("conflict-unclear", slug, error.message, error.hint)
                 continue
             if text is None or digest_of(text) == record.bundle:
                 continue
@@ -96,7 +96,7 @@ class Holds:
                 if one is not None:
                     settled[slug] = one
             elif bundle.problem:
-                self._tally.fail(
+                self._tally.tell(
                     "conflict-unclear",
                     slug,
                     f"its conflict file is not settled: {bundle.problem}",
@@ -288,7 +288,7 @@ class Holds:
         if not self._is_dry_run:
             await self._local.write_conflict(page.slug, page.format, text)
             self._state.record_bundle(page.slug, replace(record, local=page.content))
-        self._tally.fail(
+        self._tally.tell(
             "conflict-again",
             page.slug,
             "the page was edited while its conflict was being settled",
