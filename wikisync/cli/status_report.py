@@ -20,8 +20,10 @@ from wikisync.cli.sync_report import batch_as_json
 from wikisync.errors import ExitCode, FolderError, Halted, WikisyncError
 from wikisync.model import Problem, Snapshot, digest_of, fold_text
 from wikisync.sync.arrive import STALE_SAVE
+from wikisync.sync.deciding import refused_texts
 from wikisync.sync.exchange import ExchangeOptions, Held, exchange
 from wikisync.sync.holds import WITH_BUNDLE
+from wikisync.sync.narrowing import without_vain
 from wikisync.sync.plan import (
     Action,
     Adopt,
@@ -200,7 +202,8 @@ async def _look_here(opened: OpenWorkspace, status: WikiStatus) -> WikiStatus:
         return None if action.slug in left else action
 
     held = [Hold(slug, HoldReason.EDITED_BOTH) for slug in bundles]
-    plan = plan.turned(told)
+    refused = refused_texts(known, time.time())
+    plan = without_vain(plan.turned(told), refused, frozenset())
     plan = type(plan).from_actions([*plan.actions, *held])
     errors = lasting(known, plan, is_wiki_seen=False)
     plan, postponed = put_off(plan, in_the_way(errors, plan))

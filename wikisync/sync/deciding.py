@@ -384,12 +384,9 @@ class Deciding:
         if leaves:
             plan = narrowing.without_creates(plan, leaves)
         plan = narrowing.around_editors(plan, here.busy, self._long_open(here))
-        now = self._clock()
-        refused = {
-            slug: one.local
-            for slug, one in self._known.refusals().items()
-            if now - one.at < REFUSAL_S and not self._options.tries_again
-        }
+        refused: Mapping[Slug, Digest] = {}
+        if not self._options.tries_again:
+            refused = refused_texts(self._known, self._clock())
         return narrowing.without_vain(plan, refused, self._looping(plan, base))
 
     def _long_open(self, here: Snapshot) -> frozenset[Slug]:
@@ -471,6 +468,15 @@ class Deciding:
             )
         plan = Plan.from_actions([*stopped.plan.actions, *stopped.skipped])
         return plan, batches
+
+
+def refused_texts(known: WikiState, now: float) -> Mapping[Slug, Digest]:
+    """Texts that the service refused so lately that they are not sent as they are."""
+    return {
+        slug: one.local
+        for slug, one in known.refusals().items()
+        if now - one.at < REFUSAL_S
+    }
 
 
 def is_at_rest(base: Mapping[Slug, BasePage], here: Snapshot, there: Snapshot) -> bool:
