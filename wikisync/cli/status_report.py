@@ -23,7 +23,7 @@ from wikisync.sync.arrive import STALE_SAVE
 from wikisync.sync.deciding import refused_texts
 from wikisync.sync.exchange import ExchangeOptions, Held, exchange
 from wikisync.sync.holds import WITH_BUNDLE
-from wikisync.sync.narrowing import without_vain
+from wikisync.sync.narrowing import without_creates, without_vain
 from wikisync.sync.plan import (
     Action,
     Adopt,
@@ -192,18 +192,21 @@ async def _look_here(opened: OpenWorkspace, status: WikiStatus) -> WikiStatus:
             if slug in here.unreadable or here.pages[slug].digest == page.local
         }
     plan = reconcile(base, here, there, Policy.TWO_WAY, known.capabilities())
-    left, bundles = opened.left_out(section), known.bundles()
+    bundles = known.bundles()
 
     def told(action: Action) -> Action | None:
         if action.slug in bundles:
             return None
         if isinstance(action, Push) and _is_folded(known, here.pages[action.slug]):
             return None
-        return None if action.slug in left else action
+        return action
 
     held = [Hold(slug, HoldReason.EDITED_BOTH) for slug in bundles]
-    refused = refused_texts(known, time.time())
-    plan = without_vain(plan.turned(told), refused, frozenset())
+    left = opened.left_out(section)
+    if not base:
+        left |= {action.slug for action in plan.sends}
+    plan = without_creates(plan.turned(told), left)
+    plan = without_vain(plan, refused_texts(known, time.time()), frozenset())
     plan = type(plan).from_actions([*plan.actions, *held])
     errors = lasting(known, plan, is_wiki_seen=False)
     plan, postponed = put_off(plan, in_the_way(errors, plan))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -90,16 +91,6 @@ class Synced(Struct):
         return tuple(one for one in skipped if one.reason not in told)
 
     @property
-    def left_out(self) -> frozenset[Slug]:
-        """Pages that a first sync left here because nobody asked for them."""
-        from wikisync.sync.plan import SkipReason
-
-        skipped = self.last.whole.skipped if self.results else ()
-        return frozenset(
-            one.slug for one in skipped if one.reason is SkipReason.NOT_ASKED
-        )
-
-    @property
     def problems(self) -> tuple[Problem, ...]:
         """What went wrong in the last cycle, and pages that never came to rest."""
         last = self.last.problems if self.results else ()
@@ -154,11 +145,13 @@ async def sync_wiki(
                     options=replace(options, is_other_folder=other),
                     progress=progress,
                     outdated=wiki.remote.outdated,
+                    note_left=partial(opened.note_left_out, wiki.section),
                 )
         except WikisyncError as error:
             synced.failure = error
             return synced
-        options = replace(options, adopts=False, tries_again=False)
+        leaves = options.leaves if options.puts_new else opened.left_out(wiki.section)
+        options = replace(options, adopts=False, tries_again=False, leaves=leaves)
         synced.results.append(result)
         if options.is_dry_run:
             return synced
@@ -170,7 +163,6 @@ async def sync_wiki(
         if progress is not None:
             progress.start("wait until missing pages are surely deleted", None)
         await asyncio.sleep(result.next_look_s)
-    opened.note_left_out(wiki.section, synced.left_out)
     return synced
 
 

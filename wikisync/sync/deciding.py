@@ -37,6 +37,7 @@ from wikisync.sync.plan import (
     MoveLocal,
     Plan,
     Push,
+    SkipReason,
 )
 from wikisync.sync.replica import LocalReplica, RemoteReplica
 from wikisync.sync.safety import NO_ID, Batch, braked, shrunk_pages
@@ -111,6 +112,12 @@ class Decided(Struct, frozen=True):
     """Pages whose text changed while this was decided; they are in no plan."""
     next_look_s: float | None
     """When one more look can make an absence certain."""
+
+    @property
+    def left_out(self) -> frozenset[Slug]:
+        """Pages that a first sync leaves here because nobody asked for them."""
+        skipped = self.whole.skipped
+        return frozenset(s.slug for s in skipped if s.reason is SkipReason.NOT_ASKED)
 
 
 class Deciding:

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -73,6 +73,9 @@ log = logging.getLogger(__name__)
 
 EVENTS_EACH_MAX = 200
 """Pages of one cycle that the log tells each in a line of its own."""
+NoteLeft: TypeAlias = Callable[[Collection[Slug]], None]
+"""Remembers the pages that a first sync left here, and no others."""
+
 SENDS_MAX = 3
 """Pages on their way to the wiki: one is written, the next ones are got ready."""
 
@@ -96,8 +99,6 @@ class ExchangeResult(Struct, frozen=True):
 
     plan: Plan
     """What was carried out, or would be."""
-    whole: Plan
-    """What there was to do, asked for or not, and what waits."""
     pulled: int
     pushed: int
     merged: int
@@ -134,6 +135,7 @@ async def exchange(
     clock: Callable[[], float] = time.time,
     progress: Progress | None = None,
     outdated: Outdated | None = None,
+    note_left: NoteLeft | None = None,
 ) -> ExchangeResult:
     """Carry edits both ways, once.
 
@@ -151,6 +153,8 @@ async def exchange(
         clock: Seconds since the epoch.
         progress: Told of long work.
         outdated: Tells the pages whose attachments changed here.
+        note_left: Told what is not put on the wiki because nobody asked for it,
+            before anything is done: what comes to nothing has left it here, too.
 
     Raises:
         WikisyncError: the cycle could not go on: the folder is gone, the service
@@ -159,7 +163,14 @@ async def exchange(
     known = state.wiki(owner)
     options = options or ExchangeOptions()
     cycle = _Exchange(
-        remote, local, known, options, clock, progress or SilentProgress(), outdated
+        remote,
+        local,
+        known,
+        options,
+        clock,
+        progress or SilentProgress(),
+        outdated=outdated,
+        note_left=note_left,
     )
     try:
         return await cycle.run(owner, remote_id)
@@ -180,9 +191,12 @@ class _Exchange:
         options: ExchangeOptions,
         clock: Callable[[], float],
         progress: Progress,
+        *,
         outdated: Outdated | None,
+        note_left: NoteLeft | None,
     ) -> None:
         self._outdated = outdated
+        self._note_left = note_left
         self._remote = remote
         self._local = local
         self._known = known
@@ -238,6 +252,8 @@ class _Exchange:
         )
         decided = await deciding.run(here, there)
         if not self._options.is_dry_run:
+            if self._note_left is not None:
+                self._note_left(decided.left_out)
             await self._carry_out(decided)
             self._note_errors(decided.plan)
         else:
@@ -531,7 +547,6 @@ class _Exchange:
         tally = self._tally
         return ExchangeResult(
             plan=decided.plan,
-            whole=decided.whole,
             pulled=tally.pulled,
             pushed=tally.pushed,
             merged=tally.merged,
