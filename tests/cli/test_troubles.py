@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from tests.cli.workspaces import FILES, Cloned
+from tests.cli.conftest import Run
+from tests.cli.workspaces import FILES, PAGES, Cloned
+from tests.support.service import EmbeddedService
+from wikisync.service.quirks import Quirk
 
 BLOCKED = "plans/2027"
 """A page of the wiki that cannot be written here."""
@@ -110,3 +115,42 @@ async def test_page_that_waits_for_a_person_keeps_no_removal_back(
     assert ran.code == 3
     assert "home: its conflict file is not settled" in ran.err
     assert "guide.md" not in cloned.files()
+
+
+async def test_page_that_the_service_lists_wrongly_stops_no_other(
+    cloned: Cloned,
+) -> None:
+    """The whole wiki stopped, and the page was named by its place in the answer."""
+    cloned.service.quirks = {Quirk.MALFORMED_ENTRIES}
+    await cloned.edit({"home": "theirs\n"})
+    cloned.write("team/rules.md", "be kinder\n")
+    ran = await cloned.run("sync")
+    assert ran.code == 3
+    assert "guide: the service lists it wrongly: expected `str`, got `null`" in ran.err
+    assert "entry 5 of the list of pages (Nowhere): the service lists" in ran.err
+    assert cloned.read("home.md") == "theirs\n"
+    assert (await cloned.wiki())["team/rules.md"] == "be kinder\n"
+
+
+async def test_page_that_the_service_lists_wrongly_never_counts_as_gone(
+    cloned: Cloned,
+) -> None:
+    await cloned.remove("team/people")
+    cloned.service.quirks = {Quirk.MALFORMED_ENTRIES}
+    await cloned.run("sync")
+    await cloned.run("sync")
+    cloned.age_sightings(100)
+    await cloned.run("sync")
+    assert cloned.files() == FILES
+    assert (await cloned.run("status")).code == 3
+
+
+async def test_init_knows_a_wiki_that_lists_a_page_wrongly(
+    service: EmbeddedService, run: Run, tmp_path: Path
+) -> None:
+    await service.add_project("docs/handbook", PAGES)
+    service.quirks = {Quirk.MALFORMED_ENTRIES}
+    root, project = tmp_path / "wikis", ("--project", "docs/handbook")
+    ran = await run("init", root, "--url", service.url, *project)
+    assert ran.code == 0
+    assert "5 pages" in ran.out + ran.err
