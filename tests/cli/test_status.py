@@ -271,11 +271,13 @@ async def test_clone_that_agreed_is_a_good_sync(
     assert ran.out == "handbook: 4 pages, in step, last good sync just now\n"
 
 
-async def test_clone_that_missed_a_page_is_no_good_sync(
+async def test_clone_that_missed_a_file_is_no_good_sync(
     service: EmbeddedService, run: Run, tmp_path: Path
 ) -> None:
     lost = f"uploads/{'0123456789abcdef' * 2}/lost.png"
     await service.add_project("docs/handbook", {"home": f"![lost]({lost})\n"})
+    await service.put_file(HANDBOOK, lost, b"\x89PNG")
+    service.quirks = {Quirk.FILES_NEED_SESSION, Quirk.NO_GIT}
     root = tmp_path / "wikis"
     ran = await run("clone", service.url, "--project", "docs/handbook", root)
     assert ran.code == 3

@@ -104,6 +104,11 @@ class Synced(Struct):
         )
         return (*last, *self.unknown, restless)
 
+    @property
+    def absent(self) -> tuple[Problem, ...]:
+        """Attachments that the wiki lacks, told in any of the cycles."""
+        return tuple(one for result in self.results for one in result.absent)
+
     def count(self, name: str) -> int:
         """A count of all cycles together: ``pulled``, ``pushed`` and so on."""
         return sum(getattr(result, name) for result in self.results)

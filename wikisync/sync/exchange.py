@@ -110,6 +110,8 @@ class ExchangeResult(Struct, frozen=True):
     batches: tuple[Batch, ...]
     """What a brake holds until a person decides."""
     problems: tuple[Problem, ...]
+    absent: tuple[Problem, ...]
+    """Attachments that the wiki itself lacks, told for the first time."""
     pages: int
     """How many pages the wiki has, after what was done."""
     has_more: bool = False
@@ -210,6 +212,7 @@ class _Exchange:
         """The base before anything was carried out; None where nothing was."""
         self._missing: tuple[Problem, ...] = ()
         """Attachments that could not be had; no reason to keep a page."""
+        self._absent: tuple[Problem, ...] = ()
         self._errors: tuple[Problem, ...] = ()
         """What keeps removals back."""
         self._is_way_free = False
@@ -276,7 +279,7 @@ class _Exchange:
                 started_at=started_at,
                 now=self._clock(),
             )
-            self._note_trouble(problems, decided.plan)
+            self._note_trouble((*problems, *self._absent), decided.plan)
         result = self._result(decided, problems)
         if result.is_quiet and not problems and not self._options.is_dry_run:
             remember_tag(self._known, decided.there)
@@ -466,6 +469,7 @@ class _Exchange:
         await fetch.run()
         self._fetched = fetch.fetched
         self._missing = tuple(fetch.problems)
+        self._absent = tuple(fetch.absent)
 
     def _mentions(self) -> Sequence[AttachmentPath]:
         """Attachments to have in the folder, of the pages asked for."""
@@ -559,6 +563,7 @@ class _Exchange:
             ),
             batches=self._told_batches(decided),
             problems=problems,
+            absent=self._absent,
             pages=self._count(decided.there),
             has_more=bool(
                 tally.merged or tally.renamed or tally.overtaken or self._is_way_free
