@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wikisync.errors import WikisyncError
 from wikisync.model import (
     Digest,
     PageState,
@@ -32,7 +31,6 @@ from wikisync.sync.ledger import Side
 from wikisync.sync.narrowing import Direction
 from wikisync.sync.plan import (
     BasePage,
-    CreateRemote,
     HoldReason,
     MoveLocal,
     Plan,
@@ -429,21 +427,15 @@ class Deciding:
 
     async def _with_markers(self, plan: Plan) -> Mapping[Slug, HoldReason]:
         """Pages that would be sent with a marker line of a conflict in them."""
-        if not plan.actions:
+        if not plan.sends:
             return {}
         from wikisync.sync.conflict import has_marker
 
         before = {m.target: m.slug for m in plan.moves if isinstance(m, MoveLocal)}
-        found: dict[Slug, HoldReason] = {}
-        for action in plan.actions:
-            if isinstance(action, CreateRemote | Push):
-                try:
-                    page = await self._local.read(before.get(action.slug, action.slug))
-                except WikisyncError:
-                    continue  # its turn will say what is wrong
-                if has_marker(page.content):
-                    found[action.slug] = HoldReason.MARKER
-        return found
+        sent = {before.get(one.slug, one.slug): one.slug for one in plan.sends}
+        # of what cannot be read its turn will say what is wrong
+        found = await self._local.having(sent, has_marker)
+        return {sent[slug]: HoldReason.MARKER for slug in found}
 
     def _braked(
         self,
