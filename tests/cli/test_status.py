@@ -293,19 +293,22 @@ async def test_clone_that_agreed_is_a_good_sync(
     assert ran.out == "handbook: 4 pages, in step, last good sync just now\n"
 
 
-async def test_clone_that_missed_a_page_is_no_good_sync(
+async def test_clone_that_missed_a_file_is_no_good_sync(
     service: EmbeddedService, run: Run, tmp_path: Path
 ) -> None:
     lost = f"uploads/{'0123456789abcdef' * 2}/lost.png"
     await service.add_project("docs/handbook", {"home": f"![lost]({lost})\n"})
+    await service.put_file(HANDBOOK, lost, b"\x89PNG")
+    service.quirks = {Quirk.FILES_NEED_SESSION, Quirk.NO_GIT}
     root = tmp_path / "wikis"
     ran = await run("clone", service.url, "--project", "docs/handbook", root)
     assert ran.code == 3
     assert "last good sync never" in (await run("status", "-C", root)).out
 
 
+@pytest.mark.parametrize("words", [("status",), ("status", "--offline")])
 async def test_page_refused_for_want_of_rights_is_told_what_to_do(
-    cloned: Cloned, monkeypatch: pytest.MonkeyPatch
+    cloned: Cloned, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
 ) -> None:
     """Nothing that could be written into the file would help."""
     token = await cloned.service.add_user("ann")
@@ -313,11 +316,31 @@ async def test_page_refused_for_want_of_rights_is_told_what_to_do(
     monkeypatch.setenv("WIKISYNC_TOKEN", token)
     cloned.write("guide.md", "mine\n")
     await cloned.run("sync")
-    ran = await cloned.run("status")
+    ran = await cloned.run(*words)
+    assert ran.code == 3
     assert "this token may not change it" in ran.out
     assert "Developer" in ran.out
     assert "it is tried again when the file is changed, with wikisync sync" in ran.out
     assert "change the file or its name" not in ran.out
+    assert "the next sync" not in ran.out
+
+
+@pytest.mark.parametrize("words", [("status",), ("status", "--offline")])
+async def test_page_refused_long_ago_is_still_one_that_was_refused(
+    cloned: Cloned, words: tuple[str, ...]
+) -> None:
+    """It is tried again by then, which mends nothing yet."""
+    cloned.service.quirks = {Quirk.SMALL_LIMITS}
+    cloned.write("guide.md", "x" * 70_000)
+    await cloned.run("sync")
+    with cloned.state() as state:
+        known = state.wiki(HANDBOOK)
+        said = known.refusals()[Slug("guide")]
+        known.record_refusal(Slug("guide"), said.local, said.message, said.at - 4000)
+    ran = await cloned.run(*words)
+    assert ran.code == 3
+    assert "  guide: edited here; the next sync tries again\n" in ran.out
+    assert "  guide: cannot edit page guide" in ran.out
 
 
 async def test_save_over_what_its_window_did_not_show_is_told_for_a_day(

@@ -56,3 +56,15 @@ async def test_quiet_folder_has_no_late_saves(local: LocalReplica) -> None:
 async def test_text_can_be_kept_without_its_page(local: LocalReplica) -> None:
     await local.keep(Slug("gone"), "text", "why")
     assert not (await local.snapshot()).pages
+
+
+async def test_pages_are_looked_for_by_what_their_texts_say(
+    local: LocalReplica,
+) -> None:
+    """A page that is gone by now is none of them, and stops no other."""
+    texts = {HOME: "a mark", Slug("guide"): "plain", Slug("notes"): "a mark"}
+    new = [(Page(slug, Format.MARKDOWN, text), None) for slug, text in texts.items()]
+    await local.write_pages(new)
+    await local.snapshot()
+    asked = [Slug("gone"), HOME, Slug("guide")]
+    assert await local.having(asked, lambda text: "mark" in text) == {HOME}

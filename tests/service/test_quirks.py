@@ -80,6 +80,20 @@ async def test_extra_format_is_listed_and_read_but_not_written(
     assert "content" not in (await api.get(WIKIS)).json[-1]
 
 
+async def test_malformed_entries_are_in_lists_alone(
+    handbook: EmbeddedService, api: Api
+) -> None:
+    handbook.quirks = {Quirk.MALFORMED_ENTRIES}
+
+    listed = (await api.get(WIKIS)).json
+    page = (await api.get(f"{WIKIS}/dir%2Fpage")).json
+
+    assert (listed[0]["slug"], listed[0]["title"]) == ("dir/page", None)
+    assert listed[1]["title"] == "home"
+    assert "slug" not in listed[2]
+    assert page["title"] == "page"
+
+
 async def test_front_matter_is_stripped_from_what_is_shown(
     handbook: EmbeddedService, api: Api
 ) -> None:

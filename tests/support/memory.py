@@ -148,6 +148,13 @@ class MemoryReplica:
         await self._enter("untracked", "")
         return self.ignored & {slug for slug, _ in pages}
 
+    async def having(
+        self, slugs: Iterable[Slug], is_sought: Callable[[str], bool]
+    ) -> frozenset[Slug]:
+        await self._enter("having", "")
+        pages = [self.pages[slug] for slug in slugs if slug in self.pages]
+        return frozenset([page.slug for page in pages if is_sought(page.content)])
+
     async def late_saves(self) -> Sequence[LateSave]:
         await self._enter("late_saves", "")
         return tuple(self.late)

@@ -15,7 +15,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -92,8 +92,8 @@ def _eager(execute: Any) -> Any:
 class _Forgetful(list[Any]):
     """A list of problems that seems empty."""
 
-    def __bool__(self) -> bool:
-        return False
+    def __iter__(self) -> Iterator[Any]:
+        return iter(())
 
 
 SYNC = "wikisync.sync"

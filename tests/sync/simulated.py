@@ -7,7 +7,7 @@ last of the process.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 
 from tests.sync.persons import MARK, PICTURES, Copy, World
 from wikisync.errors import (
@@ -154,6 +154,13 @@ class SimulatedFolder(_Side):
     async def read_attachment(self, path: AttachmentPath) -> AsyncIterator[bytes]:
         self.world.step(f"read file {path}")
         yield content_of(self.copy, path)
+
+    async def having(
+        self, slugs: Iterable[Slug], is_sought: Callable[[str], bool]
+    ) -> frozenset[Slug]:
+        self.world.step("look into files")
+        there = [slug for slug in slugs if slug in self.copy.pages]
+        return frozenset([s for s in there if is_sought(self._page(s).content)])
 
     async def late_saves(self) -> Sequence[LateSave]:
         self.world.step("late saves")

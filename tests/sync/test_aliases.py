@@ -10,6 +10,8 @@ from tests.support.copies import Copies
 from tests.support.pair import paired
 from wikisync.model import Slug
 from wikisync.service.quirks import Quirk
+from wikisync.sync.conflict import MARKER
+from wikisync.sync.plan import HoldReason
 from wikisync.sync.state import State
 
 FILE, PAGE = Slug("My Page"), Slug("My-Page")
@@ -44,6 +46,16 @@ async def test_edits_go_both_ways_under_either_name(state: State) -> None:
     copies.there.put(PAGE, "edited there\n")
     await copies.rest()
     assert copies.here.texts()[FILE] == "edited there\n"
+
+
+async def test_a_marker_line_is_found_under_the_files_name(state: State) -> None:
+    copies = await named(state)
+    copies.here.put(FILE, f"{MARKER} conflict 1 of 1: here %%%%\n")
+    result = await copies.rest()
+    assert [(one.slug, one.reason) for one in result.held] == [
+        (PAGE, HoldReason.MARKER)
+    ]
+    assert copies.there.texts()[PAGE] == "one\n"
 
 
 async def test_a_file_with_the_very_name_is_the_page(state: State) -> None:

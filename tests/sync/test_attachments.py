@@ -73,18 +73,19 @@ async def test_mentions_that_share_a_spelling_are_each_looked_for(
     assert asked(copies).count("p.png") == 1
 
 
-async def test_name_in_code_is_told_once_and_the_next_cycle_is_a_good_one(
+async def test_name_in_code_is_told_once_and_every_cycle_is_a_good_one(
     state: State,
 ) -> None:
     copies = copies_of(state, CODE)
     first = await copies.cycle()
-    assert [(one.code, one.subject) for one in first.problems] == [
+    assert first.problems == ()
+    assert [(one.code, one.subject) for one in first.absent] == [
         ("attachment-missing", f"{H}/example.png")
     ]
-    assert (await copies.cycle()).problems == ()
     assert copies.known.health().last_good_at == copies.now
+    assert (await copies.cycle()).absent == ()
     (event,) = copies.known.events(9, Slug(f"{H}/example.png"))
-    assert event.what == first.problems[0].message
+    assert event.what == first.absent[0].message
 
 
 async def test_what_was_told_is_still_looked_for(state: State) -> None:
@@ -98,8 +99,8 @@ async def test_what_was_told_is_still_looked_for(state: State) -> None:
 
 async def test_mention_without_any_file_is_one_problem(state: State) -> None:
     copies = copies_of(state, f"<<{H}/p.png,x>> <<{H}/p.png,y>>")
-    (problem,) = (await copies.cycle()).problems
-    assert problem.subject == f"{H}/p.png"
+    (absent,) = (await copies.cycle()).absent
+    assert absent.subject == f"{H}/p.png"
 
 
 async def test_spelling_that_could_not_be_asked_for_is_the_one_told(

@@ -448,12 +448,13 @@ async def test_attachment_that_is_there_already_is_adopted(pictured: Pair) -> No
     assert set(pictured.state.wiki(OWNER).attachments()) == {PICTURE}
 
 
-async def test_missing_attachment_is_a_problem_and_the_rest_goes_on(
+async def test_missing_attachment_is_told_and_the_rest_goes_on(
     pictured: Pair,
 ) -> None:
     pictured.remote.put("b", f"{FOLDER}/gone.png")
     result = await pictured.pull()
-    assert codes(result) == [("attachment-missing", f"{FOLDER}/gone.png")]
+    assert [one.subject for one in result.absent] == [f"{FOLDER}/gone.png"]
+    assert result.problems == ()
     assert pictured.local.files == pictured.remote.files
     assert pictured.is_equal
 

@@ -13,6 +13,7 @@ from wikisync.model import (
     Format,
     LooseFile,
     PageState,
+    Problem,
     Slug,
     WikiOwner,
     digest_of,
@@ -138,8 +139,11 @@ def test_starting_over_forgets_the_old_wiki(wiki: WikiState) -> None:
     wiki.record([agreed("home", "text")])
     wiki.record_attachments([FetchedFile(PICTURE, Digest("a" * 64), None)])
     wiki.remember_remote_tag("mark")
+    wiki.record_troubles((Problem("page-unwritable", "home", "read-only"),))
     assert wiki.base()
+    assert wiki.troubles()
     wiki.start_over("8")
+    assert not wiki.troubles()
     assert not wiki.base()
     assert not wiki.attachments()
     assert not wiki.remote_tag

@@ -151,7 +151,7 @@ def _decoded(
         return msgspec.json.decode(body, type=kind)
     except msgspec.ValidationError as exc:
         raise _violation(
-            answer, purpose, f"the JSON has another shape: {_lowered(str(exc))}"
+            answer, purpose, f"the JSON has another shape: {lowered(str(exc))}"
         ) from exc
     except msgspec.DecodeError as exc:
         raise _undecodable(answer, purpose, exc) from exc
@@ -553,5 +553,6 @@ def one_line(text: str) -> str:
     return shown
 
 
-def _lowered(text: str) -> str:
+def lowered(text: str) -> str:
+    """A foreign sentence as part of one of ours."""
     return text[:1].lower() + text[1:]

@@ -4,7 +4,8 @@ The list also names what is no page of ours to keep under that name:
 
 - ``uploads/...``: attachments that look like pages; they come as attachments;
 - the second page of one slug (``a.md`` beside ``a.org``): nothing reaches it;
-- a format this version does not know: kept as plain text.
+- a format this version does not know: kept as plain text;
+- an entry that is no record of a page: the page is there, and cannot be seen.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Iterable
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from wikisync.api.entries import OddEntry
 from wikisync.api.schema import WikiPageRecord
 from wikisync.errors import NotFound, ProtocolViolation
 from wikisync.model import (
@@ -54,11 +56,15 @@ class Look(Struct):
     is_complete: bool = True
 
     @classmethod
-    def at(cls, records: Iterable[WikiPageRecord]) -> Look:
+    def at(
+        cls, records: Iterable[WikiPageRecord], odd: Iterable[OddEntry] = ()
+    ) -> Look:
         """Look at a list; a list without content leaves all pages to be read."""
         look = cls()
         for record in records:
             look._sort(record)
+        for entry in odd:
+            look._set_aside(entry)
         look._drop_shared_identities()
         return look
 
@@ -122,6 +128,22 @@ class Look(Struct):
         if slug not in self.texts:
             del self.pages[slug]
             self.single.append(slug)
+
+    def _set_aside(self, entry: OddEntry) -> None:
+        """Note a page of which the list says nothing sound: it is there, unseen."""
+        slug = Slug(entry.slug)
+        if slug.startswith("uploads/"):
+            return
+        self.is_complete = False
+        if slug and slug not in self.formats:
+            self.unreadable.add(slug)
+        title = f" ({entry.title})" if entry.title else ""
+        self.fail(
+            "page-malformed",
+            slug or f"entry {entry.place} of the list of pages{title}",
+            f"the service lists it wrongly: {entry.reason}",
+            "save the page on the wiki once more, or ask who runs the service",
+        )
 
     def _format_of(self, record: WikiPageRecord) -> Format:
         known = known_format(record)

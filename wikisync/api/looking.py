@@ -70,7 +70,7 @@ class Looking:
         listed, is_whole = await self._list()
         if listed is None:
             return Snapshot(pages=self._known or {}, tag=self._tag)
-        look = Look.at(listed.pages)
+        look = Look.at(listed.pages, listed.odd)
         await self._read_singly(look, look.single)
         seen = look.snapshot(listed.etag if is_whole else None)
         self._known, self._tag, self._names = seen.pages, seen.tag, None
@@ -112,7 +112,7 @@ class Looking:
     async def _look_in_turns(self, rotation: Rotation) -> Snapshot:
         listed = await self._wiki.poll_pages()
         assert listed is not None, "unchanged since nothing"
-        look = Look.at(listed.pages)
+        look = Look.at(listed.pages, listed.odd)
         rotation.forget(
             [s for s, one in rotation.seen.items() if look.differs(one.state)]
         )

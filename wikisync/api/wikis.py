@@ -28,6 +28,7 @@ from wikisync.api.answers import (
     one_line,
 )
 from wikisync.api.client import Client, Id
+from wikisync.api.entries import OddEntry, decode_pages
 from wikisync.api.paging import encode_query
 from wikisync.api.request import Request
 from wikisync.api.routes import Method
@@ -44,6 +45,8 @@ class PageList(Struct, frozen=True):
     pages: tuple[WikiPageRecord, ...]
     etag: str | None
     """None where the service gives no mark."""
+    odd: tuple[OddEntry, ...] = ()
+    """Entries that are no records of pages."""
 
 
 class Wiki:
@@ -105,6 +108,9 @@ class Wiki:
     ) -> PageList | None:
         """Every page, unless nothing changed since the list with this ETag.
 
+        Entries that are no records of pages stop no other page, as they do in
+        ``list_pages``.
+
         Returns:
             None when the service says that the list is still the same.
         """
@@ -112,8 +118,8 @@ class Wiki:
         answer = await self.client.send(request)
         if answer.status == HTTPStatus.NOT_MODIFIED:
             return None
-        pages = decode(answer, tuple[WikiPageRecord, ...], request.purpose)
-        return PageList(pages, answer.headers.get("etag"))
+        pages, odd = decode_pages(answer, request.purpose)
+        return PageList(pages, answer.headers.get("etag"), odd)
 
     async def get_page(
         self, slug: str, *, render_html: bool = False, version: str | None = None

@@ -320,7 +320,8 @@ def _report(console: Console, folder: Path, cloned: Pulled, *, as_json: bool) ->
     )
     from wikisync.cli.sentences import counted, problem_as_json
 
-    show_problems(console, labelled(cloned), cloned.skipped)
+    absent = [one for wiki in cloned.wikis for one in wiki.result.absent]
+    show_problems(console, labelled(cloned), [*cloned.skipped, *absent])
     if as_json:
         answer = {
             "workspace": str(folder),

@@ -7,6 +7,7 @@ end, so that the others are complete.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -30,10 +31,11 @@ from wikisync.errors import (
     PermissionDenied,
 )
 from wikisync.folder.replica import FolderReplica
-from wikisync.model import Problem
+from wikisync.model import Problem, Slug
 from wikisync.progress import Progress
 from wikisync.sync.aliases import AliasedFolder
 from wikisync.sync.cycle import CycleResult, pull_wiki
+from wikisync.sync.ledger import Event, Level
 from wikisync.sync.reconcile import Policy
 from wikisync.sync.replica import AttachmentFolder, Replica
 from wikisync.sync.state import State, WikiState
@@ -141,6 +143,11 @@ async def _pull(
     )
     if place.policy is Policy.MIRROR:
         _drop_unmentioned(folder, known)
+        # the site has a placeholder there
+        problems = (*result.problems, *result.absent)
+        result = replace(result, problems=problems, absent=())
+    else:
+        _note_absent(known, result)
     if wiki.is_named or result.pages or result.problems:
         pulled.wikis.append(PulledWiki(wiki, folder, result))
         return
@@ -154,6 +161,13 @@ def _local(folder: Path, place: Place) -> FolderReplica:
     if place.policy is Policy.MIRROR:
         return FolderReplica(folder, temporary=place.private / TEMPORARY_FOLDER)
     return FolderReplica.two_way(folder, private=place.private, settle_s=0.0)
+
+
+def _note_absent(known: WikiState, result: CycleResult) -> None:
+    """Log it as a sync does, which then tells nothing of it again."""
+    for one in result.absent:
+        slug = Slug(one.subject)
+        known.note(Event(time.time(), Level.WARNING, slug, one.message))
 
 
 def _drop_unmentioned(folder: Path, known: WikiState) -> None:
@@ -250,4 +264,5 @@ def wiki_as_json(wiki: PulledWiki) -> dict[str, object]:
         "removed": result.removed,
         "attachments_fetched": result.attachments,
         "problems": [problem_as_json(problem) for problem in result.problems],
+        "absent": [problem_as_json(problem) for problem in result.absent],
     }

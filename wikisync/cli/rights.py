@@ -302,7 +302,7 @@ async def _look(
     from wikisync.api.wikis import Wiki
 
     try:
-        pages = await Wiki(client, wiki.owner, wiki.id).list_pages()
+        listed = await Wiki(client, wiki.owner, wiki.id).poll_pages()
     except (NotFound, PermissionDenied) as error:
         if wiki.is_named:
             raise
@@ -312,7 +312,9 @@ async def _look(
         project = await client.project(wiki.id)
         level = project.permissions.level if project.permissions else None
         is_archived = bool(project.archived)
-    return rights_of(wiki, len(pages), token, level, is_archived=is_archived)
+    assert listed is not None, "unchanged since nothing"
+    pages = len(listed.pages) + len(listed.odd)
+    return rights_of(wiki, pages, token, level, is_archived=is_archived)
 
 
 def rights_of(

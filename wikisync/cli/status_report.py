@@ -20,8 +20,10 @@ from wikisync.cli.sync_report import batch_as_json
 from wikisync.errors import ExitCode, FolderError, Halted, WikisyncError
 from wikisync.model import Problem, Snapshot, digest_of, fold_text
 from wikisync.sync.arrive import STALE_SAVE
+from wikisync.sync.deciding import refused_texts
 from wikisync.sync.exchange import ExchangeOptions, Held, exchange
 from wikisync.sync.holds import WITH_BUNDLE
+from wikisync.sync.narrowing import without_creates, without_vain
 from wikisync.sync.plan import (
     Action,
     Adopt,
@@ -173,6 +175,7 @@ async def _look_at_both(
 async def _look_here(opened: OpenWorkspace, status: WikiStatus) -> WikiStatus:
     """What the folder alone tells, against what both sides last agreed on."""
     from wikisync.folder.workspace import refuse_emptied
+    from wikisync.sync.troubles import in_the_way, lasting, put_off
 
     section = status.section
     known = opened.known(section)
@@ -192,18 +195,24 @@ async def _look_here(opened: OpenWorkspace, status: WikiStatus) -> WikiStatus:
             if slug in here.unreadable or here.pages[slug].digest == page.local
         }
     plan = reconcile(base, here, there, Policy.TWO_WAY, known.capabilities())
-    left, bundles = opened.left_out(section), known.bundles()
+    bundles = known.bundles()
 
     def told(action: Action) -> Action | None:
         if action.slug in bundles:
             return None
         if isinstance(action, Push) and _is_folded(known, here.pages[action.slug]):
             return None
-        return None if action.slug in left else action
+        return action
 
     held = [Hold(slug, HoldReason.EDITED_BOTH) for slug in bundles]
-    plan = plan.turned(told)
+    left = opened.left_out(section)
+    if not base:
+        left |= {action.slug for action in plan.sends}
+    plan = without_creates(plan.turned(told), left)
+    plan = without_vain(plan, refused_texts(known, time.time()), frozenset())
     plan = type(plan).from_actions([*plan.actions, *held])
+    errors = lasting(known, plan, is_wiki_seen=False)
+    plan, postponed = put_off(plan, in_the_way(errors, plan))
     waiting = [b for b in known.batches() if b.decision is Decision.WAITING]
     files = await _conflict_files(opened, section)
     return replace(
@@ -211,7 +220,7 @@ async def _look_here(opened: OpenWorkspace, status: WikiStatus) -> WikiStatus:
         pages=len(known.base()),
         differences=_differences(opened, section, plan, files),
         batches=tuple(waiting),
-        problems=here.problems,
+        problems=(*here.problems, *errors, *postponed),
     )
 
 
@@ -297,10 +306,14 @@ def _differences(
 ) -> tuple[Difference, ...]:
     found: list[Difference] = []
     known = opened.known(section)
+    failed = {trouble.subject for trouble in known.troubles()}
     for action in plan.actions:
         if action.slug in files.settled:
             continue
         side, sentence = _told(section.folder, action, known, files)
+        if action.slug in failed and side in {"here", "wiki", "both"}:
+            # what went wrong the last time stands among the problems
+            sentence = f"{sentence.partition('; the ')[0]}; the next sync tries again"
         if sentence:
             found.append(Difference(action.slug, side, sentence))
     found += [Difference(slug, "settled", SETTLED) for slug in sorted(files.settled)]

@@ -39,6 +39,8 @@ def report_sync(
         _show_failures(console, done)
         return
     for wiki in done:
+        for absent in wiki.absent:
+            console.note(str(absent))
         console.problems(wiki.problems)
         if wiki.results or wiki.paused is not None:
             if is_dry_run and wiki.results:
@@ -139,6 +141,7 @@ def wiki_as_json(wiki: Synced) -> dict[str, object]:
         ],
         "batches": [batch_as_json(batch) for batch in wiki.batches],
         "problems": [problem_as_json(problem) for problem in wiki.problems],
+        "absent": [problem_as_json(problem) for problem in wiki.absent],
         "error": error_as_json(failure) if failure else None,
         "next_look_s": wiki.last.next_look_s if wiki.results else None,
     }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -84,19 +85,10 @@ class Synced(Struct):
             SkipReason.UNREADABLE_HERE,
             SkipReason.UNREADABLE_THERE,
             SkipReason.BRAKED,
+            SkipReason.TROUBLE,
         }
         skipped = self.last.plan.skipped if self.results else ()
         return tuple(one for one in skipped if one.reason not in told)
-
-    @property
-    def left_out(self) -> frozenset[Slug]:
-        """Pages that a first sync left here because nobody asked for them."""
-        from wikisync.sync.plan import SkipReason
-
-        skipped = self.last.whole.skipped if self.results else ()
-        return frozenset(
-            one.slug for one in skipped if one.reason is SkipReason.NOT_ASKED
-        )
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -111,6 +103,11 @@ class Synced(Struct):
             "run it again",
         )
         return (*last, *self.unknown, restless)
+
+    @property
+    def absent(self) -> tuple[Problem, ...]:
+        """Attachments that the wiki lacks, told in any of the cycles."""
+        return tuple(one for result in self.results for one in result.absent)
 
     def count(self, name: str) -> int:
         """A count of all cycles together: ``pulled``, ``pushed`` and so on."""
@@ -153,11 +150,13 @@ async def sync_wiki(
                     options=replace(options, is_other_folder=other),
                     progress=progress,
                     outdated=wiki.remote.outdated,
+                    note_left=partial(opened.note_left_out, wiki.section),
                 )
         except WikisyncError as error:
             synced.failure = error
             return synced
-        options = replace(options, adopts=False, tries_again=False)
+        leaves = options.leaves if options.puts_new else opened.left_out(wiki.section)
+        options = replace(options, adopts=False, tries_again=False, leaves=leaves)
         synced.results.append(result)
         if options.is_dry_run:
             return synced
@@ -169,7 +168,6 @@ async def sync_wiki(
         if progress is not None:
             progress.start("wait until missing pages are surely deleted", None)
         await asyncio.sleep(result.next_look_s)
-    opened.note_left_out(wiki.section, synced.left_out)
     return synced
 
 

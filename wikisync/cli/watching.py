@@ -7,6 +7,7 @@ while it is away.
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -20,7 +21,6 @@ from wikisync.folder.stamp import folder_stamp
 from wikisync.model import Slug
 from wikisync.sync.exchange import ExchangeOptions, ExchangeResult, exchange
 from wikisync.sync.ledger import Edit
-from wikisync.sync.plan import SkipReason
 from wikisync.sync.standing import CycleOutcome, Hint, Why
 
 if TYPE_CHECKING:
@@ -84,7 +84,6 @@ class WatchedWiki:
             self._wiki = None
             raise
         self.synced.results = [result]
-        self._note_left_out()
         trouble = result.problems[0] if result.problems else None
         return CycleOutcome(
             is_quiet=result.is_quiet,
@@ -128,6 +127,7 @@ class WatchedWiki:
                         leaves=self._left_out(),
                     ),
                     outdated=wiki.remote.outdated,
+                    note_left=partial(self._opened.note_left_out, self.section),
                 )
         finally:
             wiki.remote.is_remembering = False
@@ -143,12 +143,6 @@ class WatchedWiki:
         if self._options.puts_new:
             return frozenset()
         return self._opened.left_out(self.section)
-
-    def _note_left_out(self) -> None:
-        asked = [
-            one for one in self.synced.waiting if one.reason is SkipReason.NOT_ASKED
-        ]
-        self._opened.note_left_out(self.section, [one.slug for one in asked])
 
     async def scan(self) -> bool:
         """Whether the folder differs from the scan before; the first one says yes."""

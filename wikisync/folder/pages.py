@@ -223,14 +223,30 @@ class PageFolder:
         Raises:
             FolderError: the file cannot be read, or is not text.
         """
+        with opened_root(self._root) as root, Folders(root) as folders:
+            return self._read_in(folders, slug)
+
+    def having(
+        self, slugs: Iterable[Slug], is_sought: Callable[[str], bool]
+    ) -> frozenset[Slug]:
+        """Those of the pages whose text is sought; what cannot be read is not."""
+        found: set[Slug] = set()
+        with opened_root(self._root) as root, Folders(root) as folders:
+            for slug in slugs:
+                with suppress(FolderError):
+                    page = self._read_in(folders, slug)
+                    if page is not None and is_sought(page.content):
+                        found.add(slug)
+        return frozenset(found)
+
+    def _read_in(self, folders: Folders, slug: Slug) -> Page | None:
         path = (self._paths or {}).get(slug)
         if path is None:
             return None
-        with opened_root(self._root) as root, Folders(root) as folders:
-            try:
-                content = _read_bytes(folders, path)
-            except FileNotFoundError:
-                return None
+        try:
+            content = _read_bytes(folders, path)
+        except FileNotFoundError:
+            return None
         text = decode_page(content, path)
         if isinstance(text, Problem):
             raise FolderError(str(text), path=path, hint=text.hint)

@@ -222,6 +222,20 @@ class FolderReplica:
             raise NotFound(f"no page {slug} in {self.name}")
         return page
 
+    async def having(
+        self, slugs: Iterable[Slug], is_sought: Callable[[str], bool]
+    ) -> frozenset[Slug]:
+        """Those of the pages whose text is sought: one look, and one text at a time.
+
+        What cannot be read is not.
+
+        Raises:
+            FolderError: the folder is gone.
+        """
+        async with self._one_at_a_time:
+            wanted = tuple(slugs)
+            return await finish_in_thread(self._pages.having, wanted, is_sought)
+
     async def write(self, page: Page, *, expected: Digest | None) -> Page:
         """Create the page (``expected`` is None) or replace its text.
 

@@ -48,6 +48,10 @@ FOREIGN_PAGE: Mapping[str, object] = {
     "title": "foreign",
 }
 """The page that ``extra-formats`` adds to lists."""
+MALFORMED: Mapping[str, object] = {"title": None, "format": None}
+"""What ``malformed-entries`` says of the first page of a list."""
+NAMELESS_ENTRY: Mapping[str, object] = {"format": "markdown", "title": "Nowhere"}
+"""The entry that it adds."""
 FOREIGN_TEXT = "a page in a format that nobody here has heard of\n"
 
 
@@ -71,6 +75,8 @@ class Quirk(StrEnum):
     """``Foo`` does not find ``foo``, and both may be there (Q5)."""
     EXTRA_FORMATS = "extra-formats"
     """Lists hold a page in a format that nobody knows (Q7)."""
+    MALFORMED_ENTRIES = "malformed-entries"
+    """Lists have an entry without a slug, and ``null`` in that of the first page."""
     STRIPS_FRONT_MATTER = "strips-front-matter"
     """Texts are shown without their front matter (Q8)."""
     TRUNCATES_LIST_CONTENT = "truncates-list-content"
@@ -142,6 +148,7 @@ Quirks = frozenset[Quirk]
 BEND_PAGES: Quirks = frozenset(
     {
         Quirk.EXTRA_FORMATS,
+        Quirk.MALFORMED_ENTRIES,
         Quirk.META_ID,
         Quirk.STRIPS_FRONT_MATTER,
         Quirk.TRUNCATES_LIST_CONTENT,
@@ -237,6 +244,9 @@ def bend_list(on: Quirks, body: bytes, ids: Mapping[str, int]) -> bytes:
         pages.append(dict(FOREIGN_PAGE))
         if any("content" in page for page in pages[:-1]):
             pages[-1]["content"] = FOREIGN_TEXT
+    if Quirk.MALFORMED_ENTRIES in on:
+        pages = [{**page, **MALFORMED} for page in pages[:1]] + pages[1:]
+        pages.append(dict(NAMELESS_ENTRY))
     return msgspec.json.encode(pages)
 
 

@@ -7,7 +7,7 @@ seen under the wiki's names.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -98,6 +98,14 @@ class AliasedFolder:
     async def read(self, slug: Slug) -> Page:
         """The page with its text as of now."""
         return self._page(await self._folder.read(self._file(slug)), slug)
+
+    async def having(
+        self, slugs: Iterable[Slug], is_sought: Callable[[str], bool]
+    ) -> frozenset[Slug]:
+        """Those of the pages whose text is sought."""
+        files = {self._file(slug): slug for slug in slugs}
+        found = await self._folder.having(files, is_sought)
+        return frozenset([files[file] for file in found])
 
     async def write(self, page: Page, *, expected: Digest | None) -> Page:
         """Create the page or replace its text."""

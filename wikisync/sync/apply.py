@@ -125,7 +125,10 @@ class Apply:
         await self.write_pages(plan)
         await self.record_equal_pages(plan)
         if self.outcome.problems and plan.deletes:
-            self._postpone(plan.deletes)
+            from wikisync.sync.troubles import postponed
+
+            removed = [one.slug for one in plan.deletes]
+            self.outcome.problems.append(postponed(removed, self.outcome.problems))
         else:
             await self.remove_pages(plan.deletes)
         return self.outcome
@@ -276,14 +279,6 @@ class Apply:
         log.info("removed %s", action.slug)
         self._state.record(dropped=[action.slug])
         self.outcome.removed += 1
-
-    def _postpone(self, deletes: tuple[DeleteLocal, ...]) -> None:
-        self._fail(
-            "removals-postponed",
-            f"{len(deletes)} page{'s' * (len(deletes) > 1)}",
-            "gone from the wiki, kept here because another page failed",
-            "run it again when the other problems are solved",
-        )
 
     def _fail(self, code: str, subject: str, message: str, hint: str) -> None:
         log.info("problem with %s: %s", subject, message)

@@ -3,9 +3,11 @@
 The service has no list of attachments (``service-behaviour.md`` 6.2), so the
 mentions in the texts of the base are all that can be known.  A path holds a
 random part and never gets other content: what the folder has is not asked for
-again, also where a person changed it (``linking`` sends that).  What is not on the
-wiki, as a name in an example of code, is looked for in every round, and told in the
-first.
+again, also where a person changed it (``linking`` sends that).
+
+What is not on the wiki is no problem: the text may be an example of code, and where
+it is a broken link, both sides hold the same one.  It is looked for in every round,
+and told in the first.
 """
 
 from __future__ import annotations
@@ -75,6 +77,8 @@ class AttachmentFetch:
         self._failures_in_row = 0
         self.fetched = 0
         self.problems: list[Problem] = []
+        self.absent: list[Problem] = []
+        """What is not on the wiki, and was not told yet."""
 
     async def run(self) -> None:
         """Fetch what is mentioned and not in the folder yet.
@@ -90,7 +94,8 @@ class AttachmentFetch:
             return
         self._progress.start("attachments", len(wanted))
         await each(_apart(wanted), self._fetch_all, in_flight=self._reads_max)
-        self.problems.sort(key=lambda problem: problem.subject)
+        for found in (self.problems, self.absent):
+            found.sort(key=lambda problem: problem.subject)
 
     async def _wanted(self) -> Sequence[Spellings]:
         """Mentions whose file the folder lacks; the base learns of the others."""
@@ -181,19 +186,16 @@ class AttachmentFetch:
             self._state.record_attachments([fetched])
 
     def _tell(self, failed: Failed) -> None:
-        """Make a problem of it, but of what is not on the wiki only once.
-
-        A page with such a name in an example would keep every sync from being a
-        good one; ``status`` goes on to name it.
-        """
+        """Make a problem of it; what is not on the wiki is told once."""
         problem = failed.problem
+        told = self.absent if failed.is_absent else self.problems
         if failed.is_absent:
             last = self._state.events(1, Slug(problem.subject))
             if last and last[0].what == problem.message:
                 return
         log.info("problem with %s: %s", problem.subject, problem.message)
-        if problem not in self.problems:
-            self.problems.append(problem)
+        if problem not in told:
+            told.append(problem)
 
 
 def _failed(

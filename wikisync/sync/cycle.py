@@ -45,6 +45,8 @@ class CycleResult(Struct, frozen=True):
     """Attachments fetched."""
     problems: tuple[Problem, ...]
     """Everything that a person may have to look at, what is held included."""
+    absent: tuple[Problem, ...] = ()
+    """Attachments that the wiki itself lacks; no trouble of the cycle."""
 
     @property
     def pages(self) -> int:
@@ -120,6 +122,7 @@ async def pull_wiki(
         unchanged=len(there.pages) - outcome.written,
         attachments=fetch.fetched,
         problems=(*problems, *fetch.problems),
+        absent=tuple(fetch.absent),
     )
 
 

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wikisync.errors import WikisyncError
 from wikisync.model import (
     Digest,
     PageState,
@@ -32,11 +31,11 @@ from wikisync.sync.ledger import Side
 from wikisync.sync.narrowing import Direction
 from wikisync.sync.plan import (
     BasePage,
-    CreateRemote,
     HoldReason,
     MoveLocal,
     Plan,
     Push,
+    SkipReason,
 )
 from wikisync.sync.replica import LocalReplica, RemoteReplica
 from wikisync.sync.safety import NO_ID, Batch, braked, shrunk_pages
@@ -111,6 +110,12 @@ class Decided(Struct, frozen=True):
     """Pages whose text changed while this was decided; they are in no plan."""
     next_look_s: float | None
     """When one more look can make an absence certain."""
+
+    @property
+    def left_out(self) -> frozenset[Slug]:
+        """Pages that a first sync leaves here because nobody asked for them."""
+        skipped = self.whole.skipped
+        return frozenset(s.slug for s in skipped if s.reason is SkipReason.NOT_ASKED)
 
 
 class Deciding:
@@ -384,12 +389,9 @@ class Deciding:
         if leaves:
             plan = narrowing.without_creates(plan, leaves)
         plan = narrowing.around_editors(plan, here.busy, self._long_open(here))
-        now = self._clock()
-        refused = {
-            slug: one.local
-            for slug, one in self._known.refusals().items()
-            if now - one.at < REFUSAL_S and not self._options.tries_again
-        }
+        refused: Mapping[Slug, Digest] = {}
+        if not self._options.tries_again:
+            refused = refused_texts(self._known, self._clock())
         return narrowing.without_vain(plan, refused, self._looping(plan, base))
 
     def _long_open(self, here: Snapshot) -> frozenset[Slug]:
@@ -425,21 +427,15 @@ class Deciding:
 
     async def _with_markers(self, plan: Plan) -> Mapping[Slug, HoldReason]:
         """Pages that would be sent with a marker line of a conflict in them."""
-        if not plan.actions:
+        if not plan.sends:
             return {}
         from wikisync.sync.conflict import has_marker
 
         before = {m.target: m.slug for m in plan.moves if isinstance(m, MoveLocal)}
-        found: dict[Slug, HoldReason] = {}
-        for action in plan.actions:
-            if isinstance(action, CreateRemote | Push):
-                try:
-                    page = await self._local.read(before.get(action.slug, action.slug))
-                except WikisyncError:
-                    continue  # its turn will say what is wrong
-                if has_marker(page.content):
-                    found[action.slug] = HoldReason.MARKER
-        return found
+        sent = {before.get(one.slug, one.slug): one.slug for one in plan.sends}
+        # of what cannot be read its turn will say what is wrong
+        found = await self._local.having(sent, has_marker)
+        return {sent[slug]: HoldReason.MARKER for slug in found}
 
     def _braked(
         self,
@@ -471,6 +467,15 @@ class Deciding:
             )
         plan = Plan.from_actions([*stopped.plan.actions, *stopped.skipped])
         return plan, batches
+
+
+def refused_texts(known: WikiState, now: float) -> Mapping[Slug, Digest]:
+    """Texts that the service refused so lately that they are not sent as they are."""
+    return {
+        slug: one.local
+        for slug, one in known.refusals().items()
+        if now - one.at < REFUSAL_S
+    }
 
 
 def is_at_rest(base: Mapping[Slug, BasePage], here: Snapshot, there: Snapshot) -> bool:

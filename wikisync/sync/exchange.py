@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -73,6 +73,9 @@ log = logging.getLogger(__name__)
 
 EVENTS_EACH_MAX = 200
 """Pages of one cycle that the log tells each in a line of its own."""
+NoteLeft: TypeAlias = Callable[[Collection[Slug]], None]
+"""Remembers the pages that a first sync left here, and no others."""
+
 SENDS_MAX = 3
 """Pages on their way to the wiki: one is written, the next ones are got ready."""
 
@@ -103,8 +106,6 @@ class ExchangeResult(Struct, frozen=True):
 
     plan: Plan
     """What was carried out, or would be."""
-    whole: Plan
-    """What there was to do, asked for or not, and what waits."""
     pulled: int
     pushed: int
     merged: int
@@ -116,6 +117,8 @@ class ExchangeResult(Struct, frozen=True):
     batches: tuple[Batch, ...]
     """What a brake holds until a person decides."""
     problems: tuple[Problem, ...]
+    absent: tuple[Problem, ...]
+    """Attachments that the wiki itself lacks, told for the first time."""
     pages: int
     """How many pages the wiki has, after what was done."""
     has_more: bool = False
@@ -141,6 +144,7 @@ async def exchange(
     clock: Callable[[], float] = time.time,
     progress: Progress | None = None,
     outdated: Outdated | None = None,
+    note_left: NoteLeft | None = None,
 ) -> ExchangeResult:
     """Carry edits both ways, once.
 
@@ -158,6 +162,8 @@ async def exchange(
         clock: Seconds since the epoch.
         progress: Told of long work.
         outdated: Tells the pages whose attachments changed here.
+        note_left: Told what is not put on the wiki because nobody asked for it,
+            before anything is done: what comes to nothing has left it here, too.
 
     Raises:
         WikisyncError: the cycle could not go on: the folder is gone, the service
@@ -166,7 +172,14 @@ async def exchange(
     known = state.wiki(owner)
     options = options or ExchangeOptions()
     cycle = _Exchange(
-        remote, local, known, options, clock, progress or SilentProgress(), outdated
+        remote,
+        local,
+        known,
+        options,
+        clock,
+        progress or SilentProgress(),
+        outdated=outdated,
+        note_left=note_left,
     )
     try:
         return await cycle.run(owner, remote_id)
@@ -187,9 +200,12 @@ class _Exchange:
         options: ExchangeOptions,
         clock: Callable[[], float],
         progress: Progress,
+        *,
         outdated: Outdated | None,
+        note_left: NoteLeft | None,
     ) -> None:
         self._outdated = outdated
+        self._note_left = note_left
         self._remote = remote
         self._local = local
         self._known = known
@@ -203,6 +219,11 @@ class _Exchange:
         """The base before anything was carried out; None where nothing was."""
         self._missing: tuple[Problem, ...] = ()
         """Attachments that could not be had; no reason to keep a page."""
+        self._absent: tuple[Problem, ...] = ()
+        self._errors: tuple[Problem, ...] = ()
+        """What keeps removals back."""
+        self._is_way_free = False
+        """What kept removals back is held from now on, and so in nobody's way."""
 
     @cached_property
     def _holds(self) -> Holds:
@@ -241,13 +262,21 @@ class _Exchange:
         )
         decided = await deciding.run(here, there)
         if not self._options.is_dry_run:
+            if self._note_left is not None:
+                self._note_left(decided.left_out)
             await self._carry_out(decided)
+            self._note_errors(decided.plan)
+        else:
+            self._expect_errors(decided.plan)
+        decided, postponed = self._without_removals(decided)
         problems = (
             *met,
             *decided.here.problems,
             *decided.there.problems,
+            *self._tally.told,
             *self._tally.problems,
             *self._missing,
+            *postponed,
         )
         if not self._options.is_dry_run:
             note_health(
@@ -257,7 +286,7 @@ class _Exchange:
                 started_at=started_at,
                 now=self._clock(),
             )
-            self._note_trouble(problems, decided.plan)
+            self._note_trouble((*problems, *self._absent), decided.plan)
         result = self._result(decided, problems)
         if result.is_quiet and not problems and not self._options.is_dry_run:
             remember_tag(self._known, decided.there)
@@ -389,20 +418,15 @@ class _Exchange:
             await self._one(merge, decided, arrivals, pushes)
         await self._send(plan, pushes)
         await self._fetch_attachments()
-        is_clean = not (self._tally.problems or self._tally.overtaken)
-        if is_clean:
-            # not before: a page that was to come back under its new name, and could
-            # not, would be a stranger to the one under its old name
-            self._known.record(dropped=ended)
-        removals = [
-            a for a in plan.actions if isinstance(a, DeleteLocal | DeleteRemote)
-        ]
-        if removals and not is_clean:
-            log.info("nothing is removed in a cycle that had an error")
-            self._tally.overtaken += len(removals)
+        self._errors = tuple(self._tally.problems)
+        if self._errors or self._tally.overtaken:
             return
-        for removal in removals:
-            await self._one(removal, decided, arrivals, pushes)
+        # not before: a page that was to come back under its new name, and could
+        # not, would be a stranger to the one under its old name
+        self._known.record(dropped=ended)
+        for action in plan.actions:
+            if isinstance(action, DeleteLocal | DeleteRemote):
+                await self._one(action, decided, arrivals, pushes)
 
     async def _one(
         self, action: Action, decided: Decided, arrivals: Arrivals, pushes: Pushes
@@ -452,6 +476,7 @@ class _Exchange:
         await fetch.run()
         self._fetched = fetch.fetched
         self._missing = tuple(fetch.problems)
+        self._absent = tuple(fetch.absent)
 
     def _mentions(self) -> Sequence[AttachmentPath]:
         """Attachments to have in the folder, of the pages asked for."""
@@ -465,6 +490,39 @@ class _Exchange:
         texts = [self._known.text(slug) or "" for slug in sorted(pages)]
         found = [path for text in texts for path in mentioned_attachments(text)]
         return tuple(dict.fromkeys(found))
+
+    # -- what went wrong ---------------------------------------------------------
+
+    def _note_errors(self, plan: Plan) -> None:
+        """Keep them for whoever asks how the wiki stands, and tries nothing."""
+        errors = [*self._tally.problems, *self._missing]
+        options = self._options
+        if options.pages is not None or options.direction is not Direction.BOTH:
+            tried = {action.slug for action in plan.actions}
+            before = self._known.troubles()
+            errors += [one for one in before if Slug(one.subject) not in tried]
+        self._known.record_troubles(tuple(dict.fromkeys(errors)))
+
+    def _expect_errors(self, plan: Plan) -> None:
+        """What went wrong last time, and would again."""
+        from wikisync.sync.troubles import in_the_way, lasting
+
+        errors = lasting(self._known, plan)
+        self._tally.problems += errors
+        self._errors = in_the_way(errors, plan)
+
+    def _without_removals(self, decided: Decided) -> tuple[Decided, Sequence[Problem]]:
+        """The decision as it came out where an error kept the removals back."""
+        if not self._errors:
+            return decided, ()
+        from wikisync.sync.troubles import put_off
+
+        plan, postponed = put_off(decided.plan, self._errors)
+        for one in postponed:
+            log.info("%s", one)
+            refused = self._tally.refused
+            self._is_way_free = all(error.subject in refused for error in self._errors)
+        return replace(decided, plan=plan), postponed
 
     # -- what is said of it ------------------------------------------------------
 
@@ -500,7 +558,6 @@ class _Exchange:
         tally = self._tally
         return ExchangeResult(
             plan=decided.plan,
-            whole=decided.whole,
             pulled=tally.pulled,
             pushed=tally.pushed,
             merged=tally.merged,
@@ -510,8 +567,11 @@ class _Exchange:
             held=tuple(map(self._held, decided.plan.held)),
             batches=self._told_batches(decided),
             problems=problems,
+            absent=self._absent,
             pages=self._count(decided.there),
-            has_more=bool(tally.merged or tally.renamed or tally.overtaken),
+            has_more=bool(
+                tally.merged or tally.renamed or tally.overtaken or self._is_way_free
+            ),
             next_look_s=decided.next_look_s,
         )
 

@@ -95,7 +95,7 @@ class Holds:
                 if one is not None:
                     settled[slug] = one
             elif bundle.problem:
-                self._tally.fail(
+                self._tally.tell(
                     "conflict-unclear",
                     slug,
                     f"its conflict file is not settled: {bundle.problem}",
@@ -311,7 +311,7 @@ class Holds:
         if not self._is_dry_run:
             await self._local.write_conflict(page.slug, page.format, text)
             self._state.record_bundle(page.slug, replace(record, local=page.content))
-        self._tally.fail(
+        self._tally.tell(
             "conflict-again",
             page.slug,
             "the page was edited while its conflict was being settled",

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from wikisync.sync.ledger import unpack
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 
 _WIKI = "wiki INTEGER NOT NULL REFERENCES wiki (id) ON DELETE CASCADE"
 
@@ -193,6 +193,18 @@ CREATE TABLE written_link (
 ) WITHOUT ROWID;
 """
 
+_TROUBLES = f"""
+CREATE TABLE trouble (
+    {_WIKI},
+    number INTEGER NOT NULL,
+    code TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    message TEXT NOT NULL,
+    hint TEXT NOT NULL,
+    PRIMARY KEY (wiki, number)
+) WITHOUT ROWID;
+"""
+
 _SCHEMA = f"""
 CREATE TABLE wiki (
     id INTEGER PRIMARY KEY,
@@ -218,6 +230,7 @@ CREATE TABLE attachment (
 {_EDITS}
 {_MENTIONS}
 {_WRITTEN_LINKS}
+{_TROUBLES}
 """
 
 
@@ -289,12 +302,18 @@ def _files_here(connection: sqlite3.Connection) -> None:
     connection.execute("UPDATE attachment SET here = digest")
 
 
+def _troubles(connection: sqlite3.Connection) -> None:
+    """6 to 7: what went wrong with single pages in the last cycle."""
+    _execute(connection, _TROUBLES)
+
+
 MIGRATIONS: Mapping[int, Callable[[sqlite3.Connection], None]] = {
     1: _two_ways,
     2: _edits,
     3: _mentions,
     4: _written_links,
     5: _files_here,
+    6: _troubles,
 }
 """Version found to the step that makes the next version of it."""
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from msgspec import structs
 
-from wikisync.model import Digest, Format, Slug
+from wikisync.model import Digest, Format, Problem, Slug
 from wikisync.sync.capabilities import ANY_SERVICE, Capabilities
 from wikisync.sync.database import WikiRows
 from wikisync.sync.ledger import (
@@ -162,6 +162,31 @@ class Observations(WikiRows):
     def drop_refusal(self, slug: Slug) -> None:
         """Forget it: the page is another, or was taken."""
         self._write("DELETE FROM refusal WHERE wiki = ? AND slug = ?", slug)
+
+    # -- what went wrong in the last cycle ---------------------------------------------
+
+    def troubles(self) -> tuple[Problem, ...]:
+        """Errors with single pages and attachments, in their order."""
+        rows = self._rows(
+            "SELECT code, subject, message, hint FROM trouble WHERE wiki = ?"
+            " ORDER BY number"
+        )
+        return tuple(Problem(*row) for row in rows)
+
+    def record_troubles(self, troubles: Sequence[Problem]) -> None:
+        """Remember these errors and no others."""
+        if self.troubles() == troubles:
+            return
+        with self._database.transaction() as connection:
+            connection.execute("DELETE FROM trouble WHERE wiki = ?", (self._number,))
+            connection.executemany(
+                "INSERT INTO trouble (wiki, number, code, subject, message, hint)"
+                " VALUES (?, ?, ?, ?, ?, ?)",
+                [
+                    (self._number, number, one.code, one.subject, one.message, one.hint)
+                    for number, one in enumerate(troubles)
+                ],
+            )
 
     # -- edits that the service told of ------------------------------------------------
 

@@ -93,7 +93,7 @@ class SkipReason(StrEnum):
     NOT_ASKED = "only here; a first sync puts it on the wiki when it is asked to"
     BRAKED = "part of much that would be done at once; it waits for your yes"
     CHANGE_REFUSED = "this change was refused; it waits until the text is another"
-    TROUBLE = "nothing is removed in a cycle that had an error"
+    TROUBLE = "its removal waits until what is wrong with other pages is mended"
 
 
 class CreateLocal(Struct, frozen=True):

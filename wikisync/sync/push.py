@@ -325,6 +325,7 @@ class Pushes:
                     action.remote if isinstance(action, DeleteRemote) else action.local
                 )
                 self._state.record_refusal(action.slug, digest, said, self._clock())
+                self._tally.refused.add(action.slug)
         self._tally.fail("page-refused", action.slug, error.message, error.hint)
 
     def _settle_all(self, slug: Slug) -> None:

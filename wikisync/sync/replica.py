@@ -8,7 +8,7 @@ or the new content, never a mixture.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from wikisync.errors import WikisyncError
@@ -141,6 +141,12 @@ class LocalReplica(MovingReplica, AttachmentFolder, Protocol):
         They are neither deleted on the wiki nor written here: ignored by a pattern,
         or behind something that could not be looked into.
         """
+        ...
+
+    async def having(
+        self, slugs: Iterable[Slug], is_sought: Callable[[str], bool]
+    ) -> frozenset[Slug]:
+        """Those of the pages whose text is sought; what cannot be read is not."""
         ...
 
     async def late_saves(self) -> Sequence[LateSave]:

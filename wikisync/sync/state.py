@@ -45,6 +45,7 @@ _FORGOTTEN = (
     "refusal",
     "bundle",
     "health",
+    "trouble",
 )
 """What a first sync must not know.  The log stays, and so does ``replaced``, where
 nothing is remembered of a wiki but only texts of the folder are kept."""

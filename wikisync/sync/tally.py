@@ -23,15 +23,25 @@ class Tally(Struct):
     overtaken: int = 0
     """Pages that changed while their turn came; the next cycle decides anew."""
     problems: list[Problem] = field(default_factory=list)
+    """Errors; nothing is removed in a cycle that had one."""
+    told: list[Problem] = field(default_factory=list)
+    """What a person has to look at, and is no error: the page waits for them."""
+    refused: set[Slug] = field(default_factory=set)
+    """Pages that the service did not take; from the next cycle on they are held."""
     lost_names: set[Slug] = field(default_factory=set)
     """New names of pages whose rename failed; nothing follows it."""
     given_names: dict[Slug, Slug] = field(default_factory=dict)
     """What the service called pages instead of their new names, which are lost."""
 
     def fail(self, code: str, slug: str, message: str, hint: str | None = None) -> None:
-        """Note a problem that leaves the other pages alone."""
+        """Note an error with one page; the other ones go on, but for removals."""
         log.info("problem with %s: %s", slug, message)
         self.problems.append(Problem(code, slug, message, hint or ""))
+
+    def tell(self, code: str, slug: str, message: str, hint: str | None = None) -> None:
+        """Note what a person has to do about a page that waits for them."""
+        log.info("waiting: %s: %s", slug, message)
+        self.told.append(Problem(code, slug, message, hint or ""))
 
     def overtake(self, slug: Slug, error: SyncError) -> None:
         """Note a page that someone changed meanwhile."""

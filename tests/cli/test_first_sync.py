@@ -1,0 +1,116 @@
+"""What a first sync leaves here on purpose stays known, however that sync ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.cli.workspaces import Cloned
+from tests.support.service import EmbeddedService
+from wikisync.api.client import Client
+from wikisync.cli.syncing import Synced, sync_wiki
+from wikisync.cli.watching import WatchedWiki
+from wikisync.cli.workspace import find_workspace, open_workspace
+from wikisync.errors import Unavailable
+from wikisync.sync.exchange import ExchangeOptions
+from wikisync.sync.standing import Why
+
+PICTURE = "uploads/" + "0123456789abcdef" * 2 + "/p.png"
+LEFT = "  here: only here; a first sync puts it on the wiki when it is asked to\n"
+
+
+@dataclass
+class Midway:
+    """Progress that does something when a step of the cycle begins."""
+
+    step: str
+    act: Callable[[], None]
+    done: list[str] = field(default_factory=list)
+
+    def start(self, label: str, total: int | None) -> None:
+        del total
+        if label == self.step and label not in self.done:
+            self.done.append(label)
+            self.act()
+
+    def advance(self, steps: int = 1) -> None:
+        """Nothing is shown."""
+
+
+@pytest.fixture
+async def first(service: EmbeddedService, run: Run, tmp_path: Path) -> Cloned:
+    """A folder and a wiki that have never met."""
+    pages = {"home": f"![p]({PICTURE})\n", "guide": "a guide\n"}
+    await service.add_project("docs/handbook", pages)
+    root = tmp_path / "wikis"
+    root.mkdir()
+    (root / "wikisync.toml").write_text(
+        f'[service]\nurl = "{service.url}"\n\n[[wiki]]\nproject = "docs/handbook"\n'
+        'folder = "handbook"\n\n[sync]\nsettle_ms = 50\n'
+    )
+    found = Cloned(service, root, run)
+    found.write("here.md", "only here\n")
+    return found
+
+
+async def synced(first: Cloned, progress: Midway) -> Synced:
+    """A first sync that nobody asked to put pages on the wiki."""
+    workspace = find_workspace(first.root)
+    service = first.service
+    async with Client(service.url, service.token) as client:
+        with open_workspace(workspace) as opened:
+            wiki = await opened.synced(client, workspace.config.wikis[0])
+            options = ExchangeOptions(puts_new=False)
+            return await sync_wiki(opened, wiki, options, progress=progress)
+
+
+def away() -> None:
+    raise Unavailable("the service went away")
+
+
+@pytest.mark.parametrize("words", [("status",), ("status", "--offline")])
+async def test_sync_that_failed_midway_still_knows_what_it_left(
+    first: Cloned, words: tuple[str, ...]
+) -> None:
+    """Status said that the next sync puts the page on the wiki, and it did."""
+    failed = await synced(first, Midway("attachments", away))
+    assert failed.failure is not None
+    assert "home.md" in first.files()
+    ran = await first.run(*words)
+    assert ran.code == 0
+    assert LEFT in ran.out
+    await first.run("sync")
+    assert "here.md" not in await first.wiki()
+
+
+async def test_page_is_left_in_every_round_of_the_first_sync(first: Cloned) -> None:
+    """A page that is saved meanwhile makes another round at once."""
+    progress = Midway("pages", lambda: first.write("guide.md", "mine\n"))
+    done = await synced(first, progress)
+    assert len(done.results) == 2
+    assert "here.md" not in await first.wiki()
+    assert LEFT in (await first.run("status")).out
+
+
+async def test_folder_that_never_met_its_wiki_says_so_without_a_look(
+    first: Cloned,
+) -> None:
+    ran = await first.run("status", "--offline")
+    assert LEFT in ran.out
+
+
+async def test_watch_leaves_the_same_in_every_cycle(first: Cloned) -> None:
+    workspace = find_workspace(first.root)
+    section, service = workspace.config.wikis[0], first.service
+    async with Client(service.url, service.token) as client:
+        with open_workspace(workspace) as opened:
+            options = ExchangeOptions(puts_new=False)
+            watched = WatchedWiki(opened, section, client, options)
+            await watched.cycle(Why.EVERYTHING)
+            await watched.cycle(Why.EVERYTHING)
+            assert opened.left_out(section) == {"here"}
+    assert "here.md" not in await first.wiki()

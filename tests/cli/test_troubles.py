@@ -1,0 +1,156 @@
+"""One page with a lasting error: what waits for it, and what a person reads of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.cli.workspaces import FILES, PAGES, Cloned
+from tests.support.service import EmbeddedService
+from wikisync.service.quirks import Quirk
+
+BLOCKED = "plans/2027"
+"""A page of the wiki that cannot be written here."""
+WAITS = (
+    f"1 page: its removal waits until what is wrong with {BLOCKED} is mended (guide)"
+)
+
+
+@pytest.fixture
+async def blocked(cloned: Cloned) -> Cloned:
+    """A file where a page needs a folder, and a page that is surely removed."""
+    (cloned.folder / "plans").write_text("a list\n")
+    await cloned.remove("guide")
+    await cloned.run("sync")
+    await cloned.run("sync")
+    cloned.age_sightings(100)
+    await cloned.edit({BLOCKED: "soon\n"})
+    return cloned
+
+
+async def test_sync_says_which_removal_waits_and_for_what(blocked: Cloned) -> None:
+    """It said that pages change while they are carried over, and they did not."""
+    ran = await blocked.run("sync")
+    assert ran.code == 3
+    assert f"warning: {BLOCKED}: cannot open plans" in ran.err
+    assert WAITS in ran.err
+    assert "pages change" not in ran.err
+    assert ran.err.count("guide") == 1
+    assert "guide.md" in blocked.files()
+
+
+async def test_dry_run_knows_what_went_wrong_the_last_time(blocked: Cloned) -> None:
+    await blocked.run("sync")
+    ran = await blocked.run("sync", "--dry-run")
+    assert ran.code == 3
+    assert WAITS in ran.err
+    assert "remove  guide" not in ran.out
+
+
+async def test_status_tells_of_the_error_as_sync_does(blocked: Cloned) -> None:
+    await blocked.run("sync")
+    ran = await blocked.run("status")
+    assert ran.code == 3
+    assert f"  {BLOCKED}: new on the wiki; the next sync tries again\n" in ran.out
+    assert "  guide: its removal waits until what is wrong" in ran.out
+    assert f"  {BLOCKED}: cannot open plans" in ran.out
+    assert f"  {WAITS}" in ran.out
+
+
+async def test_status_without_a_look_at_the_wiki_tells_of_the_error(
+    blocked: Cloned,
+) -> None:
+    """Nothing that the folder tells says that the page came meanwhile."""
+    await blocked.run("sync")
+    ran = await blocked.run("status", "--offline")
+    assert ran.code == 3
+    assert f"  {BLOCKED}: cannot open plans" in ran.out
+
+
+async def test_removal_follows_when_the_error_is_mended(blocked: Cloned) -> None:
+    await blocked.run("sync")
+    (blocked.folder / "plans").unlink()
+    ran = await blocked.run("sync")
+    assert ran.code == 0
+    assert blocked.files().keys() == (FILES.keys() - {"guide.md"}) | {f"{BLOCKED}.md"}
+    assert (await blocked.run("status")).code == 0
+
+
+async def test_error_that_went_away_on_the_wiki_is_over_for_status(
+    blocked: Cloned,
+) -> None:
+    """Nobody has to sync first to learn that nothing is left to mend."""
+    await blocked.run("sync")
+    await blocked.remove(BLOCKED)
+    ran = await blocked.run("status")
+    assert ran.code == 0
+    assert BLOCKED not in ran.out
+    assert "guide: deleted on the wiki; the next sync puts it into the trash" in ran.out
+
+
+async def test_sync_of_another_page_forgets_no_error(blocked: Cloned) -> None:
+    await blocked.run("sync")
+    blocked.write("home.md", "edited\n")
+    await blocked.run("sync", "handbook/home.md")
+    ran = await blocked.run("status")
+    assert ran.code == 3
+    assert WAITS in ran.out
+
+
+async def test_page_that_waits_for_a_person_keeps_no_removal_back(
+    cloned: Cloned,
+) -> None:
+    """Its conflict file is half settled: that says nothing of any other page."""
+    cloned.write("home.md", "mine\n")
+    await cloned.edit({"home": "theirs\n"})
+    await cloned.remove("guide")
+    await cloned.run("sync")
+    await cloned.run("sync")
+    cloned.age_sightings(100)
+    note, _, blocks = cloned.read("home.conflict.md").partition("\n")
+    cloned.write("home.conflict.md", f"{note}\n{blocks.partition('%%%%')[2]}")
+    ran = await cloned.run("sync")
+    assert ran.code == 3
+    assert "home: its conflict file is not settled" in ran.err
+    assert "guide.md" not in cloned.files()
+
+
+async def test_page_that_the_service_lists_wrongly_stops_no_other(
+    cloned: Cloned,
+) -> None:
+    """The whole wiki stopped, and the page was named by its place in the answer."""
+    cloned.service.quirks = {Quirk.MALFORMED_ENTRIES}
+    await cloned.edit({"home": "theirs\n"})
+    cloned.write("team/rules.md", "be kinder\n")
+    ran = await cloned.run("sync")
+    assert ran.code == 3
+    assert "guide: the service lists it wrongly: expected `str`, got `null`" in ran.err
+    assert "entry 5 of the list of pages (Nowhere): the service lists" in ran.err
+    assert cloned.read("home.md") == "theirs\n"
+    assert (await cloned.wiki())["team/rules.md"] == "be kinder\n"
+
+
+async def test_page_that_the_service_lists_wrongly_never_counts_as_gone(
+    cloned: Cloned,
+) -> None:
+    await cloned.remove("team/people")
+    cloned.service.quirks = {Quirk.MALFORMED_ENTRIES}
+    await cloned.run("sync")
+    await cloned.run("sync")
+    cloned.age_sightings(100)
+    await cloned.run("sync")
+    assert cloned.files() == FILES
+    assert (await cloned.run("status")).code == 3
+
+
+async def test_init_knows_a_wiki_that_lists_a_page_wrongly(
+    service: EmbeddedService, run: Run, tmp_path: Path
+) -> None:
+    await service.add_project("docs/handbook", PAGES)
+    service.quirks = {Quirk.MALFORMED_ENTRIES}
+    root, project = tmp_path / "wikis", ("--project", "docs/handbook")
+    ran = await run("init", root, "--url", service.url, *project)
+    assert ran.code == 0
+    assert "5 pages" in ran.out + ran.err

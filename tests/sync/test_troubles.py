@@ -1,0 +1,94 @@
+"""Errors with single pages, on real parts: what they keep back, and for how long."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.pair import Pair, paired
+from wikisync.model import Problem, Slug
+from wikisync.service.quirks import Quirk
+from wikisync.sync.deciding import ExchangeOptions
+from wikisync.sync.plan import Plan, SkipReason
+from wikisync.sync.troubles import postponed, put_off
+
+PAGES = {"home": "one\n", "guide": "a guide\n", "notes": "notes\n", "old": "old\n"}
+WRONG = Problem("page-unwritable", "home", "read-only")
+
+
+@pytest.fixture
+async def pair(tmp_path: Path) -> AsyncIterator[Pair]:
+    """All in step, but for a page whose absence on the wiki is nearly certain."""
+    async with paired(tmp_path, PAGES) as made:
+        await made.rest()
+        await made.erase("old")
+        await made.cycle()
+        await made.cycle()
+        yield made
+
+
+async def blocked(pair: Pair) -> None:
+    """A page of the wiki cannot be written: a file is in its folder's place."""
+    (pair.folder / "plans").write_text("a list\n")
+    await pair.edit("plans/2027", "soon\n")
+
+
+async def test_lasting_error_asks_for_no_further_cycle_at_once(pair: Pair) -> None:
+    """A watch would spin, and a sync run eight rounds, on what nothing changes."""
+    await blocked(pair)
+    result = await pair.cycle()
+    assert not result.has_more
+    assert [one.code for one in result.problems] == [
+        "page-unwritable",
+        "removals-postponed",
+    ]
+    assert [(one.slug, one.reason) for one in result.plan.skipped] == [
+        (Slug("old"), SkipReason.TROUBLE)
+    ]
+    assert "old" in pair.texts()
+
+
+async def test_removal_goes_through_once_the_refused_page_is_held(pair: Pair) -> None:
+    """From then on nothing is sent, so no cycle has an error any more."""
+    pair.service.quirks = frozenset({Quirk.REFUSES_EMPTY})
+    pair.save("blank", " \n")
+    refused = await pair.cycle()
+    assert refused.has_more
+    assert "old" in pair.texts()
+    held = await pair.cycle()
+    assert [one.slug for one in held.held] == ["blank"]
+    assert "old" not in pair.texts()
+    assert not held.has_more
+
+
+async def test_error_is_forgotten_with_the_cycle_that_has_none(pair: Pair) -> None:
+    await blocked(pair)
+    await pair.cycle()
+    assert [one.subject for one in pair.known.troubles()] == ["plans/2027"]
+    (pair.folder / "plans").unlink()
+    await pair.rest()
+    assert pair.known.troubles() == ()
+
+
+def test_plan_without_removals_has_nothing_put_off() -> None:
+    assert put_off(Plan(), [WRONG]) == (Plan(), ())
+
+
+def test_sentence_names_the_first_few_removals_and_each_error_once() -> None:
+    names = [Slug(f"p{number}") for number in range(5)]
+    assert str(postponed(names, [WRONG, WRONG])) == (
+        "5 pages: their removal waits until what is wrong with home is mended"
+        " (p0, p1, p2 and 2 more)"
+    )
+
+
+async def test_removal_that_fails_is_in_no_other_removals_way(pair: Pair) -> None:
+    """Each one is tried, and a dry run says so."""
+    (pair.private / "trash").write_text("a file\n")
+    result = await pair.cycle()
+    assert [one.subject for one in result.problems] == ["old"]
+    looked = await pair.cycle(ExchangeOptions(is_dry_run=True))
+    assert [one.slug for one in looked.plan.deletes] == ["old"]
+    assert [one.subject for one in looked.problems] == ["old"]
