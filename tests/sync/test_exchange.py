@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.copies import OWNER, Copies
 from wikisync.errors import AuthenticationFailed, Unavailable
-from wikisync.model import LateSave, Slug, digest_of
+from wikisync.model import Slug, digest_of
 from wikisync.sync.deciding import ExchangeOptions
 from wikisync.sync.exchange import exchange
 from wikisync.sync.narrowing import Direction
@@ -326,37 +326,6 @@ async def test_what_a_pull_replaces_is_kept(state: State) -> None:
     copies = await pulled(state)
     kept = copies.known.replaced(HOME)
     assert [(one.replaced, one.written) for one in kept] == [(LONG, CAME)]
-
-
-# -- saves that came too late ------------------------------------------------------
-
-
-async def test_a_late_save_is_merged_with_what_replaced_it(state: State) -> None:
-    copies = await pulled(state)
-    late = LONG.replace("two", "two, late")
-    copies.here.late = [LateSave(HOME, late, "1")]
-    await copies.rest()
-    assert copies.texts()["home"] == CAME.replace("two", "two, late")
-    assert copies.here.late == []
-
-
-async def test_a_late_save_that_clashes_is_in_the_trash(state: State) -> None:
-    copies = await pulled(state)
-    copies.here.put("home", CAME.replace("two", "two, saved again"))
-    copies.here.late = [LateSave(HOME, LONG.replace("two", "two, late"), "1")]
-    await copies.rest()
-    assert any("two, late" in text for _, text, _ in copies.here.trash)
-    assert "two, saved again" in copies.texts()["home"]
-
-
-async def test_a_late_save_of_a_page_that_is_gone_brings_it_back(
-    state: State,
-) -> None:
-    copies = await pulled(state)
-    copies.here.remove("home")
-    copies.here.late = [LateSave(HOME, "late\n", "1")]
-    await copies.rest()
-    assert "late" in copies.here.texts()["home"]
 
 
 # -- editors, refusals, what is told -----------------------------------------------

@@ -17,17 +17,13 @@ from typing import TYPE_CHECKING, TypeAlias, assert_never
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wikisync.errors import FolderError, NotFound, WikisyncError
+from wikisync.errors import FolderError, WikisyncError
 from wikisync.model import (
     AttachmentPath,
-    Format,
-    LateSave,
-    Page,
     Problem,
     Slug,
     Snapshot,
     WikiOwner,
-    digest_of,
 )
 from wikisync.progress import Progress, SilentProgress
 from wikisync.sync.deciding import Decided, Deciding, ExchangeOptions, Outdated
@@ -58,13 +54,14 @@ from wikisync.sync.plan import (
 )
 from wikisync.sync.replica import LocalReplica, RemoteReplica
 from wikisync.sync.safety import Batch, Decision
-from wikisync.sync.state import Agreed, PackedText, State, WikiState
+from wikisync.sync.state import State, WikiState
 from wikisync.sync.tally import Tally
 
 if TYPE_CHECKING:
     # what carries out is loaded where there is something to carry out
     from wikisync.sync.arrive import Arrivals
     from wikisync.sync.holds import Holds, Settled
+    from wikisync.sync.late import LateSaves
     from wikisync.sync.push import Pushes
 
 __all__ = ["ExchangeOptions", "ExchangeResult", "Held", "exchange"]
@@ -237,13 +234,20 @@ class _Exchange:
             is_dry_run=self._options.is_dry_run,
         )
 
+    @cached_property
+    def _late_saves(self) -> LateSaves:
+        from wikisync.sync.late import LateSaves
+
+        return LateSaves(self._local, self._known, self._tally, self._clock)
+
     async def run(self, owner: WikiOwner, remote_id: str) -> ExchangeResult:
         """The whole cycle."""
         started_at = self._clock()
         met = self._meet(owner, remote_id)
         if not self._options.is_dry_run:
             await self._settle_intents()
-            await self._take_late_saves()
+            for late in await self._local.late_saves():
+                await self._late_saves.take(late)
         settled: Mapping[Slug, Settled] = {}
         if self._known.bundles():
             settled = await self._holds.take_resolved(self._options)
@@ -308,69 +312,6 @@ class _Exchange:
             from wikisync.sync.intents import settle_intents
 
             await settle_intents(self._remote, self._local, self._known)
-
-    async def _take_late_saves(self) -> None:
-        """Bring saves into their pages that reached a file already replaced."""
-        for late in await self._local.late_saves():
-            try:
-                page = await self._local.read(late.slug)
-            except NotFound:
-                page = Page(late.slug, self._format_of(late.slug), "")
-                await self._local.write(replace(page, content=late.text), expected=None)
-            else:
-                await self._merge_late(page, late)
-            await self._local.acknowledge(late)
-            self._tally.merged += 1
-
-    def _format_of(self, slug: Slug) -> Format:
-        known = self._known.base().get(slug)
-        return known.format if known else Format.MARKDOWN
-
-    async def _merge_late(self, page: Page, late: LateSave) -> None:
-        """The late save is an edit of the text that we replaced.
-
-        The page and the base go back to before we replaced it, and the cycle decides
-        about both edits as if it saw them for the first time.
-        """
-        if late.text == page.content:
-            return
-        replaced = [one for one in self._known.replaced(late.slug) if one.is_written]
-        if not replaced:
-            # nothing tells what it was an edit of; acknowledging keeps it in the trash
-            self._tally.fail(
-                "late-save",
-                late.slug,
-                "saved while it was being written; that text is in the trash",
-                f"see it with: wikisync restore {late.slug} --list",
-            )
-            return
-        text = late.text
-        if page.content != replaced[0].written:
-            # saved once more since; that text is the newer one
-            ancestor = replaced[0].replaced
-            from wikisync.sync.merge import merge
-
-            again = merge(ancestor, text, page.content, page_format=page.format)
-            if again.text is None:
-                await self._local.keep(late.slug, text, "saved while it was replaced")
-                return
-            text = again.text
-        kept = self._known.remember_replaced(
-            late.slug, page.content, text, self._clock()
-        )
-        # the base first: until the page follows, both sides hold the same text
-        self._go_back(page, replaced[0].replaced)
-        await self._local.write(replace(page, content=text), expected=page.digest)
-        self._known.confirm_replaced([kept])
-
-    def _go_back(self, page: Page, text: str) -> None:
-        """Take an earlier text as the last one agreed on."""
-        known = self._known.base().get(page.slug)
-        if known is None:
-            return
-        digest = digest_of(text)
-        earlier = replace(known, local=digest, remote=digest)
-        self._known.record([Agreed(earlier, PackedText.of(text))])
 
     # -- carrying out ------------------------------------------------------------
 
