@@ -247,9 +247,9 @@ GUARDS = (
     ),
     Guard(
         "late saves",
-        f"{SYNC}.exchange:_Exchange._take_late_saves",
+        f"{SYNC}.late:LateSaves._merge",
         async_answer(None),
-        "sync/test_exchange.py::test_a_late_save_is_merged_with_what_replaced_it",
+        "sync/test_late.py::test_a_late_save_is_merged_with_what_replaced_it",
     ),
     Guard(
         "a person's work on a conflict file",

@@ -60,8 +60,18 @@ def run_virtually(work: Callable[[VirtualLoop], Coroutine[Any, Any, T]]) -> T:
     try:
         return loop.run_until_complete(work(loop))
     finally:
+        loop.run_until_complete(_end_all())
         loop.run_until_complete(loop.shutdown_asyncgens())
         loop.close()
+
+
+async def _end_all() -> None:
+    """End what nobody waits for any more, as the end of the process would."""
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    if left:
+        await asyncio.wait(left)
 
 
 def _tell_but_ends(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
