@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from tests.support.pictures import (
     upload_of,
 )
 from wikisync.errors import Rejected, Unavailable
-from wikisync.model import Digest, Format, Page, Slug, Snapshot
+from wikisync.model import Digest, Format, Page, Slug
 from wikisync.sync import linking, translation
 
 WAYS = {
@@ -461,98 +460,3 @@ async def test_a_name_put_together_that_the_wiki_has_keeps_no_edit(pair: Pair) -
     pair.save("home.asciidoc", f"{text}\nmore\n")
     await pair.rest()
     assert await there(pair) == f"{text}\nmore\n"
-
-
-# -- the wiki as it was last seen ----------------------------------------------------
-
-
-def count_looks(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Looks at the wiki itself from now on."""
-    looks: list[str] = []
-    snapshot = pair.remote._wiki.snapshot
-
-    async def counted() -> Snapshot:
-        looks.append("look")
-        return await snapshot()
-
-    monkeypatch.setattr(pair.remote._wiki, "snapshot", counted)
-    return looks
-
-
-async def remembering(pair: Pair) -> None:
-    """The wiki was looked at, and is taken as it was seen."""
-    pair.save("home", "home\n")
-    await pair.rest()
-    await pair.remote.snapshot()
-    pair.remote.is_remembering = True
-
-
-def new_page(slug: str) -> Page:
-    return Page(Slug(slug), Format.MARKDOWN, f"{slug}\n")
-
-
-async def test_two_writes_at_once_are_both_remembered(
-    pair: Pair, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await remembering(pair)
-    looks = count_looks(pair, monkeypatch)
-    async with asyncio.TaskGroup() as group:
-        group.create_task(pair.remote.write(new_page("first"), expected=None))
-        group.create_task(pair.remote.write(new_page("second"), expected=None))
-    seen = await pair.remote.snapshot()
-    assert set(seen.pages) == {"home", "first", "second"}
-    assert not looks
-
-
-async def test_the_wiki_is_looked_at_while_a_write_is_not_answered(
-    pair: Pair, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await remembering(pair)
-    looks = count_looks(pair, monkeypatch)
-    may_go_on, is_sent = asyncio.Event(), asyncio.Event()
-    write = pair.remote._wiki.write
-
-    async def slow(page: Page, *, expected: Digest | None) -> Page:
-        is_sent.set()
-        await may_go_on.wait()
-        return await write(page, expected=expected)
-
-    monkeypatch.setattr(pair.remote._wiki, "write", slow)
-    async with asyncio.TaskGroup() as group:
-        group.create_task(pair.remote.write(new_page("first"), expected=None))
-        await is_sent.wait()
-        await pair.remote.snapshot()
-        assert looks == ["look"]
-        may_go_on.set()
-    # nor is that look remembered, which may have been before the write or after
-    assert "first" in (await pair.remote.snapshot()).pages
-    assert looks == ["look", "look"]
-
-
-async def test_the_wiki_is_looked_at_after_a_write_that_failed(
-    pair: Pair, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await remembering(pair)
-    looks = count_looks(pair, monkeypatch)
-
-    async def lost(_page: Page, *, expected: Digest | None) -> Page:
-        raise Unavailable(f"no answer, {expected}")
-
-    monkeypatch.setattr(pair.remote._wiki, "write", lost)
-    with pytest.raises(Unavailable):
-        await pair.remote.write(new_page("first"), expected=None)
-    await pair.remote.snapshot()
-    assert looks == ["look"]
-
-
-async def test_problems_on_the_wiki_are_not_over_because_nobody_looks(
-    pair: Pair,
-) -> None:
-    """Else a person would be called again after each save here."""
-    pair.save("home", "home\n")
-    await pair.rest()
-    await pair.service.put_file(OWNER, "home.rst", b"of the same name\n")
-    seen = await pair.remote.snapshot()
-    pair.remote.is_remembering = True
-    assert seen.problems
-    assert (await pair.remote.snapshot()).problems == seen.problems

@@ -1,0 +1,171 @@
+"""The wiki as it was last seen, while it is translated for the folder."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from tests.support.pair import OWNER, Pair, paired
+from tests.support.pictures import RED, put, upload_of
+from wikisync.errors import Unavailable
+from wikisync.model import Digest, Format, Page, Slug, Snapshot, digest_of
+
+LINK = "![red](red.png)\n"
+
+
+@pytest.fixture
+async def pair(tmp_path: Path) -> AsyncIterator[Pair]:
+    async with paired(tmp_path) as opened:
+        yield opened
+
+
+def count_looks(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Looks at the wiki itself from now on."""
+    looks: list[str] = []
+    snapshot = pair.remote._wiki.snapshot
+
+    async def counted() -> Snapshot:
+        looks.append("look")
+        return await snapshot()
+
+    monkeypatch.setattr(pair.remote._wiki, "snapshot", counted)
+    return looks
+
+
+async def remembering(pair: Pair) -> None:
+    """The wiki was looked at, and is taken as it was seen."""
+    pair.save("home", "home\n")
+    await pair.rest()
+    await pair.remote.snapshot()
+    pair.remote.is_remembering = True
+
+
+def new_page(slug: str) -> Page:
+    return Page(Slug(slug), Format.MARKDOWN, f"{slug}\n")
+
+
+async def test_two_writes_at_once_are_both_remembered(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await remembering(pair)
+    looks = count_looks(pair, monkeypatch)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(pair.remote.write(new_page("first"), expected=None))
+        group.create_task(pair.remote.write(new_page("second"), expected=None))
+    seen = await pair.remote.snapshot()
+    assert set(seen.pages) == {"home", "first", "second"}
+    assert not looks
+
+
+async def test_the_wiki_is_looked_at_while_a_write_is_not_answered(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await remembering(pair)
+    looks = count_looks(pair, monkeypatch)
+    may_go_on, is_sent = asyncio.Event(), asyncio.Event()
+    write = pair.remote._wiki.write
+
+    async def slow(page: Page, *, expected: Digest | None) -> Page:
+        is_sent.set()
+        await may_go_on.wait()
+        return await write(page, expected=expected)
+
+    monkeypatch.setattr(pair.remote._wiki, "write", slow)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(pair.remote.write(new_page("first"), expected=None))
+        await is_sent.wait()
+        await pair.remote.snapshot()
+        assert looks == ["look"]
+        may_go_on.set()
+    # nor is that look remembered, which may have been before the write or after
+    assert "first" in (await pair.remote.snapshot()).pages
+    assert looks == ["look", "look"]
+
+
+async def test_the_wiki_is_looked_at_after_a_write_that_failed(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await remembering(pair)
+    looks = count_looks(pair, monkeypatch)
+
+    async def lost(_page: Page, *, expected: Digest | None) -> Page:
+        raise Unavailable(f"no answer, {expected}")
+
+    monkeypatch.setattr(pair.remote._wiki, "write", lost)
+    with pytest.raises(Unavailable):
+        await pair.remote.write(new_page("first"), expected=None)
+    await pair.remote.snapshot()
+    assert looks == ["look"]
+
+
+async def test_problems_on_the_wiki_are_not_over_because_nobody_looks(
+    pair: Pair,
+) -> None:
+    """Else a person would be called again after each save here."""
+    pair.save("home", "home\n")
+    await pair.rest()
+    await pair.service.put_file(OWNER, "home.rst", b"of the same name\n")
+    seen = await pair.remote.snapshot()
+    pair.remote.is_remembering = True
+    assert seen.problems
+    assert (await pair.remote.snapshot()).problems == seen.problems
+
+
+# -- texts that did not come along ---------------------------------------------------
+
+
+async def linked(pair: Pair) -> None:
+    """A page with a picture on both sides, and a new process."""
+    put(pair, "red.png", RED)
+    pair.save("home", LINK)
+    await pair.rest()
+    pair.restart()
+
+
+def spoil_looks(pair: Pair, monkeypatch: pytest.MonkeyPatch, **changes: object) -> None:
+    """Looks at the wiki itself are otherwise from now on."""
+    snapshot = pair.remote._wiki.snapshot
+
+    async def spoilt() -> Snapshot:
+        return replace(await snapshot(), **changes)
+
+    monkeypatch.setattr(pair.remote._wiki, "snapshot", spoilt)
+
+
+async def test_a_look_that_is_not_whole_is_not_remembered(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pages that it lacks would count as new names, and as gone."""
+    pair.save("home", "home\n")
+    await pair.rest()
+    spoil_looks(pair, monkeypatch, is_complete=False)
+    await pair.remote.snapshot()
+    looks = count_looks(pair, monkeypatch)
+    pair.remote.is_remembering = True
+    await pair.remote.snapshot()
+    assert looks == ["look"]
+
+
+async def test_a_page_whose_text_did_not_come_along_is_read(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Big wikis are listed without texts."""
+    await linked(pair)
+    await pair.edit("home", f"![red]({await upload_of(pair)})\n\nedited there\n")
+    spoil_looks(pair, monkeypatch, texts={})
+    seen = await pair.remote.snapshot()
+    assert seen.pages[Slug("home")].digest == digest_of(f"{LINK}\nedited there\n")
+
+
+async def test_a_page_that_was_not_looked_at_is_read_before_it_is_written(
+    pair: Pair,
+) -> None:
+    """Where the service says that nothing changed, no text of its own is known."""
+    await linked(pair)
+    edited = Page(Slug("home"), Format.MARKDOWN, f"{LINK}\nedited\n")
+    await pair.remote.write(edited, expected=digest_of(LINK))
+    assert "edited" in (await pair.wiki_texts())["home"]
