@@ -121,7 +121,9 @@ class World:
             for number in range(weather.folders)
         ]
         self.tells_identities = seed % 2 == 0
-        """Whether the service at the end of a wire tells a page through its names."""
+        """Whether the service at the end of a wire knows a page through renames ..."""
+        self.strips_front_matter = weather.is_wired and seed % 5 == 0
+        """... and keeps front matter to itself."""
         self.removed: set[str] = set()
         """Marks that a person had on the screen and took away."""
         self.overwritten: set[str] = set()

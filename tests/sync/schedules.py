@@ -101,7 +101,7 @@ class Verdict:
 
     @property
     def is_bad(self) -> bool:
-        lost = self.lost or self.unexplained
+        lost = self.lost or self.unexplained or self.in_trash
         is_restless = self.is_restless or self.rounds > REST_ROUNDS_MAX
         return bool(lost or self.different or self.late_writes or is_restless)
 
@@ -298,7 +298,8 @@ class Schedule:
         takes the service for one that strips it, and keeps it here.
         """
         mine, theirs = client.copy.shown(), self.world.wiki.shown()
-        if client.known.capabilities().strips_front_matter:
+        is_learned = client.known.capabilities().strips_front_matter
+        if is_learned or self.world.strips_front_matter:
             mine, theirs = _without_front_matter(mine), _without_front_matter(theirs)
         return {
             name

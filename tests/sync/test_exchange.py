@@ -7,6 +7,7 @@ from functools import partial
 import pytest
 
 from tests.support.copies import OWNER, Copies
+from tests.support.memory import nothing_before
 from wikisync.errors import AuthenticationFailed, Unavailable
 from wikisync.model import Slug, digest_of
 from wikisync.sync.deciding import ExchangeOptions
@@ -35,6 +36,59 @@ async def test_equal_pages_are_taken_as_they_are(state: State) -> None:
     copies = await settled(state)
     assert copies.here.changes == copies.there.changes == []
     assert set(copies.known.base()) == {HOME, Slug("other")}
+
+
+async def test_a_save_while_an_equal_page_is_noted_is_an_edit(state: State) -> None:
+    """A look that says "nothing changed" brings no texts, and the file is read."""
+    copies = Copies(state, PAGES)
+    copies.there.gives_texts = False
+
+    async def save(entry: str) -> None:
+        if entry == "read home":
+            copies.here.before = nothing_before
+            copies.here.put("home", f"{TEXT}saved meanwhile\n")
+
+    copies.here.before = save
+    await copies.cycle()
+    copies.there.put("home", f"above\n{TEXT}")
+    await copies.rest()
+    assert copies.texts()["home"] == f"above\n{TEXT}saved meanwhile\n"
+
+
+async def test_a_file_that_goes_while_an_equal_page_is_noted_is_one_that_was_there(
+    state: State,
+) -> None:
+    copies = Copies(state, PAGES)
+    copies.there.gives_texts = False
+
+    async def remove(entry: str) -> None:
+        if entry == "read home":
+            copies.here.before = nothing_before
+            copies.here.remove("home")
+
+    copies.here.before = remove
+    await copies.cycle()
+    assert set(copies.known.base()) == {HOME, Slug("other")}
+
+
+async def test_a_page_that_changes_on_both_sides_while_it_is_noted_is_held(
+    state: State,
+) -> None:
+    """No text is left that both of them had."""
+    copies = Copies(state, PAGES)
+    copies.there.gives_texts = False
+
+    async def save(entry: str) -> None:
+        if entry == "read home":
+            copies.here.before = nothing_before
+            copies.here.put("home", f"{TEXT}saved here\n")
+            copies.there.put("home", f"{TEXT}saved there\n")
+
+    copies.here.before = save
+    result = await copies.rest()
+    assert [(one.slug, one.reason) for one in result.held] == [
+        (HOME, HoldReason.CREATED_BOTH)
+    ]
 
 
 async def test_a_first_sync_deletes_nothing(state: State) -> None:

@@ -31,6 +31,7 @@ from wikisync.api.session import Session, failure_of
 from wikisync.api.wikis import Wiki
 from wikisync.errors import Unavailable
 from wikisync.model import Format, WikiOwner
+from wikisync.sync.echo import front_matter_of
 
 LATENCY_S = 0.05
 SLOW_STEPS = 5
@@ -215,12 +216,18 @@ class Wire:
             "slug": slug,
             "title": slug.rpartition("/")[2].replace("-", " "),
             "format": page_format,
-            "content": text,
+            "content": self._told(text),
             "encoding": "UTF-8",
         }
         if self._world.tells_identities:
             record["wiki_page_meta_id"] = identity
         return record
+
+    def _told(self, text: str) -> str:
+        """A page's text as the service gives it: some without its front matter (Q8)."""
+        if not self._world.strips_front_matter:
+            return text
+        return text[len(front_matter_of(text)) :].lstrip("\r\n")
 
     # -- the window --------------------------------------------------------------
 
@@ -237,7 +244,7 @@ class Wire:
     def _overwrite(self, slug: str, text: str) -> None:
         before = self._wiki.pages[slug][0]
         self._wiki.history.append(before)
-        if before != self._shown.get(slug):
+        if self._told(before) != self._shown.get(slug):
             # saved by someone between our read and our write; nothing can help
             lost = set(MARK.findall(before)) - set(MARK.findall(text))
             self._world.overwritten |= lost

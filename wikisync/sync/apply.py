@@ -15,6 +15,7 @@ import asyncio
 import errno
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import suppress
 
 from msgspec import Struct, field
 
@@ -250,18 +251,40 @@ class Apply:
             adopted = [a for a in batch if isinstance(a, Adopt)]
             dropped = [a.slug for a in batch if isinstance(a, DropRecord)]
             agreed = [await self._agreed(action) for action in adopted]
-            self._state.record(agreed, dropped)
+            self._state.record(filter(None, agreed), dropped)
 
-    async def _agreed(self, action: Adopt) -> Agreed:
+    async def _agreed(self, action: Adopt) -> Agreed | None:
+        """What both sides hold; None where it changed on both meanwhile."""
         page = self._seen.texts.get(action.slug)
         if page is None:
-            page = await self._local.read(action.slug)
+            page = await self._read_equal(action)
+        if page is None:
+            return None
         # without a size the brake for shrunken pages would not know this one
         size = len(page.content.encode("utf-8", "surrogatepass"))
         base = BasePage(
             action.slug, action.format, action.local, action.remote, size=size
         )
         return Agreed(base, PackedText.of(page.content))
+
+    async def _read_equal(self, action: Adopt) -> Page | None:
+        """The text that both sides held, from the side that still has it.
+
+        A text of one side alone would be the ancestor that makes the other side win.
+        """
+        with suppress(NotFound, FolderError):
+            page = await self._local.read(action.slug)
+            if page.digest == action.local:
+                return page
+        try:
+            page = await self._remote.read(action.slug)
+        except NotFound as error:
+            self._fail("page-missing", action.slug, error.message, "run it again")
+            return None
+        if page.digest == action.remote:
+            return page
+        self._fail("page-changed", action.slug, "was saved meanwhile", "run it again")
+        return None
 
     # -- removals ----------------------------------------------------------------
 
