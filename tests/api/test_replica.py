@@ -93,6 +93,15 @@ async def test_changed_wiki_is_seen_anew(service: EmbeddedService, wiki: Wiki) -
     assert again.texts[HOME].content == "other"
 
 
+async def test_list_that_lacks_a_page_is_not_taken_for_unchanged(wiki: Wiki) -> None:
+    """Who asks for a page that it lacks, and finds it, gets a whole look next."""
+    first = await WikiReplica(wiki).snapshot()
+    replica = WikiReplica(wiki, tag=first.tag, pages={})
+    assert not (await replica.snapshot()).pages
+    await replica.read(Slug("home"))
+    assert (await replica.snapshot()).pages == first.pages
+
+
 async def test_tag_without_known_pages_is_not_used(wiki: Wiki) -> None:
     first = await WikiReplica(wiki).snapshot()
     again = await WikiReplica(wiki, tag=first.tag).snapshot()

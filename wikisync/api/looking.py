@@ -166,6 +166,14 @@ class Looking:
         page = whole_page(record, slug, self._wiki.owner, self._wiki.web_url)
         return _Read(page.content, page.title, etag)
 
+    def note_there(self, slug: Slug) -> None:
+        """A page was read; if the last look did not list it, that is looked at anew.
+
+        A list that lacks what is there is wrong, and "nothing changed" would keep it.
+        """
+        if self._known is not None and slug not in self._known:
+            self._tag = ""
+
     def note_written(self, page: Page, identity: str) -> None:
         """A page was written by us, and the service says that it is this now."""
         self._note(state_of(page, identity), None)

@@ -52,7 +52,9 @@ class Writing:
             ProtocolViolation: the text is missing or was cut.
         """
         record = await self._wiki.get_page(slug)
-        return whole_page(record, slug, self._wiki.owner, self._wiki.web_url)
+        page = whole_page(record, slug, self._wiki.owner, self._wiki.web_url)
+        self._looking.note_there(slug)
+        return page
 
     async def write(self, page: Page, *, expected: Digest | None) -> Page:
         """Create or edit a page; the answer's slug is the page's slug.
