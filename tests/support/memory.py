@@ -134,9 +134,10 @@ class MemoryReplica:
         self._require(target, None)
         page = self.pages.pop(slug)
         self.pages[target] = Page(target, page.format, page.content)
-        for known in (self.identities, self.conflicts):
-            if slug in known:
-                known[target] = known.pop(slug)
+        if slug in self.identities:
+            self.identities[target] = self.identities.pop(slug)
+        if slug in self.conflicts and target not in self.conflicts:
+            self.conflicts[target] = self.conflicts.pop(slug)
         return self.pages[target]
 
     async def delete(self, slug: Slug, *, expected: Digest) -> None:

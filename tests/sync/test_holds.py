@@ -297,6 +297,33 @@ def rename_here(pair: Pair) -> None:
     (pair.folder / "home.md").rename(pair.folder / "start.md")
 
 
+async def test_a_settlement_is_never_taken_for_that_of_a_page_that_gets_the_name(
+    state: State,
+) -> None:
+    """Its own page is gone on both sides; what was saved is in the trash."""
+    copies = Copies(state, {"other": "other\n"})
+    copies.there.identities = {Slug("home"): "1", Slug("other"): "2"}
+    await copies.rest()
+    copies.here.put("home", MINE)
+    copies.there.put("home", THEIRS)
+    copies.here.put("other", "other, mine\n")
+    copies.there.put("other", "other, theirs\n")
+    await copies.cycle()
+    assert set(copies.here.conflicts) == {"home", "other"}
+    copies.here.conflicts[Slug("home")] = BOTH
+    copies.here.remove("home")
+    for slug in ("home", "other"):
+        copies.there.remove(slug)
+    copies.there.put("home", "other, theirs\n")
+    copies.there.identities[Slug("home")] = "2"
+    await copies.rest()
+    assert copies.here.texts() == {"home": "other, mine\n"}
+    assert copies.there.texts() == {"home": "other, theirs\n"}
+    (clash,) = read_bundle(copies.here.conflicts[Slug("home")]).pieces
+    assert isinstance(clash, Clash)
+    assert (clash.local, clash.remote) == ("other, mine\n", "other, theirs\n")
+
+
 async def test_a_begun_settlement_follows_its_page(pair: Pair) -> None:
     begun = bundle_of(pair).read_text() + "begun\n"
     bundle_of(pair).write_text(begun)

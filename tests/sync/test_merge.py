@@ -287,3 +287,30 @@ def test_whatever_git_merges_is_merged_alike(seed: int, tmp_path: Path) -> None:
     by_git = merge_of_git(tmp_path, *texts)
     if by_git is not None:
         assert merge(texts[0], texts[1], texts[2]).text == by_git
+
+
+@pytest.mark.parametrize(
+    ("base", "local", "remote"),
+    [
+        ("![p](/red.png)", "![p](/blue.png)", "![p](uploads/0a/red.png)"),
+        ("![p](red.png)", "![p](blue.png)", "![p](red.jpg)"),
+        (
+            "on https://example.com/a?b=1",
+            "on https://example.com/a?b=2",
+            "on https://example.org/a?b=1",
+        ),
+        ("until 2026-11-22", "until 2026-12-22", "until 2026-11-23"),
+        ("takes 1.5 s", "takes 2.5 s", "takes 1.7 s"),
+    ],
+)
+def test_two_edits_of_what_is_written_without_a_space_clash(
+    base: str, local: str, remote: str
+) -> None:
+    """Put together of both, it would be a name, address or number of nobody's."""
+    assert merge(f"{base}\n", f"{local}\n", f"{remote}\n").text is None
+
+
+def test_words_around_a_name_are_merged() -> None:
+    base = "see ![p](red.png) and more\n"
+    local, remote = base.replace("red", "blue"), base.replace("more", "others")
+    assert merge(base, local, remote).text == "see ![p](blue.png) and others\n"

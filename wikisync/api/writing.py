@@ -210,9 +210,11 @@ class Writing:
     async def _namesake(self, slug: Slug) -> Slug | None:
         """The page that the service finds under a name, or None."""
         try:
-            return Slug((await self._wiki.get_page(slug)).slug)
+            namesake = Slug((await self._wiki.get_page(slug)).slug)
         except NotFound:
             return None
+        self._looking.note_there(namesake)
+        return namesake
 
     def _changed(self, slug: Slug) -> PreconditionFailed:
         return PreconditionFailed(

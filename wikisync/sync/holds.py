@@ -23,7 +23,7 @@ from wikisync.sync.ledger import NO_DIGEST, Agreed, BundleRecord, PackedText
 from wikisync.sync.merge import merge
 from wikisync.sync.merging import Merged
 from wikisync.sync.narrowing import Direction
-from wikisync.sync.plan import BasePage, HoldReason, Plan
+from wikisync.sync.plan import BasePage, HoldReason, MoveLocal, Plan
 from wikisync.sync.replica import LocalReplica
 from wikisync.sync.state import WikiState
 from wikisync.sync.tally import Tally
@@ -218,7 +218,9 @@ class Holds:
         says: one that is left out of this cycle waits as before.  To be done before
         another page gets the name.
         """
-        for slug in self._state.bundles().keys() - _unsettled(decided):
+        settled = self._state.bundles().keys() - _unsettled(decided)
+        settled |= self._state.bundles().keys() & _given_away(decided.plan)
+        for slug in settled:
             if not options.writes_here(slug):
                 continue
             try:
@@ -317,6 +319,16 @@ class Holds:
             "the page was edited while its conflict was being settled",
             "settle the conflict file once more",
         )
+
+
+def _given_away(plan: Plan) -> set[Slug]:
+    """Names that other pages get here, and whose own pages are gone for that.
+
+    A conflict file that is left of them would pass for the settlement of another page.
+    """
+    renamed = [m.renamed for m in plan.moves if isinstance(m, MoveLocal)]
+    pairs = [pair for pairs in renamed for pair in pairs]
+    return {new for _, new in pairs} - {old for old, _ in pairs}
 
 
 def _unsettled(decided: Decided) -> set[Slug]:

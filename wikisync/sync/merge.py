@@ -24,7 +24,11 @@ from wikisync.sync.diff import Change, changes
 WORDS_MAX = 20_000
 """Tokens on one side of a clashing block beyond which words are not tried."""
 
-_TOKEN = re.compile(r"\w+|\n|[^\S\n]+|[^\w\s]")
+_TOKEN = re.compile(
+    r"\w+(?:[-./:@%~+#?&=\\]++\w+)*|\n|[^\S\n]+|[^\w\s]",
+)
+"""What is written without a space is one word: of two edits of a file's name, an
+address, a date or a number no half may meet the other's."""
 
 
 class Merge3(Struct, frozen=True):
