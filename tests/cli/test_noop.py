@@ -37,9 +37,11 @@ FOR_OTHER_COMMANDS = {
     "wikisync.sync.daemon",
 }
 FOR_SOMETHING_TO_DO = {
+    "wikisync.api.entries",
     "wikisync.api.pool",
     "wikisync.folder.clashes",
     "wikisync.folder.coding",
+    "wikisync.folder.contents",
     "wikisync.folder.moving",
     "wikisync.folder.swap",
     "wikisync.sync.arrive",
@@ -124,6 +126,11 @@ async def test_a_sync_with_something_to_do_loads_what_does_it(cloned: Cloned) ->
         ["sync", "-C", cloned.root], "handbook: 4 pages, 1 pushed, 1 merged\n"
     )
 
-    idle = {"wikisync.sync.holds", "wikisync.sync.intents", "wikisync.sync.stripping"}
+    idle = {
+        "wikisync.folder.contents",
+        "wikisync.sync.holds",
+        "wikisync.sync.intents",
+        "wikisync.sync.stripping",
+    }
     assert loaded >= FOR_SOMETHING_TO_DO - idle
     assert {"aiohttp", "ctypes"} <= loaded

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from wikisync.errors import FolderError, NotFound, PreconditionFailed
-from wikisync.folder.replica import CHUNK_BYTES, FolderReplica
+from wikisync.folder.descent import CHUNK_BYTES
+from wikisync.folder.replica import FolderReplica
 from wikisync.model import AttachmentPath, Format, Page, Slug, digest_of
 from wikisync.sync.replica import Replica
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from http import HTTPStatus
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -28,13 +28,15 @@ from wikisync.api.answers import (
     one_line,
 )
 from wikisync.api.client import Client, Id
-from wikisync.api.entries import OddEntry, decode_pages
 from wikisync.api.paging import encode_query
 from wikisync.api.request import Request
 from wikisync.api.routes import Method
 from wikisync.api.schema import AttachmentRecord, WikiPageRecord
 from wikisync.errors import Rejected
 from wikisync.model import WRITABLE_FORMATS, AttachmentPath, Format, WikiOwner
+
+if TYPE_CHECKING:
+    from wikisync.api.entries import OddEntry
 
 T = TypeVar("T")
 
@@ -108,8 +110,7 @@ class Wiki:
     ) -> PageList | None:
         """Every page, unless nothing changed since the list with this ETag.
 
-        Entries that are no records of pages stop no other page, as they do in
-        ``list_pages``.
+        Unlike in ``list_pages``, an entry that is no record stops no other page.
 
         Returns:
             None when the service says that the list is still the same.
@@ -118,6 +119,8 @@ class Wiki:
         answer = await self.client.send(request)
         if answer.status == HTTPStatus.NOT_MODIFIED:
             return None
+        from wikisync.api.entries import decode_pages
+
         pages, odd = decode_pages(answer, request.purpose)
         return PageList(pages, answer.headers.get("etag"), odd)
 

@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from wikisync.errors import FolderError
-from wikisync.folder.descent import Folders, opened_file, opened_root
+from wikisync.folder.descent import CHUNK_BYTES, Folders, opened_file, opened_root
 from wikisync.model import Digest, LooseFile
 
 YOUNG_S = 2.0
 """A file that changed so lately is read again: the coarsest disks tell no closer."""
-CHUNK_BYTES = 1024 * 1024
 
 P = TypeVar("P", bound=str)
 

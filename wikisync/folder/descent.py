@@ -18,6 +18,9 @@ from pathlib import Path
 
 from wikisync.errors import FolderError, PlaceTaken
 
+CHUNK_BYTES = 1024 * 1024
+"""How much of a file of any size goes through memory at once."""
+
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 

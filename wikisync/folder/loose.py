@@ -15,8 +15,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path
 
 from wikisync.errors import NotFound
-from wikisync.folder.contents import CHUNK_BYTES, file_there, files_there
-from wikisync.folder.descent import Folders, opened_file, opened_root
+from wikisync.folder.descent import CHUNK_BYTES, Folders, opened_file, opened_root
 from wikisync.folder.ignore import (
     CONFIG_FILE,
     UPLOADS,
@@ -83,6 +82,10 @@ class LooseFiles:
         Args:
             known: Each as it was found last time.
         """
+        if not known:
+            return {}
+        from wikisync.folder.contents import files_there
+
         return await finish_in_thread(files_there, self._root, known)
 
     async def read(self, file: LooseFile) -> AsyncIterator[bytes]:
@@ -109,6 +112,8 @@ class LooseFiles:
 
     def _look_at(self, path: str) -> LooseFile | None:
         """A file, read only where it is not the one that was read before."""
+        from wikisync.folder.contents import file_there
+
         if self._patterns is None:
             self._patterns, _ = read_patterns(self._root)
         if self._patterns.hides(path) or any(

@@ -24,8 +24,8 @@ from urllib.parse import quote
 
 from wikisync.errors import FolderError, NotFound, PreconditionFailed
 from wikisync.folder.bundles import Bundles
-from wikisync.folder.contents import files_there
 from wikisync.folder.descent import (
+    CHUNK_BYTES,
     Folders,
     folder_error,
     not_a_folder,
@@ -64,10 +64,6 @@ __all__ = [
 OWN_CHARS_MAX = 200
 """The name of a limbo, and of a kept look, is the end of the wiki's folder's, at most
 so long."""
-
-CHUNK_BYTES = 1024 * 1024
-"""How much of an attachment goes through memory at once."""
-
 
 SETTLE_S = 0.3
 """How long a file must have been left alone before it is looked at."""
@@ -416,6 +412,8 @@ class FolderReplica:
         Args:
             known: Each as it was found last time; read where its stamp changed.
         """
+        from wikisync.folder.contents import files_there
+
         safe = {path: known[path] for path in known if attachment_path(path)}
         return await finish_in_thread(files_there, self._root, safe)
 
