@@ -85,9 +85,9 @@ async def test_another_folder_is_taken_as_it_is_by_the_cycle_that_meets_it(
         (tmp_path / "handbook").mkdir()
         (tmp_path / "handbook/new.md").write_text("new\n")
         await wiki.cycle(Why.EVERYTHING)
-        met = wiki.has_other_folder
+        met = wiki.synced.has_other_folder
         await wiki.cycle(Why.EVERYTHING)
-        again = wiki.has_other_folder
+        again = wiki.synced.has_other_folder
     assert (met, again) == (True, False)
     assert (tmp_path / "handbook/home.md").read_text() == "one\n"
 

@@ -254,8 +254,6 @@ async def _one(
         reads_max=opened.workspace.config.sync.reads_max,
     )
     wiki = await opened.synced(client, section)
-    if opened.has_other_folder(section):
-        console.warn(other_folder(wiki.folder))
     if adopt is None and _asks(wiki, asked):
         puts_new = await _asks_first(console, opened, wiki, asked)
         asked = replace(asked, puts_new=puts_new)
@@ -263,6 +261,8 @@ async def _one(
         synced = await sync_wiki(
             opened, wiki, asked, progress=progress, waits=bool(options.get("waits"))
         )
+    if synced.has_other_folder:
+        console.warn(other_folder(wiki.folder))
     synced.pages = slugs
     synced.unknown = _unknown(wiki, synced, slugs)
     return synced

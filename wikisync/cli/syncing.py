@@ -53,6 +53,8 @@ class Synced(Struct):
     """Why a person wants it left alone; None where it is not paused."""
     failure: WikisyncError | None = None
     """Why it could not go on."""
+    has_other_folder: bool = False
+    """Whether its folder was another one than at the cycle before."""
     pages: frozenset[Slug] | None = None
     """What was asked for; None for the whole wiki."""
     unknown: tuple[Problem, ...] = ()
@@ -158,6 +160,7 @@ async def sync_wiki(
         leaves = options.leaves if options.puts_new else opened.left_out(wiki.section)
         options = replace(options, adopts=False, tries_again=False, leaves=leaves)
         synced.results.append(result)
+        synced.has_other_folder |= other
         if options.is_dry_run:
             return synced
         if result.has_more:

@@ -141,7 +141,7 @@ class Watch:
     async def _after_cycle(self, work: WikiWork, outcome: CycleOutcome) -> None:
         wiki = self._wikis[work.name]
         result = wiki.synced.last
-        if wiki.has_other_folder:
+        if wiki.synced.has_other_folder:
             told = other_folder(self._opened.workspace.folder_of(wiki.section))
             log.warning("%s", told)
             self._console.warn(told)

@@ -62,8 +62,6 @@ class WatchedWiki:
         self.section = section
         self.synced = Synced(section)
         """The last cycle, for whoever shows it."""
-        self.has_other_folder = False
-        """Whether that had another folder than the one before, and took it as it is."""
 
     @property
     def name(self) -> str:
@@ -112,7 +110,7 @@ class WatchedWiki:
         wiki.remote.is_remembering = why is Why.FOLDER
         try:
             with self._opened.meeting(self.section) as is_other:
-                self.has_other_folder = is_other
+                self.synced.has_other_folder = is_other
                 return await exchange(
                     wiki.remote,
                     wiki.local,
