@@ -91,8 +91,7 @@ def problem_sentence(section: WikiSection, problem: Problem) -> str:
     from wikisync.sync.plan import HoldReason
 
     folder = section.folder
-    step = f"; {problem.hint}" if problem.hint else ""
-    told = f"{problem.message}{step}"
+    told = _with_step(problem.message, problem.hint)
     if problem.code == "page-refused":
         # the next cycle holds the page: it is not to be told as something new then
         slug = Slug(problem.subject)
@@ -104,8 +103,11 @@ def problem_sentence(section: WikiSection, problem: Problem) -> str:
 
 def failure_sentence(subject: str, error: WikisyncError) -> str:
     """One sentence on what cannot go on, with the next step."""
-    step = f"; {error.hint}" if error.hint else ""
-    return f"{subject}: {error.message}{step}"
+    return f"{subject}: {_with_step(error.message, error.hint)}"
+
+
+def _with_step(told: str, hint: str | None) -> str:
+    return f"{told}; {hint}" if hint else told
 
 
 def refused_sentence(hint: str | None) -> str:

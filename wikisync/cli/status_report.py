@@ -20,7 +20,7 @@ from wikisync.cli.sync_report import batch_as_json
 from wikisync.errors import ExitCode, FolderError, Halted, WikisyncError
 from wikisync.model import Problem, Snapshot, digest_of, fold_text
 from wikisync.sync.arrive import STALE_SAVE
-from wikisync.sync.deciding import refused_texts
+from wikisync.sync.deciding import met_anew, refused_texts
 from wikisync.sync.exchange import ExchangeOptions, Held, exchange
 from wikisync.sync.holds import WITH_BUNDLE
 from wikisync.sync.narrowing import without_creates, without_vain
@@ -185,15 +185,10 @@ async def _look_here(opened: OpenWorkspace, status: WikiStatus) -> WikiStatus:
     status = _with_place(opened, status)
     here = await opened.local(section).snapshot()
     there, base = Snapshot(known.remote_pages()), known.base()
-    if opened.is_adopting or status.has_other_folder:
-        seen = here.pages.keys() | here.unreadable
-        base = {slug: base[slug] for slug in base.keys() & seen}
-    if status.has_other_folder:
-        base = {
-            slug: page
-            for slug, page in base.items()
-            if slug in here.unreadable or here.pages[slug].digest == page.local
-        }
+    is_other = status.has_other_folder
+    if opened.is_adopting or is_other:
+        anew = met_anew(base, here, there, is_other_folder=is_other)
+        base = {slug: base[slug] for slug in base.keys() - anew}
     plan = reconcile(base, here, there, Policy.TWO_WAY, known.capabilities())
     bundles = known.bundles()
 
@@ -254,9 +249,8 @@ def missing_attachments(known: WikiState) -> tuple[AttachmentPath, ...]:
         return ()
     from wikisync.sync.mentions import unmet_mentions
 
-    fetched = {path for path, one in known.attachments().items() if one.here}
-    fetched |= set(known.uploads().values())
-    unmet = unmet_mentions(mentions, fetched)
+    there = known.attachments_here() | set(known.uploads().values())
+    unmet = unmet_mentions(mentions, there)
     return tuple(dict.fromkeys(spellings[0] for spellings in unmet))
 
 
@@ -357,20 +351,10 @@ def _told(
 
 
 def _held(hold: Hold, known: WikiState, files: ConflictFiles) -> Held:
-    error = files.in_the_way.get(hold.slug)
-    has_bundle = hold.reason in WITH_BUNDLE
-    if error is not None and has_bundle:
-        return Held.without_file(hold, error)
-    has_bundle = has_bundle and hold.slug in files.there
-    return Held(hold.slug, hold.reason, has_bundle, _detail(hold, known))
-
-
-def _detail(hold: Hold, known: WikiState) -> str:
-    """What the service said of a page, or which name is in the way."""
-    refusal = known.refusals().get(hold.slug)
-    if hold.reason is HoldReason.REFUSED and refusal is not None:
-        return refusal.message
-    return hold.target or ""
+    if hold.reason not in WITH_BUNDLE:
+        return Held.of(hold, known, has_bundle=False)
+    is_there, error = hold.slug in files.there, files.in_the_way.get(hold.slug)
+    return Held.of(hold, known, has_bundle=is_there, in_the_way=error)
 
 
 # -- shown -------------------------------------------------------------------------

@@ -109,10 +109,6 @@ class Agreements(WikiRows):
         with self._database.reading():
             return unpack(rows[0][0]) if rows else None
 
-    def base_text(self, slug: Slug) -> str | None:
-        """The text last agreed on, the ancestor of any merge."""
-        return self.text(slug)
-
     def remote_pages(self) -> Mapping[Slug, PageState]:
         """The base as a snapshot of the wiki would show it."""
         return {slug: page.remote_state for slug, page in self.base().items()}
@@ -263,6 +259,10 @@ class Agreements(WikiRows):
             )
             for path, digest, size, here, stamp in rows
         }
+
+    def attachments_here(self) -> frozenset[AttachmentPath]:
+        """Those of them that are in the folder."""
+        return frozenset(path for path, one in self.attachments().items() if one.here)
 
     def record_attachments(
         self,

@@ -170,10 +170,10 @@ class Deciding:
         """From two looks to a plan."""
         here = _with_settled(here, self._settled)
         here, ignored = await self._without_ignored(here, there)
-        if self._options.adopts or self._options.is_other_folder:
-            self._forget(self._missing(here, there))
-        if self._options.is_other_folder:
-            self._forget(self._changed(here))
+        is_other = self._options.is_other_folder
+        if self._options.adopts or is_other:
+            anew = met_anew(self._base(), here, there, is_other_folder=is_other)
+            self._forget(anew)
         base = self._base()
         if is_at_rest(base, here, there):
             # most cycles; the table would look at every page to find nothing
@@ -230,26 +230,10 @@ class Deciding:
         ignored = await self._local.untracked((slug, known[slug]) for slug in missing)
         return replace(here, unreadable=here.unreadable | ignored), ignored
 
-    def _missing(self, here: Snapshot, there: Snapshot) -> frozenset[Slug]:
-        """Pages that one side lacks."""
-        seen_here = here.pages.keys() | here.unreadable
-        seen_there = there.pages.keys() | there.unreadable
-        return frozenset(self._base().keys() - (seen_here & seen_there))
-
-    def _changed(self, here: Snapshot) -> frozenset[Slug]:
-        """Pages whose text here is not the one agreed on."""
-        pages = here.pages
-        base = self._base().items()
-        return frozenset(
-            slug
-            for slug, page in base
-            if slug in pages and pages[slug].digest != page.local
-        )
-
     def _forget(self, pages: frozenset[Slug]) -> None:
         """Forget pages, so that what either side has of them is a new page."""
         if self._options.is_dry_run:
-            self._forgotten |= pages
+            self._forgotten = pages
         elif pages:
             self._known.record(dropped=pages)
 
@@ -467,6 +451,30 @@ class Deciding:
             )
         plan = Plan.from_actions([*stopped.plan.actions, *stopped.skipped])
         return plan, batches
+
+
+def met_anew(
+    base: Mapping[Slug, BasePage],
+    here: Snapshot,
+    there: Snapshot,
+    *,
+    is_other_folder: bool,
+) -> frozenset[Slug]:
+    """Pages to be met as new ones where both sides are taken as they are.
+
+    What one of them lacks was not deleted; and in another folder what differs from
+    what was agreed on is no edit of it.
+    """
+    seen_here = here.pages.keys() | here.unreadable
+    seen_there = there.pages.keys() | there.unreadable
+    missing = base.keys() - (seen_here & seen_there)
+    if not is_other_folder:
+        return frozenset(missing)
+    pages = here.pages
+    changed = {
+        s for s, one in base.items() if s in pages and pages[s].digest != one.local
+    }
+    return frozenset(missing | changed)
 
 
 def refused_texts(known: WikiState, now: float) -> Mapping[Slug, Digest]:

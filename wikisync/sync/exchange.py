@@ -70,11 +70,11 @@ log = logging.getLogger(__name__)
 
 EVENTS_EACH_MAX = 200
 """Pages of one cycle that the log tells each in a line of its own."""
-NoteLeft: TypeAlias = Callable[[Collection[Slug]], None]
-"""Remembers the pages that a first sync left here, and no others."""
-
 SENDS_MAX = 3
 """Pages on their way to the wiki: one is written, the next ones are got ready."""
+
+NoteLeft: TypeAlias = Callable[[Collection[Slug]], None]
+"""Remembers the pages that a first sync left here, and no others."""
 
 
 class Held(Struct, frozen=True):
@@ -90,9 +90,29 @@ class Held(Struct, frozen=True):
     """What makes way for its conflict file."""
 
     @classmethod
-    def without_file(cls, hold: Hold, error: FolderError) -> Held:
-        """One whose conflict file something is in the way of."""
-        return cls(hold.slug, hold.reason, False, error.message, error.hint or "")
+    def of(
+        cls,
+        hold: Hold,
+        known: WikiState,
+        *,
+        has_bundle: bool,
+        in_the_way: FolderError | None = None,
+    ) -> Held:
+        """A hold with what a person needs to know to settle it.
+
+        Args:
+            hold: The page, and why it waits.
+            known: What is known of its wiki.
+            has_bundle: Whether its conflict file is there.
+            in_the_way: Why it has none, or none that can be read.
+        """
+        slug, reason = hold.slug, hold.reason
+        if in_the_way is not None:
+            return cls(slug, reason, False, in_the_way.message, in_the_way.hint or "")
+        refusal = known.refusals().get(slug)
+        if reason is HoldReason.REFUSED and refusal is not None:
+            return cls(slug, reason, has_bundle, refusal.message)
+        return cls(slug, reason, has_bundle, hold.target or "")
 
     def __str__(self) -> str:
         return f"{self.reason}: {self.detail}" if self.detail else str(self.reason)
@@ -459,8 +479,8 @@ class _Exchange:
         from wikisync.sync.troubles import put_off
 
         plan, postponed = put_off(decided.plan, self._errors)
-        for one in postponed:
-            log.info("%s", one)
+        if postponed:
+            log.info("%s", postponed[0])
             refused = self._tally.refused
             self._is_way_free = all(error.subject in refused for error in self._errors)
         return replace(decided, plan=plan), postponed
@@ -527,18 +547,8 @@ class _Exchange:
         )
 
     def _held(self, hold: Hold) -> Held:
-        error = self._shown.get(hold.slug)
-        if error is not None:
-            return Held.without_file(hold, error)
-        is_shown = hold.slug in self._shown
-        return Held(hold.slug, hold.reason, is_shown, self._detail(hold))
-
-    def _detail(self, hold: Hold) -> str:
-        """What a person needs to know to settle a hold, beside its reason."""
-        refusal = self._known.refusals().get(hold.slug)
-        if hold.reason is HoldReason.REFUSED and refusal is not None:
-            return refusal.message
-        return hold.target or ""
+        is_shown, error = hold.slug in self._shown, self._shown.get(hold.slug)
+        return Held.of(hold, self._known, has_bundle=is_shown, in_the_way=error)
 
     def _count(self, there: Snapshot) -> int:
         """How many pages the wiki has now, without another look at it."""

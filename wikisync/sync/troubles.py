@@ -44,8 +44,8 @@ def lasting(
     if not troubles:
         return ()
     waiting = {str(a.slug) for a in plan.actions if isinstance(a, Hold | Skip)}
-    fetched = {path for path, one in known.attachments().items() if one.here}
-    undone = {str(a.slug) for a in plan.actions} | (set(known.mentions()) - fetched)
+    missing = set(known.mentions()) - known.attachments_here()
+    undone = {str(a.slug) for a in plan.actions} | missing
     return tuple(
         one
         for one in troubles
