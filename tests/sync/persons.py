@@ -349,6 +349,15 @@ class World:
         is_atomic = not copy.is_wiki and self.random.random() < self.weather.odd
         self.store(copy, slug, text, is_new_file=is_atomic)
 
+    def overwrite(self, copy: Copy, before: str, text: str, *, is_seen: bool) -> None:
+        """An engine's write takes the place of a text, which it may not have seen."""
+        copy.history.append(before)
+        if not is_seen:
+            # saved by someone between our read and our write; nothing can help
+            lost = set(MARK.findall(before)) - set(MARK.findall(text))
+            self.overwritten |= lost
+            self.trace.append(f"overwritten unseen: {sorted(lost)}")
+
     def store(
         self,
         copy: Copy,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 
-from tests.sync.persons import MARK, PICTURES, Copy, World
+from tests.sync.persons import PICTURES, Copy, World
 from wikisync.errors import (
     NotFound,
     PreconditionFailed,
@@ -243,12 +243,8 @@ class SimulatedWiki(_Side):
         return answer
 
     def _overwrite(self, before: str, text: str, expected: Digest | None) -> None:
-        self.copy.history.append(before)
-        if digest_of(before) != expected:
-            # saved by someone between our read and our write; nothing can help
-            lost = set(MARK.findall(before)) - set(MARK.findall(text))
-            self.world.overwritten |= lost
-            self.world.trace.append(f"overwritten unseen: {sorted(lost)}")
+        is_seen = digest_of(before) == expected
+        self.world.overwrite(self.copy, before, text, is_seen=is_seen)
 
     async def write_pages(
         self, pages: Sequence[tuple[Page, Digest | None]]

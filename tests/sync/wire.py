@@ -20,7 +20,8 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 from aiohttp import MultipartWriter
 
-from tests.sync.persons import MARK, World
+from tests.sync.persons import World
+from tests.sync.simulated import LATENCY_S
 from tests.sync.virtual import START_S
 from wikisync.api.answers import Answer, Purpose
 from wikisync.api.client import Client
@@ -33,7 +34,6 @@ from wikisync.errors import Unavailable
 from wikisync.model import Format, WikiOwner
 from wikisync.sync.echo import front_matter_of
 
-LATENCY_S = 0.05
 SLOW_STEPS = 5
 """Moments at which something happens while an answer is late."""
 URL = "https://gitlab.example.com"
@@ -243,12 +243,8 @@ class Wire:
 
     def _overwrite(self, slug: str, text: str) -> None:
         before = self._wiki.pages[slug][0]
-        self._wiki.history.append(before)
-        if self._told(before) != self._shown.get(slug):
-            # saved by someone between our read and our write; nothing can help
-            lost = set(MARK.findall(before)) - set(MARK.findall(text))
-            self._world.overwritten |= lost
-            self._world.trace.append(f"overwritten unseen: {sorted(lost)}")
+        is_seen = self._told(before) == self._shown.get(slug)
+        self._world.overwrite(self._wiki, before, text, is_seen=is_seen)
 
 
 def _failure(
