@@ -15,12 +15,13 @@ from wikisync.model import (
     Digest,
     Format,
     LinkTarget,
+    LooseFile,
     Slug,
     WikiOwner,
     digest_of,
 )
 from wikisync.sync import state as module
-from wikisync.sync.ledger import WrittenLink
+from wikisync.sync.ledger import FetchedFile, WrittenLink
 from wikisync.sync.migrations import MIGRATIONS, SCHEMA_VERSION
 from wikisync.sync.plan import BasePage
 from wikisync.sync.state import State
@@ -122,7 +123,8 @@ def test_everything_of_the_first_schema_is_known_afterwards(path: Path) -> None:
         }
         assert wiki.text(Slug("home")) == TEXT
         assert wiki.mentions() == (PICTURE,)
-        assert wiki.attachments()[PICTURE].digest == Digest("a" * 64)
+        here = LooseFile(PICTURE, Digest("a" * 64), 9)
+        assert wiki.attachments() == {PICTURE: FetchedFile(PICTURE, here.digest, here)}
         assert wiki.remote_tag == "mark"
         assert wiki.is_same_wiki("42")
         assert not wiki.is_paused
