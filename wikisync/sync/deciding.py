@@ -41,6 +41,7 @@ from wikisync.sync.replica import LocalReplica, RemoteReplica
 from wikisync.sync.safety import NO_ID, Batch, braked, shrunk_pages
 from wikisync.sync.sightings import (
     PATIENCE,
+    UNCERTAIN,
     Absences,
     Patience,
     seen_again,
@@ -109,7 +110,7 @@ class Decided(Struct, frozen=True):
     overtaken: frozenset[Slug]
     """Pages whose text changed while this was decided; they are in no plan."""
     next_look_s: float | None
-    """When one more look can make an absence certain."""
+    """When one more look can make an absence certain that the plan waits for."""
 
     @property
     def left_out(self) -> frozenset[Slug]:
@@ -196,15 +197,17 @@ class Deciding:
         )
         whole = narrowing.without_removals(plan, absences.waiting)
         plan = narrowing.in_direction(whole, self._options.direction)
+        plan = narrowing.only_pages(plan, self._options.pages)
+        waits = any(skip.reason in UNCERTAIN for skip in plan.skipped)
         return Decided(
-            narrowing.only_pages(plan, self._options.pages),
+            plan,
             whole,
             here,
             there,
             merges,
             batches,
             overtaken,
-            absences.due_s,
+            absences.due_s if waits else None,
         )
 
     async def _compared(

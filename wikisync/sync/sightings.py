@@ -43,6 +43,8 @@ class Patience(Struct, frozen=True):
 
 
 PATIENCE = Patience()
+UNCERTAIN = frozenset({SkipReason.GONE_HERE, SkipReason.GONE_THERE})
+"""Why a removal waits for one more look."""
 
 
 def seen_again(
