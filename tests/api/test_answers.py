@@ -95,7 +95,7 @@ def test_missing_owner_is_named_once_in_one_sentence(
             message("401 Unauthorized"),
             AuthenticationFailed,
             "does not know this token; it says: 401 Unauthorized",
-            "check WIKISYNC_TOKEN",
+            "check WIKISYNC_TOKEN, the token file or token_command",
         ),
         (
             replace(SERVICE, has_token=False),
@@ -111,7 +111,7 @@ def test_missing_owner_is_named_once_in_one_sentence(
             error("invalid_token", error_description="Token is expired. Renew."),
             AuthenticationFailed,
             "the token has expired; it says: Token is expired. Renew.",
-            "make a new token",
+            "make a new token and put it in its place: WIKISYNC_TOKEN, the token file",
         ),
         (
             SERVICE,
@@ -119,7 +119,7 @@ def test_missing_owner_is_named_once_in_one_sentence(
             error("invalid_token", error_description="Token was revoked."),
             AuthenticationFailed,
             "the token was revoked",
-            "make a new token",
+            "make a new token and put it in its place: WIKISYNC_TOKEN, the token file",
         ),
         (
             EDIT,
@@ -131,7 +131,7 @@ def test_missing_owner_is_named_once_in_one_sentence(
             ),
             PermissionDenied,
             "the token lacks the scope api; it says",
-            "make a token with the scope api and",
+            "make a token with the scope api and put it in its place",
         ),
         (
             EDIT,
@@ -139,7 +139,7 @@ def test_missing_owner_is_named_once_in_one_sentence(
             error("insufficient_scope"),
             PermissionDenied,
             "the token lacks the scope api; ",
-            "make a token with the scope api and",
+            "make a token with the scope api and put it in its place",
         ),
         (
             LIST,
@@ -147,7 +147,7 @@ def test_missing_owner_is_named_once_in_one_sentence(
             error("insufficient_scope", scope="api read_api"),
             PermissionDenied,
             "the token lacks a scope (any of: api read_api); ",
-            "make a token with the scope read_api and",
+            "make a token with the scope read_api and put it in its place",
         ),
         (
             LIST,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,21 @@ async def test_refused_deletion_brings_the_pages_back(braked: Cloned) -> None:
     assert ran.code == 0
     assert await braked.wiki() == before
     assert braked.files() == before
+
+
+async def test_refused_deletion_is_not_looked_for_again(
+    service: EmbeddedService, run: Run, tmp_path: Path
+) -> None:
+    """The pages are back; "look again in 10 s" was said of nothing at all."""
+    cloned = await clone_handbook(service, run, tmp_path / "wikis")
+    shutil.rmtree(cloned.folder / "team")
+    cloned.write("new.md", "new\n")
+    (cloned.folder / "home.md").unlink()
+    (cloned.folder / "guide.md").unlink()
+    await cloned.run("sync")
+    ran = await cloned.run("refuse", "handbook:1")
+    assert ran.out == "handbook: 5 pages, 4 pulled\n"
+    assert "look again" not in ran.err
 
 
 async def test_unknown_batch_tells_which_are_waiting(braked: Cloned) -> None:

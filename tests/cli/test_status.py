@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 import time
 from pathlib import Path
 
@@ -223,6 +224,51 @@ async def test_offline_still_tells_what_is_held(cloned: Cloned) -> None:
     ran = await cloned.run("status", "--offline")
     assert ran.code == 3
     assert "guide: edited here and on the wiki" in ran.out
+
+
+async def test_offline_page_that_is_kept_out_is_no_removal(cloned: Cloned) -> None:
+    """It said that the next sync deletes the page, which no sync does."""
+    cloned.write(".wikisyncignore", "guide.md\nteam/\n")
+    (cloned.folder / "team/rules.md").unlink()
+    ran = await cloned.run("status", "--offline")
+    assert ran.code == 0
+    assert "handbook: 4 pages, in step" in ran.out
+
+
+async def test_offline_removal_waits_until_a_sync_would_be_certain(
+    cloned: Cloned,
+) -> None:
+    (cloned.folder / "home.md").unlink()
+    await cloned.run("sync")
+    first = await cloned.run("status", "--offline")
+    cloned.age_sightings(10)
+    second = await cloned.run("status", "--offline")
+    assert "home: its file is gone here; it waits until that is certain" in first.out
+    assert "home: its file is gone here; the next sync deletes the page" in second.out
+
+
+async def test_offline_tells_what_the_brake_of_the_next_sync_would_hold(
+    cloned: Cloned,
+) -> None:
+    """Before any sync: nothing is deleted without a yes, and nothing says so."""
+    shutil.rmtree(cloned.folder / "team")
+    (cloned.folder / "home.md").unlink()
+    (cloned.folder / "guide.md").unlink()
+    cloned.write("new.md", "new\n")
+    ran = await cloned.run("status", "--offline")
+    assert ran.code == 4
+    assert "4 of 4 pages would be deleted on the wiki" in ran.out
+    assert "the next sync deletes the page" not in ran.out
+
+
+async def test_offline_still_tells_what_the_brake_holds_of_the_wiki(
+    cloned: Cloned,
+) -> None:
+    cloned.service.quirks = {Quirk.EMPTY_LIST}
+    await cloned.run("sync")
+    ran = await cloned.run("status", "--offline")
+    assert ran.code == 4
+    assert "wikisync approve handbook:1, or: wikisync refuse handbook:1" in ran.out
 
 
 async def test_emptied_folder_is_told_before_any_sync(cloned: Cloned) -> None:

@@ -121,6 +121,15 @@ async def test_page_is_named_by_its_file_or_slug(cloned: Cloned, name: str) -> N
     assert (await cloned.wiki())["home.md"] == PAGES["home"]
 
 
+async def test_page_alone_waits_for_no_other_that_is_missing(cloned: Cloned) -> None:
+    """ "Look again in 10 s" named no page, and ``--wait`` waited for none."""
+    (cloned.folder / "home.md").unlink()
+    alone = await cloned.run("sync", "handbook/guide.md")
+    both = await cloned.run("sync", "handbook/guide.md", "handbook/home.md")
+    assert "look again" not in alone.err
+    assert "look again in" in both.err
+
+
 async def test_folder_of_a_wiki_names_all_its_pages(cloned: Cloned) -> None:
     cloned.write("guide.md", "mine\n")
     ran = await cloned.run("sync", "handbook")

@@ -224,7 +224,7 @@ async def test_a_token_for_reading_does_not_write(
         assert await wiki.list_pages()
         with pytest.raises(PermissionDenied, match="lacks the scope api") as failed:
             await CHANGES[operation](wiki)
-    assert "with the scope api and set" in (failed.value.hint or "")
+    assert "with the scope api and put it in its place" in (failed.value.hint or "")
 
 
 @pytest.mark.parametrize("operation", ALL)

@@ -40,10 +40,11 @@ NOT_THE_API_HINT = (
     "give the service's base URL, like https://gitlab.example.com; "
     "a sign-in page or a proxy may also stand in front of it"
 )
-AUTHENTICATION_HINT = (
-    "make a personal access token with the scope read_api (to write: api) "
-    "and set WIKISYNC_TOKEN to it"
-)
+NEW_ACCESS = "make a personal access token with the scope read_api (to write: api) and"
+AUTHENTICATION_HINT = f"{NEW_ACCESS} set WIKISYNC_TOKEN to it"
+ACCESS_PLACES = "WIKISYNC_TOKEN, the token file or token_command"
+"""Where a token may have come from; the variable does not count beside a file that
+the command names."""
 WRITE_ROLE_HINT = (
     "writing needs the role Developer, deleting Maintainer; "
     "an archived project takes no change"
@@ -313,13 +314,13 @@ def _unauthorized(answer: Answer, purpose: Purpose) -> AuthenticationFailed:
         reason, hint = "the service wants a token", AUTHENTICATION_HINT
     elif "expired" in text:
         reason = "the token has expired"
-        hint = "make a new token and set WIKISYNC_TOKEN to it"
+        hint = f"make a new token and put it in its place: {ACCESS_PLACES}"
     elif "revoked" in text:
         reason = "the token was revoked"
-        hint = "make a new token and set WIKISYNC_TOKEN to it"
+        hint = f"make a new token and put it in its place: {ACCESS_PLACES}"
     else:
         reason = "the service does not know this token"
-        hint = f"check WIKISYNC_TOKEN; or {AUTHENTICATION_HINT}"
+        hint = f"check {ACCESS_PLACES}; or {NEW_ACCESS} put it there"
     return AuthenticationFailed(
         f"cannot {purpose.action}: {reason}; {_quoted(answer)}",
         url=answer.url,
@@ -381,10 +382,8 @@ def _scope_missing(told: str, purpose: Purpose) -> tuple[str, str]:
         if len(scopes) > 1
         else f"the scope {wanted}"
     )
-    return (
-        f"the token lacks {lacked}",
-        f"make a token with the scope {wanted} and set WIKISYNC_TOKEN to it",
-    )
+    hint = f"make a token with the scope {wanted} and put it in its place"
+    return f"the token lacks {lacked}", f"{hint}: {ACCESS_PLACES}"
 
 
 def _not_found(answer: Answer, purpose: Purpose) -> RemoteError:

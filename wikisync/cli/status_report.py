@@ -20,10 +20,19 @@ from wikisync.cli.sync_report import batch_as_json
 from wikisync.errors import ExitCode, FolderError, Halted, WikisyncError
 from wikisync.model import Problem, Snapshot, digest_of, fold_text
 from wikisync.sync.arrive import STALE_SAVE
-from wikisync.sync.deciding import met_anew, refused_texts
+from wikisync.sync.deciding import (
+    met_anew,
+    refused_texts,
+    with_brakes,
+    without_ignored,
+)
 from wikisync.sync.exchange import ExchangeOptions, Held, exchange
 from wikisync.sync.holds import WITH_BUNDLE
-from wikisync.sync.narrowing import without_creates, without_vain
+from wikisync.sync.narrowing import (
+    without_creates,
+    without_removals,
+    without_vain,
+)
 from wikisync.sync.plan import (
     Action,
     Adopt,
@@ -44,6 +53,7 @@ from wikisync.sync.plan import (
 )
 from wikisync.sync.reconcile import Policy, reconcile
 from wikisync.sync.safety import Batch, Decision
+from wikisync.sync.sightings import uncertain_here
 
 if TYPE_CHECKING:
     from wikisync.api.client import Client
@@ -183,13 +193,45 @@ async def _look_here(opened: OpenWorkspace, status: WikiStatus) -> WikiStatus:
     if not opened.is_adopting:
         refuse_emptied(folder, known_pages=len(known.base()))
     status = _with_place(opened, status)
-    here = await opened.local(section).snapshot()
+    local = opened.local(section)
+    here = await local.snapshot()
     there, base = Snapshot(known.remote_pages()), known.base()
+    here, ignored = await without_ignored(local, base, here, there)
     is_other = status.has_other_folder
     if opened.is_adopting or is_other:
         anew = met_anew(base, here, there, is_other_folder=is_other)
         base = {slug: base[slug] for slug in base.keys() - anew}
     plan = reconcile(base, here, there, Policy.TWO_WAY, known.capabilities())
+    plan = plan.turned(lambda a: None if a.slug in ignored else a)
+    left = opened.left_out(section)
+    if not base:
+        left |= {action.slug for action in plan.sends}
+    plan = without_creates(_without_known(plan, known, here), left)
+    now = time.time()
+    plan = without_vain(plan, refused_texts(known, now), frozenset())
+    uncertain = uncertain_here(plan, known, now=now)
+    plan, batches = with_brakes(known, plan, base, here, there, is_dry_run=True)
+    plan = without_removals(plan, uncertain)
+    errors = lasting(known, plan, is_wiki_seen=False)
+    plan, postponed = put_off(plan, in_the_way(errors, plan))
+    # what the wiki was braked for cannot be seen from here
+    waiting = {
+        batch.kind: batch
+        for batch in (*known.batches(), *batches)
+        if batch.decision is Decision.WAITING
+    }
+    files = await _conflict_files(opened, section)
+    return replace(
+        status,
+        pages=len(known.base()),
+        differences=_differences(opened, section, plan, files),
+        batches=tuple(waiting.values()),
+        problems=(*here.problems, *errors, *postponed),
+    )
+
+
+def _without_known(plan: Plan, known: WikiState, here: Snapshot) -> Plan:
+    """The plan with the pages held that have clashed, and no edits of line ends."""
     bundles = known.bundles()
 
     def told(action: Action) -> Action | None:
@@ -200,23 +242,7 @@ async def _look_here(opened: OpenWorkspace, status: WikiStatus) -> WikiStatus:
         return action
 
     held = [Hold(slug, HoldReason.EDITED_BOTH) for slug in bundles]
-    left = opened.left_out(section)
-    if not base:
-        left |= {action.slug for action in plan.sends}
-    plan = without_creates(plan.turned(told), left)
-    plan = without_vain(plan, refused_texts(known, time.time()), frozenset())
-    plan = type(plan).from_actions([*plan.actions, *held])
-    errors = lasting(known, plan, is_wiki_seen=False)
-    plan, postponed = put_off(plan, in_the_way(errors, plan))
-    waiting = [b for b in known.batches() if b.decision is Decision.WAITING]
-    files = await _conflict_files(opened, section)
-    return replace(
-        status,
-        pages=len(known.base()),
-        differences=_differences(opened, section, plan, files),
-        batches=tuple(waiting),
-        problems=(*here.problems, *errors, *postponed),
-    )
+    return type(plan).from_actions([*plan.turned(told).actions, *held])
 
 
 def _with_place(opened: OpenWorkspace, status: WikiStatus) -> WikiStatus:

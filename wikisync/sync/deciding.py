@@ -41,6 +41,7 @@ from wikisync.sync.replica import LocalReplica, RemoteReplica
 from wikisync.sync.safety import NO_ID, Batch, braked, shrunk_pages
 from wikisync.sync.sightings import (
     PATIENCE,
+    UNCERTAIN,
     Absences,
     Patience,
     seen_again,
@@ -109,7 +110,7 @@ class Decided(Struct, frozen=True):
     overtaken: frozenset[Slug]
     """Pages whose text changed while this was decided; they are in no plan."""
     next_look_s: float | None
-    """When one more look can make an absence certain."""
+    """When one more look can make an absence certain that the plan waits for."""
 
     @property
     def left_out(self) -> frozenset[Slug]:
@@ -169,7 +170,7 @@ class Deciding:
     async def run(self, here: Snapshot, there: Snapshot) -> Decided:
         """From two looks to a plan."""
         here = _with_settled(here, self._settled)
-        here, ignored = await self._without_ignored(here, there)
+        here, ignored = await without_ignored(self._local, self._base(), here, there)
         is_other = self._options.is_other_folder
         if self._options.adopts or is_other:
             anew = met_anew(self._base(), here, there, is_other_folder=is_other)
@@ -186,18 +187,27 @@ class Deciding:
         plan = self._allowed(plan, base, here)
         plan, merges, overtaken = await self._merged(plan, there)
         plan = narrowing.holding(plan, await self._with_markers(plan))
-        plan, batches = self._braked(plan, base, here, there)
+        plan, batches = with_brakes(
+            self._known,
+            plan,
+            base,
+            here,
+            there,
+            is_dry_run=self._options.is_dry_run,
+        )
         whole = narrowing.without_removals(plan, absences.waiting)
         plan = narrowing.in_direction(whole, self._options.direction)
+        plan = narrowing.only_pages(plan, self._options.pages)
+        waits = any(skip.reason in UNCERTAIN for skip in plan.skipped)
         return Decided(
-            narrowing.only_pages(plan, self._options.pages),
+            plan,
             whole,
             here,
             there,
             merges,
             batches,
             overtaken,
-            absences.due_s,
+            absences.due_s if waits else None,
         )
 
     async def _compared(
@@ -216,19 +226,6 @@ class Deciding:
         return base, plan, absences, there
 
     # -- what is looked at -------------------------------------------------------
-
-    async def _without_ignored(
-        self, here: Snapshot, there: Snapshot
-    ) -> tuple[Snapshot, frozenset[Slug]]:
-        """The look at the folder, and pages whose absence in it means nothing."""
-        base = self._base()
-        missing = (base.keys() | there.pages.keys()) - here.pages.keys()
-        if not missing:
-            return here, frozenset()
-        known = {slug: page.format for slug, page in base.items()}
-        known |= {slug: page.format for slug, page in there.pages.items()}
-        ignored = await self._local.untracked((slug, known[slug]) for slug in missing)
-        return replace(here, unreadable=here.unreadable | ignored), ignored
 
     def _forget(self, pages: frozenset[Slug]) -> None:
         """Forget pages, so that what either side has of them is a new page."""
@@ -421,36 +418,49 @@ class Deciding:
         found = await self._local.having(sent, has_marker)
         return {sent[slug]: HoldReason.MARKER for slug in found}
 
-    def _braked(
-        self,
-        plan: Plan,
-        base: Mapping[Slug, BasePage],
-        here: Snapshot,
-        there: Snapshot,
-    ) -> tuple[Plan, tuple[Batch, ...]]:
-        last = self._known.last_batch
-        shrunk: frozenset[Slug] = frozenset()
-        if plan.actions:
-            shrunk = shrunk_pages(plan, base, here, there)
-        stopped = braked(
-            plan,
-            base,
-            self._known.batches(),
-            shrunk=shrunk,
-            last_id=last,
+
+async def without_ignored(
+    local: LocalReplica,
+    base: Mapping[Slug, BasePage],
+    here: Snapshot,
+    there: Snapshot,
+) -> tuple[Snapshot, frozenset[Slug]]:
+    """The look at the folder, and pages whose absence in it means nothing."""
+    missing = (base.keys() | there.pages.keys()) - here.pages.keys()
+    if not missing:
+        return here, frozenset()
+    known = {slug: page.format for slug, page in base.items()}
+    known |= {slug: page.format for slug, page in there.pages.items()}
+    ignored = await local.untracked((slug, known[slug]) for slug in missing)
+    return replace(here, unreadable=here.unreadable | ignored), ignored
+
+
+def with_brakes(
+    known: WikiState,
+    plan: Plan,
+    base: Mapping[Slug, BasePage],
+    here: Snapshot,
+    there: Snapshot,
+    *,
+    is_dry_run: bool,
+) -> tuple[Plan, tuple[Batch, ...]]:
+    """The plan without what must have a person's yes, and what they are asked."""
+    last = known.last_batch
+    shrunk: frozenset[Slug] = frozenset()
+    if plan.actions:
+        shrunk = shrunk_pages(plan, base, here, there)
+    stopped = braked(plan, base, known.batches(), shrunk=shrunk, last_id=last)
+    batches = stopped.batches
+    if not is_dry_run:
+        known.record_batches(batches, last)
+    else:
+        # nobody can decide on what is not remembered
+        numbers = {batch.id for batch in known.batches()}
+        batches = tuple(
+            batch if batch.id in numbers else replace(batch, id=NO_ID)
+            for batch in batches
         )
-        batches = stopped.batches
-        if not self._options.is_dry_run:
-            self._known.record_batches(batches, last)
-        else:
-            # nobody can decide on what is not remembered
-            known = {batch.id for batch in self._known.batches()}
-            batches = tuple(
-                batch if batch.id in known else replace(batch, id=NO_ID)
-                for batch in batches
-            )
-        plan = Plan.from_actions([*stopped.plan.actions, *stopped.skipped])
-        return plan, batches
+    return Plan.from_actions([*stopped.plan.actions, *stopped.skipped]), batches
 
 
 def met_anew(
