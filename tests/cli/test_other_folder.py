@@ -68,6 +68,27 @@ async def test_an_older_text_of_another_folder_waits_for_a_person(
     assert "written since" in (cloned.folder / "guide.conflict.md").read_text()
 
 
+async def test_an_older_picture_of_another_folder_waits_for_a_person(
+    cloned: Cloned,
+) -> None:
+    cloned.write("guide.md", "![way](way.png)\n")
+    (cloned.folder / "way.png").write_bytes(b"older")
+    await cloned.run("sync")
+    shutil.copytree(cloned.folder, cloned.root.parent / "backup")
+    (cloned.folder / "way.png").write_bytes(b"newer")
+    await cloned.run("sync")
+    before = await cloned.wiki()
+    shutil.rmtree(cloned.folder)
+    (cloned.root.parent / "backup").rename(cloned.folder)
+    assert "hold    guide" in (await cloned.run("sync", "--dry-run")).out
+    assert (await cloned.run("sync")).code == 3
+    assert (await cloned.run("sync")).code == 3
+    assert await cloned.wiki() == before
+    shown = (cloned.folder / "guide.conflict.md").read_text()
+    assert "(way.png)" in shown
+    assert "(uploads/" in shown
+
+
 async def test_a_copied_workspace_sends_its_edits(cloned: Cloned) -> None:
     """Its state came along, and knows what the texts are edits of."""
     copy = cloned.root.parent / "copy"

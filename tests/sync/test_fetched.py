@@ -174,6 +174,46 @@ async def test_a_page_like_a_text_that_was_replaced_follows_its_picture(
     assert await upload_of(pair) != PICTURE
 
 
+async def test_a_change_is_not_hidden_by_another_one_on_the_wiki(pair: Pair) -> None:
+    """As somebody makes it who changed the same picture in a folder of their own."""
+    put(pair, PICTURE, BLUE)
+    theirs = LINK.replace(H, OTHER)
+    await pair.edit("home", theirs)
+    result = await pair.rest()
+    assert [one.slug for one in result.held] == ["home"]
+    assert (pair.texts()["home"], await there(pair)) == (LINK, theirs)
+    (pair.folder / "home.conflict.md").write_text(LINK)
+    await pair.rest()
+    files = await pair.service.files(OWNER)
+    assert files[await upload_of(pair)] == BLUE
+
+
+async def test_a_text_edited_on_the_wiki_comes_beside_a_change_here(
+    pair: Pair,
+) -> None:
+    put(pair, PICTURE, BLUE)
+    await pair.edit("home", f"{LINK}\nedited there\n")
+    result = await pair.rest()
+    assert not result.held
+    assert pair.texts()["home"] == f"{LINK}\nedited there\n"
+    assert await upload_of(pair) != PICTURE
+
+
+async def test_an_attachment_of_which_the_wiki_makes_no_use_is_no_change(
+    pair: Pair,
+) -> None:
+    """Another file of the page changed here."""
+    put(pair, "red.png", RED)
+    pair.save("home", f"{LINK}\n![red](red.png)\n")
+    await pair.rest()
+    put(pair, "red.png", BLUE)
+    text = await there(pair)
+    await pair.edit("home", text.replace(LINK, ""))
+    result = await pair.rest()
+    assert not result.held
+    assert pair.texts()["home"] == "\n![red](red.png)\n"
+
+
 async def test_a_change_that_a_narrowed_sync_left_is_sent_by_the_next_one(
     pair: Pair,
 ) -> None:

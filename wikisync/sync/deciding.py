@@ -183,7 +183,7 @@ class Deciding:
         else:
             base, plan, absences, there = await self._compared(here, there)
         plan = plan.turned(lambda a: None if a.slug in ignored else a)
-        plan = await self._with_outdated(plan, here, there)
+        plan, there = await self._with_outdated(plan, here, there)
         plan = self._allowed(plan, base, here)
         plan, merges, overtaken = await self._merged(plan, there)
         plan = narrowing.holding(plan, await self._with_markers(plan))
@@ -296,21 +296,32 @@ class Deciding:
             return False
         return (seen.folded or seen.digest) == digest_of(fold_text(text))
 
-    async def _with_outdated(self, plan: Plan, here: Snapshot, there: Snapshot) -> Plan:
-        """The plan with the pages sent again whose attachments changed here.
+    async def _with_outdated(
+        self, plan: Plan, here: Snapshot, there: Snapshot
+    ) -> tuple[Plan, Snapshot]:
+        """The plan with what becomes of pages whose files changed here."""
+        outdated = frozenset() if self._outdated is None else await self._outdated()
+        if not outdated:
+            return plan, there
+        from wikisync.sync import changed_files
 
-        Only pages of which the plan says nothing: they are in step, and what it says
-        of all others comes first.
-        """
-        if self._outdated is None:
-            return plan
-        planned = {action.slug for action in plan.actions}
-        more = [
-            Push(slug, mine.format, mine.digest, theirs.digest)
-            for slug in await self._outdated() - planned
-            if (mine := here.pages.get(slug)) and (theirs := there.pages.get(slug))
-        ]
-        return Plan.from_actions([*plan.actions, *more]) if more else plan
+        if self._options.is_other_folder:
+            return changed_files.held_in_other_folder(
+                plan,
+                outdated,
+                there,
+                self._known,
+                is_dry_run=self._options.is_dry_run,
+            )
+        plan = await changed_files.held_where_both_changed(
+            plan,
+            outdated,
+            there,
+            self._known,
+            local=self._local,
+            remote=self._remote,
+        )
+        return changed_files.sent_again(plan, outdated, here, there), there
 
     def _is_stripped(self, seen: PageState, there: Snapshot) -> bool:
         """Whether a text differs from the agreed one by front matter alone."""
