@@ -83,9 +83,11 @@ def test_log_is_let_go_of(tmp_path: Path) -> None:
 
 def test_log_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(FolderError, match="something else has its name") as caught:  # noqa: SIM117
-        with logging_to(tmp_path / "file", "text"):
-            pass
+    with (
+        pytest.raises(FolderError, match="something else has its name") as caught,
+        logging_to(tmp_path / "file", "text"),
+    ):
+        pass
     assert caught.value.hint == "move that away"
 
 

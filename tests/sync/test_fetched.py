@@ -6,12 +6,13 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.support.pair import OWNER, Pair, paired
 from tests.support.pictures import BLUE, RED, count_uploads, put, there, upload_of
 from wikisync.cli.status_report import missing_attachments
 from wikisync.folder.loose import LooseFiles
-from wikisync.model import AttachmentPath, LooseFile, Slug
+from wikisync.model import AttachmentPath, LooseFile, Slug, Snapshot
 from wikisync.sync.deciding import ExchangeOptions
 from wikisync.sync.narrowing import Direction
 from wikisync.sync.plan import Push
@@ -186,6 +187,29 @@ async def test_a_change_is_not_hidden_by_another_one_on_the_wiki(pair: Pair) -> 
     await pair.rest()
     files = await pair.service.files(OWNER)
     assert files[await upload_of(pair)] == BLUE
+
+
+async def test_a_page_that_cannot_be_read_hides_no_change_and_stops_no_cycle(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It went from the wiki after a look that brought no texts."""
+    pair.save("other", "other\n")
+    await pair.rest()
+    put(pair, PICTURE, BLUE)
+    await pair.edit("home", LINK.replace(H, OTHER))
+    snapshot = pair.remote.snapshot
+
+    async def without_texts() -> Snapshot:
+        seen = await snapshot()
+        await pair.erase("home")
+        return replace(seen, texts={})
+
+    pair.save("other", "edited\n")
+    with monkeypatch.context() as patched:
+        patched.setattr(pair.remote, "snapshot", without_texts)
+        await pair.cycle()
+    assert await there(pair, "other") == "edited\n"
+    assert pair.texts()["home"] == LINK
 
 
 async def test_a_text_edited_on_the_wiki_comes_beside_a_change_here(

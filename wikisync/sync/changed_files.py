@@ -7,15 +7,19 @@ picture on the wiki, or meanwhile here, the page waits for a person instead.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection
 
 from msgspec.structs import replace
 
+from wikisync.errors import NotFound, ProtocolViolation
 from wikisync.model import Page, Slug, Snapshot
 from wikisync.sync.mentions import mentioned_attachments
 from wikisync.sync.plan import Action, Hold, HoldReason, Plan, Pull, Push
 from wikisync.sync.replica import LocalReplica, RemoteReplica
 from wikisync.sync.state import WikiState
+
+log = logging.getLogger(__name__)
 
 
 def sent_again(
@@ -47,12 +51,12 @@ def held_in_other_folder(
     pages are met as new ones, with the link that each side has.
     """
     planned = {action.slug for action in plan.actions}
-    pages = [slug for slug in outdated if slug in there.pages and slug not in planned]
+    pages = (there.pages.keys() & frozenset(outdated)) - planned
     if pages and not is_dry_run:
         state.record(dropped=pages)
         texts = {slug: text for slug, text in there.texts.items() if slug not in pages}
         there = replace(there, texts=texts)
-    holds = [Hold(slug, HoldReason.CREATED_BOTH) for slug in pages]
+    holds = [Hold(slug, HoldReason.CREATED_BOTH) for slug in sorted(pages)]
     return Plan.from_actions([*plan.actions, *holds]), there
 
 
@@ -69,13 +73,20 @@ async def held_where_both_changed(
 
     Somebody put another one there, and taking that would hide the one of here.
     """
-    held: dict[Action, Hold] = {}
+    turned: dict[Action, Hold | None] = {}
     for action in plan.actions:
-        if isinstance(action, Pull) and action.slug in outdated:
+        if not (isinstance(action, Pull) and action.slug in outdated):
+            continue
+        try:
             theirs = there.texts.get(action.slug) or await remote.read(action.slug)
-            if await _hides_a_change(theirs, state, local):
-                held[action] = Hold(action.slug, HoldReason.CREATED_BOTH)
-    return plan.turned(lambda action: held.get(action, action))
+        except (NotFound, ProtocolViolation) as error:
+            # without its text nobody can tell; the next cycle decides
+            log.info("%s is left alone: %s", action.slug, error.message)
+            turned[action] = None
+            continue
+        if await _hides_a_change(theirs, state, local):
+            turned[action] = Hold(action.slug, HoldReason.CREATED_BOTH)
+    return plan.turned(lambda action: turned.get(action, action))
 
 
 async def _hides_a_change(theirs: Page, state: WikiState, local: LocalReplica) -> bool:
