@@ -69,7 +69,7 @@ async def test_file_route_that_keeps_files_is_not_asked_again(
     service: EmbeddedService, replica: WikiReplica, caplog: pytest.LogCaptureFixture
 ) -> None:
     service.quirks = {Quirk.FILES_NEED_SESSION}
-    caplog.set_level("DEBUG", logger="wikisync.api.session")
+    caplog.set_level("DEBUG", logger="wikisync.api.pool")
     await content(replica)
     await content(replica)
     assert caplog.text.count("/-/wikis/uploads/") == 1

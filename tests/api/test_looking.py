@@ -185,7 +185,7 @@ async def test_look_at_a_big_wiki_reads_a_part_and_asks_whether_it_changed(
     for _ in range(3):
         time.now += 1
         snapshot = await big.snapshot()
-    caplog.set_level("DEBUG", logger="wikisync.api.session")
+    caplog.set_level("DEBUG", logger="wikisync.api.pool")
     time.now += LATELY_S
     again = await big.snapshot()
     assert len(snapshot.texts) == 0

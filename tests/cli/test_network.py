@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from tests.api.wire import Wire, json_answer, listening_wire
-from wikisync.cli.network import AUTHORITIES_VARIABLE, no_authorities
 
 LIST_PROJECTS = "from wikisync.cli.start import run; run()"
 
@@ -81,49 +80,29 @@ async def test_an_unknown_certificate_is_refused_with_the_token_unsent(
     assert secure_wire.requests == []
 
 
-def test_no_authority_is_found_while_the_network_library_is_imported(
-    certificate: Path, monkeypatch: pytest.MonkeyPatch
+async def test_two_first_requests_at_once_trust_the_authority_of_one_file(
+    secure_wire: Wire, certificate: Path
 ) -> None:
-    monkeypatch.setenv(AUTHORITIES_VARIABLE, str(certificate))
-
-    with no_authorities():
-        meanwhile = ssl.create_default_context().cert_store_stats()
-    afterwards = ssl.create_default_context().cert_store_stats()
-
-    assert (meanwhile["x509"], afterwards["x509"]) == (0, 1)
-
-
-def test_a_variable_that_was_not_set_is_not_set_afterwards(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.delenv(AUTHORITIES_VARIABLE, raising=False)
-
-    with no_authorities():
-        assert AUTHORITIES_VARIABLE in os.environ
-
-    assert AUTHORITIES_VARIABLE not in os.environ
-
-
-def test_a_command_imports_the_network_library_without_authorities() -> None:
-    """Reading them takes longer than all the rest of aiohttp."""
-    script = (
-        "import os, ssl\n"
-        "def seen(context): print('read', os.environ.get('SSL_CERT_FILE'))\n"
-        "ssl.SSLContext.set_default_verify_paths = seen\n"
-        "from wikisync.cli.network import import_network\n"
-        "import_network()\n"
+    """Company authorities come in one file, which nothing may hide meanwhile."""
+    program = (
+        "import asyncio, sys\n"
+        "from wikisync.api.client import Client\n"
+        "async def main():\n"
+        "    async with Client(sys.argv[1], 'glpat-EXAMPLE') as client:\n"
+        "        async with asyncio.TaskGroup() as group:\n"
+        "            for _ in range(2):\n"
+        "                group.create_task(client.version())\n"
+        "        await client.version()\n"
+        "asyncio.run(main())\n"
     )
-    run = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    secure_wire.answers[:] = [json_answer({"version": "17.0.0"})]
+
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", program, secure_wire.url),
+        stderr=subprocess.PIPE,
+        env={**os.environ, "SSL_CERT_FILE": str(certificate)},
     )
-    assert set(run.stdout.splitlines()) == {f"read {os.devnull}"}
+    _, said = await process.communicate()
 
-
-@pytest.mark.parametrize(
-    "name", ["sync", "sync_report", "status", "resolve", "batches"]
-)
-def test_commands_leave_it_to_import_network_to_load_aiohttp(name: str) -> None:
-    """Imported by the way, it reads the system's authorities, twice."""
-    program = f"import sys, wikisync.cli.{name}; sys.exit('aiohttp' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", program], check=False)
-    assert done.returncode == 0
+    assert (process.returncode, said.decode()) == (0, "")
+    assert len(secure_wire.requests) == 3

@@ -25,10 +25,10 @@ from tests.sync.simulated import LATENCY_S
 from tests.sync.virtual import START_S
 from wikisync.api.answers import Answer, Purpose
 from wikisync.api.client import Client
+from wikisync.api.pool import Pool, failure_of
 from wikisync.api.replica import WikiReplica
 from wikisync.api.request import Request
 from wikisync.api.retry import PassingFailure
-from wikisync.api.session import Session, failure_of
 from wikisync.api.wikis import Wiki
 from wikisync.errors import Unavailable
 from wikisync.model import Format, WikiOwner
@@ -50,7 +50,7 @@ def wired_wiki(world: World, owner: WikiOwner) -> WikiReplica:
     """The wiki behind a new client, as a new process has it."""
     client = Client(URL, "glpat-EXAMPLE", random=random.Random(0).random, clock=_now)
     # the one place where the client meets the network
-    client._session = cast("Session", Wire(world))
+    client._pool = cast("Pool", Wire(world))
     return WikiReplica(Wiki(client, owner, 1))
 
 
@@ -62,7 +62,7 @@ def _now() -> float:
 
 
 class Wire:
-    """What is asked of the service and answered by it; in place of a ``Session``."""
+    """What is asked of the service and answered by it; in place of a ``Pool``."""
 
     def __init__(self, world: World) -> None:
         self._world = world

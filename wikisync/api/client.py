@@ -1,7 +1,7 @@
 """Client: everything that is asked of a service, typed.
 
 It checks address and token, repeats what may be repeated (``retry``), pauses
-when the service says so, and follows lists (``paging``); ``session`` makes one
+when the service says so, and follows lists (``paging``); ``pool`` makes one
 exchange, ``answers`` names what went wrong.
 
 Read next: ``wikis``, the operations on one wiki; ``projects``, those on projects.
@@ -37,6 +37,7 @@ from wikisync.api.answers import (
 )
 from wikisync.api.listing import Listing, Part
 from wikisync.api.paging import encode_query, next_query, total_of
+from wikisync.api.pool import Pool
 from wikisync.api.request import Request
 from wikisync.api.retry import (
     Clock,
@@ -55,7 +56,6 @@ from wikisync.api.schema import (
     VersionRecord,
 )
 from wikisync.api.secret import Secret
-from wikisync.api.session import LoadNetwork, Session
 from wikisync.api.settings import DEFAULT_SETTINGS, ClientSettings
 from wikisync.errors import RateLimited
 from wikisync.model import OwnerKind, WikiOwner
@@ -84,7 +84,6 @@ class Client:
         random: Random | None = None,
         clock: Clock = time.monotonic,
         before_write: Callable[[Request], None] | None = None,
-        load_network: LoadNetwork | None = None,
     ) -> None:
         """Check the address and the token; nothing is sent yet.
 
@@ -97,8 +96,6 @@ class Client:
             clock: seconds since any moment, for the deadline.
             before_write: is shown every request that changes something before
                 it is sent, and keeps it back by raising.
-            load_network: loads aiohttp; where given, the first reads do without,
-                and it is called when more is asked.
 
         Raises:
             UsageError: the address or the token cannot be one.
@@ -109,7 +106,7 @@ class Client:
         self.has_token = secret is not None
         self.token = secret
         """For git, which makes connections of its own."""
-        self._session = Session(self.address, secret, settings, clock, load_network)
+        self._pool = Pool(self.address, secret, settings, clock)
         self._sleep, self._random, self._clock = sleep, random or spread, clock
         self._before_write = before_write
         self._write_locks: dict[str, asyncio.Lock] = {}
@@ -117,7 +114,7 @@ class Client:
 
     async def __aenter__(self) -> Self:
         """Get ready; nothing is sent."""
-        await self._session.open()
+        await self._pool.open()
         return self
 
     async def __aexit__(
@@ -127,7 +124,7 @@ class Client:
         traceback: TracebackType | None,
     ) -> None:
         """Close every connection."""
-        await self._session.close()
+        await self._pool.close()
 
     def __repr__(self) -> str:
         return f"Client({str(self.address)!r})"
@@ -293,7 +290,7 @@ class Client:
         """
 
         async def attempt() -> T:
-            answer = await self._session.exchange(request)
+            answer = await self._pool.exchange(request)
             return _decoded(answer, kind, request.purpose)
 
         return await self._repeated(request, attempt)
@@ -306,7 +303,7 @@ class Client:
         """
 
         async def attempt() -> tuple[Iterator[T], list[T]]:
-            answer = await self._session.exchange(request)
+            answer = await self._pool.exchange(request)
             records = decode_each(answer, kind, request.purpose)
             return records, _first_of(records)
 
@@ -325,7 +322,7 @@ class Client:
         """
 
         async def attempt() -> Answer:
-            return await self._session.exchange(request)
+            return await self._pool.exchange(request)
 
         return await self._repeated(request, attempt)
 
@@ -345,7 +342,7 @@ class Client:
         """
 
         async def attempt() -> Part[T]:
-            answer = await self._session.exchange(request)
+            answer = await self._pool.exchange(request)
             records = _decoded(answer, list[kind], request.purpose)  # type: ignore[valid-type]
             following = next_query(answer.headers, request.query)
             return Part(records, following, total_of(answer.headers))
@@ -376,7 +373,7 @@ class Client:
         """
 
         async def attempt() -> tuple[AsyncGenerator[bytes, None], bytes]:
-            chunks = self._session.read_file(url, purpose)
+            chunks = self._pool.read_file(url, purpose)
             return chunks, await anext(chunks, b"")
 
         request = Request("GET", urlsplit(url).path, purpose)

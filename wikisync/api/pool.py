@@ -1,7 +1,9 @@
 """Exchanges with the service through aiohttp: connections, redirects, limits.
 
-Rules that hold besides those of ``session``:
+Every exchange is made once here; ``client`` repeats.  Rules:
 
+- the token goes to the service's own scheme, host and port and nowhere else;
+- URLs are sent as they were encoded, byte for byte;
 - no answer is read past its limit;
 - the network library repeats nothing by itself, because it would repeat writes.
 """
@@ -9,12 +11,15 @@ Rules that hold besides those of ``session``:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager, nullcontext
+from datetime import UTC, datetime
 from http import HTTPStatus
 from io import BytesIO
 
 import aiohttp
+from msgspec.structs import replace
 from yarl import URL
 
 from wikisync.api.address import ServiceAddress
@@ -24,18 +29,27 @@ from wikisync.api.answers import (
     Answer,
     NotHandedOut,
     Purpose,
+    error_of,
 )
 from wikisync.api.network import translating
 from wikisync.api.request import Request, headers_of
-from wikisync.api.retry import Clock
+from wikisync.api.retry import Clock, PassingFailure, parse_retry_after
 from wikisync.api.secret import Secret
-from wikisync.api.session import ERROR_BYTES_MAX, REDIRECTS, failure_of, log_answer
 from wikisync.api.settings import ClientSettings
 from wikisync.api.trust import system_trust
 from wikisync.errors import (
     AuthenticationFailed,
     ProtocolViolation,
+    RateLimited,
+    RemoteError,
+    Unavailable,
 )
+
+log = logging.getLogger(__name__)
+
+ERROR_BYTES_MAX = 64 * 1024
+"""How much of an error's body is read."""
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 KEEP_ALIVE_S = 30.0
 """A connection that nobody uses stays open so long, so that the next hint of a watch,
@@ -54,8 +68,6 @@ class Pool:
         token: Secret | None,
         settings: ClientSettings,
         clock: Clock,
-        *,
-        is_known_host: bool = False,
     ) -> None:
         self.address = address
         self._token = token
@@ -63,7 +75,7 @@ class Pool:
         self._clock = clock
         self._slots = asyncio.Semaphore(settings.reads_max)
         self._http: aiohttp.ClientSession | None = None
-        self._is_known_host = is_known_host
+        self._is_known_host = False
 
     async def open(self) -> None:
         """Make the connection pool; nothing is sent."""
@@ -93,7 +105,17 @@ class Pool:
         self._http = None
 
     async def exchange(self, request: Request) -> Answer:
-        """Send one request and read its whole answer; see ``Session``."""
+        """Send one request and read its whole answer.
+
+        Redirects of reads are followed inside the service.
+
+        Returns:
+            A success, or a 304 where the request allows one.
+
+        Raises:
+            PassingFailure: it may be over when the request is made again.
+            RemoteError: it will not.
+        """
         url = URL(self.address.url(request.path, request.query), encoded=True)
         limits = self._upload_limits() if request.form else None
         async with self._slots:
@@ -111,7 +133,13 @@ class Pool:
     async def read_file(
         self, file_url: str, purpose: Purpose
     ) -> AsyncGenerator[bytes, None]:
-        """Bytes of a file on the web side, in chunks; see ``Session``."""
+        """Bytes of a file on the web side, in chunks; follows no redirect.
+
+        Raises:
+            PassingFailure: it may be over when the file is asked again.
+            NotFound: the service answers with something else than the file.
+            RemoteError: in its other kinds.
+        """
         url = URL(file_url, encoded=True)
         request = Request("GET", url.raw_path, purpose)
         limits = aiohttp.ClientTimeout(
@@ -278,6 +306,33 @@ class Pool:
         name = url.path.lower()
         if response.content_type in HTML_TYPES and not name.endswith(HTML_NAMES):
             raise _not_handed_out(purpose, url, "answers with a web page instead")
+
+
+def log_answer(
+    request: Request, url: str, status: int, headers: Mapping[str, str], seconds: float
+) -> None:
+    """Note how long the service took, and its name for the request."""
+    log.debug(
+        "%s %s -> %d in %.0f ms %s",
+        request.method,
+        url,
+        status,
+        seconds * 1000,
+        headers.get("x-request-id", ""),
+    )
+
+
+def failure_of(
+    answer: Answer, purpose: Purpose, token: Secret | None
+) -> RemoteError | PassingFailure:
+    """What an answer without success is raised as; its body may echo our token."""
+    body = bytes(answer.body)
+    answer = replace(answer, body=token.redact_bytes(body) if token else body)
+    after_s = parse_retry_after(answer.headers, now=datetime.now(UTC))
+    error = error_of(answer, purpose, retry_after_s=after_s)
+    if isinstance(error, RateLimited | Unavailable):
+        return PassingFailure(error, after_s=after_s)
+    return error
 
 
 def without_secrets(url: URL) -> str:

@@ -8,10 +8,7 @@ from functools import cache
 
 @cache
 def system_trust() -> ssl.SSLContext:
-    """The authorities that this system trusts; reading them takes 20 ms.
-
-    Not aiohttp's own, which a command does without (``cli.network``).
-    """
+    """The authorities that this system trusts; reading them takes 20 ms."""
     trust = ssl.create_default_context()
     trust.set_alpn_protocols(("http/1.1",))
     return trust

@@ -171,9 +171,8 @@ def open_client(url: str, token_file: Path | None, console: Console) -> Client:
         UsageError: the URL or the token cannot be one.
     """
     from wikisync.api.client import Client
-    from wikisync.cli.network import import_network
 
-    return Client(url, read_token(token_file, console), load_network=import_network)
+    return Client(url, read_token(token_file, console))
 
 
 async def find_wikis(client: Client, selection: Selection) -> Found:

@@ -50,9 +50,8 @@ async def _check_clock(url: str, token: str | None) -> AsyncIterator[Finding]:
     from wikisync.api import routes
     from wikisync.api.client import Client
     from wikisync.api.request import Request
-    from wikisync.cli.network import import_network
 
-    async with Client(url, token, load_network=import_network) as client:
+    async with Client(url, token) as client:
         try:
             purpose = client.purpose("read the version")
             answer = await client.send(Request("GET", routes.VERSION.path(), purpose))

@@ -220,10 +220,9 @@ def _day(text: str | None) -> date | None:
 def _client(url: str, token: str | None) -> Client:
     from wikisync.api.client import Client
     from wikisync.api.settings import ClientSettings
-    from wikisync.cli.network import import_network
 
     settings = ClientSettings(attempts_max=ATTEMPTS_MAX)
-    return Client(url, token, settings=settings, load_network=import_network)
+    return Client(url, token, settings=settings)
 
 
 # -- the wikis ---------------------------------------------------------------------

@@ -182,16 +182,13 @@ async def _speak(
 ) -> T:
     from wikisync.api.client import Client
     from wikisync.cli.context import read_token
-    from wikisync.cli.network import import_network
 
     def keep(request: Request) -> None:
         raise NotSent(request)
 
     token = read_token(connection.token_file, connection.console)
     before_write = keep if connection.is_dry_run else None
-    async with Client(
-        connection.url, token, before_write=before_write, load_network=import_network
-    ) as client:
+    async with Client(connection.url, token, before_write=before_write) as client:
         return await operate(client)
 
 

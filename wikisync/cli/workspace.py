@@ -558,9 +558,8 @@ async def open_service(
         UsageError: there is no token where one should be.
     """
     from wikisync.api.client import Client
-    from wikisync.cli.network import import_network
 
     token = workspace_token(workspace.config, token_file, console, env)
     url = workspace.config.service.url
-    async with Client(url, token, load_network=import_network) as client:
+    async with Client(url, token) as client:
         yield client

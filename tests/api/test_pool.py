@@ -5,14 +5,17 @@ from __future__ import annotations
 import gzip
 import logging
 import traceback
+from contextlib import AsyncExitStack
 
 import aiohttp
 import pytest
 
 from tests.api.conftest import SERVICE, TOKEN, ClientMaker
-from tests.api.wire import BREAK, Wire, cut, http, json_answer
+from tests.api.faketime import FakeTime
+from tests.api.wire import BREAK, Wire, cut, http, json_answer, listening_wire
 from tests.support.network import PlayedNetwork
 from wikisync.api.client import Client
+from wikisync.api.request import Request
 from wikisync.api.settings import ClientSettings
 from wikisync.api.wikis import Wiki
 from wikisync.errors import (
@@ -573,3 +576,39 @@ async def test_connection_is_kept_for_the_next_hint_of_a_watch(
     monkeypatch.setattr("aiohttp.connector.monotonic", lambda: now() + pause_s)
     await wired.version()
     assert wire.connections == connections
+
+
+async def test_a_service_that_answered_and_stopped_is_tried_again(
+    time: FakeTime, make_client: ClientMaker
+) -> None:
+    """Unlike an address at which nothing ever answered."""
+    async with AsyncExitStack() as later:
+        async with listening_wire() as wire:
+            client = await later.enter_async_context(make_client(wire.url))
+            wire.will(json_answer(VERSION), BREAK)
+            await client.version()
+        with pytest.raises(Unavailable, match="nothing listens at"):
+            await client.version()
+
+    assert len(time.slept) == ClientSettings().attempts_max - 1
+
+
+async def test_of_several_headers_of_one_name_the_first_counts(
+    wired: Client, wire: Wire
+) -> None:
+    wire.will(http(200, b"{}", "application/json", ETAG="1", X_total="2", x_Total="3"))
+
+    answer = await wired.send(Request("GET", "/x", wired.purpose("look")))
+
+    assert (answer.headers["etag"], answer.headers["x-total"]) == ("1", "2")
+
+
+async def test_a_request_header_of_several_lines_is_not_sent(
+    wired: Client, wire: Wire
+) -> None:
+    request = Request("GET", "/api/v4/x", wired.purpose("look"), etag="1\r\nX: y")
+
+    with pytest.raises((RemoteError, ValueError)):
+        await wired.send(request)
+
+    assert wire.targets == []
