@@ -14,8 +14,8 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from tests.support.bending import bending_proxy
 from tests.support.preview import Window
-from tests.support.relay import relay_before
 from tests.support.service import EmbeddedService, embedded_service
 from tests.support.watching import OWNER, WAIT_S, WatchProcess, watching
 from wikisync.cli.main import main
@@ -76,13 +76,13 @@ async def test_signal_ends_it_soon_though_the_service_hangs(
 ) -> None:
     """In the middle of a write, which is never broken off without need."""
     async with (
-        relay_before(service.url) as relay,
-        watching(service, tmp_path / "ws", url=relay.url) as watch,
+        bending_proxy(service.url) as proxy,
+        watching(service, tmp_path / "ws", url=proxy.url) as watch,
     ):
         await watch.in_step()
-        relay.hangs_at = b"PUT "
+        write = proxy.bend(method="PUT", hangs=True)
         watch.save("home", "two\n")
-        await asyncio.wait_for(relay.hung.wait(), WAIT_S)
+        await asyncio.wait_for(write.has_met.wait(), WAIT_S)
         watch.signal(signal.SIGTERM)
         began = time.monotonic()
         assert await watch.ended() == 0
