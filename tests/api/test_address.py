@@ -216,7 +216,7 @@ def test_files_of_a_wiki_are_on_the_web_side(owner: WikiOwner, path: str) -> Non
 def test_the_origin_is_scheme_host_and_port(other: str, is_same: bool) -> None:
     address = ServiceAddress.parse("https://example.com/git")
 
-    assert address.is_same_origin(URL(other)) is is_same
+    assert address.is_same_origin(other) is is_same
 
 
 def test_dot_segments_and_slashes_of_a_path_survive_its_encoding() -> None:

@@ -13,7 +13,12 @@ import pytest
 from tests.api.faketime import FakeTime
 from tests.api.wire import Wire, http
 from tests.support.git import needs_git
-from tests.support.git_http import silent_server
+from tests.support.git_http import (
+    MOVED,
+    asking_server,
+    redirecting_proxy,
+    silent_server,
+)
 from tests.support.service import EmbeddedService, embedded_service
 from wikisync.api import git, git_fetch
 from wikisync.api.client import Client
@@ -314,10 +319,71 @@ async def test_service_hears_no_error_when_a_fetch_is_done(
 async def test_token_that_is_refused_in_a_fetch_is_offered_once(
     service: EmbeddedService, tmp_path: Path
 ) -> None:
-    fetching = git_fetch.Fetching(Secret("glpat-EXAMPLE"))
     address = f"{service.url}/{OWNER.full_path}.wiki.git"
+    fetching = git_fetch.Fetching(Secret("glpat-EXAMPLE"), address)
     with pytest.raises(git_fetch.FetchRefused, match="the token may not read"):
         await asyncio.to_thread(git_fetch.fetch, address, tmp_path / "x.git", fetching)
+
+
+@pytest.mark.parametrize("only_with_login", [False, True])
+async def test_redirect_of_git_gives_the_token_to_no_other_port(
+    service: EmbeddedService, cache: Path, only_with_login: bool
+) -> None:
+    """Only git's library is redirected, so the request before does not show it."""
+    sent: list[str] = []
+    async with (
+        asking_server(sent) as other,
+        redirecting_proxy(service.url) as proxy,
+        Client(proxy.url, service.token) as client,
+    ):
+        proxy.goal, proxy.only_with_login = other, only_with_login
+        with pytest.raises(Unavailable, match="another server, which gets no token"):
+            await WikiRepository(client, OWNER, cache).read(PICTURE)
+        assert proxy.redirected == 1
+    assert set(sent) == {""}
+
+
+async def test_redirect_of_git_to_another_host_is_not_followed(
+    service: EmbeddedService, cache: Path
+) -> None:
+    sent: list[str] = []
+    async with (
+        asking_server(sent) as other,
+        redirecting_proxy(service.url) as proxy,
+        Client(proxy.url, service.token) as client,
+    ):
+        proxy.goal = other.replace("127.0.0.1", "localhost")
+        with pytest.raises(Unavailable, match="cannot redirect"):
+            await WikiRepository(client, OWNER, cache).read(PICTURE)
+        assert proxy.redirected == 1
+    assert sent == []
+
+
+async def test_git_gets_the_token_for_the_address_of_the_service_alone(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    """Git's own settings may replace the address, too (``insteadOf``)."""
+    asked: list[str] = []
+    async with asking_server(asked) as other:
+        fetching = git_fetch.Fetching(Secret(service.token), service.url)
+        with pytest.raises(git_fetch.FetchStopped, match="another server"):
+            await asyncio.to_thread(
+                git_fetch.fetch, f"{other}/x.wiki.git", tmp_path / "x.git", fetching
+            )
+    assert set(asked) == {""}
+
+
+async def test_wiki_that_moved_on_its_service_is_fetched_where_it_is_now(
+    service: EmbeddedService, cache: Path
+) -> None:
+    async with (
+        redirecting_proxy(service.url) as proxy,
+        Client(proxy.url, service.token) as client,
+    ):
+        proxy.goal = proxy.url + MOVED
+        content = await WikiRepository(client, OWNER, cache).read(PICTURE)
+        assert proxy.redirected == 1
+    assert content == b"\x89PNG one"
 
 
 async def test_token_is_in_no_error_log_or_file(
@@ -345,7 +411,7 @@ async def test_server_that_falls_silent_in_a_fetch_is_given_up(
                 git_fetch.fetch,
                 f"{silent.url}/x.wiki.git",
                 tmp_path / "x.git",
-                git_fetch.Fetching(None),
+                git_fetch.Fetching(None, silent.url),
             )
 
 

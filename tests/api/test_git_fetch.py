@@ -65,7 +65,7 @@ async def test_fetch_that_is_told_to_stop_stops(tmp_path: Path) -> None:
         await service.add_project("docs/handbook")
         owner = WikiOwner("project", "docs/handbook")
         await service.put_file(owner, PICTURE, b"\x89PNG")
-        fetching = git_fetch.Fetching(Secret(service.token))
+        fetching = git_fetch.Fetching(Secret(service.token), service.url)
         fetching.stop.set()
         address = f"{service.url}/docs/handbook.wiki.git"
         with pytest.raises(git_fetch.FetchStopped, match="it took too long"):

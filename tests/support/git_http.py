@@ -13,7 +13,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from aiohttp import web
+from aiohttp import ClientSession, web
+from yarl import URL
 
 
 @asynccontextmanager
@@ -34,6 +35,78 @@ async def git_server(
                 status=401, headers={"WWW-Authenticate": 'Basic realm="git"'}
             )
         return await _run_backend(folder, request)
+
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", answer)
+    async with _listening(app) as url:
+        yield url
+
+
+MOVED = "/moved"
+"""What a ``RedirectingProxy`` takes off a path before it passes a request on."""
+
+
+@dataclass(slots=True)
+class RedirectingProxy:
+    """What a server between us and a service did, and may still do."""
+
+    url: str = ""
+    goal: str = ""
+    """Where requests of git's library go for ``info/refs``; others pass."""
+    only_with_login: bool = False
+    """Redirect only what brings the password, which git's library sends when asked."""
+    redirected: int = 0
+
+
+@asynccontextmanager
+async def redirecting_proxy(service: str) -> AsyncIterator[RedirectingProxy]:
+    """Pass everything on to a service, but send git's library elsewhere.
+
+    It is told by its ``User-Agent``, so a look at the same address beforehand
+    does not show the redirect.
+    """
+    proxy = RedirectingProxy()
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        is_git = "libgit2" in request.headers.get("User-Agent", "")
+        is_moved = request.path.startswith(MOVED)
+        is_first = request.path.endswith("/info/refs") and not is_moved
+        is_due = "Authorization" in request.headers or not proxy.only_with_login
+        if proxy.goal and is_git and is_first and is_due:
+            proxy.redirected += 1
+            place = f"{proxy.goal}{request.rel_url}"
+            return web.Response(status=302, headers={"Location": place})
+        headers = request.headers.copy()
+        headers.popall("Host")
+        async with http.request(
+            request.method,
+            URL(f"{service}{request.rel_url}".replace(MOVED, ""), encoded=True),
+            data=await request.read(),
+            headers=headers,
+            allow_redirects=False,
+        ) as passed:
+            kept = {"Content-Type", "Location", "WWW-Authenticate"}
+            return web.Response(
+                status=passed.status,
+                body=await passed.read(),
+                headers={k: v for k, v in passed.headers.items() if k in kept},
+            )
+
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", answer)
+    async with ClientSession(auto_decompress=False) as http, _listening(app) as url:
+        proxy.url = url
+        yield proxy
+
+
+@asynccontextmanager
+async def asking_server(login: list[str]) -> AsyncIterator[str]:
+    """Ask everybody for Basic authentication and keep what they sent."""
+
+    async def answer(request: web.Request) -> web.Response:
+        login.append(request.headers.get("Authorization", ""))
+        wanted = {"WWW-Authenticate": 'Basic realm="git"'}
+        return web.Response(status=401, headers=wanted)
 
     app = web.Application()
     app.router.add_route("*", "/{path:.*}", answer)

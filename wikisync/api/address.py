@@ -16,6 +16,7 @@ from msgspec import Struct
 from wikisync.api.routes import API_PREFIX, encode_segment
 from wikisync.errors import UsageError
 from wikisync.model import WikiOwner
+from wikisync.origin import DEFAULT_PORTS, is_same_origin
 
 if TYPE_CHECKING:
     from yarl import URL
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 EXAMPLE = "https://gitlab.example.com"
 EXAMPLE_PATH = "docs/handbook"
 LOOPBACK_HOSTS = ("localhost", "127.", "[::1]")
-DEFAULT_PORTS = {"http": 80, "https": 443}
 _PLAIN = re.compile(
     r"https?://[a-z0-9][a-z0-9.-]*(?::(?:[1-9][0-9]{0,3}|[1-5][0-9]{4}))?"
     r"(?:/[A-Za-z0-9_][A-Za-z0-9_.-]*)*/*"
@@ -105,7 +105,7 @@ class ServiceAddress(Struct, frozen=True):
         url = _parsed(text)
         root = f"{self.path}/"
         path = _owner_path(url.raw_path.removeprefix(root))
-        is_here = self.is_same_origin(url) and url.raw_path.startswith(root)
+        is_here = self.is_same_origin(str(url)) and url.raw_path.startswith(root)
         if is_here and path:
             return path
         raise UsageError(
@@ -118,10 +118,9 @@ class ServiceAddress(Struct, frozen=True):
         """Whether the service runs on this machine."""
         return self.host in {"localhost", "::1"} or self.host.startswith("127.")
 
-    def is_same_origin(self, other: URL) -> bool:
+    def is_same_origin(self, other: str) -> bool:
         """Whether a URL leads to this very scheme, host and port."""
-        ours = (self.scheme, self.host, self.port)
-        return ours == (other.scheme, other.raw_host, other.port)
+        return is_same_origin(str(self), other)
 
     def __str__(self) -> str:
         return self.origin + self.path

@@ -3,8 +3,8 @@
 ``wiki_head`` is one small request and tells whether anything changed.  The files
 come by git's own protocol into a bare repository of the newest commit alone, kept
 in the workspace (``git_fetch``).  The token is handed to git's library when it asks
-for it and stands in no address, no error and no log; nothing is fetched from an
-address that redirects to another host.
+for it, for the service's own origin alone, and stands in no address, no error and no
+log; git follows no redirect to another host.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ class WikiRepository:
         from wikisync.api import git_fetch
 
         log.info("fetching the git repository of the wiki of %s", self._owner)
-        fetching = git_fetch.Fetching(self._client.token)
+        fetching = git_fetch.Fetching(self._client.token, self._address)
         job = asyncio.get_running_loop().run_in_executor(
             None, git_fetch.fetch, self._address, self._folder, fetching
         )

@@ -2,6 +2,9 @@
 
 The only module here that calls git's library.  A repository is bare and holds the
 newest commits alone; whatever is wrong with it, it is made anew.
+
+The token stays with the service: git follows no redirect to another host, and
+gives the token to nobody but the origin that the fetch is for.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import pygit2
 from wikisync.api.request import GIT_USER
 from wikisync.api.secret import Secret
 from wikisync.model import AttachmentPath
+from wikisync.origin import is_same_origin
 
 SILENCE_S = 30.0
 """Longest wait for the server to say anything."""
@@ -41,9 +45,11 @@ class FetchRefused(FetchStopped):
 class Fetching(pygit2.RemoteCallbacks):
     """What git's library asks while it fetches."""
 
-    def __init__(self, token: Secret | None) -> None:
+    def __init__(self, token: Secret | None, address: str) -> None:
+        """Take the token, and an address of the only origin that may get it."""
         super().__init__()
         self._token = token
+        self._address = address
         self._is_asked = False
         self.stop = threading.Event()
 
@@ -54,7 +60,11 @@ class Fetching(pygit2.RemoteCallbacks):
         allowed_types: pygit2.enums.CredentialType,
     ) -> pygit2.UserPass:
         """The token as a password, once."""
-        del url, username_from_url
+        del username_from_url
+        if not is_same_origin(self._address, url):
+            raise FetchStopped(
+                "it redirects git to another server, which gets no token"
+            )
         is_wanted = allowed_types & pygit2.enums.CredentialType.USERPASS_PLAINTEXT
         if self._token is None or not is_wanted:
             raise FetchRefused("the service wants a token")
@@ -92,6 +102,9 @@ def fetch(address: str, folder: Path, fetching: Fetching) -> None:
         if not _may_grow(folder):
             _make_anew(folder)
         with _opened(folder) as repository:
+            # libgit2 follows the first one to any host by default; this keeps it
+            # on the host, and ``credentials`` keeps the token from its other ports
+            repository.config["http.followRedirects"] = False
             remote = repository.remotes.create_anonymous(address)
             remote.fetch([f"+HEAD:{REFERENCE}"], callbacks=fetching, depth=1)
     except (pygit2.GitError, KeyError, ValueError) as exc:

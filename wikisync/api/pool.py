@@ -261,7 +261,7 @@ class Pool:
                 status=response.status,
                 hint=f"a single sign-on may stand before it; {AUTHENTICATION_HINT}",
             )
-        if target.user or not self.address.is_same_origin(target):
+        if target.user or not self.address.is_same_origin(str(target)):
             raise ProtocolViolation(
                 f"cannot {purpose.action}: {shown} redirects to {goal}, "
                 "where the token is not sent",

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
+from wikisync.origin import DEFAULT_PORTS, origin_of
+
 ADDRESS_CHARS_MAX = 2048
 _BLOCKED = "is blocked: "
 HOSTLESS = frozenset({"file"})
@@ -59,12 +61,13 @@ def is_same_server(address: str, other: str) -> bool:
 
     The same server, or the same host where it begins to encrypt.
     """
-    ours, theirs = _parts(address), _parts(other)
-    if ours is None or theirs is None or ours.hostname != theirs.hostname:
+    ours, theirs = origin_of(address), origin_of(other)
+    if ours is None or theirs is None or ours.host != theirs.host:
         return False
-    if (ours.scheme, ours.port) == (theirs.scheme, theirs.port):
+    if ours == theirs:
         return True
-    return theirs.scheme == "https" and theirs.port in {None, 443, ours.port}
+    is_encrypted = theirs.scheme == "https" and ours.scheme == "http"
+    return is_encrypted and theirs.port in {DEFAULT_PORTS["https"], ours.port}
 
 
 def _host(parts: SplitResult) -> str:

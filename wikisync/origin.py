@@ -1,0 +1,46 @@
+"""The origin of a web address: which server a token or a password is for.  Pure.
+
+The one place that decides whether two addresses lead to the same server; client,
+git and imports ask here.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+class Origin(NamedTuple):
+    """Scheme, host and port: what browsers mean by an origin."""
+
+    scheme: str
+    host: str
+    """In lower case; an IPv6 address without its brackets."""
+    port: int
+
+
+def origin_of(address: str) -> Origin | None:
+    """The origin of an http or https address; None for anything else.
+
+    Addresses that libraries read in different ways have none: those with spaces,
+    control characters (``urlsplit`` drops some silently) or backslashes.
+    """
+    if not address.isprintable() or " " in address or "\\" in address:
+        return None
+    try:
+        parts = urlsplit(address)
+        port, host = parts.port, parts.hostname
+    except ValueError:
+        return None
+    usual_port = DEFAULT_PORTS.get(parts.scheme)
+    if usual_port is None or not host:
+        return None
+    return Origin(parts.scheme, host, usual_port if port is None else port)
+
+
+def is_same_origin(address: str, other: str) -> bool:
+    """Whether both addresses have one scheme, host and port."""
+    ours = origin_of(address)
+    return ours is not None and ours == origin_of(other)
