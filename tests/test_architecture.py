@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,16 +19,18 @@ ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "progress": set(),
     "origin": set(),
+    "decoding": set(),
     "config": {"model", "errors", "config"},
-    "api": {"model", "errors", "progress", "origin", "api"},
-    "folder": {"model", "errors", "progress", "folder"},
+    "api": {"model", "errors", "progress", "origin", "decoding", "api"},
+    "folder": {"model", "errors", "progress", "decoding", "folder"},
     "sync": {"model", "errors", "progress", "sync"},
-    "markup": {"model", "errors", "progress", "markup"},
-    "site": {"model", "errors", "progress", "folder", "markup", "site"},
+    "markup": {"model", "errors", "progress", "decoding", "markup"},
+    "site": {"model", "errors", "progress", "decoding", "folder", "markup", "site"},
     "service": {
         "model",
         "errors",
         "origin",
+        "decoding",
         "api.schema",
         "api.routes",
         "api.parameters",
@@ -39,6 +42,7 @@ ALLOWED: dict[str, set[str]] = {
         "model",
         "errors",
         "progress",
+        "decoding",
         "config",
         "api",
         "folder",
@@ -56,6 +60,7 @@ PURE_BY_DESIGN = {
     "errors",
     "progress",
     "origin",
+    "decoding",
     "api.schema",
     "api.routes",
     "api.parameters",
@@ -141,6 +146,60 @@ def test_every_module_that_must_be_pure_says_so() -> None:
 def test_pure_module_imports_no_effects(path: Path) -> None:
     tops = {imported.split(".")[0] for imported in imported_names(path)}
     assert not tops & EFFECTS
+
+
+MAKERS = {"json_decoder", "msgpack_decoder"}
+MADE_WHEN_ASKED_FOR = {"decoding", "api.answers"}
+"""``api.answers`` decodes what its caller names."""
+
+
+def typed_decodings(path: Path) -> Iterator[str]:
+    """Places that have msgspec find out about a class when they are reached."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    functions = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+    ]
+    inner = {id(node) for function in functions for node in ast.walk(function)}
+    for call in ast.walk(tree):
+        if not isinstance(call, ast.Call):
+            continue
+        words = ast.unparse(call.func).split(".")
+        name = words[-1]
+        is_typed = name == "decode" and any(
+            word.arg == "type" for word in call.keywords
+        )
+        is_own = name == "Decoder" or words == ["msgspec", "convert"]
+        if is_typed or is_own or (name in MAKERS and id(call) in inner):
+            yield f"{path.name}:{call.lineno}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=module_name)
+def test_decoders_are_made_when_their_module_is_loaded(path: Path) -> None:
+    """One that is made at its first use, in two threads, ends the process."""
+    found = [] if module_name(path) in MADE_WHEN_ASKED_FOR else typed_decodings(path)
+    assert list(found) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "def f(b): return msgspec.json.decode(b, type=Kept)",
+        "x = msgspec.msgpack.decode(b, type=Kept)",
+        "KEPT = msgspec.json.Decoder(Kept)",
+        "KEPT = json.Decoder(Kept)",
+        "f = lambda b: json_decoder(Kept).decode(b)",
+        "class A:\n    def f(self): return decoding.msgpack_decoder(Kept)",
+        "async def f(b): return msgspec.convert(b, Kept)",
+    ],
+)
+def test_a_decoder_that_is_made_at_its_first_use_is_found(
+    line: str, tmp_path: Path
+) -> None:
+    module = tmp_path / "module.py"
+    module.write_text(line)
+    assert len(list(typed_decodings(module))) == 1
 
 
 def test_importing_the_package_loads_nothing_heavy() -> None:

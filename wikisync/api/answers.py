@@ -16,6 +16,7 @@ from typing import Literal, TypeVar
 import msgspec
 from msgspec import Struct
 
+from wikisync.decoding import convert, json_decoder
 from wikisync.errors import (
     AuthenticationFailed,
     NotFound,
@@ -65,6 +66,8 @@ PROXY_HINT = (
     "a proxy in front of the service may take %2F apart: give the numeric id "
     "instead of the path, or check the service's URL"
 )
+
+_FIELDS = json_decoder(dict[str, object])
 
 
 class Purpose(Struct, frozen=True):
@@ -149,7 +152,7 @@ def _decoded(
     purpose: Purpose,
 ) -> T:
     try:
-        return msgspec.json.decode(body, type=kind)
+        return json_decoder(kind).decode(body)
     except msgspec.ValidationError as exc:
         raise _violation(
             answer, purpose, f"the JSON has another shape: {lowered(str(exc))}"
@@ -174,7 +177,7 @@ def decode_written(answer: Answer, kind: type[T], purpose: Purpose) -> T:
     """
     written = decode(answer, object, purpose)
     try:
-        return msgspec.convert(written, kind)
+        return convert(written, kind)
     except msgspec.ValidationError as exc:
         raise Rejected(
             f"cannot {purpose.action}: the service said it did, but did not "
@@ -510,7 +513,7 @@ def _fields(answer: Answer) -> Mapping[str, object]:
     if not answer.is_json:
         return {}
     try:
-        return msgspec.json.decode(answer.body, type=dict[str, object])
+        return _FIELDS.decode(answer.body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return {}
 

@@ -11,7 +11,10 @@ from msgspec import Struct
 
 from wikisync.api.answers import Answer, CutAnswer, Purpose, decode, lowered, one_line
 from wikisync.api.schema import WikiPageRecord
+from wikisync.decoding import json_decoder
 from wikisync.errors import ProtocolViolation
+
+_PAGE = json_decoder(WikiPageRecord)
 
 
 class OddEntry(Struct, frozen=True):
@@ -52,7 +55,7 @@ def _one_by_one(
     odd: list[OddEntry] = []
     for place, part in enumerate(parts, start=1):
         try:
-            records.append(msgspec.json.decode(part, type=WikiPageRecord))
+            records.append(_PAGE.decode(part))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as exc:
             odd.append(_odd(place, part, str(exc)))
     return tuple(records), tuple(odd)

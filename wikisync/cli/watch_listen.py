@@ -19,6 +19,7 @@ import msgspec
 from aiohttp import web
 
 from wikisync.cli.watch_report import WatchReport
+from wikisync.decoding import json_decoder
 from wikisync.errors import UsageError
 from wikisync.model import Slug, digest_of
 from wikisync.sync.ledger import Edit
@@ -67,6 +68,9 @@ class _Event(msgspec.Struct):
     user: _User = msgspec.field(default_factory=_User)
 
 
+_EVENTS = json_decoder(_Event)
+
+
 class Listener:
     """The answers."""
 
@@ -98,7 +102,7 @@ class Listener:
             return _said(401, "the secret is another one")
         try:
             body = await request.read()
-            event = msgspec.json.decode(body, type=_Event)
+            event = _EVENTS.decode(body)
         except web.HTTPRequestEntityTooLarge:
             return _said(413, "an event is at most 1 MiB")
         except (msgspec.MsgspecError, UnicodeError, RecursionError):

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import msgspec
 
 from wikisync import __version__
+from wikisync.decoding import msgpack_decoder
 from wikisync.folder.scan import FileStatus
 from wikisync.model import PageState
 
@@ -56,6 +57,9 @@ class _Kept(msgspec.Struct, array_like=True, frozen=True):
     files: Mapping[str, SeenFile]
 
 
+_KEPT = msgpack_decoder(_Kept)
+
+
 class LookCache:
     """Keeps the last look at one folder in a file of ours."""
 
@@ -72,7 +76,7 @@ class LookCache:
             checksum, content = made[:SUM_BYTES], made[SUM_BYTES:]
             if checksum != _sum(content):
                 return None
-            kept = msgspec.msgpack.decode(content, type=_Kept)
+            kept = _KEPT.decode(content)
             if (kept.version, kept.boot, kept.disk, kept.folder) == self._place():
                 return Looked(kept.read_all_at, kept.files)
         return None

@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from wikisync.decoding import json_decoder
 from wikisync.folder.birth import identity_of
 from wikisync.folder.descent import folder_error, opened_root
 
@@ -43,7 +44,7 @@ class Place(Struct, frozen=True):
     def parse(cls, text: str) -> Place | None:
         """What ``str`` made; None for anything else."""
         try:
-            return msgspec.json.decode(text, type=cls)
+            return _PLACES.decode(text)
         except msgspec.DecodeError:
             return None
 
@@ -55,6 +56,9 @@ class Place(Struct, frozen=True):
         """
         mine = (self.disk, self.inode, self.birth)
         return mine == (other.disk, other.inode, other.birth)
+
+
+_PLACES = json_decoder(Place)
 
 
 def place_of(root: Path, known: Place | None = None) -> Place:

@@ -23,6 +23,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from wikisync.decoding import json_decoder
 from wikisync.errors import FolderError, Halted
 from wikisync.folder.descent import REMOVED_HINT, folder_error, not_a_folder
 from wikisync.folder.ignore import CONFIG_FILE
@@ -185,9 +186,12 @@ class Identity(Struct, frozen=True):
     def parse(cls, text: str) -> Identity | None:
         """What ``str`` made; None for anything else."""
         try:
-            return msgspec.json.decode(text, type=cls)
+            return _IDENTITIES.decode(text)
         except msgspec.DecodeError:
             return None
+
+
+_IDENTITIES = json_decoder(Identity)
 
 
 class Standing(Enum):

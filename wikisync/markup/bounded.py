@@ -18,6 +18,7 @@ from typing import IO, Literal
 
 import msgspec
 
+from wikisync.decoding import msgpack_decoder
 from wikisync.errors import RenderError
 from wikisync.markup.context import Include, include_nothing
 from wikisync.markup.frames import (
@@ -46,6 +47,8 @@ START_SECONDS_MAX = 30.0
 """For loading the program, on a machine that is busy with other things; an
 AsciiDoc page may wait as long again, since its engine is a process too."""
 
+_ANSWERS: msgspec.msgpack.Decoder[Answer] = msgpack_decoder(Answer)
+
 
 class BoundedParser:
     """Parses pages in a worker process; safe to use from many threads."""
@@ -60,7 +63,6 @@ class BoundedParser:
         self._memory_bytes_max = memory_bytes_max
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
-        self._answers = msgspec.msgpack.Decoder(Answer)
 
     def parse(
         self,
@@ -139,7 +141,7 @@ class BoundedParser:
         source, target = streams(process)
         write_frame(target, job)
         while True:
-            answer: Answer = self._answers.decode(read_frame(source))
+            answer: Answer = _ANSWERS.decode(read_frame(source))
             if isinstance(answer, Done | Shown | Refused):
                 return answer
             if isinstance(answer, Wanted):
@@ -165,7 +167,7 @@ class BoundedParser:
             raise RenderError(f"cannot start a process for pages: {exc}") from exc
         try:
             with Deadline(process, START_SECONDS_MAX):
-                self._answers.decode(read_frame(streams(process)[0]))
+                _ANSWERS.decode(read_frame(streams(process)[0]))
         except (OSError, EOFError, msgspec.DecodeError) as exc:
             end_process(process)
             raise RenderError("the process for pages does not start") from exc

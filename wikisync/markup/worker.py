@@ -18,6 +18,7 @@ from typing import IO
 
 import msgspec
 
+from wikisync.decoding import msgpack_decoder
 from wikisync.errors import RenderError
 from wikisync.markup.context import Include
 from wikisync.markup.frames import (
@@ -37,6 +38,9 @@ from wikisync.markup.page import parse_page, safe_html, to_html
 STATUS = Path("/proc/self/status")
 PEAK = re.compile(rb"^VmHWM:\s+(\d+) kB$", re.MULTILINE)
 
+_INCLUDED = msgpack_decoder(Included)
+_JOBS = msgpack_decoder(Job)
+
 
 def serve(
     source: IO[bytes], target: IO[bytes], memory_bytes_max: int | None = None
@@ -45,13 +49,12 @@ def serve(
 
     def include(name: str) -> str | None:
         write_frame(target, Wanted(name))
-        return msgspec.msgpack.decode(read_frame(source), type=Included).text
+        return _INCLUDED.decode(read_frame(source)).text
 
-    jobs = msgspec.msgpack.Decoder(Job)
     write_frame(target, Ready())
     while True:
         try:
-            job = jobs.decode(read_frame(source))
+            job = _JOBS.decode(read_frame(source))
         except EOFError:
             return
         answer = answer_to(job, include)

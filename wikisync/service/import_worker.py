@@ -21,6 +21,7 @@ from typing import IO
 import msgspec
 import pygit2
 
+from wikisync.decoding import json_decoder
 from wikisync.service.import_address import is_same_server, shown, without_user
 from wikisync.service.repository import GitRefused, copy_repository
 
@@ -37,6 +38,10 @@ class FetchJob(msgspec.Struct, frozen=True):
     """Where to; not there yet."""
     deadline_s: float
     bytes_max: int
+
+
+_JOB = json_decoder(FetchJob)
+_REASON = json_decoder(str)
 
 
 class FetchFailed(Exception):
@@ -73,7 +78,7 @@ async def fetch_repository(job: FetchJob) -> None:
             process.kill()
             await process.wait()
     # a process that died says nothing
-    reason = msgspec.json.decode(answer, type=str) if answer else "git broke off"
+    reason = _REASON.decode(answer) if answer else "git broke off"
     if reason:
         raise FetchFailed(
             f"The repository at {shown(job.address)} could not be copied: {reason}."
@@ -118,7 +123,7 @@ class _Fetching(pygit2.RemoteCallbacks):
 
 def main(source: IO[bytes], target: IO[bytes]) -> None:
     """Do the one job; the answer is what went wrong, or an empty text."""
-    job = msgspec.json.decode(source.read(), type=FetchJob)
+    job = _JOB.decode(source.read())
     address, user = without_user(job.address)
 
     def callbacks() -> pygit2.RemoteCallbacks:

@@ -13,6 +13,7 @@ from typing import Literal
 
 import msgspec
 
+from wikisync.decoding import convert
 from wikisync.errors import ServiceError
 from wikisync.service.access import FeatureLevel, Level, Visibility
 
@@ -78,7 +79,7 @@ def parse_manifest(text: str, source: str) -> Manifest:
     except tomllib.TOMLDecodeError as error:
         raise ServiceError(f"{source} is not TOML: {error}") from error
     try:
-        manifest = msgspec.convert(values, Manifest)
+        manifest = convert(values, Manifest)
     except msgspec.ValidationError as error:
         raise _explain(str(error), source) from error
     _check(manifest, source)

@@ -21,6 +21,7 @@ from enum import StrEnum
 import msgspec
 from aiohttp import web
 
+from wikisync.decoding import json_decoder
 from wikisync.markup.frontmatter import split_front_matter
 from wikisync.service.answers import (
     COLLISION,
@@ -53,6 +54,9 @@ MALFORMED: Mapping[str, object] = {"title": None, "format": None}
 NAMELESS_ENTRY: Mapping[str, object] = {"format": "markdown", "title": "Nowhere"}
 """The entry that it adds."""
 FOREIGN_TEXT = "a page in a format that nobody here has heard of\n"
+
+_PAGES = json_decoder(list[dict[str, object]])
+_RECORD = json_decoder(dict[str, object])
 
 
 class Quirk(StrEnum):
@@ -231,10 +235,7 @@ def bend_list(on: Quirks, body: bytes, ids: Mapping[str, int]) -> bytes:
         body: the JSON as it should be.
         ids: ``wiki_page_meta_id`` by slug.
     """
-    pages = [
-        bend_page(on, page, ids)
-        for page in msgspec.json.decode(body, type=list[dict[str, object]])
-    ]
+    pages = [bend_page(on, page, ids) for page in _PAGES.decode(body)]
     for page in pages:
         content = page.get("content")
         if Quirk.TRUNCATES_LIST_CONTENT in on and isinstance(content, str):
@@ -401,7 +402,7 @@ def _rename_project(request: web.BaseRequest, response: web.Response) -> None:
     if response.status != 200 or not _PROJECT.fullmatch(request.rel_url.raw_path):
         return
     body = response.body if isinstance(response.body, bytes) else b"{}"
-    record = msgspec.json.decode(body, type=dict[str, object])
+    record = _RECORD.decode(body)
     if isinstance(record.get("id"), int):
         record["id"] = int(str(record["id"])) + OTHER_PROJECT_ID
         response.body = msgspec.json.encode(record)

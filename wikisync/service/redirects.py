@@ -11,8 +11,11 @@ import re
 
 import msgspec
 
+from wikisync.decoding import json_decoder
+
 REDIRECTS_PATH = ".gitlab/redirects.yml"
 
+_QUOTED = json_decoder(str)
 _LINE = re.compile(
     r"""
     (?P<key> "(?:[^"\\]|\\.)*" | '(?:[^']|'')*' | [^\s"'\#\-&*!|>%@`{}\[\],?:]
@@ -53,6 +56,6 @@ def _scalar(text: str) -> str | None:
     if not text.startswith('"'):
         return text
     try:
-        return msgspec.json.decode(text.encode(), type=str)
+        return _QUOTED.decode(text.encode())
     except msgspec.DecodeError:
         return None

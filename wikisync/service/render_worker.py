@@ -21,6 +21,7 @@ from typing import IO
 
 import msgspec
 
+from wikisync.decoding import json_decoder
 from wikisync.model import OwnerKind, WikiOwner
 from wikisync.service.pages import ShownPage
 
@@ -41,6 +42,10 @@ class RenderJob(msgspec.Struct, frozen=True):
     kind: OwnerKind
     full_path: str
     service_url: str
+
+
+_JOBS = json_decoder(RenderJob)
+_HTML = json_decoder(str)
 
 
 class RenderWorker:
@@ -76,7 +81,7 @@ class RenderWorker:
         if answer is None:
             self._end()
             return None
-        return msgspec.json.decode(answer, type=str)
+        return _HTML.decode(answer)
 
     def _end(self) -> None:
         if self._process is None:
@@ -104,7 +109,7 @@ def main(requests: IO[bytes], answers: IO[bytes]) -> None:
     answers.flush()
     repositories: dict[str, WikiRepository] = {}
     for line in requests:
-        job = msgspec.json.decode(line, type=RenderJob)
+        job = _JOBS.decode(line)
         repository = repositories.get(job.repository)
         if repository is None:
             repositories.clear()

@@ -9,10 +9,13 @@ import sqlite3
 from collections.abc import Mapping
 from typing import Literal
 
-import msgspec
 from msgspec import Struct
 
+from wikisync.decoding import json_decoder
 from wikisync.service.access import FeatureLevel, Level, Standing, Visibility, WikiDoor
+
+_TOPICS = json_decoder(list[str])
+_ATTRIBUTES = json_decoder(dict[str, object])
 
 
 class User(Struct, frozen=True):
@@ -268,8 +271,8 @@ def project_from_row(fields: sqlite3.Row) -> Project:
         ),
         star_count=row["star_count"],
         forks_count=row["forks_count"],
-        topics=tuple(msgspec.json.decode(row["topics"], type=list[str])),
-        attributes=msgspec.json.decode(row["attributes"], type=dict[str, object]),
+        topics=tuple(_TOPICS.decode(row["topics"])),
+        attributes=_ATTRIBUTES.decode(row["attributes"]),
     )
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from wikisync.decoding import msgpack_decoder
 from wikisync.errors import SiteError
 from wikisync.model import Problem
 from wikisync.progress import Progress, SilentProgress
@@ -60,6 +61,7 @@ class BuildNote(msgspec.Struct, frozen=True):
     empty for one that could not be read."""
 
 
+_NOTES = msgpack_decoder(BuildNote)
 NO_NOTE = BuildNote(b"", {}, {}, 0, (), ())
 
 
@@ -408,7 +410,7 @@ def _decoded_note(value: bytes | None) -> BuildNote:
     if value is None:
         return NO_NOTE
     try:
-        return msgspec.msgpack.decode(value, type=BuildNote)
+        return _NOTES.decode(value)
     except msgspec.DecodeError:
         return NO_NOTE
 

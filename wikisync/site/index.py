@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
+from wikisync.decoding import msgpack_decoder
 from wikisync.markup.bounded import bounded_parser
 from wikisync.markup.page import PARSED_VERSION, finish_page
 from wikisync.markup.placeholders import values_of
@@ -49,6 +50,12 @@ UNREADABLE = Digest("unreadable")
 T = TypeVar("T")
 Ids = Callable[[Slug], bytes]
 """Hash of the ids of a page; empty where they are not known."""
+
+
+_VIEWS = msgpack_decoder(PageView)
+_PARSED_PAGES = msgpack_decoder(ParsedPage)
+_PARSED_FACTS = msgpack_decoder(ParsedFacts)
+_FINISHED_FACTS = msgpack_decoder(FinishedFacts)
 
 
 class Indexer:
@@ -124,7 +131,7 @@ class Indexer:
 
     def view(self, page: IndexedPage) -> PageView:
         """What a template shows of a page, from the cache."""
-        return _decoded(self._cache.body("finished", page.finished_key), PageView)
+        return _decoded(self._cache.body("finished", page.finished_key), _VIEWS)
 
     def sweep(self, pages: Sequence[IndexedPage]) -> None:
         """Let go of texts that no page has any more."""
@@ -207,7 +214,7 @@ class Indexer:
         stored = self._cache.facts("parsed", key)
         if stored is None:
             return None
-        facts = _decoded(stored, ParsedFacts)
+        facts = _decoded(stored, _PARSED_FACTS)
         is_current = all(
             texts.digest(slug, target) == digest for target, digest in facts.includes
         )
@@ -256,7 +263,7 @@ class Indexer:
         if last is not None and last.finished_key == key:
             facts = last.finished
         elif (stored := self._cache.facts("finished", key)) is not None:
-            facts = _decoded(stored, FinishedFacts)
+            facts = _decoded(stored, _FINISHED_FACTS)
         else:
             return None
         found = self._table.found
@@ -307,7 +314,7 @@ class Indexer:
         return facts
 
     def _parsed_body(self, key: bytes) -> ParsedPage:
-        return _decoded(self._cache.body("parsed", key), ParsedPage)
+        return _decoded(self._cache.body("parsed", key), _PARSED_PAGES)
 
 
 def _has_same_ids(facts: FinishedFacts, ids: Ids) -> bool:
@@ -383,7 +390,7 @@ def _packed_digest(value: object) -> bytes:
     return hashlib.sha256(msgspec.msgpack.encode(value)).digest()
 
 
-def _decoded(value: bytes | None, kind: type[T]) -> T:
+def _decoded(value: bytes | None, decoder: msgspec.msgpack.Decoder[T]) -> T:
     """A stored value; rows that this build has read or written are there."""
     assert value is not None, "the cache is held by one build"
-    return msgspec.msgpack.decode(value, type=kind)
+    return decoder.decode(value)

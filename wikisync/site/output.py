@@ -24,6 +24,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from wikisync.decoding import json_decoder
 from wikisync.errors import SiteError
 from wikisync.model import Digest, Problem
 from wikisync.site.addresses import MANIFEST
@@ -68,6 +69,9 @@ class Manifest(msgspec.Struct, frozen=True):
     generator: str
     version: int
     files: tuple[ManifestFile, ...]
+
+
+_MANIFESTS = json_decoder(Manifest)
 
 
 class FileState(msgspec.Struct, frozen=True, array_like=True):
@@ -347,7 +351,7 @@ def _known_files(root: Path) -> tuple[dict[str, Digest | None], bool]:
 
 def _read_manifest(path: Path, *, is_optional: bool = False) -> Manifest | None:
     try:
-        manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
+        manifest = _MANIFESTS.decode(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as exc:

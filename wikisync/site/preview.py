@@ -32,6 +32,7 @@ import msgspec
 from aiohttp import web
 from msgspec import Struct
 
+from wikisync.decoding import json_decoder
 from wikisync.errors import SiteError, WikisyncError
 from wikisync.folder.ignore import CONFLICT_MARK
 from wikisync.folder.threads import finish_in_thread
@@ -103,6 +104,9 @@ class Edit(msgspec.Struct, forbid_unknown_fields=True):
 
     at: str
     is_conflict: bool = False
+
+
+_EDITS = json_decoder(Edit)
 
 
 @contextlib.asynccontextmanager
@@ -400,7 +404,7 @@ class Preview:
 
     async def _edit(self, request: web.Request) -> web.Response:
         try:
-            wish = msgspec.json.decode(await request.read(), type=Edit)
+            wish = _EDITS.decode(await request.read())
         except msgspec.DecodeError:
             return _said(400, "that names no page")
         file = await self._in_thread(

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct, field
 
+from wikisync.decoding import msgpack_decoder
 from wikisync.folder.scan import scan_pages
 from wikisync.model import AttachmentPath, Digest, Format, Problem, Slug
 from wikisync.site.output import FileState
@@ -112,6 +113,7 @@ class ScannedWiki(Struct, frozen=True):
 
 
 _Remembered = dict[str, FileState]
+_REMEMBERED = msgpack_decoder(_Remembered)
 
 
 def scan_wiki(
@@ -222,7 +224,7 @@ def _decoded(value: bytes | None) -> _Remembered:
     if value is None:
         return {}
     try:
-        return msgspec.msgpack.decode(value, type=_Remembered)
+        return _REMEMBERED.decode(value)
     except msgspec.DecodeError:
         return {}
 

@@ -20,6 +20,7 @@ from typing import IO, Protocol
 import msgspec
 from msgspec import Struct
 
+from wikisync.decoding import json_decoder
 from wikisync.errors import RenderError
 from wikisync.markup.asciidoc.includes import IncludeRequest, Inclusion
 from wikisync.markup.context import Include, include_nothing
@@ -69,6 +70,9 @@ class Answer(msgspec.Struct):
     html: str | None = None
     error: str | None = None
     include: IncludeRequest | None = None
+
+
+_ANSWERS = json_decoder(Answer)
 
 
 class WorkerEngine:
@@ -202,9 +206,7 @@ class WorkerEngine:
         if length > self._limits.html_bytes_max:
             raise _WorkerFailure(f"its answer is over {self._limits.html_bytes_max} B")
         try:
-            return msgspec.json.decode(
-                _read_exactly(process.stdout, length), type=Answer
-            )
+            return _ANSWERS.decode(_read_exactly(process.stdout, length))
         except msgspec.MsgspecError as error:
             raise _WorkerFailure("its answer cannot be read") from error
 

@@ -1,0 +1,52 @@
+"""Decoders of JSON and MessagePack for a type, each made once.  Pure.
+
+msgspec notes what it knows of a class when the first decoder of it is made, and takes
+no lock: a thread that makes or uses a decoder of the same class meanwhile ends the
+process with SIGSEGV.  So all decoders are made here, by one thread at a time.
+Decoders that were made may be used by many threads.  Encoders need none of this:
+what they use is made with the class.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from threading import Lock
+from typing import Any, TypeVar, overload
+
+import msgspec
+
+T = TypeVar("T")
+
+_MAKING = Lock()
+_json = cache(msgspec.json.Decoder)
+_msgpack = cache(msgspec.msgpack.Decoder)
+
+
+@overload
+def json_decoder(kind: type[T]) -> msgspec.json.Decoder[T]: ...
+@overload
+def json_decoder(kind: Any) -> msgspec.json.Decoder[Any]: ...
+def json_decoder(kind: Any) -> msgspec.json.Decoder[Any]:
+    """The decoder of JSON for a type."""
+    with _MAKING:
+        return _json(kind)
+
+
+@overload
+def msgpack_decoder(kind: type[T]) -> msgspec.msgpack.Decoder[T]: ...
+@overload
+def msgpack_decoder(kind: Any) -> msgspec.msgpack.Decoder[Any]: ...
+def msgpack_decoder(kind: Any) -> msgspec.msgpack.Decoder[Any]:
+    """The decoder of MessagePack for a type, which may be a union."""
+    with _MAKING:
+        return _msgpack(kind)
+
+
+def convert(value: object, kind: type[T]) -> T:
+    """Values of JSON or TOML as a record.
+
+    Raises:
+        msgspec.ValidationError: they have another shape.
+    """
+    json_decoder(kind)
+    return msgspec.convert(value, kind)
