@@ -38,6 +38,7 @@ from wikisync.api.answers import (
 from wikisync.api.listing import Listing, Part
 from wikisync.api.paging import encode_query, next_query, total_of
 from wikisync.api.pool import Pool
+from wikisync.api.proxy import proxy_for
 from wikisync.api.request import Request
 from wikisync.api.retry import (
     Clock,
@@ -98,7 +99,8 @@ class Client:
                 it is sent, and keeps it back by raising.
 
         Raises:
-            UsageError: the address or the token cannot be one.
+            UsageError: the address, the token or the proxy that the environment
+                names cannot be one.
         """
         self.address = ServiceAddress.parse(base_url)
         self.settings = settings
@@ -106,7 +108,9 @@ class Client:
         self.has_token = secret is not None
         self.token = secret
         """For git, which makes connections of its own."""
-        self._pool = Pool(self.address, secret, settings, clock)
+        self.proxy = proxy_for(self.address)
+        """From the environment; git goes through it, too."""
+        self._pool = Pool(self.address, secret, settings, clock, self.proxy)
         self._sleep, self._random, self._clock = sleep, random or spread, clock
         self._before_write = before_write
         self._write_locks: dict[str, asyncio.Lock] = {}

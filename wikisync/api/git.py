@@ -156,7 +156,12 @@ class WikiRepository:
         log.info("fetching the git repository of the wiki of %s", self._owner)
         fetching = git_fetch.Fetching(self._client.token, self._address)
         job = asyncio.get_running_loop().run_in_executor(
-            None, git_fetch.fetch, self._address, self._folder, fetching
+            None,
+            git_fetch.fetch,
+            self._address,
+            self._folder,
+            fetching,
+            self._client.proxy,
         )
         try:
             await asyncio.wait({job}, timeout=FETCH_TIMEOUT_S)

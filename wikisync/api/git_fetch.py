@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pygit2
 
+from wikisync.api.proxy import Proxy
 from wikisync.api.request import GIT_USER
 from wikisync.api.secret import Secret
 from wikisync.model import AttachmentPath
@@ -89,8 +90,12 @@ class Fetching(pygit2.RemoteCallbacks):
             raise FetchStopped("it took too long")
 
 
-def fetch(address: str, folder: Path, fetching: Fetching) -> None:
-    """Bring the newest commit of a repository into the folder.
+def fetch(
+    address: str, folder: Path, fetching: Fetching, proxy: Proxy | None = None
+) -> None:
+    """Fetch the newest commit of a repository into the folder.
+
+    Git's library sends https through a proxy, and asks http by itself.
 
     Raises:
         FetchStopped: it did not come; the text is for people.
@@ -106,7 +111,12 @@ def fetch(address: str, folder: Path, fetching: Fetching) -> None:
             # on the host, and ``credentials`` keeps the token from its other ports
             repository.config["http.followRedirects"] = False
             remote = repository.remotes.create_anonymous(address)
-            remote.fetch([f"+HEAD:{REFERENCE}"], callbacks=fetching, depth=1)
+            remote.fetch(
+                [f"+HEAD:{REFERENCE}"],
+                callbacks=fetching,
+                depth=1,
+                proxy=proxy.address if proxy else None,
+            )
     except (pygit2.GitError, KeyError, ValueError) as exc:
         raise FetchStopped(" ".join(str(exc).split()) or "git failed") from exc
 

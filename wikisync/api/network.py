@@ -9,18 +9,23 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http import HTTPStatus
 
 import aiohttp
 
 from wikisync.api.answers import CutAnswer, Purpose, cut_hint
+from wikisync.api.proxy import Proxy
 from wikisync.api.retry import PassingFailure
 from wikisync.errors import ProtocolViolation, RemoteError, Unavailable
 
+_OF_PROXIES = (aiohttp.ClientProxyConnectionError, aiohttp.ClientHttpProxyError)
 WRITE_HINT = "whether it was carried out is unknown; look before repeating it"
 
 
 @contextmanager
-def translating(purpose: Purpose, url: str, *, is_known_host: bool) -> Iterator[None]:
+def translating(
+    purpose: Purpose, url: str, *, is_known_host: bool, proxy: Proxy | None = None
+) -> Iterator[None]:
     """Turn what the network library raises inside into our errors.
 
     Args:
@@ -28,6 +33,7 @@ def translating(purpose: Purpose, url: str, *, is_known_host: bool) -> Iterator[
         url: the URL asked, without secrets.
         is_known_host: whether this service answered before; until then a
             connection that cannot be made is a wrong URL, not a passing fault.
+        proxy: what is connected to instead of the service.
 
     Raises:
         PassingFailure: it may be over when the request is made again.
@@ -36,6 +42,8 @@ def translating(purpose: Purpose, url: str, *, is_known_host: bool) -> Iterator[
     try:
         yield
     except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as exc:
+        if proxy is not None and isinstance(exc, _OF_PROXIES):
+            raise _refused_by(proxy, exc, purpose, url) from exc
         raise _translated(exc, purpose, url, is_known_host=is_known_host) from exc
 
 
@@ -74,6 +82,39 @@ def _translated(
                 f"{type(exc).__name__}",
                 url=url,
             )
+
+
+def _refused_by(
+    proxy: Proxy, exc: Exception, purpose: Purpose, url: str
+) -> Unavailable | PassingFailure:
+    """The proxy cannot be reached, or makes no connection with the service."""
+    named = f"the proxy {proxy.url} ({proxy.variable})"
+    if not isinstance(exc, aiohttp.ClientHttpProxyError):
+        return Unavailable(
+            f"cannot {purpose.action}: {named} cannot be reached",
+            url=url,
+            hint=f"check {proxy.variable}, or name the service's host in NO_PROXY",
+        )
+    if exc.status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED:
+        return password_wanted(proxy, purpose, url)
+    error = Unavailable(
+        f"cannot {purpose.action}: {named} makes no connection with the service "
+        f"({exc.status})",
+        url=url,
+        hint="check the URL of the service, or name its host in NO_PROXY",
+    )
+    is_fault = exc.status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    return PassingFailure(error) if is_fault else error
+
+
+def password_wanted(proxy: Proxy, purpose: Purpose, url: str) -> Unavailable:
+    """What a proxy's 407 is raised as, through a tunnel or not."""
+    return Unavailable(
+        f"cannot {purpose.action}: the proxy {proxy.url} ({proxy.variable}) wants a "
+        "user name and a password",
+        url=url,
+        hint=f"write them into {proxy.variable}, as http://USER:PASSWORD@HOST:PORT",
+    )
 
 
 def _untrusted(exc: Exception, purpose: Purpose, url: str) -> Unavailable:

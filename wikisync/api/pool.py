@@ -31,7 +31,8 @@ from wikisync.api.answers import (
     Purpose,
     error_of,
 )
-from wikisync.api.network import translating
+from wikisync.api.network import password_wanted, translating
+from wikisync.api.proxy import Proxy
 from wikisync.api.request import Request, headers_of
 from wikisync.api.retry import Clock, PassingFailure, parse_retry_after
 from wikisync.api.secret import Secret
@@ -68,6 +69,7 @@ class Pool:
         token: Secret | None,
         settings: ClientSettings,
         clock: Clock,
+        proxy: Proxy | None = None,
     ) -> None:
         self.address = address
         self._token = token
@@ -75,6 +77,7 @@ class Pool:
         self._clock = clock
         self._slots = asyncio.Semaphore(settings.reads_max)
         self._http: aiohttp.ClientSession | None = None
+        self._proxy = proxy
         self._is_known_host = False
 
     async def open(self) -> None:
@@ -95,7 +98,7 @@ class Pool:
             ),
             cookie_jar=aiohttp.DummyCookieJar(),
             middlewares=(_without_silent_repetition,),
-            trust_env=settings.proxies_from_environment,
+            proxy=self._proxy.url if self._proxy else None,
         )
 
     async def close(self) -> None:
@@ -175,15 +178,21 @@ class Pool:
         shown = without_secrets(url)
         form = request.form() if request.form else nullcontext()
         async with form as body:
-            with translating(request.purpose, shown, is_known_host=self._is_known_host):
+            with translating(
+                request.purpose,
+                shown,
+                is_known_host=self._is_known_host,
+                proxy=self._proxy,
+            ):
                 async with self._http.request(
                     request.method,
                     url,
                     # as a stream: aiohttp warns of more than a MiB of plain bytes
                     data=body if request.json is None else BytesIO(request.json),
-                    headers=headers_of(request, self.address, self._token),
+                    headers=self._headers(request),
                     allow_redirects=False,
                     timeout=limits or self._http.timeout,
+                    proxy_headers=self._proxy.headers if self._proxy else None,
                 ) as response:
                     self._is_known_host = True
                     spent_s = self._clock() - started
@@ -191,6 +200,13 @@ class Pool:
                         request, shown, response.status, response.headers, spent_s
                     )
                     yield response
+
+    def _headers(self, request: Request) -> dict[str, str]:
+        headers = headers_of(request, self.address, self._token)
+        if self._proxy is not None and self.address.scheme == "http":
+            # without a tunnel the proxy reads, and removes, what is meant for it
+            headers.update(self._proxy.headers)
+        return headers
 
     async def _answer(
         self, response: aiohttp.ClientResponse, request: Request, url: URL
@@ -208,6 +224,9 @@ class Pool:
             async for chunk in self._chunks(response, limit, purpose, url):
                 body += chunk
             return Answer(status, headers, body, shown)
+        is_proxys = status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED
+        if self._proxy is not None and is_proxys:
+            raise password_wanted(self._proxy, purpose, shown)
         answer = Answer(status, headers, await self._error_body(response), shown)
         raise failure_of(answer, purpose, self._token)
 

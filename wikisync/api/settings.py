@@ -47,8 +47,5 @@ class ClientSettings(Struct, frozen=True):
     fork_delay_max_s: float = 30.0
     fork_deadline_s: float = 1800.0
 
-    proxies_from_environment: bool = False
-    """Whether ``HTTPS_PROXY`` and its like are honoured."""
-
 
 DEFAULT_SETTINGS = ClientSettings()

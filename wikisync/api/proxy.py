@@ -1,0 +1,83 @@
+"""The HTTP proxy between this machine and the service, from the environment.
+
+``HTTPS_PROXY``, ``HTTP_PROXY``, ``ALL_PROXY`` and ``NO_PROXY`` as curl reads them, in
+lower case first.  As in Go, a service on this machine is never asked through a proxy.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Mapping
+from urllib.parse import unquote, urlsplit
+from urllib.request import getproxies_environment, proxy_bypass
+
+from msgspec import Struct
+
+from wikisync.api.address import ServiceAddress
+from wikisync.errors import UsageError
+
+
+class Proxy(Struct, frozen=True):
+    """Where to connect to instead of the service."""
+
+    variable: str
+    """The environment variable that names it."""
+    url: str
+    """Scheme, host and port; without user information."""
+    address: str
+    """The URL with its user information, for git's library; never shown."""
+    headers: Mapping[str, str]
+    """What the proxy asks for: name and password, where its URL has them."""
+
+
+def proxy_for(address: ServiceAddress) -> Proxy | None:
+    """The proxy that the environment names for a service, or None.
+
+    Raises:
+        UsageError: its URL cannot be used; the message repeats no password.
+    """
+    if address.is_loopback:
+        return None
+    host = f"{address.host}:{address.port}"
+    variables = getproxies_environment()
+    if proxy_bypass(host):
+        return None
+    for kind in (address.scheme, "all"):
+        if kind in variables:
+            return _parsed(variables[kind], f"{kind.upper()}_PROXY")
+    return None
+
+
+def _parsed(text: str, variable: str) -> Proxy:
+    """A proxy's URL; one without a scheme is HTTP, as curl takes it."""
+    try:
+        parts = urlsplit(text if "://" in text else f"http://{text}")
+        port = parts.port
+    except ValueError:
+        raise _unusable(variable, "is not a URL") from None
+    if not parts.hostname:
+        raise _unusable(variable, "names no host")
+    if parts.scheme not in {"http", "https"}:
+        raise _unusable(variable, f"has the scheme {parts.scheme}")
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    authority = host if port is None else f"{host}:{port}"
+    login, at, _ = parts.netloc.rpartition("@")
+    return Proxy(
+        variable=variable,
+        url=f"{parts.scheme}://{authority}",
+        address=f"{parts.scheme}://{login}{at}{authority}",
+        headers=_authorization(unquote(login)) if at else {},
+    )
+
+
+def _authorization(login: str) -> Mapping[str, str]:
+    encoded = b64encode(login.encode()).decode()
+    return {"Proxy-Authorization": f"Basic {encoded}"}
+
+
+def _unusable(variable: str, reason: str) -> UsageError:
+    return UsageError(
+        f"the proxy in {variable} cannot be used: its value {reason}",
+        hint=f"set {variable} to a URL like http://proxy.example.com:3128, or name "
+        "the service's host in NO_PROXY",
+    )
