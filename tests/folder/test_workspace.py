@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -222,7 +223,10 @@ def test_folders_side_by_side_are_fine(tmp_path: Path) -> None:
     [
         (["a", "a/b"], "lies in .*a, another wiki's"),
         (["a/b", "a"], "lies in .*a, another wiki's"),
+        (["a", "b", "c/d/e", "a/b/c/d"], "a/b/c/d lies in .*a, another wiki's"),
+        (["c/d/e", "c/x", "c"], "c/d/e lies in .*c, another wiki's"),
         (["a", "./a"], "is the same folder as"),
+        (["a", "b", "a"], "is the same folder as"),
         (["."], "holds the workspace itself"),
         ([".."], "holds the workspace itself"),
         ([".wikisync/x"], "lies in what is wikisync's own"),
@@ -248,13 +252,41 @@ def test_same_folder_by_way_of_a_link_is_refused(tmp_path: Path) -> None:
 def test_names_that_the_disk_takes_for_one_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: str, words: str
 ) -> None:
-    def is_same(place: Path, found: Path) -> bool:
-        return str(place).casefold() == str(found).casefold()
+    def number_of(place: str) -> tuple[int, int]:
+        return 1, hash(place.casefold())
 
-    monkeypatch.setattr(workspace_module, "_is_same", is_same)
+    monkeypatch.setattr(workspace_module, "_number_of", number_of)
     ws = workspace_at(tmp_path / "ws")
     with pytest.raises(FolderError, match=words):
         refuse_overlaps(ws, [ws / "a", ws / other])
+
+
+def test_folder_within_another_by_way_of_a_link_is_refused(tmp_path: Path) -> None:
+    ws = workspace_at(tmp_path / "ws")
+    (ws / "a/inner").mkdir(parents=True)
+    (ws / "b").symlink_to(ws / "a/inner")
+    with pytest.raises(FolderError, match=r"b/c lies in .*a, another wiki's"):
+        refuse_overlaps(ws, [ws / "a", ws / "b/c"])
+
+
+def test_a_thousand_folders_cost_few_looks_at_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each pair was compared: a minute of a processor for a thousand wikis."""
+    ws = workspace_at(tmp_path / "ws")
+    folders = [ws / f"group{n % 9}" / f"wiki{n}" for n in range(1_000)]
+    asked: Counter[str] = Counter()
+    number_of = workspace_module._number_of
+
+    def counted(place: str) -> tuple[int, int] | None:
+        asked[place] += 1
+        return number_of(place)
+
+    monkeypatch.setattr(workspace_module, "_number_of", counted)
+    refuse_overlaps(ws, folders)
+
+    assert set(asked.values()) == {1}
+    assert len(asked) < 1_100
 
 
 def test_workspace_in_a_workspace_is_refused(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import hashlib
 import os
 import socket
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from enum import Enum
@@ -36,6 +36,9 @@ HOLDER_BYTES_MAX = 4096
 MARKER_CHARS_MAX = 200
 MOUNTS = Path("/proc/self/mountinfo")
 MACHINE_IDS = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
+
+FileNumber = tuple[int, int]
+"""Device and inode: one pair for all names of a folder."""
 
 _LOCK_FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 _NETWORK = frozenset(
@@ -334,49 +337,69 @@ def refuse_overlaps(workspace: Path, folders: Sequence[Path]) -> None:
     Raises:
         FolderError: two overlap; both are named.
     """
-    places = [(folder, folder.resolve()) for folder in folders]
-    _refuse_twins(places)
-    own = workspace.resolve()
-    for folder, place in places:
-        if own.is_relative_to(place):
+    places = {folder: os.path.realpath(folder) for folder in folders}
+    _refuse_twins(folders, places)
+    own = os.path.realpath(workspace)
+    private = os.path.join(own, PRIVATE_FOLDER)  # noqa: PTH118 - speed
+    above_own = [own, *_parents(own)]
+    for folder, place in places.items():
+        if place in above_own:
             raise _overlap(folder, "holds the workspace itself", workspace)
-        if place.is_relative_to(own / PRIVATE_FOLDER):
+        if f"{place}/".startswith(f"{private}/"):
             raise _overlap(folder, "lies in what is wikisync's own", workspace)
-        if place != own and _is_workspace(place):
+        if _is_workspace(place):
             raise _overlap(folder, "is another workspace", workspace)
-    outer = next((above for above in own.parents if _is_workspace(above)), None)
+    outer = next((above for above in above_own[1:] if _is_workspace(above)), None)
     if outer is not None:
         raise _overlap(workspace, f"lies in the workspace {outer}", workspace)
 
 
-def _refuse_twins(places: Sequence[tuple[Path, Path]]) -> None:
-    ordered = sorted(places, key=lambda item: len(item[1].parts))
-    for index, (folder, place) in enumerate(ordered):
-        for other, inner in ordered[index + 1 :]:
-            if inner == place or _is_same(place, inner):
-                raise _overlap(other, f"is the same folder as {folder}", other)
-            if inner.is_relative_to(place) or _is_inside(place, inner):
-                raise _overlap(other, f"lies in {folder}, another wiki's", other)
+def _refuse_twins(folders: Sequence[Path], places: Mapping[Path, str]) -> None:
+    """Linear, for a workspace can have thousands: no folder is looked at twice."""
+    known: dict[str | FileNumber, Path] = {}
+    for folder in folders:
+        names = _names(places[folder])
+        for name in names:
+            if (other := known.get(name)) is not None:
+                raise _overlap(folder, f"is the same folder as {other}", folder)
+        known |= dict.fromkeys(names, folder)
+    free: set[str] = set()
+    for folder in folders:
+        for above in _parents(places[folder]):
+            if above in free:
+                break
+            for name in _names(above):
+                if (other := known.get(name)) is not None:
+                    raise _overlap(folder, f"lies in {other}, another wiki's", folder)
+            free.add(above)
 
 
-def _is_same(place: Path, other: Path) -> bool:
-    """Also under two names that the disk takes for one."""
+def _names(place: str) -> list[str | FileNumber]:
+    """What a place is known by: its path, and the number of its file."""
+    number = _number_of(place)
+    return [place] if number is None else [place, number]
+
+
+def _number_of(place: str) -> FileNumber | None:
+    """The same for two names that the disk takes for one; None where nothing is."""
     try:
-        return place.samefile(other)
+        status = os.stat(place)  # noqa: PTH116 - speed
     except OSError:
-        return False
+        return None
+    return status.st_dev, status.st_ino
 
 
-def _is_inside(place: Path, inner: Path) -> bool:
-    return any(_is_same(place, above) for above in inner.parents)
+def _parents(place: str) -> Iterator[str]:
+    """The folders above a real path, the nearest first."""
+    while (above := os.path.dirname(place)) != place:  # noqa: PTH120 - speed
+        yield above
+        place = above
 
 
-def _is_workspace(folder: Path) -> bool:
+def _is_workspace(folder: str) -> bool:
     """Where it cannot be looked into: no; whoever goes on to use it tells why."""
-    try:
-        return (folder / CONFIG_FILE).exists() and (folder / PRIVATE_FOLDER).is_dir()
-    except OSError:
-        return False
+    has_file = os.path.exists(f"{folder}/{CONFIG_FILE}")  # noqa: PTH110 - speed
+    return has_file and os.path.isdir(f"{folder}/{PRIVATE_FOLDER}")  # noqa: PTH112
 
 
 def _overlap(folder: Path, what: str, path: Path) -> FolderError:
