@@ -156,7 +156,8 @@ def existing_workspace(folder: Path) -> Config | None:
     Raises:
         FolderError: there is something else in it.
     """
-    from wikisync.config import FILE_NAME, load_config
+    from wikisync.cli.folders import read_config
+    from wikisync.config import FILE_NAME
 
     try:
         names = {path.name for path in folder.iterdir()}
@@ -173,7 +174,7 @@ def existing_workspace(folder: Path) -> Config | None:
             hint="choose another folder",
         ) from exc
     if FILE_NAME in names and PRIVATE_FOLDER in names:
-        return load_config(folder / FILE_NAME)
+        return read_config(folder / FILE_NAME)
     # interrupted before the configuration was written
     if names <= {PRIVATE_FOLDER} and _holds_only_lock(folder / PRIVATE_FOLDER):
         return None

@@ -46,9 +46,7 @@ class ShownFolder(Struct, frozen=True):
         Raises:
             ConfigError: it is wrong, or gone.
         """
-        from wikisync.config import load_config
-
-        return load_config(self.settings) if self.settings else None
+        return read_config(self.settings) if self.settings else None
 
     def site(self) -> tuple[tuple[WikiSource, ...], SiteOptions]:
         """Its wikis and how their site is made, as the configuration says now.
@@ -60,6 +58,17 @@ class ShownFolder(Struct, frozen=True):
         if config is None or self.workspace is None:
             return _plain_site(self.folder)
         return _workspace_site(self.folder, self.workspace, config)
+
+
+def read_config(path: Path) -> Config:
+    """A workspace's configuration, where this user may obey it.
+
+    Raises:
+        ConfigError: it is wrong, gone, or another user's.
+    """
+    from wikisync.config import load_config
+
+    return load_config(path, os.environ)
 
 
 def find_shown(folder: Path) -> ShownFolder:

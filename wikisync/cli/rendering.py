@@ -79,7 +79,8 @@ def workspace_markup(folder: Path) -> MarkupSection | None:
     Raises:
         ConfigError: the file cannot be read, or is wrong.
     """
-    from wikisync.config import FILE_NAME, load_config
+    from wikisync.cli.folders import read_config
+    from wikisync.config import FILE_NAME
 
     try:
         start = folder.resolve()
@@ -87,7 +88,7 @@ def workspace_markup(folder: Path) -> MarkupSection | None:
         raise ConfigError(f"cannot find {folder}: {exc.strerror}") from exc
     for place in (start, *list(start.parents)[:FOLDERS_ABOVE_MAX]):
         if (place / FILE_NAME).is_file():
-            return load_config(place / FILE_NAME).markup
+            return read_config(place / FILE_NAME).markup
     return None
 
 

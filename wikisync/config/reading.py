@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -33,18 +35,23 @@ from wikisync.config.sections import (
     WikiSection,
 )
 from wikisync.config.table import Table
+from wikisync.config.trust import refuse_foreign
 from wikisync.errors import ConfigError
 from wikisync.model import OwnerKind
 
 
-def load_config(path: Path) -> Config:
+def load_config(path: Path, environment: Mapping[str, str] | None = None) -> Config:
     """Read a workspace's configuration.
 
+    Args:
+        path: the file.
+        environment: says whose files are obeyed beside this user's (``trust``).
+
     Raises:
-        ConfigError: the file is missing, unreadable or wrong.
+        ConfigError: the file is missing, unreadable, wrong or another user's.
     """
     try:
-        text = path.read_bytes().decode("utf-8")
+        text = _read(path, environment or {}).decode("utf-8")
     except FileNotFoundError as exc:
         raise ConfigError(
             f"there is no {path.name} in {path.parent}",
@@ -60,6 +67,25 @@ def load_config(path: Path) -> Config:
             f"{path} is not UTF-8 at byte {exc.start}", hint="save it as UTF-8"
         ) from exc
     return parse_config(text, str(path))
+
+
+def _read(path: Path, environment: Mapping[str, str]) -> bytes:
+    """The file's content, where it is a file and this user's.
+
+    Raises:
+        ConfigError: it is none, or another user's.
+        OSError: it cannot be read.
+    """
+    # a pipe would be waited for
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise ConfigError(
+                f"{path} is not a file", hint="replace it by a file, or remove it"
+            )
+        refuse_foreign(path, status, environment)
+        return file.read()
 
 
 def parse_config(text: str, source: str = FILE_NAME) -> Config:
