@@ -123,6 +123,8 @@ def test_extension_is_kept_while_the_format_stays(
     ids=["blank", "245", "246", "246-in-two-byte-letters", "dir-255", "dir-256"],
 )
 def test_long_titles_are_refused_in_bytes(path: str, problem: str | None) -> None:
-    found = title_problem(path, title_bytes_max=245, directory_bytes_max=255)
+    found = title_problem(
+        path, title_bytes_max=245, directory_bytes_max=255, directories_max=64
+    )
 
     assert found == problem

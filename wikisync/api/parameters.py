@@ -165,6 +165,8 @@ _COLUMNS = {
     "U": Endpoint.CREATE_FOR_USER,
     "E": Endpoint.EDIT,
 }
+ID_CHARS_MAX = 18
+"""Longer numbers are no ids."""
 VISIBILITIES = ("private", "internal", "public")
 ACCESS_LEVELS = ("disabled", "private", "enabled")
 OPEN_ACCESS_LEVELS = (*ACCESS_LEVELS, "public")
@@ -1102,6 +1104,8 @@ def _present_form(parameter: Parameter, value: object) -> tuple[str, object]:
         return new, None if value is None else not value
     if new.endswith("_access_level"):
         return new, None if value is None else "enabled" if value else "disabled"
-    if parameter.name == "namespace" and str(value).isascii() and str(value).isdigit():
-        return "namespace_id", int(str(value))
+    text = str(value)
+    is_number = text.isascii() and text.isdigit() and len(text) <= ID_CHARS_MAX
+    if parameter.name == "namespace" and is_number:
+        return "namespace_id", int(text)
     return new, value

@@ -42,15 +42,12 @@ from wikisync.service.parameters import Parameters
 from wikisync.service.project_tables import moved_project
 from wikisync.service.repository import Author
 from wikisync.service.rows import Group, Project, Token, User
-from wikisync.service.tables import Tables
+from wikisync.service.tables import Tables, id_of, is_number
 
 Need = Literal["api", "user", "any"]
 """What a token must be good for: the API, reading its own user, or nothing."""
 
 Owner = Project | Group
-
-ID_CHARS_MAX = 19
-"""Longer numbers are no ids."""
 
 
 class Caller(Struct, frozen=True):
@@ -165,8 +162,8 @@ class Call(Struct, frozen=True):
         """The user named in the path, by id or username."""
         named = self.segments["user_id"]
         records = self.service.records
-        if named.isascii() and named.isdigit() and len(named) < ID_CHARS_MAX:
-            found = await records.ask(Tables.user_by_id, int(named))
+        if is_number(named):
+            found = await records.ask(Tables.user_by_id, id_of(named))
         else:
             found = await records.ask(Tables.user_named, named)
         if found is None:

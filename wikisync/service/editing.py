@@ -120,6 +120,7 @@ def plan_edit(
         removes |= moved.keys()
         removes -= writes.keys() | links.keys()
         for new in (target, *links):
+            check_depth(new, limits)
             check_place(tree, new, without=removes)
         writes |= _redirects_with(redirects, page.slug, path, limits)
     renamed = (page.slug, path) if path != page.slug else None
@@ -145,9 +146,21 @@ def check_title(path: str, limits: Limits) -> None:
         path,
         title_bytes_max=limits.title_bytes_max,
         directory_bytes_max=limits.directory_bytes_max,
+        directories_max=limits.directories_max,
     )
     if problem is not None:
         raise invalid("title", problem)
+
+
+def check_depth(path: str, limits: Limits) -> None:
+    """Refuse a file in more directories than a push may bring.
+
+    Raises:
+        Refusal: 400.
+    """
+    if path.count("/") > limits.directories_max:
+        most = limits.directories_max
+        raise invalid("title", f"exceeds the limit of {most} directories")
 
 
 def checked_content(content: str, limits: Limits) -> bytes:

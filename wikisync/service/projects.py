@@ -13,6 +13,7 @@ from wikisync.service import jobs, project_facts, project_groups, project_people
 from wikisync.service.access import Level, Verdict, judge_container
 from wikisync.service.answers import (
     Refusal,
+    bad_parameters,
     bad_request,
     forbidden,
     json_answer,
@@ -135,11 +136,8 @@ async def list_groups(call: Call) -> web.Response:
         ids = [share.group_id for share in shares if share.access_level >= least]
         shared = await records.ask(project_groups.groups_by_id, ids, caller.user_id)
         known = {group.id for group in groups}
-        only_visible = bool(values.get("shared_visible_only"))
         groups += [
-            group
-            for group in shared
-            if group.id not in known and (_sees(group, caller) or not only_visible)
+            group for group in shared if group.id not in known and _sees(group, caller)
         ]
     skipped = frozenset(values.get("skip_groups") or ())
     wanted = [
@@ -208,6 +206,7 @@ async def answer_list(
     query = read_query(endpoint, values, caller)
     query = replace(query, base=base, base_id=base_id)
     service, limits = call.service, call.service.settings.limits
+    check_filters(query, limits.filters_max)
     is_keyset = values.get("pagination") == "keyset"
     if is_keyset and query.order_by != "id":
         raise keyset_refused()
@@ -302,6 +301,26 @@ def read_query(endpoint: Endpoint, values: Values, caller: Caller) -> ProjectQue
         language=values.get("with_programming_language") or None,
         custom_attributes={k: str(v) for k, v in (custom or {}).items()},
     )
+
+
+def check_filters(query: ProjectQuery, filters_max: int) -> None:
+    """Refuse a list that would be compared with each project too many times.
+
+    Raises:
+        Refusal: 400 naming the parameters.
+    """
+    counts = {
+        "search": len(query.search.split()),
+        "topic": len(query.topics),
+        "custom_attributes": len(query.custom_attributes),
+    }
+    problems = [
+        f"{name} has more than {filters_max} parts"
+        for name, count in counts.items()
+        if count > filters_max
+    ]
+    if problems:
+        raise bad_parameters(problems)
 
 
 async def read_extras(

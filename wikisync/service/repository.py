@@ -7,6 +7,7 @@ whole even if a caller stopped waiting for it.  One ``Change`` is one commit.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -30,6 +31,8 @@ from wikisync.service.tree import (
 
 DEFAULT_BRANCH = "main"
 LOADED_REFERENCE = "refs/wikisync/loaded"
+COMMIT_ID = re.compile("[0-9a-fA-F]{4,40}")
+"""A commit's id, or how it begins."""
 COMMITS_WALKED_MAX = 10_000
 PACKED_BYTES_MAX = 4 * MIB
 """Larger files are streamed into an object of their own."""
@@ -90,17 +93,24 @@ class WikiRepository:
         finally:
             self._lock.release()
 
-    def tree_at(self, version: str) -> WikiTree | None:
-        """The files at any commit that git can name so, or None."""
+    def tree_at(self, commit_id: str) -> WikiTree | None:
+        """The files at a commit, by its id or how that begins, or None.
+
+        No other name is looked up: git's own language of names has searches in it
+        that go through the whole history.
+        """
+        if COMMIT_ID.fullmatch(commit_id) is None:
+            return None
         with self._lock:
             repository = self._open()
             if repository is None:
                 return None
             try:
-                commit = repository.revparse_single(version).peel(pygit2.Commit)
+                commit = repository[commit_id].peel(pygit2.Commit)
             except (KeyError, ValueError, pygit2.GitError):
                 return None
-            return _tree_of(repository, str(commit.id))
+            root = bytes(commit.tree_id.raw)
+            return _shown(str(commit.id), _walk(repository, root, known=self._root))
 
     def read(self, blob: bytes) -> bytes:
         """A file's content by its object id."""

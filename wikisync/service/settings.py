@@ -29,6 +29,8 @@ class Limits(Struct, frozen=True):
     """The last component of a title."""
     directory_bytes_max: int = 255
     """Every other component of a title."""
+    directories_max: int = 64
+    """How many directories a page or an attachment may be in."""
     redirects_bytes_max: int = 512 * KIB
     attachment_bytes_max: int = 100 * MIB
     attachment_name_chars_max: int = 255
@@ -37,7 +39,9 @@ class Limits(Struct, frozen=True):
     fields_max: int = 1000
     """Fields of one query or form."""
     url_bytes_max: int = 64 * KIB
-    """Request line: eighty directories of the longest name, percent-encoded."""
+    """Request line: the most directories of the longest names, percent-encoded."""
+    filters_max: int = 50
+    """Words, topics or custom attributes that one list of projects may ask for."""
     per_page_default: int = 20
     per_page_max: int = 100
     counted_rows_max: int = 10_000

@@ -69,11 +69,13 @@ def file_path(path: str, format: Format, present: str = "") -> str:  # noqa: A00
 
 
 def title_problem(
-    path: str, *, title_bytes_max: int, directory_bytes_max: int
+    path: str, *, title_bytes_max: int, directory_bytes_max: int, directories_max: int
 ) -> str | None:
     """Why a path cannot be a title, in the service's words, or None."""
     if not path:
         return "can't be blank"
+    if path.count("/") > directories_max:
+        return f"exceeds the limit of {directories_max} directories"
     *directories, leaf = path.split("/")
     if len(leaf.encode()) > title_bytes_max:
         return f"exceeds the limit of {title_bytes_max} bytes"

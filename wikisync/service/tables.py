@@ -17,6 +17,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal, cast
 
+from wikisync.api.parameters import ID_CHARS_MAX
 from wikisync.errors import ServiceError
 from wikisync.service.migrations import SCHEMA_VERSION, fold_search, migrate
 from wikisync.service.rows import (
@@ -444,8 +445,8 @@ class Tables:
         # number is always an id
         column = "full_path"
         key: str | int = id_or_path
-        if id_or_path.isascii() and id_or_path.isdigit():
-            column, key = "id", min(int(id_or_path), 2**63 - 1)
+        if is_number(id_or_path):
+            column, key = "id", id_of(id_or_path)
         values["key"] = key
         condition = f"{table}.{column} = :key"
         row = self.db.execute(f"{LEVELS} {query.format(condition)}", values)
@@ -518,6 +519,19 @@ SUBTREE = (
     " SELECT n.id FROM namespace n JOIN down d ON n.parent_id = d.id)"
     " SELECT id FROM down"
 )
+
+
+def is_number(id_or_path: str) -> bool:
+    """Whether it can only be an id."""
+    return id_or_path.isascii() and id_or_path.isdigit()
+
+
+def id_of(number: str) -> int:
+    """The id that a number means; 0, which nothing has, for one too long to be one.
+
+    The database takes no longer ones, and Python converts none of 4,300 digits.
+    """
+    return int(number) if len(number) <= ID_CHARS_MAX else 0
 
 
 def digest_of_token(secret: str) -> str:

@@ -85,6 +85,8 @@ class Directory(Struct, frozen=True, dict=True):
         """
         level, way = [self], ""
         for part in fold(path).split("/") if path else ():
+            if not level:
+                break
             way = f"{way}/{part}" if way else part
             level = [
                 inner

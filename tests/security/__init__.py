@@ -1,0 +1,1 @@
+"""Attacks on what wikisync runs, and what becomes of them."""
