@@ -20,17 +20,29 @@ ALLOWED: dict[str, set[str]] = {
     "progress": set(),
     "origin": set(),
     "decoding": set(),
+    "isolated": set(),
+    "processes": set(),
     "config": {"model", "errors", "config"},
     "api": {"model", "errors", "progress", "origin", "decoding", "api"},
     "folder": {"model", "errors", "progress", "decoding", "folder"},
     "sync": {"model", "errors", "progress", "sync"},
-    "markup": {"model", "errors", "progress", "decoding", "markup"},
-    "site": {"model", "errors", "progress", "decoding", "folder", "markup", "site"},
+    "markup": {"model", "errors", "progress", "decoding", "processes", "markup"},
+    "site": {
+        "model",
+        "errors",
+        "progress",
+        "decoding",
+        "processes",
+        "folder",
+        "markup",
+        "site",
+    },
     "service": {
         "model",
         "errors",
         "origin",
         "decoding",
+        "processes",
         "api.schema",
         "api.routes",
         "api.parameters",
@@ -43,6 +55,7 @@ ALLOWED: dict[str, set[str]] = {
         "errors",
         "progress",
         "decoding",
+        "processes",
         "config",
         "api",
         "folder",
@@ -200,6 +213,39 @@ def test_a_decoder_that_is_made_at_its_first_use_is_found(
     module = tmp_path / "module.py"
     module.write_text(line)
     assert len(list(typed_decodings(module))) == 1
+
+
+STARTS_PROCESSES = re.compile(
+    r"subprocess\b|asyncio\.subprocess|multiprocessing|webbrowser|pty\b"
+    r"|concurrent\.futures\.(process|ProcessPoolExecutor)"
+    r"|(asyncio\.)?create_subprocess_|os\.(system|popen|fork|exec|spawn|posix_spawn)"
+    r"|\w+\.subprocess_(exec|shell)"
+)
+"""Modules and functions by which a process can be started, as they are written."""
+STARTS_ITSELF_ANEW = {"cli.start": {"os.execv"}}
+"""The program in another mode of Python is no child."""
+
+
+def dotted_names(path: Path) -> set[str]:
+    """Every ``a.b`` of a module's code."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return {
+        f"{node.value.id}.{node.attr}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+    }
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in MODULES if module_name(path) != "processes"],
+    ids=module_name,
+)
+def test_only_one_module_starts_processes(path: Path) -> None:
+    """Elsewhere a child would get the token, or run what lies in the folder."""
+    names = imported_names(path) | dotted_names(path)
+    found = {name for name in names if STARTS_PROCESSES.match(name)}
+    assert found == STARTS_ITSELF_ANEW.get(module_name(path), set())
 
 
 def test_importing_the_package_loads_nothing_heavy() -> None:

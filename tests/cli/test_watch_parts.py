@@ -15,7 +15,7 @@ import pytest
 from wikisync.cli.watch_log import LOG_FILES_KEPT, logging_to
 from wikisync.cli.watch_person import Caller
 from wikisync.cli.watch_report import WatchReport
-from wikisync.cli.watch_run import hook_secret, without_secrets
+from wikisync.cli.watch_run import hook_secret
 from wikisync.cli.watch_states import WatchedStates
 from wikisync.config import WikiSection
 from wikisync.errors import FolderError, Halted, UsageError
@@ -146,11 +146,6 @@ async def test_desktop_gets_the_lines_without_their_frame(
     calls = Caller((), tmp_path, environment, is_desktop=True)
     await calls.call("# head\n\n- home waits\n", tmp_path / "A.md")
     assert (tmp_path / "A.md.seen").read_text() == "wikisync: home waits\n"
-
-
-def test_commands_of_others_get_no_secret() -> None:
-    environment = {"WIKISYNC_TOKEN": "t", "WIKISYNC_HOOK_SECRET": "s", "PATH": "p"}
-    assert without_secrets(environment) == {"PATH": "p"}
 
 
 # -- the secret of webhooks --------------------------------------------------------

@@ -147,7 +147,7 @@ def test_worker_outlives_an_interrupt_at_the_keyboard(parser: BoundedParser) -> 
 
 
 def test_machine_without_processes_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wikisync.markup.bounded.sys.executable", "/nowhere/python")
+    monkeypatch.setattr("wikisync.processes.sys.executable", "/nowhere/python")
     with pytest.raises(RenderError, match="cannot start a process"):
         BoundedParser().parse(PAGE)
 

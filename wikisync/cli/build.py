@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from wikisync.site.model import BuildReport
     from wikisync.site.publish import AfterCommand, Published
 
-SECRET_VARIABLES = frozenset({"WIKISYNC_TOKEN", "WIKISYNC_HOOK_SECRET"})
 """What no other program is given."""
 
 
@@ -152,12 +151,7 @@ def after_command(
 
     if config is None or shown.workspace is None or not config.site.after:
         return None
-    passed = {
-        name: value
-        for name, value in environment.items()
-        if name not in SECRET_VARIABLES
-    }
-    return AfterCommand(config.site.after, shown.workspace, passed)
+    return AfterCommand(config.site.after, shown.workspace, environment)
 
 
 # -- the report --------------------------------------------------------------------

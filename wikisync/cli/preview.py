@@ -141,10 +141,10 @@ def preview_inputs(shown: ShownFolder) -> PreviewInputs:
 
 def open_browser(url: str) -> None:
     """Open the page in the person's browser; the URL was printed anyway."""
-    import webbrowser
+    from wikisync import processes
 
-    with suppress(webbrowser.Error, OSError):
-        webbrowser.open(url)
+    with suppress(OSError):
+        processes.open_browser(url)
 
 
 def editor_command(

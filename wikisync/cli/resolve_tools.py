@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import shlex
 import shutil
-import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from wikisync.errors import UsageError
+from wikisync.processes import run_program
 
 EDITORS = ("sensible-editor", "nano", "vi")
 """Tried where neither ``VISUAL`` nor ``EDITOR`` is set."""
@@ -74,14 +74,14 @@ def run_and_wait(words: Sequence[str], path: Path) -> None:
         UsageError: it cannot be run, or failed.
     """
     try:
-        done = subprocess.run(words, check=False)  # noqa: S603 - the person's own command, no shell
+        code = run_program(words)
     except OSError as exc:
         raise UsageError(
             f"{words[0]} cannot be run: {exc.strerror}",
             hint=f"name another program; the file is {path}",
         ) from exc
-    if done.returncode:
+    if code:
         raise UsageError(
-            f"{words[0]} ended with exit code {done.returncode}",
+            f"{words[0]} ended with exit code {code}",
             hint=f"nothing was taken; the file is {path}",
         )

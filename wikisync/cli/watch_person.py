@@ -9,10 +9,10 @@ import asyncio
 import logging
 import os
 import shutil
-import signal
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
+
+from wikisync.processes import PIPE, end_session, start_program_async
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ class Caller:
         Args:
             command: ``[sync] attention_command``, or nothing.
             root: The workspace, where it runs.
-            environment: Whole; it should hold no token.
+            environment: Whole; secrets are left out.
             is_desktop: Whether to show a notice on the desktop as well.
             seconds_max: How long a command may take.
             told: What they were told already.
@@ -72,14 +72,14 @@ class Caller:
 
     async def _run(self, words: Sequence[str], text: str, path: Path) -> None:
         try:
-            process = await asyncio.create_subprocess_exec(
-                *words,
-                cwd=self._root,
-                env={**self._environment, "WIKISYNC_ATTENTION": os.fspath(path)},
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.DEVNULL,
-                stderr=asyncio.subprocess.DEVNULL,
-                start_new_session=True,
+            process = await start_program_async(
+                words,
+                folder=self._root,
+                environment={
+                    **self._environment,
+                    "WIKISYNC_ATTENTION": os.fspath(path),
+                },
+                stdin=PIPE,
             )
         except OSError as exc:
             log.warning("%s cannot be started: %s", words[0], exc.strerror)
@@ -91,8 +91,6 @@ class Caller:
             log.warning("%s took longer than %.0f s", words[0], self._seconds_max)
         finally:
             if process.returncode is None:
-                with suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                await process.wait()
+                await end_session(process)
         if process.returncode:
             log.warning("%s ended with exit code %d", words[0], process.returncode)

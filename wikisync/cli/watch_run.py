@@ -25,7 +25,6 @@ from wikisync.cli.attention_file import (
     read_attention,
     write_attention,
 )
-from wikisync.cli.build import SECRET_VARIABLES
 from wikisync.cli.conflict_texts import conflict_texts, show_conflict_texts
 from wikisync.cli.memory import give_back_memory
 from wikisync.cli.syncing import other_folder
@@ -100,7 +99,7 @@ class Watch:
         self._caller = Caller(
             sync.attention_command,
             self._root,
-            without_secrets(os.environ),
+            os.environ,
             is_desktop=notifies,
             told=self._attention(),
         )
@@ -357,13 +356,6 @@ def _touched(path: Path) -> int:
         return path.stat().st_mtime_ns
     except OSError:
         return 0
-
-
-def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
-    """An environment for programs of others."""
-    return {
-        name: text for name, text in environment.items() if name not in SECRET_VARIABLES
-    }
 
 
 def hook_secret(watched: str, environment: Mapping[str, str]) -> str:

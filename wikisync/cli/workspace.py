@@ -7,7 +7,6 @@ from another folder, no overlaps, no wiki read through a copied state.
 
 from __future__ import annotations
 
-import subprocess
 import time
 from collections.abc import (
     AsyncIterator,
@@ -195,24 +194,19 @@ def workspace_token(
 
 def _token_of(command: Sequence[str]) -> str:
     """The first line of a command's output; never shown, whatever happens."""
+    from wikisync.processes import output_of
+
     try:
-        done = subprocess.run(  # noqa: S603 - the person's own command, no shell
-            command,
-            capture_output=True,
-            timeout=TOKEN_COMMAND_TIMEOUT_S,
-            check=False,
-            stdin=subprocess.DEVNULL,
-        )
-    except (OSError, subprocess.TimeoutExpired) as exc:
+        code, output = output_of(command, TOKEN_COMMAND_TIMEOUT_S)
+    except OSError as exc:
         raise UsageError(
             f"the token command {command[0]} cannot be run: {type(exc).__name__}",
             hint="look at token_command in wikisync.toml",
         ) from exc
-    line = done.stdout.decode("ascii", "replace").partition("\n")[0].strip()
-    if done.returncode != 0 or not line:
+    line = output.decode("ascii", "replace").partition("\n")[0].strip()
+    if code != 0 or not line:
         raise UsageError(
-            f"the token command {command[0]} gave no token"
-            f" (exit code {done.returncode})",
+            f"the token command {command[0]} gave no token (exit code {code})",
             hint="run it by hand and see what it prints",
         )
     return line

@@ -8,13 +8,10 @@ and kept; a page over its deadline costs the worker, and is shown as source.
 from __future__ import annotations
 
 import atexit
-import contextlib
 import os
 import signal
-import subprocess
-import sys
 import threading
-from typing import IO, Literal
+from typing import Literal
 
 import msgspec
 
@@ -37,6 +34,15 @@ from wikisync.markup.page import shown_as_source
 from wikisync.markup.record import MarkupOptions, ParsedPage
 from wikisync.markup.source import clean_source
 from wikisync.model import Format, Page
+from wikisync.processes import (
+    RUBY_VARIABLES,
+    Child,
+    Deadline,
+    end_worker,
+    python_worker,
+    start_worker,
+    streams,
+)
 
 PAGE_SECONDS_MAX = 10.0
 MEMORY_BYTES_MAX = 1 << 30
@@ -61,7 +67,7 @@ class BoundedParser:
     ) -> None:
         self._seconds_max = seconds_max
         self._memory_bytes_max = memory_bytes_max
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Child | None = None
         self._lock = threading.Lock()
 
     def parse(
@@ -136,7 +142,7 @@ class BoundedParser:
             self._end()
 
     def _exchange(
-        self, process: subprocess.Popen[bytes], job: Job, include: Include
+        self, process: Child, job: Job, include: Include
     ) -> Done | Shown | Refused:
         source, target = streams(process)
         write_frame(target, job)
@@ -147,75 +153,34 @@ class BoundedParser:
             if isinstance(answer, Wanted):
                 write_frame(target, Included(include(answer.target)))
 
-    def _running(self) -> subprocess.Popen[bytes]:
+    def _running(self) -> Child:
         if self._process is not None and self._process.poll() is not None:
             self._end()
         if self._process is None:
             self._process = self._start()
         return self._process
 
-    def _start(self) -> subprocess.Popen[bytes]:
-        limit = str(self._memory_bytes_max)
+    def _start(self) -> Child:
+        limit = self._memory_bytes_max
+        command = python_worker(
+            "wikisync.markup.worker", [str(limit)], memory_bytes_max=limit
+        )
         try:
-            process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-                [sys.executable, "-m", "wikisync.markup.worker", limit],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-            )
+            process = start_worker(command, variables=RUBY_VARIABLES)
         except OSError as exc:
             raise RenderError(f"cannot start a process for pages: {exc}") from exc
         try:
             with Deadline(process, START_SECONDS_MAX):
                 _ANSWERS.decode(read_frame(streams(process)[0]))
         except (OSError, EOFError, msgspec.DecodeError) as exc:
-            end_process(process)
+            end_worker(process)
             raise RenderError("the process for pages does not start") from exc
         return process
 
     def _end(self, seconds: float = 0.0) -> int | None:
         """End the worker, which gets a moment to end by itself; its exit code."""
         process, self._process = self._process, None
-        return None if process is None else end_process(process, seconds)
-
-
-class Deadline:
-    """Kills a process unless what is done with it ends in time."""
-
-    def __init__(self, process: subprocess.Popen[bytes], seconds: float) -> None:
-        self.is_over = False
-        self._process = process
-        self._timer = threading.Timer(seconds, self._expire)
-        self._timer.daemon = True
-
-    def __enter__(self) -> None:
-        self._timer.start()
-
-    def __exit__(self, *_: object) -> None:
-        self._timer.cancel()
-
-    def _expire(self) -> None:
-        self.is_over = True
-        self._process.kill()
-
-
-def streams(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
-    """Where a worker's answers come from, and where its pages go."""
-    assert process.stdout is not None
-    assert process.stdin is not None
-    return process.stdout, process.stdin
-
-
-def end_process(process: subprocess.Popen[bytes], seconds: float = 0.0) -> int:
-    """Kill a worker unless it ends by itself, forget it, and give its exit code."""
-    if seconds:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(seconds)
-    process.kill()
-    for stream in streams(process):
-        with contextlib.suppress(OSError):
-            stream.close()
-    return process.wait()
+        return None if process is None else end_worker(process, seconds)
 
 
 _parsers: dict[int, BoundedParser] = {}

@@ -1,14 +1,11 @@
 """The process that parses pages for ``bounded``; it ends when its input does.
 
-    python -m wikisync.markup.worker [BYTES]
-
-BYTES limits its memory, and that of the engines that it starts in processes of
-their own.  Where even the answer finds no memory, the exit code tells.
+Its argument is the limit of its memory in bytes, which its parent has set
+(``processes``).  Where even the answer finds no memory, the exit code tells.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import signal
@@ -78,24 +75,6 @@ def answer_to(job: Job, include: Include) -> Done | Shown | Refused:
         return Refused(f"its parser failed: {error!r:.200}")
 
 
-def limit_memory(memory_bytes_max: int) -> None:
-    """Let the system refuse what goes beyond; where it knows no such limit, nothing.
-
-    What counts is memory that is written to, not addresses: engines reserve
-    those by the gigabyte.
-    """
-    try:
-        import resource
-    except ImportError:
-        return
-    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    limit = memory_bytes_max
-    if hard != resource.RLIM_INFINITY:
-        limit = min(limit, hard)
-    with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
-
-
 def is_spent(memory_bytes_max: int | None) -> bool:
     """Whether this process has once held half of what it may; False if not known.
 
@@ -115,8 +94,6 @@ def is_spent(memory_bytes_max: int | None) -> bool:
 def main() -> None:
     """Speak on the standard streams; whatever a library prints goes nowhere."""
     memory_bytes_max = int(sys.argv[1]) if sys.argv[1:] else None
-    if memory_bytes_max is not None:
-        limit_memory(memory_bytes_max)
     # an interrupt at the keyboard is for the renderer, which then ends us
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as target:

@@ -1,24 +1,23 @@
 """The git executable as a child process: within a time, within a number, alone.
 
-Only this module starts it, and only for git over HTTP; everything else here
+Only this module runs it, and only for git over HTTP; everything else here
 reads and writes repositories by pygit2.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import os
 import re
 import shutil
-import signal
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from wikisync.processes import DEVNULL, PIPE, end_session, start_program_async
 from wikisync.service.answers import PlainRefusal
 from wikisync.service.settings import KIB, GitService
 
@@ -113,19 +112,14 @@ class GitRunner:
         config = [*_CONFIG, f"receive.maxInputSize={self._limits.push_bytes_max}"]
         options = [part for value in config for part in ("-c", value)]
         with _input(body) as source, tempfile.TemporaryFile() as complaints:
-            process = await asyncio.create_subprocess_exec(
-                executable,
-                *options,
-                *words,
-                ".",
+            process = await start_program_async(
+                [executable, *options, *words, "."],
                 # not the service's own, which may be in another repository
-                cwd=repository,
+                folder=repository,
                 stdin=source,
-                stdout=asyncio.subprocess.PIPE,
+                stdout=PIPE,
                 stderr=complaints,
-                env=_environment(executable, protocol),
-                # its own group, so that what it starts can be killed with it
-                start_new_session=True,
+                environment=_environment(executable, protocol),
             )
             try:
                 assert process.stdout is not None, "asked for a pipe"
@@ -134,9 +128,7 @@ class GitRunner:
                 code = await process.wait()
             finally:
                 if process.returncode is None:
-                    with contextlib.suppress(ProcessLookupError):
-                        os.killpg(process.pid, signal.SIGKILL)
-                    await process.wait()
+                    await end_session(process)
             if code != 0:
                 log.warning(
                     "git %s of %s ended with %d: %s",
@@ -151,7 +143,7 @@ class GitRunner:
 @contextmanager
 def _input(body: Path | None) -> Iterator[BinaryIO | int]:
     if body is None:
-        yield asyncio.subprocess.DEVNULL
+        yield DEVNULL
         return
     with body.open("rb") as source:
         yield source

@@ -22,12 +22,15 @@ import msgspec
 import pygit2
 
 from wikisync.decoding import json_decoder
+from wikisync.processes import python_worker, start_worker_async
 from wikisync.service.import_address import is_same_server, shown, without_user
 from wikisync.service.repository import GitRefused, copy_repository
 
 GRACE_S = 5
 """After the deadline the process ends itself, if nobody is left to end it."""
 REASON_CHARS_MAX = 300
+TRUST = ("SSL_CERT_FILE", "SSL_CERT_DIR")
+"""Variables that say which servers it may believe."""
 
 
 class FetchJob(msgspec.Struct, frozen=True):
@@ -35,7 +38,7 @@ class FetchJob(msgspec.Struct, frozen=True):
 
     address: str
     folder: str
-    """Where to; not there yet."""
+    """Where to, as an absolute path; not there yet."""
     deadline_s: float
     bytes_max: int
 
@@ -57,14 +60,10 @@ async def fetch_repository(job: FetchJob) -> None:
     Raises:
         FetchFailed: no repository there, too large, or not in time.
     """
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "wikisync.service.import_worker",
-        str(ceil(job.deadline_s) + GRACE_S),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
+    command = python_worker(
+        "wikisync.service.import_worker", [str(ceil(job.deadline_s) + GRACE_S)]
     )
+    process = await start_worker_async(command, variables=TRUST, stderr=None)
     try:
         async with asyncio.timeout(job.deadline_s):
             answer, _errors = await process.communicate(msgspec.json.encode(job))

@@ -13,7 +13,6 @@ import contextlib
 import html
 import os
 import signal
-import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -23,6 +22,7 @@ import msgspec
 
 from wikisync.decoding import json_decoder
 from wikisync.model import OwnerKind, WikiOwner
+from wikisync.processes import RUBY_VARIABLES, Child, python_worker, start_worker
 from wikisync.service.pages import ShownPage
 
 DEADLINE_S = 10.0
@@ -36,7 +36,7 @@ class RenderJob(msgspec.Struct, frozen=True):
 
     page: ShownPage
     repository: str
-    """Folder of the wiki."""
+    """Folder of the wiki, as an absolute path."""
     commit: str
     """What the wiki's links and includes are looked up in."""
     kind: OwnerKind
@@ -54,7 +54,7 @@ class RenderWorker:
     def __init__(self, deadline_s: float = DEADLINE_S) -> None:
         self.deadline_s = deadline_s
         self._turn = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Child | None = None
 
     def render(self, job: RenderJob) -> str:
         """The page's HTML, or its escaped source with a notice."""
@@ -126,15 +126,12 @@ def main(requests: IO[bytes], answers: IO[bytes]) -> None:
         answers.flush()
 
 
-def _start() -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "wikisync.service.render_worker"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
+def _start() -> Child:
+    command = python_worker("wikisync.service.render_worker")
+    return start_worker(command, variables=RUBY_VARIABLES, stderr=None)
 
 
-def _line(process: subprocess.Popen[bytes], seconds_max: float) -> bytes | None:
+def _line(process: Child, seconds_max: float) -> bytes | None:
     """The next line, or None when none comes in time; then the process is over."""
     assert process.stdout is not None, "it was started with a pipe"
     timer = threading.Timer(seconds_max, process.kill)

@@ -6,11 +6,11 @@ by who started the preview; what a browser sends only names a page.
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
 from wikisync.errors import SiteError
+from wikisync.processes import Child, start_program
 
 EDITORS_MAX = 20
 """Editors open at once; a person has fewer, a page gone wild has more."""
@@ -21,7 +21,7 @@ class Editor:
 
     def __init__(self, command: Sequence[str]) -> None:
         self._command = tuple(command)
-        self._running: list[subprocess.Popen[bytes]] = []
+        self._running: list[Child] = []
 
     def open(self, file: Path) -> None:
         """Start the editor with a file and go on.
@@ -39,13 +39,8 @@ class Editor:
                 f"{EDITORS_MAX} editors are open already", hint="close some of them"
             )
         try:
-            process = subprocess.Popen(  # noqa: S603 - the author's own choice
-                [*self._command, str(file)],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-            )
+            words = [*self._command, str(file)]
+            process = start_program(words, has_own_session=True)
         except OSError as exc:
             raise SiteError(
                 f"cannot start the editor {self._command[0]}: {exc.strerror}",

@@ -24,7 +24,6 @@ import fcntl
 import logging
 import os
 import shutil
-import signal
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,10 +34,12 @@ from msgspec.structs import replace
 from wikisync.errors import SiteError
 from wikisync.folder.threads import finish_in_thread
 from wikisync.model import Problem
+from wikisync.processes import PIPE, STDOUT, end_session, start_program_async
 from wikisync.site.build import build_site, checked_sources
 from wikisync.site.output import open_output
 
 if TYPE_CHECKING:
+    from wikisync.processes import AsyncChild
     from wikisync.progress import Progress
     from wikisync.site.model import BuildReport, SiteOptions, WikiSource
 
@@ -68,7 +69,7 @@ class AfterCommand(Struct, frozen=True):
     folder: Path
     """Where it runs."""
     environment: Mapping[str, str]
-    """Whole; it should hold no token."""
+    """Whole; secrets are left out."""
     seconds_max: float = AFTER_SECONDS_MAX
 
 
@@ -345,14 +346,12 @@ async def run_after(after: AfterCommand, site: Path) -> tuple[Problem, ...]:
     """
     environment = {**after.environment, "WIKISYNC_SITE": _absolute(site)}
     try:
-        process = await asyncio.create_subprocess_exec(
-            *after.command,
-            cwd=after.folder,
-            env=environment,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-            start_new_session=True,
+        process = await start_program_async(
+            after.command,
+            folder=after.folder,
+            environment=environment,
+            stdout=PIPE,
+            stderr=STDOUT,
         )
     except OSError as exc:
         return (_after_failed(after, f"cannot be started: {exc.strerror}"),)
@@ -361,7 +360,7 @@ async def run_after(after: AfterCommand, site: Path) -> tuple[Problem, ...]:
             last = await _logged(process)
             code = await process.wait()
     except BaseException as exc:
-        await _end(process)
+        await end_session(process)
         if isinstance(exc, TimeoutError):
             return (_after_failed(after, f"took more than {after.seconds_max:g} s"),)
         raise
@@ -375,7 +374,7 @@ def _absolute(path: Path) -> str:
     return os.fspath(path.absolute())
 
 
-async def _logged(process: asyncio.subprocess.Process) -> str:
+async def _logged(process: AsyncChild) -> str:
     """Log what a command says, line by line; the last line."""
     assert process.stdout is not None
     rest, last, count = "", "", 0
@@ -390,13 +389,6 @@ async def _logged(process: asyncio.subprocess.Process) -> str:
     if count > AFTER_LINES_MAX:
         log.info("after: %d more lines", count - AFTER_LINES_MAX)
     return rest.strip() or last
-
-
-async def _end(process: asyncio.subprocess.Process) -> None:
-    """Kill a command with all that it started."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    await process.wait()
 
 
 def _after_failed(after: AfterCommand, reason: str) -> Problem:

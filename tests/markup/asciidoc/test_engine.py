@@ -15,6 +15,7 @@ import pytest
 from wikisync.errors import RenderError
 from wikisync.markup.asciidoc.engine import WorkerEngine, WorkerLimits
 from wikisync.markup.context import include_nothing
+from wikisync.processes import python_worker
 
 ROOT = Path(__file__).parents[3]
 ODD_WORKER = ROOT / "tests" / "support" / "odd_worker.py"
@@ -22,8 +23,7 @@ SHORT = WorkerLimits(seconds_max=0.3, source_bytes_max=1000)
 
 
 def engine_of(*arguments: str, limits: WorkerLimits = SHORT) -> WorkerEngine:
-    command = (sys.executable, "-P", str(ODD_WORKER), *arguments)
-    return WorkerEngine("odd", command, limits)
+    return WorkerEngine("odd", python_worker(ODD_WORKER, arguments), limits)
 
 
 @pytest.fixture

@@ -9,10 +9,7 @@ next page gets a new one.  Frames and messages are described in ``worker``.
 from __future__ import annotations
 
 import contextlib
-import os
 import struct
-import subprocess
-import sys
 import threading
 from collections.abc import Mapping, Sequence
 from typing import IO, Protocol
@@ -24,6 +21,7 @@ from wikisync.decoding import json_decoder
 from wikisync.errors import RenderError
 from wikisync.markup.asciidoc.includes import IncludeRequest, Inclusion
 from wikisync.markup.context import Include, include_nothing
+from wikisync.processes import Child, Deadline, end_worker, start_worker
 
 LENGTH = struct.Struct(">I")
 START_SECONDS_MAX = 30
@@ -85,7 +83,7 @@ class WorkerEngine:
         limits: WorkerLimits = USUAL_LIMITS,
         *,
         hint: str = "pip install --force-reinstall wikisync",
-        environment: Sequence[str] = (),
+        variables: Sequence[str] = (),
     ) -> None:
         """Nothing is started before the first page.
 
@@ -94,14 +92,14 @@ class WorkerEngine:
             command: the program and its arguments.
             limits: of one page.
             hint: what to do when it does not start.
-            environment: variables that it needs, if they are set.
+            variables: names of those that it needs, if they are set.
         """
         self.name = name
         self._hint = hint
-        self._environment = tuple(environment)
+        self._variables = tuple(variables)
         self._command = tuple(command)
         self._limits = limits
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Child | None = None
         self._lock = threading.Lock()
 
     def render(
@@ -121,7 +119,7 @@ class WorkerEngine:
                 "attributes": dict(attributes),
                 "is_alone": include is include_nothing,
             }
-            with _Deadline(process, self._limits.seconds_max) as deadline:
+            with Deadline(process, self._limits.seconds_max) as deadline:
                 try:
                     return self._converse(process, message, Inclusion(include))
                 except (_WorkerFailure, OSError) as failure:
@@ -141,40 +139,29 @@ class WorkerEngine:
         assert process.stdin is not None
         with contextlib.suppress(OSError):
             process.stdin.close()
-        try:
-            process.wait(STOP_SECONDS_MAX)
-        except subprocess.TimeoutExpired:
-            process.kill()
-        _reap(process)
+        end_worker(process, STOP_SECONDS_MAX)
 
-    def _running(self) -> subprocess.Popen[bytes]:
+    def _running(self) -> Child:
         if self._process is not None and self._process.poll() is not None:
             self._kill()
         if self._process is None:
             self._process = self._start()
         return self._process
 
-    def _start(self) -> subprocess.Popen[bytes]:
+    def _start(self) -> Child:
         try:
-            process = subprocess.Popen(  # noqa: S603  our own interpreter and file
-                self._command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env=_environment(self._environment),
-            )
+            process = start_worker(self._command, variables=self._variables)
         except OSError as error:
             raise RenderError(
                 f"the asciidoc engine {self.name} does not start: {error.strerror}",
             ) from error
-        with _Deadline(process, START_SECONDS_MAX):
+        with Deadline(process, START_SECONDS_MAX):
             try:
                 answer = self._receive(process)
             except (_WorkerFailure, OSError):
                 answer = Answer()
         if not answer.ready:
-            process.kill()
-            _reap(process)
+            end_worker(process)
             raise RenderError(
                 f"the asciidoc engine {self.name} does not start",
                 hint=self._hint,
@@ -183,7 +170,7 @@ class WorkerEngine:
 
     def _converse(
         self,
-        process: subprocess.Popen[bytes],
+        process: Child,
         message: Mapping[str, object],
         inclusion: Inclusion,
     ) -> str:
@@ -200,7 +187,7 @@ class WorkerEngine:
             else:
                 raise _WorkerFailure("it gave an empty answer")
 
-    def _receive(self, process: subprocess.Popen[bytes]) -> Answer:
+    def _receive(self, process: Child) -> Answer:
         assert process.stdout is not None
         (length,) = LENGTH.unpack(_read_exactly(process.stdout, LENGTH.size))
         if length > self._limits.html_bytes_max:
@@ -213,10 +200,9 @@ class WorkerEngine:
     def _kill(self) -> None:
         process, self._process = self._process, None
         if process is not None:
-            process.kill()
-            _reap(process)
+            end_worker(process)
 
-    def _told(self, failure: Exception, deadline: _Deadline) -> RenderError:
+    def _told(self, failure: Exception, deadline: Deadline) -> RenderError:
         if deadline.is_over:
             return RenderError(
                 f"the page takes longer than {self._limits.seconds_max:g} s",
@@ -230,32 +216,7 @@ class _WorkerFailure(Exception):
     """The worker broke off, or answered nonsense."""
 
 
-class _Deadline:
-    """Kills a process when the time is over, so that reading from it ends.
-
-    A timer works with the pipes of every platform; waiting with a time limit on
-    a pipe does not.
-    """
-
-    def __init__(self, process: subprocess.Popen[bytes], seconds: float) -> None:
-        self.is_over = False
-        self._process = process
-        self._timer = threading.Timer(seconds, self._expire)
-        self._timer.daemon = True
-
-    def __enter__(self) -> _Deadline:
-        self._timer.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._timer.cancel()
-
-    def _expire(self) -> None:
-        self.is_over = True
-        self._process.kill()
-
-
-def _send(process: subprocess.Popen[bytes], message: Mapping[str, object]) -> None:
+def _send(process: Child, message: Mapping[str, object]) -> None:
     assert process.stdin is not None
     body = msgspec.json.encode(message)
     process.stdin.write(LENGTH.pack(len(body)) + body)
@@ -267,21 +228,3 @@ def _read_exactly(stream: IO[bytes], length: int) -> bytes:
     if len(body) < length:
         raise _WorkerFailure("it ended without an answer")
     return body
-
-
-def _reap(process: subprocess.Popen[bytes]) -> None:
-    for stream in (process.stdin, process.stdout):
-        if stream is not None:
-            with contextlib.suppress(OSError):
-                stream.close()
-    process.wait()
-
-
-def _environment(names: Sequence[str]) -> dict[str, str]:
-    """Only where modules are; a worker has no business with a token."""
-    kept = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    # Windows starts no process without the first.
-    for name in ("SYSTEMROOT", *names):
-        if name in os.environ:
-            kept[name] = os.environ[name]
-    return kept

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -18,13 +17,11 @@ from msgspec import Struct
 
 from wikisync.errors import RenderError
 from wikisync.markup.asciidoc.engine import USUAL_LIMITS, WorkerEngine, WorkerLimits
+from wikisync.processes import RUBY_VARIABLES, python_worker
 
 HERE = Path(__file__).parent
 GRACE_SECONDS = 1
 """A worker's own clock is later than ours, which can say what happened."""
-
-RUBY_ENVIRONMENT = ("PATH", "HOME", "GEM_HOME", "GEM_PATH")
-"""Where its gems are."""
 
 
 class EngineKind(Struct, frozen=True):
@@ -98,15 +95,15 @@ def _script_engine(name: str, limits: WorkerLimits) -> WorkerEngine:
             "Asciidoctor is not part of this installation",
             hint="install wikisync again: pip install . (or pip install -e .)",
         )
-    command = (
-        sys.executable,
-        "-P",  # not the package's folder as import path
-        str(HERE / "worker.py"),
-        name,
-        str(library),
-        str(HERE / "convert.js"),
-        str(limits.seconds_max + GRACE_SECONDS),
-        str(limits.memory_bytes_max),
+    command = python_worker(
+        HERE / "worker.py",
+        (
+            name,
+            str(library),
+            str(HERE / "convert.js"),
+            str(limits.seconds_max + GRACE_SECONDS),
+            str(limits.memory_bytes_max),
+        ),
     )
     return WorkerEngine(name, command, limits, hint=KINDS[name].hint)
 
@@ -120,16 +117,13 @@ def _ruby_engine(limits: WorkerLimits) -> WorkerEngine:
         str(limits.memory_bytes_max),
     )
     return WorkerEngine(
-        "ruby", command, limits, hint=KINDS["ruby"].hint, environment=RUBY_ENVIRONMENT
+        "ruby", command, limits, hint=KINDS["ruby"].hint, variables=RUBY_VARIABLES
     )
 
 
 def _asciidoc3_engine(limits: WorkerLimits) -> WorkerEngine:
-    command = (
-        sys.executable,
-        "-P",
-        str(HERE / "worker_asciidoc3.py"),
-        str(limits.seconds_max + GRACE_SECONDS),
-        str(limits.memory_bytes_max),
+    command = python_worker(
+        HERE / "worker_asciidoc3.py",
+        (str(limits.seconds_max + GRACE_SECONDS), str(limits.memory_bytes_max)),
     )
     return WorkerEngine("asciidoc3", command, limits, hint=KINDS["asciidoc3"].hint)

@@ -1,0 +1,374 @@
+"""What child processes get to know, and that nothing of the folder runs in them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import wikisync
+from tests.service.test_render_worker import job_of
+from tests.support.git_http import git_server
+from tests.support.planting import PLANTED, Trap
+from wikisync import processes
+from wikisync.markup.bounded import BoundedParser
+from wikisync.markup.page import MarkupOptions, parse_page
+from wikisync.markup.record import AsciidocEngine
+from wikisync.model import Format, Page, Slug
+from wikisync.processes import (
+    PIPE,
+    Deadline,
+    end_worker,
+    output_of,
+    python_worker,
+    run_program,
+    start_program,
+    start_program_async,
+    start_worker,
+    start_worker_async,
+)
+from wikisync.service.editing import Change
+from wikisync.service.import_worker import FetchJob, fetch_repository
+from wikisync.service.render_worker import RenderWorker
+from wikisync.service.repository import Author, WikiRepository
+from wikisync.site.preview_editor import Editor
+
+TELL = """
+import json, os, sys
+import wikisync
+try:
+    import resource
+    limits = [resource.getrlimit(resource.RLIMIT_CORE)[0],
+              resource.getrlimit(resource.RLIMIT_DATA)[0]]
+except ImportError:
+    limits = None
+print(json.dumps({
+    "words": sys.argv[1:], "environment": dict(os.environ), "folder": os.getcwd(),
+    "path": sys.path, "package": wikisync.__file__, "limits": limits,
+    "is_isolated": sys.flags.isolated, "is_utf8": sys.flags.utf8_mode,
+}))
+"""
+SECRETS = {"WIKISYNC_TOKEN": "glpat-EXAMPLE", "WIKISYNC_HOOK_SECRET": "hook-EXAMPLE"}
+
+
+@pytest.fixture
+def trap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Trap]:
+    """A folder full of planted modules, which is the current one."""
+    trap = Trap(tmp_path / "hostile")
+    monkeypatch.chdir(trap.folder)
+    yield trap
+    trap.check()
+
+
+@pytest.fixture
+def teller(tmp_path: Path) -> Path:
+    """A program that says what it knows."""
+    path = tmp_path / "teller.py"
+    path.write_text(TELL)
+    return path
+
+
+@pytest.fixture
+def secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {**SECRETS, "https_proxy": "http://u:pass@proxy"}.items():
+        monkeypatch.setenv(name, value)
+
+
+def told_by(command: list[str]) -> dict[str, object]:
+    process = start_worker(command)
+    output, _ = process.communicate()
+    told: dict[str, object] = json.loads(output)
+    return told
+
+
+# -- workers -----------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("secrets")
+def test_worker_knows_little_and_runs_nowhere_in_particular(
+    trap: Trap, teller: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # as `python -m` and an empty part of PYTHONPATH do
+    monkeypatch.setattr(sys, "path", [str(trap.folder), "", "below", *sys.path])
+    told = told_by(python_worker(teller, ["a", "b"]))
+    assert told["words"] == ["a", "b"]
+    environment = told["environment"]
+    assert isinstance(environment, dict)
+    # Python itself may set the variable of the locale
+    assert set(environment) <= {*processes.WORKER_VARIABLES, "LC_CTYPE"}
+    assert told["folder"] == "/"
+    assert told["is_isolated"]
+    assert told["is_utf8"]
+    path = told["path"]
+    assert isinstance(path, list)
+    assert not {"", "below", str(trap.folder), str(processes._PACKAGE)} & set(path)
+
+
+def test_worker_imports_this_package_whatever_comes_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = Trap(tmp_path / "another", ["wikisync"])
+    monkeypatch.setattr(sys, "path", [str(other.folder)])
+    target = tmp_path / "target.py"
+    target.write_text(
+        "import wikisync.errors, sys; sys.stdout.write(wikisync.__file__)"
+    )
+    process = start_worker(python_worker(target))
+    assert process.communicate()[0].decode() == wikisync.__file__
+    other.check()
+
+
+def test_worker_finds_libraries_where_the_parent_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A site folder of the account, or a folder of ``PYTHONPATH``."""
+    place = tmp_path / "site"
+    place.mkdir()
+    (place / "only_here.py").write_text("WORD = 'found'")
+    monkeypatch.setattr(sys, "path", [*sys.path, str(place)])
+    target = tmp_path / "target.py"
+    target.write_text("import only_here, sys; sys.stdout.write(only_here.WORD)")
+    process = start_worker(python_worker(target))
+    assert process.communicate()[0] == b"found"
+
+
+def test_worker_of_a_checkout_finds_it_without_its_folder_as_current(
+    teller: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As ``python -m wikisync`` in a checkout that is not installed."""
+    root = Path(wikisync.__file__).parents[1]
+    monkeypatch.chdir(root)
+    monkeypatch.setattr(sys, "path", [str(root), *sys.path])
+    assert told_by(python_worker(teller))["package"] == wikisync.__file__
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_DATA")
+def test_worker_has_limits(teller: Path) -> None:
+    limit = 300 << 20
+    told = told_by(python_worker(teller, memory_bytes_max=limit))
+    assert told["limits"] == [0, limit]
+
+
+async def test_worker_of_the_event_loop_is_the_same(teller: Path, trap: Trap) -> None:
+    command = python_worker(teller)
+    process = await start_worker_async(command, variables=["HOME"])
+    output, _ = await process.communicate()
+    told = json.loads(output)
+    assert told["folder"] == "/"
+    assert set(told["environment"]) <= {*processes.WORKER_VARIABLES, "LC_CTYPE", "HOME"}
+    assert str(trap.folder) not in told["path"]
+
+
+def test_deadline_ends_a_worker(tmp_path: Path) -> None:
+    target = tmp_path / "target.py"
+    target.write_text("import sys; sys.stdin.read()")
+    process = start_worker(python_worker(target))
+    with Deadline(process, 0.0) as deadline:
+        assert process.stdout is not None
+        assert process.stdout.read() == b""
+    assert deadline.is_over
+    assert end_worker(process) == -9
+
+
+SOURCES = {
+    Format.MARKDOWN: "# T\n\n<b>x</b>\n\n```py\nx = 1\n```\n",
+    Format.RDOC: "= T\n\n*x*\n",
+    Format.ASCIIDOC: "= T\n\n*x*\n",
+    Format.ORG: "* T\n\n*x*\n",
+    Format.REST: "T\n=\n\n**x**\n",
+    Format.PLAINTEXT: "x\n",
+}
+
+
+@pytest.mark.parametrize("page_format", SOURCES)
+def test_pages_run_nothing_of_the_current_folder(
+    trap: Trap, page_format: Format, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = Page(Slug("a"), page_format, SOURCES[page_format])
+    expected = parse_page(page)
+    assert not expected.is_source
+    monkeypatch.setattr(sys, "path", ["", str(trap.folder), *sys.path])
+    parser = BoundedParser()
+    assert parser.parse(page) == expected
+    parser.close()
+
+
+@pytest.mark.parametrize("engine", ["quickjs", "mini-racer", "asciidoc3"])
+@pytest.mark.usefixtures("trap")
+def test_asciidoc_engines_run_nothing_of_the_current_folder(
+    engine: AsciidocEngine,
+) -> None:
+    page = Page(Slug("a"), Format.ASCIIDOC, SOURCES[Format.ASCIIDOC])
+    parser = BoundedParser()
+    parsed = parser.parse(page, MarkupOptions(asciidoc_engine=engine))
+    parser.close()
+    assert not parsed.is_source
+
+
+def test_rendering_of_the_service_runs_nothing_of_the_current_folder(
+    trap: Trap,
+) -> None:
+    folder = trap.folder.parent / "a.git"
+    repository = WikiRepository(folder, "main")
+    change = Change("first", writes={"home.md": b"# T\n"})
+    repository.change(lambda _tree: change, Author("Dana", "dana@example.com"))
+    worker = RenderWorker()
+    html = worker.render(job_of(repository, "# T\n"))
+    worker.close()
+    assert "<h1" in html
+
+
+@pytest.mark.usefixtures("trap")
+async def test_import_runs_nothing_of_the_current_folder(tmp_path: Path) -> None:
+    change = Change("first", writes={"README.md": b"# X\n"})
+    WikiRepository(tmp_path / "served" / "x.git", "trunk").change(
+        lambda _tree: change, Author("Dana", "dana@example.com")
+    )
+    async with git_server(tmp_path / "served") as url:
+        job = FetchJob(f"{url}/x.git", str(tmp_path / "copy"), 60.0, 1 << 20)
+        await fetch_repository(job)
+    assert WikiRepository(tmp_path / "copy").branch() == "trunk"
+
+
+# -- programs ----------------------------------------------------------------------
+
+
+SCRIPT = (
+    "import os; print(sorted(name for name in os.environ if 'WIKISYNC' in name"
+    " or name == 'EDITOR_SETTING'))"
+)
+PRINT_SECRETS = (sys.executable, "-c", SCRIPT)
+
+
+@pytest.mark.usefixtures("secrets")
+def test_programs_get_the_environment_without_secrets(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("EDITOR_SETTING", "x")
+    code, output = output_of(PRINT_SECRETS, 60.0)
+    assert (code, output.decode().strip()) == (0, "['EDITOR_SETTING']")
+    assert run_program(PRINT_SECRETS) == 0
+    assert capfd.readouterr().out.strip() == "['EDITOR_SETTING']"
+    with start_program(PRINT_SECRETS, environment=SECRETS, stdout=PIPE) as process:
+        assert process.communicate()[0].strip() == b"[]"
+
+
+async def test_programs_of_the_event_loop_get_no_secret() -> None:
+    process = await start_program_async(PRINT_SECRETS, environment=SECRETS, stdout=PIPE)
+    assert (await process.communicate())[0].strip() == b"[]"
+
+
+def test_program_that_takes_too_long_is_ended() -> None:
+    with pytest.raises(TimeoutError):
+        output_of([sys.executable, "-c", "import time; time.sleep(600)"], 0.1)
+
+
+@pytest.mark.usefixtures("secrets")
+def test_editor_of_a_preview_gets_no_token(tmp_path: Path) -> None:
+    script = (
+        "import os, sys, pathlib;"
+        "pathlib.Path(sys.argv[1]).write_text(repr(dict(os.environ)))"
+    )
+    editor = Editor((sys.executable, "-c", script))
+    editor.open(tmp_path / "known")
+    assert editor._running[0].wait() == 0
+    known = (tmp_path / "known").read_text()
+    assert "EXAMPLE" not in known
+    assert "PATH" in known
+
+
+@pytest.mark.usefixtures("secrets")
+def test_browser_gets_no_token_and_runs_nothing_here(
+    trap: Trap, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser = trap.folder.parent / "browser"
+    browser.write_text('#!/bin/sh\nenv > "$0.known"; echo "$1" >> "$0.known"\n')
+    browser.chmod(0o755)
+    monkeypatch.setenv("BROWSER", str(browser))
+    processes.open_browser("http://127.0.0.1:1/x")
+    known = browser.with_name("browser.known").read_text()
+    assert known.endswith("http://127.0.0.1:1/x\n")
+    assert "EXAMPLE" not in known.replace("u:pass@", "")
+
+
+# -- whole commands ----------------------------------------------------------------
+
+COMMANDS = {
+    "build": ["build", ".", "-o", "../site"],
+    "build in a workspace": ["build", "--publish"],
+    "check": ["check", "."],
+    "render": ["render", "home.md"],
+    "render asciidoc": ["render", "a.adoc"],
+    "theme": ["theme", "list"],
+    "status": ["status"],
+    "sync": ["sync"],
+    "doctor": ["doctor"],
+    "log": ["log"],
+    "diff": ["diff"],
+    "export": ["export", "http://127.0.0.1:9/", "--project", "a/b", "-o", "../out"],
+    "clone": ["clone", "http://127.0.0.1:9/", "../clone", "--project", "a/b"],
+    "page": ["page", "list", "http://127.0.0.1:9/", "--project", "a/b"],
+    "project": ["project", "list", "http://127.0.0.1:9/"],
+    "init": ["init", ".", "--url", "http://127.0.0.1:9/"],
+    "resolve": ["resolve", "home"],
+    "restore": ["restore", "home"],
+    "adopt": ["adopt"],
+    "serve admin": ["serve", "admin", "users", "."],
+}
+"""Where no service is there they end with an error, after all that they load."""
+
+
+@pytest.mark.parametrize("start", ["script", "module"])
+@pytest.mark.parametrize("name", COMMANDS)
+async def test_command_runs_nothing_of_the_current_folder(
+    trap: Trap, name: str, start: str
+) -> None:
+    for page_format, source in SOURCES.items():
+        suffix = page_format.value.replace("asciidoc", "adoc")
+        (trap.folder / f"{suffix}.{suffix}").write_text(source)
+    (trap.folder / "home.md").write_text("# T\n")
+    (trap.folder / "a.adoc").write_text("= T\n")
+    if name in {"build in a workspace", "status", "sync", "doctor", "diff", "log"}:
+        (trap.folder / "wikisync.toml").write_text(
+            '[service]\nurl = "http://127.0.0.1:9/"\n'
+            f'token_command = ["{sys.executable}", "-Ic", "print(1)"]\n'
+            '[site]\noutput = "../site"\nafter = ["true"]\n'
+            '[[wiki]]\nproject = "a/b"\nfolder = "."\n'
+        )
+    script = Path(sys.executable).with_name("wikisync")
+    words = [str(script)] if start == "script" else [sys.executable, "-m", "wikisync"]
+    environment = {
+        **os.environ,
+        "XDG_CACHE_HOME": str(trap.folder.parent / "cache"),
+        "WIKISYNC_TOKEN": "glpat-EXAMPLE",
+    }
+    if start == "module":
+        # Python has begun with the folder before it reads a line of ours
+        trap.disarm("wikisync", "contextlib")
+    process = await asyncio.create_subprocess_exec(
+        *words,
+        *COMMANDS[name],
+        cwd=trap.folder,
+        env=environment,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    output = (await process.communicate())[0].decode()
+    assert "Traceback" not in output
+    assert process.returncode in {0, 1, 2, 3, 4}
+
+
+@pytest.mark.parametrize("name", ["html", "nh3", "msgspec", "wikisync"])
+def test_planted_file_would_run(trap: Trap, name: str) -> None:
+    """The trap itself: an import from the folder is seen."""
+    assert name in PLANTED
+    command = [sys.executable, "-c", f"import {name}"]
+    with start_program(command, folder=trap.folder) as process:
+        process.wait()
+    assert trap.spring() == {name}

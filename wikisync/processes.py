@@ -1,0 +1,311 @@
+"""Every child process of wikisync: nothing else in the package starts one.
+
+A *worker* does part of our own work, on pages or repositories that nobody vouches
+for.  It gets pipes, the root folder as its current one and a few named variables:
+no token, no proxy's password, nothing of the folder in which the command runs.
+Workers in Python are isolated (``isolated``): they import what this process
+imports, and nothing that lies in the current folder.
+
+A *program* is one that the person chose: an editor, a merge tool, a command of
+``wikisync.toml``.  It gets the person's environment without our secrets.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from asyncio.subprocess import Process
+
+Child: TypeAlias = subprocess.Popen[bytes]
+AsyncChild: TypeAlias = "Process"
+Stream: TypeAlias = int | IO[bytes] | None
+"""``PIPE``, ``DEVNULL``, ``STDOUT``, a file, or None: that of this process."""
+PIPE, DEVNULL, STDOUT = subprocess.PIPE, subprocess.DEVNULL, subprocess.STDOUT
+
+SECRET_VARIABLES = frozenset({"WIKISYNC_TOKEN", "WIKISYNC_HOOK_SECRET"})
+WORKER_VARIABLES = (
+    *("LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR"),
+    # a Python may be built to need the second, Windows starts nothing without
+    # the third
+    *("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT"),
+)
+"""What every worker may know of the environment."""
+RUBY_VARIABLES = ("PATH", "HOME", "GEM_HOME", "GEM_PATH")
+"""Where ruby and its gems are, for a worker that may start it."""
+ROOT = os.sep
+"""Where workers run: a folder that is always there, and is nobody's."""
+
+_PACKAGE = Path(__file__).resolve().parent
+_BEGIN = str(_PACKAGE / "isolated.py")
+
+
+# Workers --------------------------------------------------------------------------
+
+
+def python_worker(
+    target: str | Path,
+    words: Iterable[str] = (),
+    *,
+    memory_bytes_max: int | None = None,
+) -> list[str]:
+    """The command that runs a module of ours, or a file, in an isolated Python.
+
+    Args:
+        target: Name of the module, or absolute path of the file.
+        words: Its arguments.
+        memory_bytes_max: Of what it and its children write to, each by itself.
+    """
+    start = {
+        "package": str(_PACKAGE),
+        "path": _import_path(),
+        "memory_bytes_max": memory_bytes_max,
+    }
+    # isolated mode reads none of the variables that say the same
+    modes = ["-I", "-X", "utf8", *(["-B"] if sys.dont_write_bytecode else [])]
+    return [sys.executable, *modes, _BEGIN, json.dumps(start), str(target), *words]
+
+
+def start_worker(
+    command: Sequence[str],
+    *,
+    variables: Iterable[str] = (),
+    stderr: Stream = DEVNULL,
+) -> Child:
+    """Start a worker with pipes for its input and output.
+
+    Args:
+        command: What ``python_worker`` gives, or another program of ours.
+        variables: Names of further variables that it may know.
+        stderr: Where its complaints go.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+    return subprocess.Popen(  # noqa: S603 - our own interpreter and files
+        command,
+        cwd=ROOT,
+        env=worker_environment(variables),
+        stdin=PIPE,
+        stdout=PIPE,
+        stderr=stderr,
+    )
+
+
+async def start_worker_async(
+    command: Sequence[str],
+    *,
+    variables: Iterable[str] = (),
+    stderr: Stream = DEVNULL,
+) -> AsyncChild:
+    """The same as ``start_worker``, for the event loop."""
+    import asyncio
+
+    return await asyncio.create_subprocess_exec(
+        *command,
+        cwd=ROOT,
+        env=worker_environment(variables),
+        stdin=PIPE,
+        stdout=PIPE,
+        stderr=stderr,
+    )
+
+
+def worker_environment(names: Iterable[str] = ()) -> dict[str, str]:
+    """What a worker knows: the variables that all may know, and these."""
+    wanted = (*WORKER_VARIABLES, *names)
+    return {name: os.environ[name] for name in wanted if name in os.environ}
+
+
+def _import_path() -> list[str]:
+    """Where this process finds modules, without the folder that it runs in.
+
+    Python puts that folder there for ``python -m``, and for an empty part of
+    ``PYTHONPATH``.
+    """
+    try:
+        here = Path.cwd()
+    except FileNotFoundError:
+        here = None
+    parent = str(_PACKAGE.parent)
+    return [
+        place
+        for place in sys.path
+        if Path(place).is_absolute()
+        and (place == parent or Path(place).resolve() != here)
+    ]
+
+
+# Programs -------------------------------------------------------------------------
+
+
+def start_program(
+    words: Sequence[str],
+    *,
+    folder: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    stdin: Stream = DEVNULL,
+    stdout: Stream = DEVNULL,
+    stderr: Stream = DEVNULL,
+    has_own_session: bool = False,
+) -> Child:
+    """Start a program of the person's; no shell reads the words.
+
+    Args:
+        words: The program and its arguments.
+        folder: Where it runs; by default where this process does.
+        environment: Instead of this process's; secrets are left out of either.
+        stdin: Where its input comes from.
+        stdout: Where its output goes.
+        stderr: Where its complaints go.
+        has_own_session: Whether it outlives the terminal, and can be killed with
+            all that it starts (``end_session``).
+
+    Raises:
+        OSError: it cannot be started.
+    """
+    return subprocess.Popen(  # noqa: S603 - the person's own choice
+        words,
+        cwd=folder,
+        env=without_secrets(os.environ if environment is None else environment),
+        stdin=stdin,
+        stdout=stdout,
+        stderr=stderr,
+        start_new_session=has_own_session,
+    )
+
+
+async def start_program_async(
+    words: Sequence[str],
+    *,
+    folder: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    stdin: Stream = DEVNULL,
+    stdout: Stream = DEVNULL,
+    stderr: Stream = DEVNULL,
+) -> AsyncChild:
+    """The same as ``start_program``, for the event loop and in its own session."""
+    import asyncio
+
+    return await asyncio.create_subprocess_exec(
+        *words,
+        cwd=folder,
+        env=without_secrets(os.environ if environment is None else environment),
+        stdin=stdin,
+        stdout=stdout,
+        stderr=stderr,
+        start_new_session=True,
+    )
+
+
+def run_program(words: Sequence[str]) -> int:
+    """Run a person's program in this terminal until it ends; its exit code.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+    environment = without_secrets(os.environ)
+    return subprocess.run(words, env=environment, check=False).returncode  # noqa: S603 - the person's own choice
+
+
+def output_of(words: Sequence[str], seconds_max: float) -> tuple[int, bytes]:
+    """Exit code and output of a person's program that reads nothing.
+
+    Raises:
+        OSError: it cannot be started.
+        TimeoutError: it takes longer than that; it is killed.
+    """
+    try:
+        done = subprocess.run(  # noqa: S603 - the person's own choice
+            words,
+            env=without_secrets(os.environ),
+            stdin=DEVNULL,
+            stdout=PIPE,
+            stderr=DEVNULL,
+            timeout=seconds_max,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as exc:
+        raise TimeoutError from exc
+    return done.returncode, done.stdout
+
+
+def open_browser(url: str) -> None:
+    """Show a page in the person's browser; whether one opens is not known.
+
+    Raises:
+        OSError: no process can be started.
+    """
+    # Python knows the browsers, but starts them with all that it knows itself
+    script = "import sys, webbrowser; webbrowser.open(sys.argv[1])"
+    run_program([sys.executable, "-I", "-c", script, url])
+
+
+def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
+    """An environment for programs of others."""
+    return {
+        name: text for name, text in environment.items() if name not in SECRET_VARIABLES
+    }
+
+
+# The end of either ----------------------------------------------------------------
+
+
+class Deadline:
+    """Kills a process unless what is done with it ends in time.
+
+    A timer works with the pipes of every platform; waiting with a time limit on a
+    pipe does not.
+    """
+
+    def __init__(self, process: Child, seconds: float) -> None:
+        self.is_over = False
+        self._process = process
+        self._timer = threading.Timer(seconds, self._expire)
+        self._timer.daemon = True
+
+    def __enter__(self) -> Deadline:
+        self._timer.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+
+    def _expire(self) -> None:
+        self.is_over = True
+        self._process.kill()
+
+
+def streams(process: Child) -> tuple[IO[bytes], IO[bytes]]:
+    """Where a worker's answers come from, and where its work goes."""
+    assert process.stdout is not None
+    assert process.stdin is not None
+    return process.stdout, process.stdin
+
+
+def end_worker(process: Child, seconds: float = 0.0) -> int:
+    """Kill a worker unless it ends by itself, and give its exit code."""
+    if seconds:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(seconds)
+    process.kill()
+    for stream in streams(process):
+        with contextlib.suppress(OSError):
+            stream.close()
+    return process.wait()
+
+
+async def end_session(process: AsyncChild) -> None:
+    """Kill a program with all that it started, and wait until it is gone."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    await process.wait()
