@@ -7,6 +7,8 @@
     ├── ConfigError             wikisync.toml, all problems at once
     ├── RemoteError             the service, always with the URL asked
     │   ├── Unavailable         no answer, or the service says "later"
+    │   │   ├── RefusedInFront  a gateway or the like answered in its place
+    │   │   └── NoAnswerInTime  it said nothing, or too little
     │   ├── RateLimited         429; retry_after_s when the service told it
     │   ├── AuthenticationFailed
     │   ├── PermissionDenied
@@ -93,6 +95,30 @@ class RemoteError(WikisyncError):
 
 class Unavailable(RemoteError):
     """No connection, a time-out, or a server error that may pass."""
+
+
+class RefusedInFront(Unavailable):
+    """Something in front of the service refused the request.
+
+    A gateway, a filter or a sign-in page: it says nothing of the token's rights.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        url: str = "",
+        status: int | None = None,
+        hint: str | None = None,
+        is_write: bool = False,
+    ) -> None:
+        super().__init__(message, url=url, status=status, hint=hint)
+        self.is_write = is_write
+        """Whether a change was refused, which may be for its text alone."""
+
+
+class NoAnswerInTime(Unavailable):
+    """The service said nothing, or so little that it would never end."""
 
 
 class RateLimited(RemoteError):

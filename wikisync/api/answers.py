@@ -7,6 +7,7 @@ said in its own words, and what a person can do next.
 
 from __future__ import annotations
 
+import html
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
@@ -23,6 +24,7 @@ from wikisync.errors import (
     PermissionDenied,
     ProtocolViolation,
     RateLimited,
+    RefusedInFront,
     Rejected,
     RemoteError,
     Unavailable,
@@ -35,6 +37,8 @@ About = Literal["service", "project", "group", "user", "wiki", "page", "attachme
 
 SAID_CHARACTERS_MAX = 300
 MESSAGE_DEPTH_MAX = 4
+TITLE_WITHIN_BYTES = 16 * 1024
+TITLE_CHARACTERS_MAX = 100
 NAMESPACE_PREFIX = "project_namespace."
 NAMELESS_FIELDS = frozenset({"base", "error"})
 NOT_THE_API_HINT = (
@@ -219,6 +223,8 @@ def error_of(
 ) -> RemoteError:
     """The error that an answer with a status other than success stands for."""
     status = answer.status
+    if _is_of_gateway(answer, purpose):
+        return _refused_in_front(answer, purpose)
     if status == HTTPStatus.UNAUTHORIZED:
         return _unauthorized(answer, purpose)
     if status == HTTPStatus.FORBIDDEN:
@@ -234,9 +240,10 @@ def error_of(
             hint="wait and try again, or let fewer programs use this token",
         )
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status in _PASSING:
+        wish = f"; it asks to wait {in_words(retry_after_s)}" if retry_after_s else ""
         return Unavailable(
             f"cannot {purpose.action}: the service failed with {_named(status)}; "
-            f"{_quoted(answer)}",
+            f"{_quoted(answer)}{wish}",
             url=answer.url,
             status=status,
             hint=_request_hint(answer),
@@ -244,6 +251,43 @@ def error_of(
     if status >= HTTPStatus.BAD_REQUEST:
         return _rejected(answer, purpose)
     return _violation(answer, purpose, f"unexpected status {_named(status)}")
+
+
+def _is_of_gateway(answer: Answer, purpose: Purpose) -> bool:
+    """Whether a refusal is none that the service gives: its API refuses in JSON."""
+    if answer.status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED:
+        return True
+    if answer.status not in _REFUSED_IN_FRONT:
+        return False
+    if purpose.about == "attachment" and not purpose.is_write:
+        # git's side and the file route refuse in plain text, too
+        return "html" in answer.content_type
+    return not _fields(answer)
+
+
+def _refused_in_front(answer: Answer, purpose: Purpose) -> RefusedInFront:
+    shown = _title_of(answer) or said(answer)
+    what = f"{shown} ({_named(answer.status)})" if shown else _named(answer.status)
+    hint = "a gateway, a filter or a sign-in page answers in the service's place"
+    if purpose.is_write:
+        hint += "; if it refuses this change alone, its text may look like an attack"
+    return RefusedInFront(
+        f"cannot {purpose.action}: something in front of the service refused it:"
+        f" {what}",
+        url=answer.url,
+        status=answer.status,
+        hint=f"{hint}; it is no matter of the token: ask who runs the gateway",
+        is_write=purpose.is_write,
+    )
+
+
+def _title_of(answer: Answer) -> str:
+    """The title of a web page, on one line; empty where it has none."""
+    if "html" not in answer.content_type:
+        return ""
+    body = bytes(answer.body[:TITLE_WITHIN_BYTES]).decode("utf-8", "replace")
+    found = re.search(r"<title\b[^>]*>([^<]*)", body, re.IGNORECASE)
+    return one_line(html.unescape(found[1]))[:TITLE_CHARACTERS_MAX] if found else ""
 
 
 def is_unknown_route(answer: Answer) -> bool:
@@ -267,6 +311,14 @@ def said(answer: Answer) -> str:
 
 
 _PASSING = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY})
+_REFUSED_IN_FRONT = frozenset(
+    {
+        HTTPStatus.UNAUTHORIZED,
+        HTTPStatus.FORBIDDEN,
+        HTTPStatus.METHOD_NOT_ALLOWED,
+        HTTPStatus.NOT_ACCEPTABLE,
+    }
+)
 
 _PROJECT_COLLISION = (
     "it collides with something that is there",
@@ -553,6 +605,14 @@ def one_line(text: str) -> str:
     if len(shown) > SAID_CHARACTERS_MAX:
         shown = shown[: SAID_CHARACTERS_MAX - 1] + "…"
     return shown
+
+
+def in_words(seconds: float) -> str:
+    """A time to wait for people: seconds below two minutes, else larger units."""
+    for size, unit in ((86_400, "days"), (3600, "hours"), (60, "minutes")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"
 
 
 def lowered(text: str) -> str:
