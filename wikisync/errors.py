@@ -110,9 +110,12 @@ class RefusedInFront(Unavailable):
         url: str = "",
         status: int | None = None,
         hint: str | None = None,
+        what: str = "",
         is_write: bool = False,
     ) -> None:
         super().__init__(message, url=url, status=status, hint=hint)
+        self.what = what
+        """What it answered, in a few words."""
         self.is_write = is_write
         """Whether a change was refused, which may be for its text alone."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from http import HTTPStatus
 
 import msgspec
 import pytest
@@ -26,6 +27,7 @@ from wikisync.errors import (
     PermissionDenied,
     ProtocolViolation,
     RateLimited,
+    RefusedInFront,
     Rejected,
     RemoteError,
     Unavailable,
@@ -219,7 +221,7 @@ def test_missing_owner_is_named_once_in_one_sentence(
             error("404 Not Found"),
             UnknownRoute,
             "the service knows no such address",
-            "the numeric id",
+            "the project's numeric id",
         ),
         (
             SERVICE,
@@ -259,7 +261,7 @@ def test_missing_owner_is_named_once_in_one_sentence(
             message("Non GET methods are not allowed for moved projects"),
             Rejected,
             "it says: Non GET methods are not allowed for moved projects",
-            "numeric id",
+            "wikisync project show a/b",
         ),
         (
             EDIT,
@@ -351,7 +353,6 @@ def test_statuses_become_errors_that_say_what_to_do(
         (400, b"<html>nginx", ProtocolViolation, "not a GitLab-compatible API"),
         (413, b"<html>nginx", Rejected, "too large for the service; status 413"),
         (502, b"<html>nginx", Unavailable, "502 Bad Gateway; status 502"),
-        (401, b"<html>nginx", AuthenticationFailed, "does not know this token"),
     ],
 )
 def test_web_pages_in_place_of_errors_are_not_quoted(
@@ -362,6 +363,65 @@ def test_web_pages_in_place_of_errors_are_not_quoted(
     assert type(failed) is kind
     assert message in failed.message
     assert "nginx" not in failed.message
+
+
+BLOCKED = b"<html><head><TITLE>\n Request &amp; Rejected </TITLE></head><body>no</body>"
+GIT = Purpose("read the git repository of the wiki of project a/b", "attachment")
+
+
+@pytest.mark.parametrize("purpose", [LIST, EDIT, SERVICE, GIT])
+@pytest.mark.parametrize("status", [401, 403, 405, 406, 407])
+def test_a_refusal_that_is_no_json_is_of_something_in_front(
+    status: int, purpose: Purpose
+) -> None:
+    """It says nothing of the token, which a person would change in vain."""
+    failed = error_of(answer(status, BLOCKED, "text/html; charset=utf-8"), purpose)
+
+    assert isinstance(failed, RefusedInFront)
+    assert isinstance(failed, Unavailable)
+    name = f"{status} {HTTPStatus(status).phrase}"
+    assert failed.message == (
+        f"cannot {purpose.action}: something in front of the service refused it:"
+        f" Request & Rejected ({name})"
+    )
+    assert failed.is_write is purpose.is_write
+    assert "no matter of the token" in (failed.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "what"),
+    [
+        (b"", "", "403 Forbidden"),
+        (b"", "application/json", "403 Forbidden"),
+        (b"<html>nginx", "text/html", "403 Forbidden"),
+        (b"<title></title>", "text/html", "403 Forbidden"),
+        (b"<title>\x1b[1mA\xff</title>", "text/html", "[1mA\ufffd (403 Forbidden)"),
+        (b"denied", "text/plain", "denied (403 Forbidden)"),
+        (b"[]", "application/json", "403 Forbidden"),
+    ],
+)
+def test_what_refused_is_named_as_far_as_it_says(
+    body: bytes, content_type: str, what: str
+) -> None:
+    failed = error_of(answer(403, body, content_type), LIST)
+
+    assert isinstance(failed, RefusedInFront)
+    assert failed.message.endswith(f"in front of the service refused it: {what}")
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"), [(401, AuthenticationFailed), (403, PermissionDenied)]
+)
+def test_git_refuses_in_plain_text(status: int, kind: type[RemoteError]) -> None:
+    failed = error_of(answer(status, b"HTTP Basic: Access denied", "text/plain"), GIT)
+
+    assert type(failed) is kind
+
+
+def test_a_failure_tells_how_long_the_service_asks_to_wait() -> None:
+    failed = error_of(answer(503, b"", "text/html"), LIST, retry_after_s=3600.0)
+
+    assert failed.message.endswith("; it asks to wait 60 minutes")
 
 
 def test_a_rate_limit_as_plain_text_is_quoted_and_keeps_its_pause() -> None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
+from tests.api.faketime import FakeTime
 from tests.api.wire import Wire, http
+from tests.support.bending import SIGN_IN_PAGE, BendingProxy, bending_proxy
 from tests.support.git import needs_git
 from tests.support.service import EmbeddedService, embedded_service
-from wikisync.api.attachments import AttachmentSource
+from wikisync.api.attachments import KEPT_S, AttachmentSource
 from wikisync.api.client import Client
 from wikisync.api.git import WikiRepository
 from wikisync.api.replica import WikiReplica
@@ -127,15 +130,15 @@ async def test_web_page_is_never_taken_for_a_picture(
 async def test_text_that_shows_html_is_a_text(
     odd: AttachmentSource, wire: Wire
 ) -> None:
-    wire.will(http(200, b"<html> is a tag", "text/plain"))
+    wire.will(http(200, b"<html> is a tag", "text/plain"), http(404))
     assert await content(odd, f"{FOLDER}/notes.txt") == b"<html> is a tag"
 
 
-@pytest.mark.parametrize("body", [b"", b"\x89", b"x" * 64, b"x" * 65])
+@pytest.mark.parametrize("body", [b"", b"\x89", b"x" * 1024, b"x" * 1025])
 async def test_file_of_any_length_comes_whole(
     odd: AttachmentSource, wire: Wire, body: bytes
 ) -> None:
-    wire.will(http(200, body, "image/png"))
+    wire.will(http(200, body, "image/png"), http(404))
     assert await content(odd) == body
 
 
@@ -149,3 +152,106 @@ async def test_service_that_is_gone_is_not_taken_for_one_that_keeps_files(
     wire.answers.clear()
     wire.will(http(200, b"\x89PNG", "image/png"))
     assert await content(odd) == b"\x89PNG"
+
+
+# -- sign-in pages and nothing, in the place of a file -----------------------------
+
+PAGE = AttachmentPath(f"{FOLDER}/report.html")
+OWN_PAGE = b"<!DOCTYPE html><title>Figures</title>" + b"<p>42</p>" * 200
+NAMES = ["report.html", "plan.svg", "letter.docx", "notes.txt", "table.csv", "p.png"]
+
+
+@pytest.fixture
+async def proxy(service: EmbeddedService) -> AsyncIterator[BendingProxy]:
+    for name in NAMES:
+        await service.put_file(OWNER, f"{FOLDER}/{name}", b"own " + name.encode())
+    await service.put_file(OWNER, PAGE, OWN_PAGE)
+    await service.put_file(OWNER, f"{FOLDER}/empty.txt", b"")
+    async with bending_proxy(service.url) as running:
+        yield running
+
+
+@asynccontextmanager
+async def source_at(
+    proxy: BendingProxy, service: EmbeddedService, cache: Path | None
+) -> AsyncIterator[AttachmentSource]:
+    async with Client(proxy.url, service.token) as client:
+        git = WikiRepository(client, OWNER, cache) if cache else None
+        yield AttachmentSource(Wiki(client, OWNER), git)
+
+
+@needs_git
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "page", [SIGN_IN_PAGE, b"<!-- in -->\n<html>", b"<?xml version='1'?><html>", b""]
+)
+async def test_file_comes_by_git_where_something_else_comes_in_its_place(
+    name: str,
+    page: bytes,
+    proxy: BendingProxy,
+    service: EmbeddedService,
+    tmp_path: Path,
+) -> None:
+    kind = {"Content-Type": "text/html" if name.endswith("l") else "text/plain"}
+    proxy.bend("/-/wikis/uploads/", status=200, body=page, headers=kind)
+    own = (await service.files(OWNER))[f"{FOLDER}/{name}"]
+
+    async with source_at(proxy, service, tmp_path / "cache") as source:
+        assert await content(source, f"{FOLDER}/{name}") == own
+
+
+@needs_git
+async def test_file_that_may_be_a_page_by_its_name_comes_by_git(
+    proxy: BendingProxy, service: EmbeddedService, tmp_path: Path
+) -> None:
+    async with source_at(proxy, service, tmp_path / "cache") as source:
+        assert await content(source, PAGE) == OWN_PAGE
+    assert proxy.requests("/-/wikis/uploads/") == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("page", [SIGN_IN_PAGE, b""])
+async def test_what_comes_in_the_place_of_every_file_is_no_file(
+    name: str, page: bytes, proxy: BendingProxy, service: EmbeddedService
+) -> None:
+    """Git cannot be asked; but a file that cannot be there comes as well."""
+    kind = {"Content-Type": "text/html" if name.endswith("html") else "text/plain"}
+    proxy.bend("/-/wikis/uploads/", status=200, body=page, headers=kind)
+    proxy.bend("info/refs", status=404)
+
+    async with source_at(proxy, service, None) as source:
+        with pytest.raises(NotFound, match=r"instead$"):
+            await content(source, f"{FOLDER}/{name}")
+        assert source.has_lied
+
+
+@pytest.mark.parametrize("name", ["report.html", "empty.txt"])
+async def test_honest_file_route_is_believed_where_git_cannot_be_asked(
+    name: str, proxy: BendingProxy, service: EmbeddedService, tmp_path: Path
+) -> None:
+    proxy.bend("info/refs", status=404)
+    own = (await service.files(OWNER))[f"{FOLDER}/{name}"]
+
+    async with source_at(proxy, service, tmp_path / "cache") as source:
+        assert await content(source, f"{FOLDER}/{name}") == own
+        assert not source.has_lied
+
+
+@needs_git
+async def test_file_route_that_something_in_front_refuses_is_asked_again_later(
+    proxy: BendingProxy, service: EmbeddedService, tmp_path: Path, time: FakeTime
+) -> None:
+    refusal = proxy.bend("/-/wikis/uploads/", status=403, html=SIGN_IN_PAGE)
+    async with Client(
+        proxy.url, service.token, sleep=time.sleep, clock=time.clock
+    ) as client:
+        git = WikiRepository(client, OWNER, tmp_path / "cache")
+        source = AttachmentSource(Wiki(client, OWNER), git)
+        assert await content(source) == b"own p.png"
+        asked = refusal.met
+        assert await content(source) == b"own p.png"
+        assert refusal.met == asked
+        refusal.end()
+        time.now += KEPT_S
+        assert await content(source) == b"own p.png"
+        assert len(proxy.requests("/-/wikis/uploads/")) == asked + 1

@@ -19,9 +19,9 @@ from wikisync.api.request import Request
 from wikisync.api.settings import ClientSettings
 from wikisync.api.wikis import Wiki
 from wikisync.errors import (
-    AuthenticationFailed,
     NotFound,
     ProtocolViolation,
+    RefusedInFront,
     RemoteError,
     Unavailable,
     UsageError,
@@ -146,9 +146,34 @@ async def test_the_token_never_follows_a_redirect_to_another_host(
     with pytest.raises(ProtocolViolation, match="the token is not sent") as refused:
         await wired.version()
 
-    assert len(wire.requests) == 1
-    assert refused.value.hint is not None
-    assert elsewhere in refused.value.hint
+    assert wire.tokens == [TOKEN, None], "asked once, without it, whether it is one"
+    assert refused.value.hint == f"give {elsewhere} as the service's URL"
+
+
+@pytest.mark.parametrize(
+    ("location", "answer"),
+    [
+        ("/adfs/ls?RelayState=x", json_answer(VERSION)),
+        ("/", json_answer(VERSION)),
+        ("/api/v4/version?back=1", json_answer(VERSION)),
+        ("/api/v4/version", http(200, b"<html>", "text/html")),
+        ("/api/v4/version", http(302, Location="/in")),
+        ("/api/v4/version", json_answer({}, 500)),
+        ("/api/v4/version", BREAK),
+    ],
+)
+async def test_another_host_is_the_service_only_if_it_answers_the_same_request_as_one(
+    location: str, answer: bytes, wired: Client, wire: Wire
+) -> None:
+    """Whoever gives that URL as the service's gives the token to that host."""
+    elsewhere = wire.url.replace("127.0.0.1", "localhost")
+    wire.will(http(302, Location=elsewhere + location), answer)
+
+    with pytest.raises(ProtocolViolation, match="the token is not sent") as refused:
+        await wired.version()
+
+    assert "do not give it a token" in (refused.value.hint or "")
+    assert wire.tokens[1:] in ([], [None])
 
 
 @pytest.mark.parametrize(
@@ -169,7 +194,7 @@ async def test_another_scheme_port_host_or_user_is_another_place(
     with pytest.raises(ProtocolViolation, match="the token is not sent") as refused:
         await wired.version()
 
-    assert len(wire.requests) == 1
+    assert wire.tokens in ([TOKEN], [TOKEN, None])
     assert "s3cret" not in f"{refused.value.message} {refused.value.hint}"
 
 
@@ -190,8 +215,9 @@ async def test_a_redirect_to_the_sign_in_page_says_so(
 ) -> None:
     wire.will(http(302, Location="/users/sign_in"))
 
-    with pytest.raises(AuthenticationFailed, match="sign-in page"):
+    with pytest.raises(RefusedInFront, match="sign-in page"):
         await wired.version()
+    assert len(wire.requests) == 1
 
 
 async def test_redirects_in_a_circle_end(wired: Client, wire: Wire) -> None:
@@ -204,13 +230,23 @@ async def test_redirects_in_a_circle_end(wired: Client, wire: Wire) -> None:
     assert len(wire.requests) == 6
 
 
-async def test_a_write_follows_no_redirect(wired_wiki: Wiki, wire: Wire) -> None:
-    wire.will(http(307, Location="/api/v4/projects/8/wikis"))
+@pytest.mark.parametrize(
+    ("location", "hint"),
+    [
+        ("/api/v4/projects/8/wikis", "ask who runs the service"),
+        ("/git/api/v4/projects/7/wikis", "give {url}/git as the service's URL"),
+    ],
+)
+async def test_a_write_follows_no_redirect(
+    location: str, hint: str, wired_wiki: Wiki, wire: Wire
+) -> None:
+    wire.will(http(307, Location=location))
 
-    with pytest.raises(ProtocolViolation, match="not sent twice"):
+    with pytest.raises(ProtocolViolation, match="not sent twice") as refused:
         await wired_wiki.create_page("home", "text")
 
     assert len(wire.requests) == 1
+    assert hint.format(url=wire.url) in (refused.value.hint or "")
 
 
 async def test_a_body_cut_short_is_asked_for_again(wired: Client, wire: Wire) -> None:
@@ -376,7 +412,7 @@ async def test_a_read_answered_with_another_success_is_an_error(
 async def test_an_endless_error_body_is_read_only_at_its_beginning(
     wired: Client, wire: Wire
 ) -> None:
-    head = b"HTTP/1.1 403 No\r\nContent-Type: text/plain\r\nContent-Length: 9999999\r\n"
+    head = b"HTTP/1.1 422 No\r\nContent-Type: text/plain\r\nContent-Length: 9999999\r\n"
     wire.will(head + b"\r\n" + b"no " * 30_000)
 
     with pytest.raises(RemoteError, match="it says: no no no"):

@@ -7,7 +7,6 @@ said in its own words, and what a person can do next.
 
 from __future__ import annotations
 
-import html
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
@@ -67,8 +66,8 @@ IMPORT_HINT = (
     "wikisync serve takes them with --allow-imports"
 )
 PROXY_HINT = (
-    "a proxy in front of the service may take %2F apart: give the numeric id "
-    "instead of the path, or check the service's URL"
+    "a proxy in front of the service may take %2F apart: give the project's numeric "
+    "id, or check the service's URL"
 )
 
 _FIELDS = json_decoder(dict[str, object])
@@ -209,12 +208,13 @@ def require_json(answer: Answer, purpose: Purpose) -> None:
 def not_the_api(answer: Answer, purpose: Purpose) -> ProtocolViolation:
     """The error for an answer that is a web page or another kind of file."""
     what = "a web page" if "html" in answer.content_type else "no JSON"
+    is_unknown = answer.status == HTTPStatus.NOT_FOUND and "/" in purpose.owner
     return ProtocolViolation(
         f"cannot {purpose.action}: {answer.url} answers with {what}; "
         "this is not a GitLab-compatible API",
         url=answer.url,
         status=answer.status,
-        hint=NOT_THE_API_HINT,
+        hint=f"{NOT_THE_API_HINT}; {PROXY_HINT}" if is_unknown else NOT_THE_API_HINT,
     )
 
 
@@ -277,6 +277,7 @@ def _refused_in_front(answer: Answer, purpose: Purpose) -> RefusedInFront:
         url=answer.url,
         status=answer.status,
         hint=f"{hint}; it is no matter of the token: ask who runs the gateway",
+        what=what,
         is_write=purpose.is_write,
     )
 
@@ -285,9 +286,11 @@ def _title_of(answer: Answer) -> str:
     """The title of a web page, on one line; empty where it has none."""
     if "html" not in answer.content_type:
         return ""
+    from html import unescape  # its table is loaded by what was refused alone
+
     body = bytes(answer.body[:TITLE_WITHIN_BYTES]).decode("utf-8", "replace")
     found = re.search(r"<title\b[^>]*>([^<]*)", body, re.IGNORECASE)
-    return one_line(html.unescape(found[1]))[:TITLE_CHARACTERS_MAX] if found else ""
+    return one_line(unescape(found[1]))[:TITLE_CHARACTERS_MAX] if found else ""
 
 
 def is_unknown_route(answer: Answer) -> bool:
@@ -328,7 +331,7 @@ _PROJECT_COLLISION = (
 _REFUSALS: Mapping[int, tuple[str, str]] = {
     HTTPStatus.METHOD_NOT_ALLOWED: (
         "the service does not allow it at this address",
-        "a moved project is written by its numeric id or its new path",
+        "",
     ),
     HTTPStatus.CONFLICT: (
         "it collides with another change",
@@ -355,6 +358,9 @@ def _rejected(answer: Answer, purpose: Purpose) -> RemoteError:
     reason, hint = _REFUSALS.get(answer.status, ("the service refused it", ""))
     if answer.status == HTTPStatus.CONFLICT and purpose.about == "project":
         reason, hint = _PROJECT_COLLISION
+    if "moved project" in said(answer).lower():
+        reason = "the project was moved, and has another path now"
+        hint = f"use its new path; see it with wikisync project show {purpose.owner}"
     return Rejected(
         f"cannot {purpose.action}: {reason}; {_quoted(answer)}",
         url=answer.url,

@@ -2,20 +2,25 @@
 
 The service's web side serves files to browsers and may keep them from tokens
 (``service-behaviour`` 6.2): it sends to its sign-in page, or answers with a web
-page.  What came that way once is not asked that way again; the wiki's git
+page.  What came that way is not asked that way again for a while; the wiki's git
 repository has the same files.
+
+A sign-in page may also come as if it were the file.  A file that may be a page by its
+name comes by git where that can be had; what looks like one, or is empty, is taken
+from the file route only if that admits to lack a file that cannot be there.
 """
 
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 from wikisync.api.answers import NotHandedOut
 from wikisync.api.wikis import Wiki
-from wikisync.errors import NotFound
+from wikisync.errors import NotFound, RateLimited, RefusedInFront, Unavailable
 from wikisync.model import AttachmentPath
 
 if TYPE_CHECKING:
@@ -24,13 +29,22 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 CHUNK_BYTES = 64 * 1024
-SNIFFED_BYTES = 64
+SNIFFED_BYTES = 1024
 MEDIA = (
     *(".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tiff", ".ico", ".webp"),
     *(".mp4", ".m4v", ".mov", ".webm", ".ogv"),
     *(".mp3", ".oga", ".ogg", ".spx", ".wav", ".pdf", ".zip"),
 )
 """Names of files that no web page can be."""
+
+
+PAGES = (".html", ".htm", ".xhtml", ".xht", ".shtml")
+"""Names of files that are web pages."""
+KEPT_S = 900.0
+"""A file route that keeps files to browsers is asked again after this time."""
+NOWHERE = "0" * 32
+"""A folder of uploads that no service makes: its names are random."""
+HINT = "attachments of a private wiki come with its git repository"
 
 
 class AttachmentSource:
@@ -46,8 +60,10 @@ class AttachmentSource:
         """
         self._wiki = wiki
         self._repository = repository
-        self._is_kept = False
-        """Whether the file route keeps files to browsers, as learned in this run."""
+        self._kept_until: float | None = None
+        """The file route keeps files to browsers, as learned in this run."""
+        self.has_lied = False
+        """Whether the file route gave, in this run, something else as a file."""
 
     async def read(self, path: AttachmentPath) -> AsyncIterator[bytes]:
         """The attachment's bytes in chunks.
@@ -57,47 +73,101 @@ class AttachmentSource:
                 says which.
             RemoteError: in its other kinds.
         """
-        if not self._is_kept:
+        is_named_page = path.lower().endswith(PAGES)
+        content = await self._content_in_git(path) if is_named_page else None
+        if content is None and not self._is_kept():
             async with aclosing(self._wiki.read_attachment(path)) as chunks:
                 try:
-                    first = await self._beginning(path, chunks)
-                except NotHandedOut as error:
+                    first = await self._beginning(chunks)
+                    content = await self._checked(path, first)
+                except (NotHandedOut, RefusedInFront) as error:
                     if self._repository is None:
                         raise
                     log.info("%s; trying git", error.message)
-                    self._is_kept = True
+                    self._kept_until = self._wiki.client.now() + KEPT_S
                 else:
-                    yield first
-                    async for chunk in chunks:
-                        yield chunk
-                    return
-        async for chunk in self._by_git(path):
-            yield chunk
+                    if content is None:
+                        yield first
+                        async for chunk in chunks:
+                            yield chunk
+                        return
+        if content is None:
+            content = await self._by_git(path)
+        for start in range(0, len(content), CHUNK_BYTES):
+            yield content[start : start + CHUNK_BYTES]
 
-    async def _beginning(
-        self, path: AttachmentPath, chunks: AsyncIterator[bytes]
-    ) -> bytes:
-        """The first bytes, unless they are a web page that says to be a picture."""
+    def _is_kept(self) -> bool:
+        until = self._kept_until
+        return until is not None and self._wiki.client.now() < until
+
+    async def _beginning(self, chunks: AsyncIterator[bytes]) -> bytes:
         first = b""
         async for chunk in chunks:
             first += chunk
             if len(first) >= SNIFFED_BYTES:
                 break
-        if path.lower().endswith(MEDIA) and _is_web_page(first):
-            raise NotHandedOut(
-                f"cannot read attachment {path} of {self._wiki.owner}: the service"
-                " answers with a web page instead",
-                url=self._wiki.web_url,
-                hint="attachments of a private wiki come with its git repository",
-            )
         return first
 
-    async def _by_git(self, path: AttachmentPath) -> AsyncIterator[bytes]:
+    async def _checked(self, path: AttachmentPath, first: bytes) -> bytes | None:
+        """Another content than the one that begins so; None where that is the file.
+
+        Raises:
+            NotHandedOut: it is a web page in the file's place.
+        """
+        if first and not is_web_page(first):
+            return None
+        content = await self._content_in_git(path)
+        if content is not None:
+            self.has_lied |= not _begins(content, first)
+            return content
+        is_wrong = bool(first) and path.lower().endswith(MEDIA)
+        if not is_wrong and await self._admits_to_lack(path):
+            return None
+        self.has_lied = True
+        what = "a web page" if first else "nothing"
+        raise NotHandedOut(
+            f"cannot read attachment {path} of {self._wiki.owner}: the service"
+            f" answers with {what} instead",
+            url=self._wiki.web_url,
+            hint=HINT,
+        )
+
+    async def _admits_to_lack(self, path: AttachmentPath) -> bool:
+        """Whether the file route says of a file of this kind that it is not there."""
+        name = path.rpartition(".")[2]
+        nowhere = AttachmentPath(f"uploads/{NOWHERE}/nothing.{name}")
+        async with aclosing(self._wiki.read_attachment(nowhere)) as chunks:
+            try:
+                async for _ in chunks:
+                    return False
+            except NotHandedOut:
+                return False
+            except NotFound:
+                return True
+        return False
+
+    async def _content_in_git(self, path: AttachmentPath) -> bytes | None:
+        """The file as git has it; None where that cannot be had now.
+
+        Raises:
+            NotFound: git has no such file.
+        """
+        if self._repository is None:
+            return None
+        from wikisync.api.git import NoRepository
+
+        try:
+            return await self._repository.read(path)
+        except (NoRepository, Unavailable, RateLimited) as error:
+            log.info("%s is not compared with git: %s", path, error.message)
+            return None
+
+    async def _by_git(self, path: AttachmentPath) -> bytes:
         from wikisync.api.git import NoRepository
 
         assert self._repository is not None
         try:
-            content = await self._repository.read(path)
+            return await self._repository.read(path)
         except NoRepository as error:
             raise NotFound(
                 f"cannot read attachment {path} of {self._wiki.owner}: the service"
@@ -105,10 +175,17 @@ class AttachmentSource:
                 url=error.url,
                 hint=error.hint,
             ) from error
-        for start in range(0, len(content), CHUNK_BYTES):
-            yield content[start : start + CHUNK_BYTES]
 
 
-def _is_web_page(first: bytes) -> bool:
-    start = first.removeprefix(b"\xef\xbb\xbf").lstrip().lower()
-    return start.startswith((b"<!doctype html", b"<html"))
+def is_web_page(first: bytes) -> bool:
+    """Whether a file that begins so is a web page, whatever its name says."""
+    start = first[:SNIFFED_BYTES].removeprefix(b"\xef\xbb\xbf")
+    start = re.sub(rb"\A(?:\s+|<!--.*?-->|<\?xml.*?\?>)+", b"", start, flags=re.DOTALL)
+    return start.lower().startswith(_OF_PAGES)
+
+
+def _begins(content: bytes, first: bytes) -> bool:
+    return content.startswith(first) if first else not content
+
+
+_OF_PAGES = (b"<!doctype html", b"<html", b"<head", b"<body", b"<title", b"<script")

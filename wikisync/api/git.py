@@ -25,6 +25,7 @@ from wikisync.errors import (
     NotFound,
     PermissionDenied,
     ProtocolViolation,
+    RefusedInFront,
     Rejected,
     Unavailable,
 )
@@ -233,6 +234,9 @@ async def _head(client: Client, owner: WikiOwner) -> str | None:
     request = Request("GET", path, purpose, "service=git-upload-pack", is_git=True)
     try:
         answer = await client.send(request)
+    except RefusedInFront as error:
+        reason = f"something in front of the service refused it: {error.what}"
+        raise _no_git(owner, client.shown(request), reason) from error
     except (AuthenticationFailed, PermissionDenied) as error:
         reason = "the token may not read the wiki's git repository"
         raise _no_git(owner, client.shown(request), reason) from error

@@ -22,6 +22,7 @@ import aiohttp
 from msgspec.structs import replace
 from yarl import URL
 
+from wikisync.api import routes
 from wikisync.api.address import ServiceAddress
 from wikisync.api.answers import (
     AUTHENTICATION_HINT,
@@ -39,9 +40,9 @@ from wikisync.api.secret import Secret
 from wikisync.api.settings import ClientSettings
 from wikisync.api.trust import system_trust
 from wikisync.errors import (
-    AuthenticationFailed,
     ProtocolViolation,
     RateLimited,
+    RefusedInFront,
     RemoteError,
     Unavailable,
 )
@@ -56,6 +57,8 @@ KEEP_ALIVE_S = 30.0
 """A connection that nobody uses stays open so long, so that the next hint of a watch,
 18 s later at most, needs no new one, whose handshake is larger than the hint."""
 SIGN_IN_WORDS = ("sign_in", "signin", "login", "/oauth/", "/saml")
+_VERSION_STATUSES = frozenset({HTTPStatus.OK, HTTPStatus.UNAUTHORIZED})
+"""Of the version's address, with a token and without."""
 HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 HTML_NAMES = (".html", ".htm", ".xhtml")
 
@@ -126,7 +129,7 @@ class Pool:
                 async with self._response(request, url, limits) as response:
                     if response.status not in REDIRECTS:
                         return await self._answer(response, request, url)
-                    url = self._redirected(response, request, url)
+                    url = await self._redirected(response, request, url)
         raise ProtocolViolation(
             f"cannot {request.purpose.action}: the service redirects in a circle",
             url=without_secrets(url),
@@ -259,7 +262,7 @@ class Pool:
                 hint="raise the limit of the client if this is really so large",
             )
 
-    def _redirected(
+    async def _redirected(
         self, response: aiohttp.ClientResponse, request: Request, url: URL
     ) -> URL:
         """Where a read goes on; only within the service's own origin."""
@@ -274,29 +277,62 @@ class Pool:
             )
         goal = self._shown_target(target)
         if _is_sign_in(target):
-            raise AuthenticationFailed(
-                f"cannot {purpose.action}: {shown} sends to a sign-in page ({goal})",
+            raise RefusedInFront(
+                f"cannot {purpose.action}: something in front of the service sends"
+                f" to a sign-in page ({goal})",
                 url=shown,
                 status=response.status,
-                hint=f"a single sign-on may stand before it; {AUTHENTICATION_HINT}",
+                hint="ask who runs the sign-in page how programs reach the API"
+                + ("" if purpose.has_token else f"; {AUTHENTICATION_HINT}"),
+                what=f"it sends to {goal}",
+                is_write=request.is_write,
             )
-        if target.user or not self.address.is_same_origin(str(target)):
-            raise ProtocolViolation(
-                f"cannot {purpose.action}: {shown} redirects to {goal}, "
-                "where the token is not sent",
-                url=shown,
-                status=response.status,
-                hint=f"if that is the same service, use {target.origin()} as its URL",
-            )
-        if request.is_write:
-            raise ProtocolViolation(
-                f"cannot {purpose.action}: {shown} redirects to {goal}, "
-                "and a change is not sent twice",
-                url=shown,
-                status=response.status,
-                hint="a moved project is written by its numeric id or its new path",
-            )
-        return target
+        is_here = not target.user and self.address.is_same_origin(str(target))
+        if is_here and not request.is_write:
+            return target
+        not_done = (
+            "and a change is not sent twice"
+            if is_here
+            else "where the token is not sent"
+        )
+        raise ProtocolViolation(
+            f"cannot {purpose.action}: {shown} redirects to {goal}, {not_done}",
+            url=shown,
+            status=response.status,
+            hint=await self._hint_of(request, target, is_here=is_here),
+        )
+
+    async def _hint_of(self, request: Request, target: URL, *, is_here: bool) -> str:
+        """What to do about a redirect that is not followed.
+
+        Its target is named as the service's URL only if it is the same request
+        there, and for another host only if that answers as the API: whoever follows
+        the hint gives the token to it.
+        """
+        base = _base_of(request, target)
+        if base and (is_here or await self._answers_as_service(base)):
+            return f"give {base} as the service's URL"
+        if is_here:
+            return "ask who runs the service why it redirects changes"
+        return (
+            "that is not known to be the service: do not give it a token; ask who"
+            " runs the service how programs reach its API"
+        )
+
+    async def _answers_as_service(self, base: str) -> bool:
+        """Whether the API is there; it is asked without the token."""
+        assert self._http is not None, "the client is used outside its async with"
+        limit = aiohttp.ClientTimeout(total=self._settings.connect_timeout_s)
+        try:
+            async with self._http.get(
+                URL(base + routes.VERSION.path(), encoded=True),
+                allow_redirects=False,
+                timeout=limit,
+            ) as response:
+                is_json = response.content_type == "application/json"
+                return is_json and response.status in _VERSION_STATUSES
+        except (aiohttp.ClientError, OSError, ValueError):
+            return False
 
     def _target(self, response: aiohttp.ClientResponse, url: URL) -> URL | None:
         location = response.headers.get("Location", "")
@@ -371,6 +407,16 @@ def _not_handed_out(purpose: Purpose, url: URL, what: str) -> NotHandedOut:
 
 def _is_sign_in(target: URL) -> bool:
     return any(word in target.raw_path.lower() for word in SIGN_IN_WORDS)
+
+
+def _base_of(request: Request, target: URL) -> str:
+    """The base URL below which a target is this request; empty where it is not."""
+    is_same_query = target.raw_query_string == request.query
+    if not is_same_query or not target.raw_path.endswith(request.path):
+        return ""
+    if target.user is not None or target.password is not None:
+        return ""
+    return f"{target.origin()}{target.raw_path.removesuffix(request.path)}"
 
 
 def _is_success(status: int, request: Request) -> bool:

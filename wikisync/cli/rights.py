@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import AsyncIterator, Sequence
 from datetime import date
+from http import HTTPStatus
 from itertools import islice
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -22,6 +23,7 @@ from wikisync.errors import (
     NotFound,
     PermissionDenied,
     ProtocolViolation,
+    RefusedInFront,
     RemoteError,
     UsageError,
 )
@@ -153,6 +155,10 @@ async def _probe(url: str) -> str | None:
             return (await client.version()).version
         except AuthenticationFailed:
             return ""
+        except RefusedInFront as error:
+            if error.status and error.status < HTTPStatus.BAD_REQUEST:
+                return None  # so does the service's web side with an unknown address
+            raise
         except (NotFound, ProtocolViolation):
             return None
 

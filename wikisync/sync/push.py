@@ -23,6 +23,7 @@ from wikisync.errors import (
     PermissionDenied,
     PreconditionFailed,
     RateLimited,
+    RefusedInFront,
     Rejected,
     RemoteError,
     SyncError,
@@ -94,6 +95,14 @@ class Pushes:
             await finish(self._send(action))
         except (AuthenticationFailed, RateLimited):
             raise
+        except RefusedInFront as error:
+            # the page was read just now: a filter takes offence at this change alone
+            if not error.is_write:
+                raise
+            self._lose(action)
+            self._settle_all(action.slug)
+            self._tally.fail("page-blocked", action.slug, error.message, error.hint)
+            return
         except Unavailable as error:
             self._silent_in_row += 1
             if self._silent_in_row >= UNAVAILABLE_MAX:

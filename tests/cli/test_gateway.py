@@ -1,0 +1,130 @@
+"""Commands behind something that refuses, limits or shows its own pages."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.cli.workspaces import FILES, HANDBOOK, Cloned
+from tests.support.bending import SIGN_IN_PAGE, BendingProxy, bending_proxy
+from tests.support.git import needs_git
+from tests.support.service import EmbeddedService
+
+BLOCKED = b"<html><head><title>Request Rejected</title></head><body>no</body></html>"
+SSO = "https://sso.example.com/adfs/ls?RelayState=x"
+
+
+@pytest.fixture
+async def proxy(service: EmbeddedService) -> AsyncIterator[BendingProxy]:
+    async with bending_proxy(service.url) as running:
+        yield running
+
+
+@pytest.fixture
+async def behind(cloned: Cloned, proxy: BendingProxy) -> Cloned:
+    """A workspace whose service is reached through the proxy."""
+    settings = cloned.root / "wikisync.toml"
+    settings.write_text(settings.read_text().replace(cloned.service.url, proxy.url))
+    ran = await cloned.run("sync")
+    assert ran.code == 0, ran.err
+    return cloned
+
+
+@pytest.mark.parametrize(
+    ("status", "command"), [(401, "sync"), (403, "status"), (403, "doctor")]
+)
+async def test_refusal_of_a_gateway_is_named_and_blames_no_token(
+    status: int, command: str, behind: Cloned, proxy: BendingProxy
+) -> None:
+    behind.write("home.md", "mine\n")
+    with proxy.bend(status=status, html=BLOCKED):
+        ran = await behind.run(command)
+
+    said = ran.out + ran.err
+    assert "in front of the service refused it: Request Rejected" in said
+    assert "this token may not" not in said
+    assert "does not know this token" not in said
+    assert (await behind.run("sync")).code == 0
+    assert (await behind.wiki())["home.md"] == "mine\n"
+
+
+async def test_page_whose_text_a_filter_refuses_holds_back_no_other(
+    behind: Cloned, proxy: BendingProxy
+) -> None:
+    for name in ("guide", "home", "team/people", "team/rules"):
+        behind.write(f"{name}.md", f"new {name}\n")
+    filtered = proxy.bend("guide|people|rules", method="PUT", status=403, html=BLOCKED)
+
+    ran = await behind.run("sync")
+
+    assert ran.code == 3
+    assert filtered.met == 3
+    assert (await behind.wiki())["home.md"] == "new home\n"
+    assert "Request Rejected" in ran.err
+    assert "its text may look like an attack" in ran.err
+    assert "guide" in (behind.root / "WIKISYNC-ATTENTION.md").read_text()
+    filtered.end()
+    assert (await behind.run("sync")).code == 0
+    assert (await behind.wiki())["team/rules.md"] == "new team/rules\n"
+    assert not (behind.root / "WIKISYNC-ATTENTION.md").exists()
+
+
+@pytest.mark.parametrize("command", ["sync", "doctor"])
+async def test_sign_on_of_another_host_is_not_given_the_token(
+    command: str, behind: Cloned, proxy: BendingProxy
+) -> None:
+    with proxy.bend(redirect=SSO):
+        ran = await behind.run(command)
+
+    said = ran.out + ran.err
+    assert "sso.example.com" in said
+    assert "do not give it a token" in said
+    assert "give https://sso.example.com" not in said
+    assert await behind.wiki() == FILES
+
+
+async def test_wrong_domain_that_sends_to_the_service_is_told_its_url(
+    run: Run, cloned: Cloned, proxy: BendingProxy, tmp_path: Path
+) -> None:
+    own = cloned.service.url
+    target = f"{own}/api/v4/projects/docs%2Fhandbook"
+    with proxy.bend(redirect=target, status=301):
+        ran = await run(
+            "clone", proxy.url, "--project", HANDBOOK.full_path, tmp_path / "new"
+        )
+
+    assert f"give {own} as the service's URL" in ran.err
+
+
+@needs_git
+async def test_sign_in_page_is_never_stored_in_the_place_of_a_file(
+    behind: Cloned, proxy: BendingProxy
+) -> None:
+    path = "uploads/" + "0a" * 16 + "/report.html"
+    await behind.service.put_file(HANDBOOK, path, b"<html>own</html>")
+    await behind.edit({"guide": f"[report]({path})\n"})
+    proxy.bend("/-/wikis/uploads/", html=SIGN_IN_PAGE, status=200)
+
+    ran = await behind.run("sync")
+
+    assert ran.code == 0
+    assert behind.read(path) == "<html>own</html>"
+
+
+async def test_sign_in_page_is_told_where_git_cannot_be_asked(
+    behind: Cloned, proxy: BendingProxy
+) -> None:
+    path = "uploads/" + "0a" * 16 + "/report.html"
+    await behind.service.put_file(HANDBOOK, path, b"<html>own</html>")
+    await behind.edit({"guide": f"[report]({path})\n"})
+    proxy.bend("/-/wikis/uploads/", html=SIGN_IN_PAGE, status=200)
+    proxy.bend("info/refs", status=404)
+
+    ran = await behind.run("sync")
+
+    assert ran.code == 3
+    assert path not in behind.files()
+    assert "report.html" in ran.err
