@@ -8,6 +8,7 @@ import nh3
 import pytest
 
 from wikisync.markup.nesting import (
+    ATTRIBUTES_MAX,
     DEPTH_MAX,
     FORMATTING_DEPTH_MAX,
     TAGS_UNCOUNTED_MAX,
@@ -100,3 +101,61 @@ def test_elements_that_switch_the_parser_lose_their_meaning(name: str) -> None:
 
 def test_name_that_only_begins_like_one_stays() -> None:
     assert tame("<selected><mathml>") == "<selected><mathml>"
+
+
+def attributes_of(html: str) -> int:
+    """Most attributes of a tag, as the parser sees them."""
+    written = nh3.clean(
+        tame(html),
+        tags=TAGS,
+        generic_attribute_prefixes={"a"},
+        clean_content_tags=set(),
+        strip_comments=True,
+        link_rel=None,
+    )
+    return max((tag.count(" a") for tag in re.findall(r"<[^>]*>", written)), default=0)
+
+
+MANY_ATTRIBUTES = [f"a{number}" for number in range(3 * ATTRIBUTES_MAX)]
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        f"<p {' '.join(MANY_ATTRIBUTES)}>t</p>",
+        f"<p {'=1 '.join(MANY_ATTRIBUTES)}>t</p>",
+        f"<p {'/'.join(MANY_ATTRIBUTES)}>t</p>",
+        "<p " + '=">" '.join(MANY_ATTRIBUTES) + ">t</p>",
+        "<p " + "='>' ".join(MANY_ATTRIBUTES) + ">t</p>",
+        "<p " + ' = "<b>"'.join(MANY_ATTRIBUTES) + ">t</p>",
+        "<p " + '="x"'.join(MANY_ATTRIBUTES) + ">t</p>",
+        f"<p ' {' '.join(MANY_ATTRIBUTES)}>t</p>",
+        f'<p x=y" {" ".join(MANY_ATTRIBUTES)}>t</p>',
+        f"<p\n{chr(10).join(MANY_ATTRIBUTES)}\n>t</p>",
+        f"<p a\x0b {' '.join(MANY_ATTRIBUTES)}/>t</p>",
+        f"<!-- ' --><p {' '.join(MANY_ATTRIBUTES)}>t</p>",
+        f"t<b>u</b><p {' '.join(MANY_ATTRIBUTES)}>t</p><p a1 {'x ' * 999}>",
+    ],
+)
+def test_no_tag_has_more_attributes_than_the_limit(html: str) -> None:
+    """The parser compares each attribute of a tag with all before it."""
+    assert 0 < attributes_of(html) <= ATTRIBUTES_MAX
+    assert "t</p>" in nh3.clean(tame(html), tags=TAGS, link_rel=None)
+
+
+def test_tag_within_the_limit_keeps_its_attributes() -> None:
+    words = [f'a{number}="some > value"' for number in range(ATTRIBUTES_MAX)]
+    html = f"<p {' '.join(words)}>t</p>"
+    assert tame(html) == html
+    assert attributes_of(html.replace("> value", "value")) == ATTRIBUTES_MAX
+
+
+@pytest.mark.parametrize("start", ["<p ", "</p "])
+def test_tag_without_an_end_is_dropped_as_the_parser_drops_it(start: str) -> None:
+    html = f"<p>t</p>{start}{' '.join(MANY_ATTRIBUTES)}"
+    assert tame(html) == "<p>t</p>"
+
+
+def test_end_tag_with_attributes_is_cut() -> None:
+    html = f"<p>t</p {' '.join(MANY_ATTRIBUTES)}>u"
+    assert tame(html) == f"<p>t</p {' '.join(MANY_ATTRIBUTES[:ATTRIBUTES_MAX])}>u"

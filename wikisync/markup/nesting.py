@@ -1,10 +1,11 @@
 """Make raw HTML harmless for the sanitiser's parser: no deep nests, no odd modes.
 
 Pure and linear.  The HTML parser behind the sanitiser takes time that is square
-in the nesting depth (100,000 nested ``<div>`` cost more than 15 s), and elements
-that switch its mode (``svg``, ``select``, ``xmp``) are what mutation attacks are
-made of.  So before sanitising, those get names that switch nothing, and start
-tags beyond a depth are dropped; their text stays.
+in the nesting depth (100,000 nested ``<div>`` cost more than 15 s) and in the
+attributes of a tag (100,000 cost 10 s), and elements that switch its mode (``svg``,
+``select``, ``xmp``) are what mutation attacks are made of.  So before sanitising,
+those get names that switch nothing, start tags beyond a depth are dropped, and so
+are attributes beyond a number; their text stays.
 
 The depth counted here is never smaller than the parser's: an end tag counts only
 if it closes exactly the innermost element, everything else stays open.
@@ -20,6 +21,11 @@ DEPTH_MAX = 200
 """Open elements; a list in a list takes two."""
 FORMATTING_DEPTH_MAX = 24
 """Open ``<b>`` and the like, which the parser opens anew in every paragraph."""
+
+ATTRIBUTES_MAX = 200
+"""Of one tag; the rest is dropped."""
+TAG_CHARS_MIN = 2 * ATTRIBUTES_MAX
+"""A shorter tag cannot have more attributes than that."""
 
 VOID = frozenset(
     [
@@ -77,6 +83,22 @@ MARKUP = re.compile(
     """,
     re.VERBOSE,
 )
+ATTRIBUTE = re.compile(
+    rf"""
+    (?:{SPACE}|/)*+
+    [^\t\n\f\r\ />][^\t\n\f\r\ />=]*+
+    (?:{SPACE}*+={SPACE}*+
+      (?:"[^"]*+"|'[^']*+'|[^\t\n\f\r\ "'>][^\t\n\f\r\ >]*+)?
+    )?
+    """,
+    re.VERBOSE,
+)
+LONG_TAG = re.compile(
+    rf"<[A-Za-z/][^>]{{{TAG_CHARS_MIN}}}|={SPACE}*+(?:\"[^\">]*+>|'[^'>]*+>)"
+)
+"""What every page has that has such a tag; few others have it: ``>`` belongs to a
+tag in a quoted value alone."""
+UNENDED_TAG = re.compile(r"</?[A-Za-z]")
 LEAF = re.compile(
     rf"<([a-z][a-z0-9]*+)(?:{SPACE}++[a-z][a-z-]*+(?:=\"[^\"<>]*+\")?)*+{SPACE}*+>"
     r"[^<]*+</\1>"
@@ -91,16 +113,22 @@ RAW_TEXT_END = {
 
 def tame(html: str) -> str:
     """HTML of a page that the sanitiser reads in time linear in its length."""
-    return cap_depth(MODE_SWITCHES.sub(r"<\1x-\2", html))
+    html = MODE_SWITCHES.sub(r"<\1x-\2", html)
+    return cap_tags(html) if may_be_costly(html) else html
 
 
-def cap_depth(html: str) -> str:
-    """Drop start tags that lie deeper than the limits."""
+def may_be_costly(html: str) -> bool:
+    """Whether some tag may lie too deep, or have too many attributes."""
+    if LONG_TAG.search(html) is not None:
+        return True
     if html.count("<") <= TAGS_UNCOUNTED_MAX:
-        return html
+        return False
     # an element that holds only text is closed where it is opened
-    if LEAF.sub("", html).count("<") <= TAGS_UNCOUNTED_MAX:
-        return html
+    return LEAF.sub("", html).count("<") > TAGS_UNCOUNTED_MAX
+
+
+def cap_tags(html: str) -> str:
+    """Drop start tags that lie deeper than the limits, and attributes beyond theirs."""
     kept: list[str] = []
     start = 0
     nest = Nest()
@@ -112,19 +140,42 @@ def cap_depth(html: str) -> str:
             place = comment_end(html, place)
         elif broken:
             # a tag without an end swallows the rest of the page for the parser too
+            if UNENDED_TAG.match(html, match.start()):
+                kept.append(html[start : match.start()])
+                start = len(html)
             break
         elif name is None:
             continue
         elif end:
             nest.close(name.lower())
+            if (rest := attributes_end(html, match)) is not None:
+                kept += (html[start:rest], ">")
+                start = place
         elif not nest.open(name.lower()):
             kept.append(html[start : match.start()])
             start = place
-        elif (raw_end := RAW_TEXT_END.get(name.lower())) is not None:
-            found = raw_end.search(html, place)
-            place = found.start() if found else len(html)
+        else:
+            if (rest := attributes_end(html, match)) is not None:
+                kept += (html[start:rest], ">")
+                start = place
+            if (raw_end := RAW_TEXT_END.get(name.lower())) is not None:
+                found = raw_end.search(html, place)
+                place = found.start() if found else len(html)
     kept.append(html[start:])
     return "".join(kept)
+
+
+def attributes_end(html: str, tag: re.Match[str]) -> int | None:
+    """Where the attributes that a tag keeps end; None where it keeps all."""
+    if tag.end() - tag.start() <= TAG_CHARS_MIN:
+        return None
+    place = tag.end("name")
+    for _ in range(ATTRIBUTES_MAX):
+        found = ATTRIBUTE.match(html, place, tag.end())
+        if found is None:
+            return None
+        place = found.end()
+    return place
 
 
 def comment_end(html: str, place: int) -> int:
