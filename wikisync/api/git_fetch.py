@@ -22,6 +22,7 @@ from wikisync.api.request import GIT_USER
 from wikisync.api.secret import Secret
 from wikisync.model import AttachmentPath
 from wikisync.origin import is_same_origin
+from wikisync.private import make_private_folder
 
 SILENCE_S = 30.0
 """Longest wait for the server to say anything."""
@@ -151,7 +152,7 @@ def _make_anew(folder: Path) -> None:
     """An empty repository, in place of one that is damaged or has grown too old."""
     if folder.exists():
         shutil.rmtree(folder)
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    make_private_folder(folder)
     pygit2.init_repository(str(folder), bare=True, initial_head="wiki").free()
 
 

@@ -22,6 +22,7 @@ from msgspec import Struct
 from wikisync.cli.context import Selection, open_client, service_options, skipped
 from wikisync.cli.service_command import ServiceCommand
 from wikisync.errors import FolderError, WikisyncError
+from wikisync.private import PRIVATE_FOLDER
 
 if TYPE_CHECKING:
     from wikisync.api.client import Client
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from wikisync.model import WikiOwner
     from wikisync.progress import Progress
 
-PRIVATE_FOLDER = ".wikisync"
 FOLDER_ID_FILE = "folder-id"
 
 
@@ -265,16 +265,18 @@ def folder_names(owners: Sequence[WikiOwner]) -> Mapping[WikiOwner, str]:
 def _write_workspace(folder: Path, workspace: Workspace) -> None:
     from wikisync.config import FILE_NAME
     from wikisync.config.writing import render_config
-    from wikisync.folder.swap import write_atomically
+    from wikisync.folder.swap import OWNERS, PRIVATE, write_atomically
 
     if not workspace.is_new:
         return
     private = folder / PRIVATE_FOLDER
     identity = secrets.token_hex(16) + "\n"
     place = private / "tmp"
-    write_atomically(private, FOLDER_ID_FILE, identity.encode(), temporary=place)
+    write_atomically(
+        private, FOLDER_ID_FILE, identity.encode(), temporary=place, modes=PRIVATE
+    )
     text = render_config(workspace.config)
-    write_atomically(folder, FILE_NAME, text.encode(), temporary=place)
+    write_atomically(folder, FILE_NAME, text.encode(), temporary=place, modes=OWNERS)
 
 
 def _note_identity(private: Path, workspace: Workspace, pulled: Pulled) -> None:

@@ -63,9 +63,9 @@ def show_conflict_texts(private: Path, texts: Texts) -> None:
     for path, text in texts.items():
         content = text.encode("utf-8", "surrogatepass")
         if not _is_there(private / path, content):
-            from wikisync.folder.swap import write_atomically
+            from wikisync.folder.swap import PRIVATE, write_atomically
 
-            write_atomically(private, path, content)
+            write_atomically(private, path, content, modes=PRIVATE)
     held = {path.split("/")[1] for path in texts}
     with suppress(OSError):
         for entry in list(top.iterdir()):

@@ -24,6 +24,7 @@ from wikisync.cli.context import Selection, open_client, service_options
 from wikisync.cli.rendering import chosen_markup, markup_option, parse_settings
 from wikisync.cli.service_command import ServiceCommand
 from wikisync.errors import ExitCode, FolderError, UsageError
+from wikisync.private import keep_private, make_private_file, make_private_folder
 
 if TYPE_CHECKING:
     from wikisync.api.client import Client
@@ -341,6 +342,8 @@ def default_cache(url: str, output: Path, environment: Mapping[str, str]) -> Pat
     configured = environment.get("XDG_CACHE_HOME", "")
     # the specification wants relative values ignored
     top = Path(configured) if configured.startswith("/") else _home() / ".cache"
+    # earlier versions made it for everybody
+    keep_private(top / "wikisync")
     key = f"{url}\n{output.absolute()}".encode("utf-8", "surrogateescape")
     return top / "wikisync" / "export" / hashlib.sha256(key).hexdigest()[:24]
 
@@ -366,6 +369,7 @@ def held_cache(cache: Path) -> Iterator[None]:
     from wikisync.folder.workspace import LOCK_FILE, locked
 
     _refuse_foreign(cache, {LOCK_FILE})
+    _make(cache)
     with locked(cache, f"the cache {cache}"):
         tag = cache / CACHE_TAG
         if not tag.exists():
@@ -373,11 +377,23 @@ def held_cache(cache: Path) -> Iterator[None]:
         if not (cache / STATE_FILE).exists():
             # pages without a base would outlive their wiki
             shutil.rmtree(cache / WIKIS_FOLDER, ignore_errors=True)
+        _make(cache / WIKIS_FOLDER)
         yield
+
+
+def _make(folder: Path) -> None:
+    """Make a folder of the cache, for this user alone."""
+    from wikisync.folder.descent import folder_error
+
+    try:
+        make_private_folder(folder)
+    except OSError as exc:
+        raise folder_error("write to", str(exc.filename or folder), exc) from exc
 
 
 def _write_tag(tag: Path) -> None:
     try:
+        make_private_file(tag)
         tag.write_text(CACHE_TAG_TEXT, encoding="utf-8")
     except OSError as exc:
         # a tag that was cut off would still make the folder ours

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from wikisync.errors import UsageError
+from wikisync.private import PRIVATE_FOLDER
 
 if TYPE_CHECKING:
     from wikisync.config import Config, WikiSection
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 FOLDERS_ABOVE_MAX = 64
 """A workspace is looked for in no more folders above."""
-PRIVATE_FOLDER = ".wikisync"
 _NOT_IN_PATHS = r"[^A-Za-z0-9_.-]+"
 
 

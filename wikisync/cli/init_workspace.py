@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from wikisync.errors import FolderError
+from wikisync.private import PRIVATE_FOLDER
 
 if TYPE_CHECKING:
     from wikisync.cli.rights import Service, WikiRights
     from wikisync.config import Config
     from wikisync.model import Problem
 
-PRIVATE_FOLDER = ".wikisync"
 FOLDERS_ABOVE_MAX = 64
 PAGES_COUNTED_MAX = 10_000
 """Pages that are here already are counted no further."""
@@ -154,7 +154,7 @@ def write_workspace(planned: Planned) -> None:
 def _write(planned: Planned) -> None:
     from wikisync.config import FILE_NAME
     from wikisync.folder.private import private_place
-    from wikisync.folder.swap import write_atomically
+    from wikisync.folder.swap import OWNERS, write_atomically
     from wikisync.folder.workspace import adopt
 
     private = planned.root / PRIVATE_FOLDER
@@ -169,6 +169,7 @@ def _write(planned: Planned) -> None:
             expected=None,
             # a wiki's folder may be on another disk
             temporary=private_place(path.parent, "tmp", private=private),
+            modes=OWNERS,
         )
 
 

@@ -451,14 +451,14 @@ async def _conflict_file(
 def _own_file(asked: Asked, record: BundleRecord, text: str) -> Path:
     """A conflict file among our own, as a person left it if these were its texts."""
     from wikisync.cli.conflict_texts import conflict_path
-    from wikisync.folder.swap import write_atomically
+    from wikisync.folder.swap import PRIVATE, write_atomically
 
     private = asked.workspace.private
     name = f"conflict-{digest_of(text)[:8]}"
     path = conflict_path(asked.section, asked.slug, record.format, name)
     if not (private / path).exists():
         content = text.encode("utf-8", "surrogatepass")
-        write_atomically(private, path, content)
+        write_atomically(private, path, content, modes=PRIVATE)
     return private / path
 
 

@@ -261,6 +261,11 @@ async def serve(console: Console, options: ServeOptions) -> int:
     async with running_service(
         options.data, host=options.host, port=options.port, settings=settings
     ) as service:
+        if service.was_open:
+            console.warn(
+                f"other users of this machine could read {options.data} until now;"
+                " only you can from here on"
+            )
         token = service.first_token
         if token is None and options.is_token_wanted:
             token = await service.new_token()

@@ -16,6 +16,7 @@ from typing import Literal
 
 from wikisync.cli.console import VisibleLines, visible_line
 from wikisync.folder.descent import folder_error
+from wikisync.private import make_private_file, make_private_folder
 from wikisync.sync.work import CYCLE
 
 LOG_FILE = "log"
@@ -72,7 +73,8 @@ def logging_to(
     """
     path = private / LOG_FILE
     try:
-        private.mkdir(parents=True, exist_ok=True)
+        make_private_folder(private)
+        make_private_file(path)
         handler = _LogFile(
             path, maxBytes=bytes_max, backupCount=LOG_FILES_KEPT, encoding="utf-8"
         )

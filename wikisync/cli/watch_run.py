@@ -36,7 +36,7 @@ from wikisync.cli.watch_states import WatchedStates
 from wikisync.errors import FolderError, StateError, UsageError, WikisyncError
 from wikisync.folder.ignore import CONFLICT_MARK
 from wikisync.folder.naming import parse_path
-from wikisync.folder.swap import write_atomically
+from wikisync.folder.swap import PRIVATE, write_atomically
 from wikisync.folder.watch import is_watched, watch_folders
 from wikisync.sync.daemon import Daemon
 from wikisync.sync.standing import Why
@@ -261,7 +261,7 @@ class Watch:
 
     def _write_health(self) -> None:
         text = self.report.health_text()
-        write_atomically(self._private, HEALTH_FILE, text.encode())
+        write_atomically(self._private, HEALTH_FILE, text.encode(), modes=PRIVATE)
 
     async def _live(self, interval_s: float) -> None:
         while True:

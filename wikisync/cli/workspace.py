@@ -28,6 +28,7 @@ from msgspec.structs import replace
 from wikisync.cli.context import TOKEN_VARIABLE, read_token
 from wikisync.errors import ConfigError, UsageError
 from wikisync.model import LinkPlace, LinkTarget, Page, Slug
+from wikisync.private import PRIVATE_FOLDER, make_private_folder
 
 if TYPE_CHECKING:
     from wikisync.api.client import Client
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from wikisync.sync.state import State, WikiState
     from wikisync.sync.translation import TranslatedWiki
 
-PRIVATE_FOLDER = ".wikisync"
 STATE_FILE = "state.db"
 TOKEN_COMMAND_TIMEOUT_S = 30.0
 IDENTITY = "identity"
@@ -534,7 +534,7 @@ def _make_private(private: Path) -> None:
     from wikisync.folder.descent import folder_error
 
     try:
-        private.mkdir(exist_ok=True)
+        make_private_folder(private)
     except OSError as exc:
         raise folder_error("write to", str(private), exc) from exc
 

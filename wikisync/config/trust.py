@@ -16,10 +16,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from wikisync.errors import ConfigError
+from wikisync.private import PRIVATE_FOLDER
 
 SAFE_VARIABLE = "WIKISYNC_SAFE_FOLDERS"
 """Environment variable: workspaces of others to obey, with ``:`` between; ``*`` all."""
-PRIVATE_FOLDER = ".wikisync"
 
 
 def refuse_foreign(

@@ -102,7 +102,11 @@ def opened_root(root: Path) -> Iterator[int]:
 
 
 def open_folder(
-    root: int, parts: Sequence[str], *, made: set[tuple[str, ...]] | None = None
+    root: int,
+    parts: Sequence[str],
+    *,
+    made: set[tuple[str, ...]] | None = None,
+    mode: int = 0o777,
 ) -> int:
     """Open the folder that the components lead to; the caller closes it.
 
@@ -110,6 +114,7 @@ def open_folder(
         root: descriptor to start from.
         parts: components below it, already checked by ``split_path``.
         made: if given, missing folders are made, and added here.
+        mode: of the folders that are made, less what the umask takes.
 
     Raises:
         FileNotFoundError: it does not exist and is not to be made.
@@ -119,7 +124,7 @@ def open_folder(
     for index, part in enumerate(parts):
         way = parts[: index + 1]
         try:
-            inner = _open_inner(descriptor, part, way, made)
+            inner = _open_inner(descriptor, part, way, made, mode)
         finally:
             os.close(descriptor)
         descriptor = inner
@@ -127,7 +132,11 @@ def open_folder(
 
 
 def _open_inner(
-    parent: int, name: str, way: Sequence[str], made: set[tuple[str, ...]] | None
+    parent: int,
+    name: str,
+    way: Sequence[str],
+    made: set[tuple[str, ...]] | None,
+    mode: int,
 ) -> int:
     path = "/".join(way)
     try:
@@ -138,7 +147,7 @@ def _open_inner(
     except OSError as exc:
         raise _refusal(parent, name, path, exc) from exc
     try:
-        os.mkdir(name, dir_fd=parent)
+        os.mkdir(name, mode, dir_fd=parent)
         made.add(tuple(way))
     except FileExistsError:
         pass
@@ -231,8 +240,9 @@ def open_file(parent: int, name: str, path: str) -> int:
 class Folders:
     """Opens folders below a root, keeps the last one, remembers the touched ones."""
 
-    def __init__(self, root: int) -> None:
+    def __init__(self, root: int, *, mode: int = 0o777) -> None:
         self._root = root
+        self._mode = mode
         self._last: tuple[list[str], int] | None = None
         self.touched: set[tuple[str, ...]] = set()
 
@@ -246,7 +256,9 @@ class Folders:
         """A folder's descriptor, good until the next call."""
         if self._last is None or self._last[0] != parts:
             made: set[tuple[str, ...]] = set()
-            descriptor = open_folder(self._root, parts, made=made if makes else None)
+            descriptor = open_folder(
+                self._root, parts, made=made if makes else None, mode=self._mode
+            )
             self._close()
             self._last = parts, descriptor
             self.touched |= {tuple(parts), *(way[:-1] for way in made)}

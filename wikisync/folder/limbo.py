@@ -32,6 +32,7 @@ from wikisync.folder.rename import (
     swap_names,
 )
 from wikisync.model import Digest, digest_of
+from wikisync.private import make_private_folder
 
 LATE_S = 2.0
 """So long a file must have been left alone before it is believed to stay so."""
@@ -98,7 +99,7 @@ class Limbo:
             FolderError: the place cannot be made or opened.
         """
         try:
-            self._place.mkdir(parents=True, exist_ok=True)
+            make_private_folder(self._place)
             descriptor = os.open(self._place, _FOLDER_FLAGS)
         except OSError as exc:
             raise folder_error("keep files in", str(self._place), exc) from exc

@@ -22,6 +22,7 @@ from wikisync import __version__
 from wikisync.decoding import msgpack_decoder
 from wikisync.folder.scan import FileStatus
 from wikisync.model import PageState
+from wikisync.private import make_private_folder, private_opener
 
 BYTES_MAX = 64 * 1024 * 1024
 """A larger file is not ours."""
@@ -86,10 +87,11 @@ class LookCache:
         made = self._file.with_name(f"{self._file.name}.{os.getpid()}.tmp")
         with suppress(OSError):
             content = msgspec.msgpack.encode(_Kept(*self._place(), read_all_at, files))
-            made.parent.mkdir(parents=True, exist_ok=True)
+            make_private_folder(made.parent)
             try:
                 # in one step and not brought to the disk: it ends with the machine
-                made.write_bytes(_sum(content) + content)
+                with open(made, "wb", opener=private_opener) as file:
+                    file.write(_sum(content) + content)
                 made.replace(self._file)
             finally:
                 made.unlink(missing_ok=True)

@@ -19,9 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from wikisync.folder.descent import folder_error
-
-PRIVATE_FOLDER = ".wikisync"
-"""Name of the folder that holds everything of ours."""
+from wikisync.private import FOLDER_MODE, PRIVATE_FOLDER, make_private_folder
 
 _OWN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FOLDER_TRIES_MAX = 100
@@ -69,10 +67,10 @@ def _make_own_folder(place: Path) -> tuple[Path, int]:
     """Make it again where another writer, just going, took it away."""
     for _ in range(_FOLDER_TRIES_MAX):
         with suppress(FileNotFoundError):
-            place.mkdir(parents=True, exist_ok=True)
+            make_private_folder(place)
             _remove_leftovers(place)
             path = place / os.urandom(8).hex()
-            path.mkdir()
+            path.mkdir(mode=FOLDER_MODE)
             descriptor = _locked(path)
             if descriptor is not None:
                 return path, descriptor

@@ -14,6 +14,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -34,6 +35,7 @@ from wikisync.folder.private import own_folder, private_place
 from wikisync.folder.rename import NO_HARD_LINKS
 from wikisync.folder.trash import Trash
 from wikisync.model import Digest
+from wikisync.private import FILE_MODE, FOLDER_MODE
 
 SINGLE_FSYNC_MAX = 8
 """Up to so many files are brought to the disk one by one, more in one go."""
@@ -41,6 +43,21 @@ SINGLE_FSYNC_MAX = 8
 
 WriteResult = FolderError | PreconditionFailed | None
 """What was wrong with one file; None where it is written."""
+
+
+class Modes(NamedTuple):
+    """The most that anybody may do with files and folders; the umask takes more."""
+
+    file: int
+    folder: int
+
+
+PERSONS = Modes(0o777, 0o777)
+"""A person's own, as any editor makes them; one that is replaced keeps its mode."""
+OWNERS = Modes(0o755, 0o755)
+"""For all to read and this user to write: what is obeyed, like ``wikisync.toml``."""
+PRIVATE = Modes(FILE_MODE, FOLDER_MODE)
+"""For this user alone."""
 
 
 class FileWrite(Struct, frozen=True):
@@ -59,6 +76,7 @@ def write_atomically(
     *,
     expected: Expected = ANYTHING,
     temporary: Path | None = None,
+    modes: Modes = PERSONS,
 ) -> None:
     """Write one file below an existing folder, making folders on the way.
 
@@ -66,7 +84,7 @@ def write_atomically(
         PreconditionFailed: something else than expected is there.
         FolderError: it cannot be written; nothing has changed then.
     """
-    with FolderWriter(root, temporary=temporary) as writer:
+    with FolderWriter(root, temporary=temporary, modes=modes) as writer:
         (result,) = writer.write_many([FileWrite(path, data, expected)])
     if result is not None:
         raise result
@@ -92,6 +110,7 @@ class FolderWriter:
         limbo: for a folder that a person edits: no save is lost then, whenever it
             happens.  Without it what was expected is compared and replaced.
         trash: where removed files go; without it they are gone.
+        modes: the most that others may do with what is written.
     """
 
     def __init__(
@@ -101,11 +120,13 @@ class FolderWriter:
         temporary: Path | None = None,
         limbo: Limbo | None = None,
         trash: Trash | None = None,
+        modes: Modes = PERSONS,
     ) -> None:
         self._path = root
         self._place = temporary
         self._limbo = limbo
         self._trash = trash
+        self._modes = modes
         self._stack = ExitStack()
         self._root = -1
         self._temporary = -1
@@ -145,7 +166,7 @@ class FolderWriter:
             self._bring_to_disk(len(staged), lambda: _fsync_files(staged))
             if batch:
                 batch.seal()
-            with Folders(self._root) as folders:
+            with Folders(self._root, mode=self._modes.folder) as folders:
                 for index, file in zip(order, staged, strict=True):
                     try:
                         self._give_name(file, writes[index], folders)
@@ -195,7 +216,10 @@ class FolderWriter:
         """
         *parts, name = split_path(path)
         *target_parts, target_name = split_path(target)
-        with Folders(self._root) as old, Folders(self._root) as new:
+        with (
+            Folders(self._root) as old,
+            Folders(self._root, mode=self._modes.folder) as new,
+        ):
             source = Place(_opened_parent(old, parts, path), name, path)
             goal = Place(new.open(target_parts, makes=True), target_name, target)
             try:
@@ -261,7 +285,9 @@ class FolderWriter:
     def _new_temporary(self, path: str) -> tuple[str, int]:
         name = f"{len(self._staged)}-{os.urandom(4).hex()}"
         try:
-            descriptor = os.open(name, NEW_FILE, 0o666, dir_fd=self._temporary)
+            descriptor = os.open(
+                name, NEW_FILE, 0o666 & self._modes.file, dir_fd=self._temporary
+            )
         except OSError as exc:
             raise folder_error("write", path, exc) from exc
         self._staged.add(name)
@@ -274,7 +300,7 @@ class FolderWriter:
             parent = folders.open(parts, makes=True)
             status = check_expected(parent, name, path, expected)
             if status is not None:
-                mode = status.st_mode & 0o777
+                mode = status.st_mode & self._modes.file
                 os.chmod(staged.name, mode, dir_fd=staged.folder)
             if staged.batch is not None:
                 staged.batch.swap(staged.name, parent, name)

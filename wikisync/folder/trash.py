@@ -32,6 +32,7 @@ from wikisync.folder.disk import fsync_file, write_all
 from wikisync.folder.naming import parse_path
 from wikisync.folder.rename import NO_HARD_LINKS
 from wikisync.model import Slug
+from wikisync.private import FOLDER_MODE
 
 KEPT_DAYS = 30
 """How long an entry stays."""
@@ -266,7 +267,7 @@ class Trash:
             self._make_parent()
         with opened_root(self._place.parent) as root:
             made: set[tuple[str, ...]] | None = set() if makes else None
-            descriptor = open_folder(root, parts, made=made)
+            descriptor = open_folder(root, parts, made=made, mode=FOLDER_MODE)
         try:
             yield descriptor
         finally:
@@ -275,7 +276,7 @@ class Trash:
     def _make_parent(self) -> None:
         """Make the folder above, but none above that: its disk may be away."""
         with suppress(FileExistsError):
-            self._place.parent.mkdir()
+            self._place.parent.mkdir(mode=FOLDER_MODE)
 
     def _all(self) -> Iterator[Trashed]:
         """Every entry of every wiki."""

@@ -27,7 +27,7 @@ from wikisync.decoding import json_decoder
 from wikisync.errors import FolderError, Halted
 from wikisync.folder.descent import REMOVED_HINT, folder_error, not_a_folder
 from wikisync.folder.ignore import CONFIG_FILE
-from wikisync.folder.private import PRIVATE_FOLDER
+from wikisync.private import FILE_MODE, PRIVATE_FOLDER, make_private_folder
 
 LOCK_FILE = "lock"
 FOLDER_ID_FILE = "folder-id"
@@ -79,8 +79,10 @@ def locked(private: Path, what: str) -> Iterator[None]:
         FolderError: another process holds it, which is named, or it cannot be made.
     """
     try:
-        private.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(private / LOCK_FILE, _LOCK_FLAGS, 0o644)
+        # the folder above is a person's, who may want it open
+        private.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(private)
+        descriptor = os.open(private / LOCK_FILE, _LOCK_FLAGS, FILE_MODE)
     except OSError as exc:
         raise folder_error("write to", str(exc.filename or private), exc) from exc
     try:
@@ -221,9 +223,11 @@ def adopt(private: Path) -> Identity:
         content = f"{marker}\n".encode()
         # a writer clears its place of what others left: never the trash's folder
         place = private / "tmp"
-        from wikisync.folder.swap import write_atomically
+        from wikisync.folder.swap import PRIVATE, write_atomically
 
-        write_atomically(private, FOLDER_ID_FILE, content, temporary=place)
+        write_atomically(
+            private, FOLDER_ID_FILE, content, temporary=place, modes=PRIVATE
+        )
     return _identity(private, marker)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from aiohttp import web
 
+from wikisync.private import make_private_file, make_private_folder
 from wikisync.service import project_tables
 from wikisync.service.access import Verdict, judge_container
 from wikisync.service.answers import unmatched_route
@@ -85,8 +86,9 @@ async def show_avatar(call: Call) -> web.StreamResponse:
 
 def replace_file(source: Path, target: Path) -> None:
     """Put a file at its place, alone in its folder, whole or not at all."""
-    target.parent.mkdir(parents=True, exist_ok=True)
+    make_private_folder(target.parent)
     fresh = target.with_name(f".{secrets.token_hex(4)}.new")
+    make_private_file(fresh)
     shutil.copyfile(source, fresh)
     fresh.replace(target)
     for other in target.parent.iterdir():

@@ -20,6 +20,7 @@ import msgspec
 from aiohttp import BodyPartReader, HttpVersion11, web
 from aiohttp.http_exceptions import HttpProcessingError
 
+from wikisync.private import make_private_folder
 from wikisync.service.answers import Refusal, bad_parameters, too_large
 from wikisync.service.parameters import SentFile
 from wikisync.service.routing import malformed
@@ -76,7 +77,7 @@ async def read_body(
 @contextmanager
 def spool_folder(parent: Path) -> Iterator[Path]:
     """A folder for the files of one request, gone afterwards."""
-    parent.mkdir(parents=True, exist_ok=True)
+    make_private_folder(parent)
     with tempfile.TemporaryDirectory(dir=parent) as folder:
         yield Path(folder)
 

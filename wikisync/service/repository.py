@@ -17,6 +17,7 @@ from pathlib import Path
 import pygit2
 from msgspec import Struct
 
+from wikisync.private import make_private_folder
 from wikisync.service.editing import Change
 from wikisync.service.packing import blob_id, write_blob_pack
 from wikisync.service.settings import MIB
@@ -201,7 +202,7 @@ class WikiRepository:
         for left in self.path.parent.glob(f"{self.path.name}.*.copy"):
             shutil.rmtree(left, ignore_errors=True)
         fresh = self.path.with_name(f"{self.path.name}.{os.getpid()}.copy")
-        fresh.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(fresh.parent)
         try:
             yield fresh
         except BaseException:
@@ -336,8 +337,8 @@ class WikiRepository:
     def create(self) -> pygit2.Repository:
         """Make the repository, with nothing in it."""
         # made beside and renamed, so that a crash leaves no half repository
-        self.path.parent.mkdir(parents=True, exist_ok=True)
         fresh = self.path.with_name(f"{self.path.name}.{os.getpid()}.new")
+        make_private_folder(fresh)
         pygit2.init_repository(str(fresh), bare=True, initial_head=self._first_branch)
         fresh.rename(self.path)
         opened = self._open()
@@ -384,6 +385,7 @@ def _copy(
     branch: str | None,
     callbacks: Callable[[], pygit2.RemoteCallbacks],
 ) -> None:
+    make_private_folder(fresh)
     repository = pygit2.init_repository(str(fresh), bare=True)
     remote = repository.remotes.create_anonymous(address)
     wanted = f"refs/heads/{branch}" if branch else "refs/heads/*"

@@ -17,6 +17,7 @@ from pathlib import Path
 from aiohttp import web
 
 from wikisync.errors import ServiceError
+from wikisync.private import make_private_folder, private_opener
 from wikisync.service.app import answering
 from wikisync.service.instance import Service
 from wikisync.service.jobs import running_jobs
@@ -35,10 +36,14 @@ LINGERING_S = 5.0
 class RunningService:
     """A service that answers."""
 
-    def __init__(self, service: Service, first_token: str | None) -> None:
+    def __init__(
+        self, service: Service, first_token: str | None, *, was_open: bool
+    ) -> None:
         self.service = service
         self.first_token = first_token
         """The administrator's token, only when this start made it."""
+        self.was_open = was_open
+        """Whether others on this machine could look into its folder until now."""
 
     @property
     def url(self) -> str:
@@ -98,7 +103,7 @@ async def running_service(
         ServiceError: the folder cannot be written, another process has it, or
             the port is taken.
     """
-    with locked_folder(data):
+    with locked_folder(data) as was_open:
         service = Service(data, settings)
         shutil.rmtree(service.spool, ignore_errors=True)
         await service.records.open()
@@ -116,7 +121,7 @@ async def running_service(
             try:
                 await _listen(runner, service, host, port)
                 async with running_jobs(service):
-                    yield RunningService(service, first_token)
+                    yield RunningService(service, first_token, was_open=was_open)
             finally:
                 await runner.cleanup()
         finally:
@@ -125,15 +130,19 @@ async def running_service(
 
 
 @contextmanager
-def locked_folder(data: Path) -> Iterator[None]:
-    """Hold a data folder against other processes.
+def locked_folder(data: Path) -> Iterator[bool]:
+    """Hold a data folder against other processes, for this user alone.
+
+    Returns:
+        Whether others on this machine could look into it until now.
 
     Raises:
         ServiceError: it cannot be made or written, or is held already.
     """
     try:
-        data.mkdir(parents=True, exist_ok=True)
-        lock = (data / "lock").open("w")
+        was_open = make_private_folder(data)
+        # held open by what is returned
+        lock = open(data / "lock", "w", opener=private_opener)  # noqa: SIM115
     except OSError as error:
         raise ServiceError(
             f"cannot write to the data folder {data}: {error.strerror}",
@@ -147,7 +156,7 @@ def locked_folder(data: Path) -> Iterator[None]:
                 f"the data folder {data} is in use by another wikisync serve",
                 hint="stop the other one, or choose another folder with --data",
             ) from error
-        yield
+        yield was_open
 
 
 async def _first_token(records: Records) -> str | None:

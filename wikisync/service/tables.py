@@ -19,6 +19,7 @@ from typing import Literal, cast
 
 from wikisync.api.parameters import ID_CHARS_MAX
 from wikisync.errors import ServiceError
+from wikisync.private import make_private_file
 from wikisync.service.migrations import SCHEMA_VERSION, fold_search, migrate
 from wikisync.service.rows import (
     Group,
@@ -103,6 +104,7 @@ class Tables:
     def __init__(self, path: Path, now: Callable[[], datetime]) -> None:
         self.now = now
         """The clock."""
+        make_private_file(path)
         self.db = sqlite3.connect(path, isolation_level=None)
         """For the questions in other modules of the records."""
         self.db.row_factory = sqlite3.Row

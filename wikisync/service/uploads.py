@@ -13,6 +13,7 @@ from pathlib import Path
 
 from aiohttp import web
 
+from wikisync.private import make_private_file, make_private_folder
 from wikisync.service import project_facts
 from wikisync.service.access import Act, Verdict, judge_container
 from wikisync.service.answers import bad_request, json_answer, unmatched_route
@@ -80,5 +81,6 @@ async def show_upload(call: Call) -> web.StreamResponse:
 
 
 def _keep(source: Path, target: Path) -> None:
-    target.parent.mkdir(parents=True)
+    make_private_folder(target.parent)
+    make_private_file(target)
     shutil.copyfile(source, target)

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from wikisync.errors import SiteError
+from wikisync.private import make_private_file, make_private_folder
 
 CACHE_NAME = "site.db"
 CACHE_VERSION = 2
@@ -171,7 +172,7 @@ class Cache:
 def _connect(folder: Path) -> sqlite3.Connection:
     """Open, check and lock the file; start afresh where it cannot be used."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(folder)
     except OSError as exc:
         raise SiteError(
             f"cannot make the cache folder {folder}: {exc.strerror}",
@@ -193,6 +194,7 @@ def _connect(folder: Path) -> sqlite3.Connection:
 
 
 def _opened(path: Path) -> sqlite3.Connection:
+    make_private_file(path)
     connection = sqlite3.connect(path, timeout=WAIT_S, isolation_level=None)
     try:
         connection.execute("PRAGMA journal_mode = WAL")

@@ -43,6 +43,7 @@ from wikisync.folder.watch import (
 )
 from wikisync.markup.bounded import bounded_parser
 from wikisync.model import Format, Page, Problem, Slug
+from wikisync.private import make_private_folder
 from wikisync.site.addresses import SEARCH_FOLDER
 from wikisync.site.cache import Cache, open_cache
 from wikisync.site.output import content_type
@@ -496,7 +497,7 @@ def _held_cache(folder: Path) -> Iterator[Cache]:
     """The cache in a folder, or one for this run where another preview has it."""
     with contextlib.ExitStack() as stack:
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            make_private_folder(folder)
             descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             stack.callback(os.close, descriptor)
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

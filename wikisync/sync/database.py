@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from wikisync.errors import StateDamaged, StateError
+from wikisync.private import make_private_file
 
 BUSY_TIMEOUT_S = 5.0
 """How long a write waits for another process that reads or writes the file."""
@@ -54,6 +55,7 @@ class Database:
         # transactions are spelled out below: the module's own begin at some
         # statements and not at others
         with translated(path):
+            make_private_file(path)
             connection = sqlite3.connect(
                 path, timeout=BUSY_TIMEOUT_S, isolation_level=None
             )

@@ -1,0 +1,79 @@
+"""Folders and files for this user alone, whatever the umask says.
+
+Everything of ours that pages, tokens or their traces can lie in is made here: the
+``.wikisync`` of a workspace, caches, the data folder of the embedded service.  What
+is there already and belongs to this user loses the rights of everybody else.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+PRIVATE_FOLDER = ".wikisync"
+"""Name of the folder that holds everything of ours in a workspace."""
+FOLDER_MODE = 0o700
+FILE_MODE = 0o600
+
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_LOOK = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+def make_private_folder(folder: Path) -> bool:
+    """Make a folder, and those above it that are missing, for this user alone.
+
+    Returns:
+        Whether it was there already and others could use it until now.
+
+    Raises:
+        OSError: it cannot be made, or something else has its name.
+    """
+    try:
+        folder.mkdir(mode=FOLDER_MODE)
+    except FileNotFoundError:
+        make_private_folder(folder.parent)
+        folder.mkdir(mode=FOLDER_MODE, exist_ok=True)
+    except FileExistsError:
+        if not folder.is_dir():
+            raise
+        return keep_private(folder)
+    return False
+
+
+def make_private_file(path: Path) -> None:
+    """Make an empty file for this user alone, for a library that opens it by name.
+
+    Where it cannot be made, the library says why.
+    """
+    try:
+        os.close(os.open(path, _NEW_FILE, FILE_MODE))
+    except FileExistsError:
+        keep_private(path)
+    except OSError:
+        return
+
+
+def keep_private(path: Path) -> bool:
+    """Take away everybody else's rights to a folder or file of this user's.
+
+    Returns:
+        Whether there were any; False where it is not there, or another user's.
+    """
+    with suppress(OSError):
+        descriptor = os.open(path, _LOOK)
+        try:
+            status = os.fstat(descriptor)
+            if status.st_mode & _OTHERS and status.st_uid == os.geteuid():
+                os.fchmod(descriptor, stat.S_IMODE(status.st_mode) & ~_OTHERS)
+                return True
+        finally:
+            os.close(descriptor)
+    return False
+
+
+def private_opener(path: str, flags: int) -> int:
+    """For ``open``: a file that is made is for this user alone."""
+    return os.open(path, flags | os.O_CLOEXEC, FILE_MODE)
