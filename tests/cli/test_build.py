@@ -121,3 +121,63 @@ def test_the_command_that_follows_gets_no_token(workspace: Path) -> None:
     assert command.command == ("deploy", "--now")
     assert command.environment == {"PATH": os.defpath}
     assert command.folder == workspace
+
+
+# -- what the site holds already -----------------------------------------------------
+
+
+OTHER = """\
+[[wiki]]
+project = "docs/other"
+folder = "other"
+"""
+
+
+@pytest.fixture
+def two_wikis(workspace: Path) -> Path:
+    (workspace / "other").mkdir()
+    (workspace / "other" / "home.md").write_text("# Other\n")
+    (workspace / "wikisync.toml").write_text(CONFIG + OTHER)
+    assert main(["build", str(workspace)]) == ExitCode.DONE
+    return workspace
+
+
+@pytest.mark.parametrize("how", [[], ["--publish"]])
+def test_wiki_that_the_workspace_no_longer_names_leaves_the_site_only_when_asked(
+    two_wikis: Path, how: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = two_wikis / "public" / "docs/other/-/wikis/index.html"
+    (two_wikis / "wikisync.toml").write_text(CONFIG)
+    assert main(["build", str(two_wikis), *how]) == ExitCode.USAGE
+    assert other.exists()
+    said = capsys.readouterr().err
+    assert "would remove the wiki of project docs/other (1 page) from the site" in said
+    assert "--replace" in said
+    assert main(["build", str(two_wikis), *how, "--replace"]) == ExitCode.DONE
+    assert not other.exists()
+
+
+@pytest.mark.usefixtures("workspace")
+def test_site_of_another_folder_is_replaced_only_when_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folders = [tmp_path / "one", tmp_path / "two"]
+    for folder in folders:
+        folder.mkdir()
+        (folder / "home.md").write_text(f"# {folder.name}\n")
+    one, two = (["build", str(folder), "-o", str(tmp_path / "o")] for folder in folders)
+    assert main(one) == ExitCode.DONE
+    assert main(two) == ExitCode.USAGE
+    assert "project local/one (1 page)" in capsys.readouterr().err
+    assert "one" in (tmp_path / "o" / "index.html").read_text()
+    assert main([*two, "--replace"]) == ExitCode.DONE
+
+
+def test_folder_that_became_empty_does_not_empty_its_part_of_the_site(
+    two_wikis: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As when its disk is away."""
+    (two_wikis / "other" / "home.md").unlink()
+    assert main(["build", str(two_wikis)]) == ExitCode.USAGE
+    assert "project docs/other (1 page)" in capsys.readouterr().err
+    assert (two_wikis / "public" / "docs/other/-/wikis/index.html").exists()

@@ -13,6 +13,7 @@ import click
 from msgspec import Struct
 
 from wikisync.cli.folders import ShownFolder, cache_folder, find_shown
+from wikisync.cli.site_report import replace_option
 from wikisync.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class Built(Struct, frozen=True):
     is_flag=True,
     help="Switch the new version in at once, then run [site] after.",
 )
+@replace_option()
 @click.option(
     "--strict", is_flag=True, help="Fail if a link is broken or a problem is left."
 )
@@ -66,6 +68,7 @@ def command(
     output: Path | None,
     *,
     is_published: bool,
+    replaces: bool,
     strict: bool,
     as_json: bool,
 ) -> int:
@@ -79,9 +82,9 @@ def command(
     place = output or site_folder(shown, config)
     with console.progress() as progress:
         if is_published:
-            built = publish(shown, config, place, progress)
+            built = publish(shown, config, place, progress, replaces=replaces)
         else:
-            built = build(shown, place, progress)
+            built = build(shown, place, progress, replaces=replaces)
     return show_report(console, built, is_strict=strict, as_json=as_json)
 
 
@@ -99,32 +102,54 @@ def site_folder(shown: ShownFolder, config: Config | None) -> Path:
     return shown.workspace / config.site.output
 
 
-def build(shown: ShownFolder, output: Path, progress: Progress) -> Built:
+def build(
+    shown: ShownFolder, output: Path, progress: Progress, *, replaces: bool = False
+) -> Built:
     """Bring the site in a folder up to date, file by file.
 
+    ``replaces`` removes wikis that are in the site and not in the folder.
+
     Raises:
+        UsageError: there is such a wiki, and it shall stay.
         ConfigError: the configuration is wrong.
         SiteError, FolderError: it cannot be built; the site stays as it was.
     """
     from wikisync.site.build import build_site
+    from wikisync.site.published import leave
 
     wikis, options = shown.site()
     cache = cache_folder(shown, "site", os.environ)
-    report = build_site(wikis, output, options, cache=cache, progress=progress)
+    report = build_site(
+        wikis,
+        output,
+        options,
+        cache=cache,
+        may_leave=leave(replaces=replaces),
+        progress=progress,
+    )
     return Built(output / "index.html", report, report.problems)
 
 
 def publish(
-    shown: ShownFolder, config: Config | None, output: Path, progress: Progress
+    shown: ShownFolder,
+    config: Config | None,
+    output: Path,
+    progress: Progress,
+    *,
+    replaces: bool = False,
 ) -> Built:
     """Switch a new version of the site in at once, and run what follows.
 
+    ``replaces`` removes wikis that are in the site and not in the folder.
+
     Raises:
+        UsageError: there is such a wiki, and it shall stay.
         ConfigError: the configuration is wrong.
         SiteError, FolderError: it cannot be built; the site stays as it was.
     """
     from wikisync.site.publish import KEEP_DEFAULT
     from wikisync.site.publish import publish as publish_site
+    from wikisync.site.published import leave
 
     wikis, options = shown.site()
     published: Published = asyncio.run(
@@ -135,6 +160,7 @@ def publish(
             cache=cache_folder(shown, "site", os.environ),
             keep=config.site.keep if config else KEEP_DEFAULT,
             after=after_command(shown, config, os.environ),
+            may_leave=leave(replaces=replaces),
             progress=progress,
         )
     )

@@ -136,7 +136,7 @@ def _workspace_site(
 
 
 def _source(workspace: Path, wiki: WikiSection, config: Config) -> WikiSource:
-    from wikisync.site.model import WikiSource
+    from wikisync.site.model import WikiOrigin, WikiSource
 
     kind = "groups/" if wiki.kind == "group" else ""
     return WikiSource(
@@ -145,6 +145,7 @@ def _source(workspace: Path, wiki: WikiSection, config: Config) -> WikiSource:
         title=wiki.path.rpartition("/")[2],
         folder=workspace / wiki.folder,
         web_url=f"{config.service.url}/{kind}{wiki.path}" if config.service.url else "",
+        origin=WikiOrigin(service=config.service.url),
     )
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -12,6 +15,16 @@ if TYPE_CHECKING:
     from wikisync.site.model import BuildReport
 
 BROKEN_LINKS_SHOWN_MAX = 20
+
+
+def replace_option() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The option that lets a site of other wikis be written over."""
+    return click.option(
+        "--replace",
+        "replaces",
+        is_flag=True,
+        help="Remove wikis from the site that this command does not name.",
+    )
 
 
 def site_summary(report: BuildReport, pages: str, problems: int, index: Path) -> str:

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from wikisync.errors import WikisyncError
+from wikisync.errors import UsageError, WikisyncError
 from wikisync.sync.work import guarded
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ QUIET_S = 1.0
 """Changes within this time are one build."""
 RETRY_S = 300.0
 """A build that failed is tried again after this time, also when nothing changes."""
+
+TO_REPLACE = "to remove it from the site run: wikisync build --publish --replace"
 
 
 class PublishedSite:
@@ -55,6 +57,9 @@ class PublishedSite:
             self._changed.clear()
             try:
                 problem = await guarded("the site", self._build())
+            except UsageError as error:
+                # a wiki would leave the site: the option is of another command
+                problem = f"{error.message}; {TO_REPLACE}"
             except WikisyncError as error:
                 problem = error.message
             self._note(problem)

@@ -33,7 +33,22 @@ from wikisync.site.addresses import (
 from wikisync.site.cache import Cache, with_cache
 from wikisync.site.fingerprint import program_fingerprint
 from wikisync.site.model import BrokenLink, BuildReport, SiteOptions, WikiSource
-from wikisync.site.output import Changes, FileState, Output, is_untouched, open_output
+from wikisync.site.output import (
+    Changes,
+    FileState,
+    Output,
+    is_untouched,
+    open_output,
+    published_wikis,
+)
+from wikisync.site.published import (
+    MayLeave,
+    PublishedWiki,
+    leaving,
+    nothing_may_leave,
+    published_from,
+    refuse_leaving,
+)
 from wikisync.site.sources import ScannedWiki, scan_wiki, settle
 from wikisync.site.theme import Theme, load_theme
 
@@ -71,6 +86,7 @@ def build_site(
     options: SiteOptions,
     *,
     cache: Path,
+    may_leave: MayLeave = nothing_may_leave,
     progress: Progress | None = None,
 ) -> BuildReport:
     """Make the website of some wikis, or bring it up to date.
@@ -80,9 +96,12 @@ def build_site(
         output: Folder of the site; empty, missing, or holding a site of ours.
         options: How it is made.
         cache: Folder for what the next build can use again.
+        may_leave: Which wikis of the site that is there may be missing in this one.
         progress: Who watches; nobody by default.
 
     Raises:
+        UsageError: The output holds a wiki that is not among these, or of which
+            these have no page any more, and which may not leave.
         SiteError: The output is not ours or cannot be written, the theme is
             wrong, a private wiki in a public site, or no space is left.
         FolderError: The folder of a wiki cannot be read at all.
@@ -95,7 +114,7 @@ def build_site(
         mermaid=options.mermaid,
     )
     progress = progress or SilentProgress()
-    work = partial(_built, sources, output, options, theme, progress)
+    work = partial(_built, sources, output, options, theme, may_leave, progress)
     return with_cache(cache, work)
 
 
@@ -104,6 +123,7 @@ def _built(
     output: Path,
     options: SiteOptions,
     theme: Theme,
+    may_leave: MayLeave,
     progress: Progress,
     store: Cache,
 ) -> BuildReport:
@@ -119,8 +139,9 @@ def _built(
     place = open_output(output, note.states)
     build = _Build(store, scanned, theme, options, note.keys)
     with place.staging():
+        _refuse_leaving(scanned, output, may_leave)
         build.write(place, progress)
-        changes = place.commit()
+        changes = place.commit(build.published())
     done = build.note(inputs, changes)
     store.note(name, msgspec.msgpack.encode(done))
     build.sweep()
@@ -134,6 +155,21 @@ def _built(
         problems=done.problems,
         broken_links=done.broken_links,
     )
+
+
+def _refuse_leaving(
+    scanned: Sequence[ScannedWiki], output: Path, may_leave: MayLeave
+) -> None:
+    """Refuse to remove a whole wiki from a site unasked.
+
+    Raises:
+        UsageError: a wiki would be removed that may not leave.
+    """
+    wikis = {
+        wiki.source.owner: (wiki.source.origin, wiki.page_count) for wiki in scanned
+    }
+    gone = leaving(published_wikis(output), wikis)
+    refuse_leaving([wiki for wiki in gone if not may_leave(wiki)])
 
 
 def checked_sources(
@@ -230,17 +266,20 @@ class _Build:
         output.put(REPORT_JSON, encode_report(self._wikis, report, self._problems))
         self._write_files(output)
 
+    def published(self) -> tuple[PublishedWiki, ...]:
+        """The wikis of the site, for its manifest."""
+        return tuple(
+            published_from(scanned.source, addresses.prefix, scanned.page_count)
+            for scanned, addresses in zip(self._scanned, self._addresses, strict=True)
+        )
+
     def note(self, inputs: bytes, changes: Changes) -> BuildNote:
         """What the next build shall know of this one."""
         return BuildNote(
             inputs=inputs,
             states=dict(changes.states),
             keys=self._keys,
-            pages=sum(
-                slug != SIDEBAR_SLUG
-                for scanned in self._scanned
-                for slug in scanned.pages
-            ),
+            pages=sum(scanned.page_count for scanned in self._scanned),
             problems=(*self._problems, *changes.problems),
             broken_links=self._broken_links,
             linked=tuple(

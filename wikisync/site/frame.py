@@ -14,7 +14,6 @@ from wikisync.site.addresses import (
     ORPHANS_PAGE,
     REPORT_PAGE,
     SEARCH_PAGE,
-    SIDEBAR_SLUG,
     WANTED_PAGE,
     WikiAddresses,
     wiki_list_path,
@@ -92,7 +91,7 @@ def wiki_context(
         visibility=source.visibility,
         description=source.description,
         home=addresses.home,
-        page_count=sum(slug != SIDEBAR_SLUG for slug in scanned.pages),
+        page_count=scanned.page_count,
         all_url=wiki_list_path(owner, is_only=not addresses.prefix),
         groups=tuple(
             PageRef(name, homes.get("/".join(above[: depth + 1])))

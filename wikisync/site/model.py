@@ -18,6 +18,21 @@ NAV_LINKS_MAX = 150
 """Links of the navigation tree on one page, at any size of the wiki."""
 
 
+class WikiOrigin(Struct, frozen=True, omit_defaults=True):
+    """Where a wiki of a site comes from, for the next one who writes that site."""
+
+    service: str = ""
+    """URL of the service, without a token; empty where none was asked."""
+    id: int = 0
+    """Of the project or group on the service; 0 where it is not known."""
+    asked_by: str = ""
+    """The option of the command line that led to it: ``--group docs --all``."""
+    has_token: bool = False
+    """Whether it was read with a token."""
+    deletion_date: str = ""
+    """Day on which the project was marked for deletion, if it was."""
+
+
 class WikiSource(Struct, frozen=True):
     """One wiki to be published: its folder and what is known of its owner."""
 
@@ -33,6 +48,7 @@ class WikiSource(Struct, frozen=True):
     placeholders: Mapping[str, str] = field(default_factory=dict)
     """What only the service can tell of the values of placeholders, such as
     ``project_id``; the rest follows from the owner (``markup.placeholders``)."""
+    origin: WikiOrigin = WikiOrigin()
     problems: tuple[Problem, ...] = ()
     """What went wrong before the build, a missing attachment for one; it is
     shown in the site's report."""

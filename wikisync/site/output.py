@@ -18,7 +18,7 @@ import fcntl
 import hashlib
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -28,6 +28,7 @@ from wikisync.decoding import json_decoder
 from wikisync.errors import SiteError
 from wikisync.model import Digest, Problem
 from wikisync.site.addresses import MANIFEST
+from wikisync.site.published import PublishedWiki
 
 STAGING = "-/staging"
 STAGED_MANIFEST = "manifest.json"
@@ -69,6 +70,8 @@ class Manifest(msgspec.Struct, frozen=True):
     generator: str
     version: int
     files: tuple[ManifestFile, ...]
+    wikis: tuple[PublishedWiki, ...] = ()
+    """The wikis whose pages they are; older versions of wikisync named none."""
 
 
 _MANIFESTS = json_decoder(Manifest)
@@ -207,9 +210,12 @@ class Output:
         # the source may have changed since it was looked at: say what was copied
         self._files[path] = (size, digest)
 
-    def commit(self) -> Changes:
-        """Swap the staged files in, remove what is gone, the manifest last."""
-        manifest = encode_manifest(self._files)
+    def commit(self, wikis: Sequence[PublishedWiki] = ()) -> Changes:
+        """Swap the staged files in, remove what is gone, the manifest last.
+
+        ``wikis`` are those whose files they are, for whoever writes the next site.
+        """
+        manifest = encode_manifest(self._files, wikis)
         (self._staging / STAGED_MANIFEST).write_bytes(manifest)
         gone = [path for path in sorted(self._known) if path not in self._files]
         problems = [_foreign(path) for path in self._foreign]
@@ -315,21 +321,34 @@ def is_untouched(root: Path, states: Mapping[str, FileState]) -> bool:
     )
 
 
-def encode_manifest(files: Mapping[str, tuple[int, Digest]]) -> bytes:
-    """The manifest of a site: sorted, one file a line, no dates."""
+def encode_manifest(
+    files: Mapping[str, tuple[int, Digest]], wikis: Sequence[PublishedWiki] = ()
+) -> bytes:
+    """The manifest of a site: sorted, one wiki and one file a line, no dates."""
     entries = tuple(
         ManifestFile(path, size, digest, content_type(path))
         for path, (size, digest) in sorted(files.items())
     )
-    head = f'{{"generator":"{GENERATOR}","version":{MANIFEST_VERSION},"files":[\n'
+    head = f'{{"generator":"{GENERATOR}","version":{MANIFEST_VERSION},"wikis":[\n'
+    named = b",\n".join(msgspec.json.encode(wiki) for wiki in wikis)
     lines = b",\n".join(msgspec.json.encode(entry) for entry in entries)
-    return head.encode() + lines + b"\n]}\n"
+    return head.encode() + named + b'\n],"files":[\n' + lines + b"\n]}\n"
 
 
 def content_type(path: str) -> str:
     """Content type of an output file by its extension."""
     extension = os.path.splitext(path)[1].lower()  # noqa: PTH122 - no path object
     return _TYPES.get(extension, "application/octet-stream")
+
+
+def published_wikis(root: Path) -> tuple[PublishedWiki, ...]:
+    """The wikis that the site in a folder holds; none where there is no site.
+
+    Raises:
+        SiteError: there is something else, or it cannot be read.
+    """
+    manifest = _read_manifest(root / MANIFEST)
+    return manifest.wikis if manifest else ()
 
 
 def _known_files(root: Path) -> tuple[dict[str, Digest | None], bool]:

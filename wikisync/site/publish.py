@@ -37,6 +37,7 @@ from wikisync.model import Problem
 from wikisync.processes import PIPE, STDOUT, end_session, start_program_async
 from wikisync.site.build import build_site, checked_sources
 from wikisync.site.output import open_output
+from wikisync.site.published import MayLeave, nothing_may_leave
 
 if TYPE_CHECKING:
     from wikisync.processes import AsyncChild
@@ -91,6 +92,7 @@ async def publish(
     cache: Path,
     keep: int = KEEP_DEFAULT,
     after: AfterCommand | None = None,
+    may_leave: MayLeave = nothing_may_leave,
     progress: Progress | None = None,
 ) -> Published:
     """Bring a published site up to date, and run a command where that changed it.
@@ -105,9 +107,11 @@ async def publish(
         cache: Folder for what the next build can use again.
         keep: Earlier versions that stay.
         after: What to run then; it is run again where it failed the last time.
+        may_leave: As in ``build_site``.
         progress: Who watches.
 
     Raises:
+        UsageError: a wiki would leave the site that may not.
         SiteError: it cannot be built or put in place; the last good site stays.
         FolderError: the folder of a wiki cannot be read.
     """
@@ -118,6 +122,7 @@ async def publish(
         options,
         cache=cache,
         keep=keep,
+        may_leave=may_leave,
         progress=progress,
         is_followed=after is not None,
     )
@@ -137,6 +142,7 @@ def publish_site(
     *,
     cache: Path,
     keep: int = KEEP_DEFAULT,
+    may_leave: MayLeave = nothing_may_leave,
     progress: Progress | None = None,
     is_followed: bool = False,
 ) -> Published:
@@ -145,7 +151,7 @@ def publish_site(
     ``is_followed`` leaves a mark beside the versions that a command has to run.
 
     Raises:
-        SiteError, FolderError: as ``publish``.
+        UsageError, SiteError, FolderError: as ``publish``.
     """
     checked_sources(wikis, output, options)
     place = _Place(output)
@@ -153,7 +159,12 @@ def publish_site(
         place.begin()
         try:
             report = build_site(
-                wikis, place.next, options, cache=cache, progress=progress
+                wikis,
+                place.next,
+                options,
+                cache=cache,
+                may_leave=may_leave,
+                progress=progress,
             )
         except BaseException:
             place.give_up()

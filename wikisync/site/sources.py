@@ -19,6 +19,7 @@ from msgspec import Struct, field
 from wikisync.decoding import msgpack_decoder
 from wikisync.folder.scan import scan_pages
 from wikisync.model import AttachmentPath, Digest, Format, Problem, Slug
+from wikisync.site.addresses import SIDEBAR_SLUG
 from wikisync.site.output import FileState
 
 if TYPE_CHECKING:
@@ -90,6 +91,11 @@ class ScannedWiki(Struct, frozen=True):
     attachments: Mapping[AttachmentPath, FileState]
     problems: tuple[Problem, ...]
     loose: LooseStates = field(default_factory=LooseStates)
+
+    @property
+    def page_count(self) -> int:
+        """How many pages it has; a sidebar is none."""
+        return sum(slug != SIDEBAR_SLUG for slug in self.pages)
 
     def file(self, path: str) -> FileState | None:
         """State of an attachment or loose file; None where there is none."""

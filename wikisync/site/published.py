@@ -1,0 +1,129 @@
+"""The wikis that a site holds, as its manifest names them, and which would leave it.
+
+Pure.  A wiki leaves a site only where somebody said so: a list that came short, a
+token that lost a right and a folder that is empty look like a wiki that is gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from wikisync.errors import UsageError
+from wikisync.model import OwnerKind, WikiOwner
+from wikisync.site.model import WikiOrigin
+
+if TYPE_CHECKING:
+    from wikisync.site.model import WikiSource
+
+WIKIS_SHOWN_MAX = 10
+"""Wikis that a message names one by one."""
+
+
+class PublishedWiki(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One wiki of a site."""
+
+    kind: OwnerKind
+    path: str
+    """Full path of its project or group."""
+    title: str
+    prefix: str
+    """Folder of its files in the site, with a slash behind; empty for the top."""
+    pages: int
+    visibility: str = "private"
+    description: str = ""
+    web_url: str = ""
+    origin: WikiOrigin = WikiOrigin()
+
+    @property
+    def owner(self) -> WikiOwner:
+        """The project or group."""
+        return WikiOwner(self.kind, self.path)
+
+    def __str__(self) -> str:
+        pages = "1 page" if self.pages == 1 else f"{self.pages} pages"
+        return f"the wiki of {self.owner} ({pages})"
+
+    def is_wiki_of(self, owner: WikiOwner, origin: WikiOrigin) -> bool:
+        """Whether it is the wiki of this owner, by the service's id where known."""
+        mine = self.origin
+        if self.kind != owner.kind:
+            return False
+        if mine.id and origin.id:
+            return (mine.service, mine.id) == (origin.service, origin.id)
+        is_one_service = mine.service == origin.service or "" in {
+            mine.service,
+            origin.service,
+        }
+        is_one_path = self.path.casefold() == owner.full_path.casefold()
+        return is_one_service and is_one_path
+
+
+MayLeave = Callable[[PublishedWiki], bool]
+"""Whether a wiki may be removed from the site."""
+
+
+def nothing_may_leave(_wiki: PublishedWiki) -> bool:
+    """What holds as long as nobody says otherwise."""
+    return False
+
+
+def leave(*, replaces: bool) -> MayLeave:
+    """What ``--replace`` says: every wiki may leave, or none."""
+    return (lambda _wiki: True) if replaces else nothing_may_leave
+
+
+def leaving(
+    published: Iterable[PublishedWiki],
+    wikis: Mapping[WikiOwner, tuple[WikiOrigin, int]],
+) -> tuple[PublishedWiki, ...]:
+    """Which wikis of a site a new version of it would not hold.
+
+    Args:
+        published: Wikis of the site as it is.
+        wikis: Owner to origin and number of pages, of the new version.
+    """
+    return tuple(
+        known
+        for known in published
+        if known.pages
+        and not any(
+            pages and known.is_wiki_of(owner, origin)
+            for owner, (origin, pages) in wikis.items()
+        )
+    )
+
+
+def refuse_leaving(wikis: Sequence[PublishedWiki]) -> None:
+    """Refuse to remove wikis from a site.
+
+    Raises:
+        UsageError: there is one.
+    """
+    if not wikis:
+        return
+    named = [str(wiki) for wiki in wikis[:WIKIS_SHOWN_MAX]]
+    if len(wikis) > WIKIS_SHOWN_MAX:
+        named.append(f"{len(wikis) - WIKIS_SHOWN_MAX} more")
+    raise UsageError(
+        f"this would remove {', '.join(named)} from the site; nothing was changed",
+        hint="add --replace to remove it from the site,"
+        " or choose another folder with -o",
+    )
+
+
+def published_from(source: WikiSource, prefix: str, pages: int) -> PublishedWiki:
+    """A wiki as the manifest of its site names it."""
+    return PublishedWiki(
+        kind=source.owner.kind,
+        path=source.owner.full_path,
+        title=source.title,
+        prefix=prefix,
+        pages=pages,
+        visibility=source.visibility,
+        description=source.description,
+        web_url=source.web_url,
+        origin=source.origin,
+    )
