@@ -57,6 +57,7 @@ def command(
     folder: Path,
     projects: tuple[str, ...],
     groups: tuple[str, ...],
+    excluded: tuple[str, ...],
     token_file: Path | None,
     *,
     is_all: bool,
@@ -68,7 +69,7 @@ def command(
     FOLDER is made; it may exist if it is empty, or if it is this very clone,
     which is then brought up to date.
     """
-    selection = Selection(projects, groups, is_all)
+    selection = Selection(projects, groups, is_all, excluded)
     selection.check()
     client = open_client(url, token_file, console)
     with console.progress() as progress:
@@ -325,11 +326,14 @@ def _report(console: Console, folder: Path, cloned: Pulled, *, as_json: bool) ->
 
     absent = [one for wiki in cloned.wikis for one in wiki.result.absent]
     show_problems(console, labelled(cloned), [*cloned.skipped, *absent])
+    console.problems(cloned.refused)
     if as_json:
         answer = {
             "workspace": str(folder),
             "wikis": [wiki_as_json(wiki) for wiki in cloned.wikis],
-            "skipped": [problem_as_json(note) for note in cloned.skipped],
+            "skipped": [
+                problem_as_json(note) for note in (*cloned.skipped, *cloned.refused)
+            ],
             "problems": [problem_as_json(problem) for problem in cloned.problems],
         }
         console.result(json.dumps(answer, ensure_ascii=False, indent=2))

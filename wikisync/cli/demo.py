@@ -40,6 +40,7 @@ SITE_TITLE = "wikisync"
 def command(console: Console, output: Path) -> int:
     """Export the user guide from an embedded service and say where the site is."""
     from wikisync.cli.export import build, check_output, held_cache, show_report
+    from wikisync.cli.keeping import Keeping, service_of
 
     check_output(output)
     # another port each time makes another service of it, so nothing is kept
@@ -51,7 +52,13 @@ def command(console: Console, output: Path) -> int:
         with held_cache(cache):
             client, pulled = asyncio.run(serve_and_pull(data, cache, progress))
             exported = build(
-                client, pulled, output, cache, title=SITE_TITLE, progress=progress
+                client,
+                pulled,
+                output,
+                cache,
+                keeping=Keeping((), service_of(client), allow_emptying=True),
+                title=SITE_TITLE,
+                progress=progress,
             )
     code = show_report(console, exported)
     console.result(exported.index.resolve().as_uri())

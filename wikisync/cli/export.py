@@ -12,8 +12,10 @@ import hashlib
 import json
 import os
 import shutil
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,20 +23,22 @@ import click
 from msgspec import Struct
 
 from wikisync.cli.context import Selection, open_client, service_options
+from wikisync.cli.keeping import Keeping, KeptWiki, service_of
 from wikisync.cli.rendering import chosen_markup, markup_option, parse_settings
 from wikisync.cli.service_command import ServiceCommand
+from wikisync.cli.site_report import replace_option
 from wikisync.errors import ExitCode, FolderError, UsageError
 from wikisync.private import keep_private, make_private_file, make_private_folder
 
 if TYPE_CHECKING:
     from wikisync.api.client import Client
     from wikisync.cli.console import Console
-    from wikisync.cli.context import FoundWiki
-    from wikisync.cli.pulling import Pulled
+    from wikisync.cli.pulling import Pulled, PulledWiki
     from wikisync.markup.record import MarkupOptions
     from wikisync.model import Problem, WikiOwner
     from wikisync.progress import Progress
-    from wikisync.site.model import BuildReport, SiteOptions
+    from wikisync.site.model import BuildReport, SiteOptions, WikiSource
+    from wikisync.site.published import PublishedWiki
 
 CACHE_TAG = "CACHEDIR.TAG"
 CACHE_TAG_TEXT = """\
@@ -51,6 +55,10 @@ class Exported(Struct, frozen=True):
 
     index: Path
     pulled: Pulled
+    kept: list[KeptWiki]
+    """Wikis of the site that could not be read, and are as they were read last."""
+    notes: tuple[Problem, ...]
+    """Wikis that are not in the site because there is nothing to publish."""
     report: BuildReport
     problems: tuple[Problem, ...]
 
@@ -106,7 +114,14 @@ class Exported(Struct, frozen=True):
 @click.option(
     "--allow-emptying",
     is_flag=True,
-    help="Remove pages from the site even if most of a wiki is gone.",
+    help="Remove pages from the site even if most of a wiki, or a whole one, is gone.",
+)
+@replace_option()
+@click.option(
+    "--anonymous",
+    "is_anonymous",
+    is_flag=True,
+    help="Export without a token what was exported with one.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.pass_obj
@@ -115,6 +130,7 @@ def command(
     url: str,
     projects: tuple[str, ...],
     groups: tuple[str, ...],
+    excluded: tuple[str, ...],
     token_file: Path | None,
     output: Path,
     title: str | None,
@@ -128,15 +144,24 @@ def command(
     is_all: bool,
     strict: bool,
     allow_emptying: bool,
+    replaces: bool,
+    is_anonymous: bool,
     as_json: bool,
 ) -> int:
     """Turn wikis of the service at URL into a website that needs no server."""
-    selection = Selection(projects, groups, is_all)
+    selection = Selection(projects, groups, is_all, excluded)
     selection.check()
     options = parse_theme_options(theme_options)
     rendering = chosen_markup(markup)
     client = open_client(url, token_file, console)
     check_output(output)
+    keeping = Keeping(
+        _published(output),
+        service_of(client),
+        replaces=replaces,
+        allow_emptying=allow_emptying,
+    )
+    keeping.refuse_without_token(client, is_anonymous=is_anonymous)
     check_theme(theme, options, templates, mermaid)
     place = cache or default_cache(str(client.address), output, os.environ)
     check_apart(output, place)
@@ -146,6 +171,7 @@ def command(
                 client,
                 selection,
                 place,
+                keeping=keeping,
                 allow_emptying=allow_emptying,
                 progress=progress,
             )
@@ -155,6 +181,7 @@ def command(
             pulled,
             output,
             place,
+            keeping=keeping,
             title=title,
             theme=theme,
             theme_options=options,
@@ -171,10 +198,11 @@ async def pull(
     selection: Selection,
     cache: Path,
     *,
-    allow_emptying: bool,
+    keeping: Keeping | None = None,
+    allow_emptying: bool = False,
     progress: Progress,
 ) -> Pulled:
-    """Make the cache equal to the wikis.
+    """Make the cache equal to the wikis; ``keeping`` knows those of the site.
 
     Interrupted, it leaves a cache that the next export finishes.
 
@@ -185,16 +213,20 @@ async def pull(
     from wikisync.cli.pulling import Place, pull_all
     from wikisync.sync.reconcile import Policy
 
+    keeping = keeping or Keeping((), service_of(client))
     place = Place(
         private=cache,
-        folder_of=lambda wiki: cache / WIKIS_FOLDER / folder_name(wiki.owner),
+        folder_of=lambda wiki: folder_in(cache, wiki.owner),
         policy=Policy.MIRROR,
         allow_emptying=allow_emptying,
     )
     async with client:
         progress.start("look for wikis", None)
-        found = await find_wikis(client, selection)
-        pulled = await pull_all(client, found.wikis, place, progress)
+        found = await find_wikis(client, selection, spared=keeping.options)
+        await keeping.complete(client, found)
+        pulled = await pull_all(
+            client, found.wikis, place, progress, is_spared=keeping.holds
+        )
     pulled.skipped[:0] = found.skipped
     return pulled
 
@@ -205,6 +237,7 @@ def build(
     output: Path,
     cache: Path,
     *,
+    keeping: Keeping | None = None,
     title: str | None = None,
     theme: str = "default",
     theme_options: Mapping[str, object] | None = None,
@@ -222,30 +255,21 @@ def build(
     """
     from wikisync.markup.record import MarkupOptions
     from wikisync.site.build import build_site
-    from wikisync.site.model import SiteOptions, WikiSource
+    from wikisync.site.model import SiteOptions
 
-    if not pulled.wikis and pulled.halted:
-        raise pulled.halted[0]
-    if not pulled.wikis:
+    keeping = keeping or Keeping((), service_of(client))
+    kept = _kept(client, keeping, pulled, output, cache)
+    if not pulled.wikis and pulled.failed:
+        raise pulled.failed[0].error
+    if not pulled.wikis and not kept:
         raise UsageError(
             f"there is no wiki with pages to export on {client.address}",
             hint="name one with --project or --group, or use a token that sees more",
         )
-    sources = [
-        WikiSource(
-            owner=one.wiki.owner,
-            title=one.wiki.title,
-            folder=one.folder,
-            web_url=one.wiki.web_url,
-            visibility=one.wiki.visibility,
-            description=one.wiki.description,
-            placeholders=one.wiki.placeholders,
-            problems=one.result.problems,
-        )
-        for one in pulled.wikis
-    ]
+    sources = [_source(client, one) for one in pulled.wikis]
+    sources += [copy for one in kept if (copy := one.source())]
     options: SiteOptions = SiteOptions(
-        title=title or site_title([one.wiki for one in pulled.wikis], client),
+        title=title or site_title(sources, client),
         theme=theme,
         theme_options=theme_options or {},
         templates=templates,
@@ -253,27 +277,90 @@ def build(
         markup=markup or MarkupOptions(),
     )
     report = build_site(
-        sources, output, options, cache=cache / SITE_FOLDER, progress=progress
+        sources,
+        output,
+        options,
+        cache=cache / SITE_FOLDER,
+        may_leave=keeping.may_leave,
+        progress=progress,
     )
+    now = time.time()
     # the build's problems hold those of its sources, each with its wiki's name
-    own = (pulled.state_problem,) if pulled.state_problem else ()
-    problems = tuple(dict.fromkeys((*own, *report.problems)))
-    return Exported(output / "index.html", pulled, report, problems)
+    problems = dict.fromkeys(
+        [
+            *((pulled.state_problem,) if pulled.state_problem else ()),
+            *(one.problem(now) for one in kept),
+            *_unread(pulled, kept),
+            *keeping.problems,
+            *report.problems,
+        ]
+    )
+    return Exported(
+        index=output / "index.html",
+        pulled=pulled,
+        kept=kept,
+        notes=(*pulled.skipped, *keeping.notes),
+        report=report,
+        problems=tuple(problems),
+    )
 
 
-def site_title(wikis: Sequence[FoundWiki], client: Client) -> str:
+def _kept(
+    client: Client, keeping: Keeping, pulled: Pulled, output: Path, cache: Path
+) -> list[KeptWiki]:
+    """The wikis of the site that were not read this time."""
+    from wikisync.cli.pulling import STATE_FILE
+    from wikisync.sync.state import State
+
+    if not keeping.published:
+        return []
+    with State.open(cache / STATE_FILE, service_url=str(client.address)) as state:
+        return keeping.kept(pulled, state, partial(folder_in, cache), output)
+
+
+def _unread(pulled: Pulled, kept: Sequence[KeptWiki]) -> Iterator[Problem]:
+    """Wikis that could not be read, and that the site never had."""
+    known = {one.wiki.owner for one in kept}
+    for failed in pulled.failed:
+        if failed.wiki.owner not in known and not failed.is_refused:
+            yield failed.problem()
+
+
+def _source(client: Client, one: PulledWiki) -> WikiSource:
+    """A wiki that was read, as the build takes it."""
+    from wikisync.site.model import WikiOrigin, WikiSource
+
+    wiki = one.wiki
+    return WikiSource(
+        owner=wiki.owner,
+        title=wiki.title,
+        folder=one.folder,
+        web_url=wiki.web_url,
+        visibility=wiki.visibility,
+        description=wiki.description,
+        placeholders=wiki.placeholders,
+        origin=WikiOrigin(
+            service=service_of(client),
+            id=wiki.id,
+            asked_by=wiki.asked_by,
+            has_token=client.has_token,
+            deletion_date=wiki.deletion_date,
+        ),
+        problems=one.result.problems,
+    )
+
+
+def site_title(wikis: Sequence[WikiSource], client: Client) -> str:
     """The wiki's own title, the group's where all lie in it, else the host."""
     from yarl import URL
 
     if len(wikis) == 1:
         return wikis[0].title
-    first = wikis[0]
-    inside = f"{first.owner.full_path}/"
-    rest = wikis[1:]
-    if first.owner.kind == "group" and all(
-        wiki.owner.full_path.startswith(inside) for wiki in rest
-    ):
-        return first.title
+    for wiki in wikis:
+        inside = f"{wiki.owner.full_path}/"
+        rest = (one.owner.full_path for one in wikis if one is not wiki)
+        if wiki.owner.kind == "group" and all(path.startswith(inside) for path in rest):
+            return wiki.title
     # a person reads it: not in the ASCII that it is sent in
     return URL(client.address.origin).host or client.address.host
 
@@ -296,6 +383,12 @@ def check_output(output: Path) -> None:
         # nothing is left behind should the wikis turn out to be out of reach
         with suppress(OSError):
             output.rmdir()
+
+
+def _published(output: Path) -> tuple[PublishedWiki, ...]:
+    from wikisync.site.output import published_wikis
+
+    return published_wikis(output)
 
 
 def check_theme(
@@ -422,6 +515,11 @@ def _refuse_foreign(cache: Path, ours: set[str]) -> None:
         )
 
 
+def folder_in(cache: Path, owner: WikiOwner) -> Path:
+    """Where the cache keeps a wiki."""
+    return cache / WIKIS_FOLDER / folder_name(owner)
+
+
 def folder_name(owner: WikiOwner) -> str:
     """A wiki's folder in the cache; paths of the service are not names of files."""
     return f"{owner.kind}-{hashlib.sha256(owner.full_path.encode()).hexdigest()[:24]}"
@@ -446,29 +544,28 @@ def show_report(
     is_strict: bool = False,
     as_json: bool = False,
 ) -> int:
-    """Print what an export did and give its exit code.
-
-    Raises:
-        Halted: a brake stopped at least one wiki; everything else is printed.
-    """
+    """Print what an export did and give its exit code."""
     from wikisync.cli.pulling import show_problems
     from wikisync.cli.site_report import show_broken_links
 
-    show_problems(console, exported.problems, exported.pulled.skipped)
+    show_problems(console, exported.problems, exported.notes)
+    console.problems(_refused(exported))
     if as_json:
         console.result(json.dumps(_as_json(exported), ensure_ascii=False, indent=2))
     else:
         show_broken_links(console, exported.report)
         console.result(_summary(exported))
-    return _exit_code(exported, is_strict=is_strict)
-
-
-def _exit_code(exported: Exported, *, is_strict: bool) -> ExitCode:
-    if exported.pulled.halted:
-        raise exported.pulled.halted[0]
-    if is_strict and (exported.problems or exported.report.broken_links):
+    if is_strict and (
+        exported.problems or _refused(exported) or exported.report.broken_links
+    ):
         return ExitCode.FAILED
     return ExitCode.HELD if exported.problems else ExitCode.DONE
+
+
+def _refused(exported: Exported) -> list[Problem]:
+    """Wikis that are not for this token, and that the site never had."""
+    kept = {str(one.wiki.owner) for one in exported.kept}
+    return [one for one in exported.pulled.refused if one.subject not in kept]
 
 
 def _summary(exported: Exported) -> str:
@@ -476,7 +573,9 @@ def _summary(exported: Exported) -> str:
     from wikisync.cli.site_report import site_summary
 
     pages = counted(exported.report.pages, "page")
-    wikis = counted(len(exported.pulled.wikis), "wiki")
+    wikis = counted(len(exported.pulled.wikis) + len(exported.kept), "wiki")
+    if exported.kept:
+        wikis += f", {len(exported.kept)} of them not read this time"
     problems = len(exported.problems)
     return site_summary(
         exported.report, f"{pages} of {wikis}", problems, exported.index
@@ -495,6 +594,20 @@ def _as_json(exported: Exported) -> dict[str, object]:
         "files": files_as_json(report),
         "wikis": [wiki_as_json(wiki) for wiki in exported.pulled.wikis],
         "broken_links": broken_links_as_json(report),
-        "skipped": [problem_as_json(note) for note in exported.pulled.skipped],
+        "kept": [_kept_as_json(one) for one in exported.kept],
+        "skipped": [
+            problem_as_json(note) for note in (*exported.notes, *_refused(exported))
+        ],
         "problems": [problem_as_json(problem) for problem in exported.problems],
+    }
+
+
+def _kept_as_json(one: KeptWiki) -> dict[str, object]:
+    return {
+        "kind": one.wiki.kind,
+        "path": one.wiki.path,
+        "pages": one.wiki.pages,
+        "reason": one.reason,
+        "from": "cache" if one.folder else "site",
+        "read_at": one.read_at,
     }

@@ -1,12 +1,14 @@
 """Pulling several wikis into folders, one after the other: clone's and export's half.
 
-One wiki that cannot be had ends the command when it was named, and is left out
-with a note when it was only found.  A brake stops its wiki and is raised at the
-end, so that the others are complete.
+One wiki that cannot be read keeps no other one back, unless the service is away as a
+whole.  A named one that does not exist, or is not for this token, ends the command
+where the caller does not spare it.  A safety stop is raised at the end, so that the
+other wikis are complete.
 """
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -22,6 +24,7 @@ from wikisync.api.replica import WikiReplica
 from wikisync.api.wikis import Wiki
 from wikisync.cli.console import Console
 from wikisync.cli.context import FoundWiki, skipped
+from wikisync.cli.reach import is_of_all
 from wikisync.cli.sentences import problem_as_json
 from wikisync.cli.workspace import translated_wiki
 from wikisync.errors import (
@@ -29,6 +32,8 @@ from wikisync.errors import (
     Halted,
     NotFound,
     PermissionDenied,
+    RemoteError,
+    WikisyncError,
 )
 from wikisync.folder.replica import FolderReplica
 from wikisync.model import Problem, Slug
@@ -43,6 +48,8 @@ from wikisync.sync.state import State, WikiState
 STATE_FILE = "state.db"
 TEMPORARY_FOLDER = "tmp"
 CACHE_FOLDER = "cache"
+LEFT_OUT = "wiki-left-out"
+"""Code of the problems of wikis that could not be read."""
 
 
 class PulledWiki(Struct, frozen=True):
@@ -53,19 +60,64 @@ class PulledWiki(Struct, frozen=True):
     result: CycleResult
 
 
+class FailedWiki(Struct, frozen=True):
+    """One wiki that could not be read whole."""
+
+    wiki: FoundWiki
+    error: WikisyncError
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the service does not give it to this token, or hides it."""
+        return isinstance(self.error, NotFound | PermissionDenied)
+
+    def problem(self) -> Problem:
+        """What a person is told of it, where nothing was kept of it."""
+        return Problem(
+            LEFT_OUT,
+            str(self.wiki.owner),
+            f"left out: {self.error.message}",
+            self.error.hint or "",
+        )
+
+
 class Pulled(Struct):
     """All wikis of one command."""
 
     wikis: list[PulledWiki] = field(default_factory=list)
     skipped: list[Problem] = field(default_factory=list)
-    halted: list[Halted] = field(default_factory=list)
+    """Wikis without pages, or switched off: nothing of them is missing."""
+    failed: list[FailedWiki] = field(default_factory=list)
     state_problem: Problem | None = None
+
+    @property
+    def halted(self) -> list[Halted]:
+        """The safety stops that were met."""
+        errors = (failed.error for failed in self.failed)
+        return [error for error in errors if isinstance(error, Halted)]
+
+    @property
+    def refused(self) -> tuple[Problem, ...]:
+        """Wikis that are not for this token, which may be meant so."""
+        return tuple(one.problem() for one in self.failed if one.is_refused)
 
     @property
     def problems(self) -> tuple[Problem, ...]:
         """What a person may have to look at, of all wikis."""
-        own = (self.state_problem,) if self.state_problem else ()
-        return own + tuple(p for wiki in self.wikis for p in wiki.result.problems)
+        return (
+            *((self.state_problem,) if self.state_problem else ()),
+            *(problem for wiki in self.wikis for problem in wiki.result.problems),
+            *self.left_out,
+        )
+
+    @property
+    def left_out(self) -> tuple[Problem, ...]:
+        """Wikis that could not be read, though they are for this token."""
+        return tuple(
+            failed.problem()
+            for failed in self.failed
+            if not failed.is_refused and not isinstance(failed.error, Halted)
+        )
 
     def count(self, what: Callable[[CycleResult], int]) -> int:
         """A sum over all wikis."""
@@ -83,14 +135,27 @@ class Place(Struct, frozen=True):
 
 
 async def pull_all(
-    client: Client, wikis: Sequence[FoundWiki], place: Place, progress: Progress
+    client: Client,
+    wikis: Sequence[FoundWiki],
+    place: Place,
+    progress: Progress,
+    *,
+    is_spared: Callable[[FoundWiki], bool] = lambda _wiki: False,
 ) -> Pulled:
-    """Pull every wiki into its folder.
+    """Pull every wiki into its folder; those that cannot be read are in ``failed``.
 
     Interrupted, it leaves complete files; running it again finishes the work.
 
+    Args:
+        client: The open session.
+        wikis: What to pull.
+        place: Where to.
+        progress: Told of long work.
+        is_spared: Whether a named wiki may be missing all the same.
+
     Raises:
         PermissionDenied: a named wiki is switched off or not available.
+        RemoteError: the service is away, or gave none of the wikis.
         WikisyncError: nothing more can be done.
     """
     pulled = Pulled()
@@ -101,12 +166,15 @@ async def pull_all(
         for wiki in wikis:
             try:
                 await _pull(client, wiki, place, state, progress, pulled)
-            except Halted as error:
-                pulled.halted.append(error)
-            except (NotFound, PermissionDenied) as error:
-                if wiki.is_named:
+            except (RemoteError, Halted) as error:
+                failed = FailedWiki(wiki, error)
+                if failed.is_refused and wiki.is_named and not is_spared(wiki):
                     raise
-                pulled.skipped.append(skipped(wiki.owner, error.message))
+                if await is_of_all(client, error):
+                    raise
+                pulled.failed.append(failed)
+    if not pulled.wikis and not pulled.refused and not pulled.halted and pulled.failed:
+        raise pulled.failed[0].error
     return pulled
 
 
@@ -120,8 +188,12 @@ async def _pull(
 ) -> None:
     folder = place.folder_of(wiki)
     own = _local(folder, place)
-    behind = _remote(client, wiki, state, place, has_folder=folder.is_dir())
     known = state.wiki(wiki.owner)
+    if place.policy is Policy.MIRROR and not known.is_same_wiki(str(wiki.id)):
+        # pages of another project that had this path would outlive it
+        known.start_over(str(wiki.id))
+        shutil.rmtree(folder, ignore_errors=True)
+    behind = _remote(client, wiki, state, place, has_folder=folder.is_dir())
     if place.policy is Policy.MIRROR or not known.base():
         # a folder that is gone later on may be a disk that is away
         await own.create()
@@ -234,11 +306,12 @@ def labelled(pulled: Pulled) -> tuple[Problem, ...]:
     if len(pulled.wikis) == 1:
         return pulled.problems
     own = (pulled.state_problem,) if pulled.state_problem else ()
-    return own + tuple(
+    of_wikis = tuple(
         replace(problem, subject=f"{wiki.wiki.owner}: {problem.subject}")
         for wiki in pulled.wikis
         for problem in wiki.result.problems
     )
+    return (*own, *of_wikis, *pulled.left_out)
 
 
 def exit_code_of(pulled: Pulled) -> ExitCode:

@@ -165,10 +165,10 @@ def _refuse_leaving(
     Raises:
         UsageError: a wiki would be removed that may not leave.
     """
-    wikis = {
-        wiki.source.owner: (wiki.source.origin, wiki.page_count) for wiki in scanned
-    }
-    gone = leaving(published_wikis(output), wikis)
+    staying = (
+        (wiki.source.owner, wiki.source.origin, wiki.page_count) for wiki in scanned
+    )
+    gone = leaving(published_wikis(output), staying)
     refuse_leaving([wiki for wiki in gone if not may_leave(wiki)])
 
 

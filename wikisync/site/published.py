@@ -7,7 +7,7 @@ token that lost a right and a folder that is empty look like a wiki that is gone
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import msgspec
 
@@ -17,6 +17,8 @@ from wikisync.site.model import WikiOrigin
 
 if TYPE_CHECKING:
     from wikisync.site.model import WikiSource
+
+T = TypeVar("T")
 
 WIKIS_SHOWN_MAX = 10
 """Wikis that a message names one by one."""
@@ -35,6 +37,7 @@ class PublishedWiki(msgspec.Struct, frozen=True, omit_defaults=True):
     visibility: str = "private"
     description: str = ""
     web_url: str = ""
+    placeholders: Mapping[str, str] = {}
     origin: WikiOrigin = WikiOrigin()
 
     @property
@@ -46,19 +49,34 @@ class PublishedWiki(msgspec.Struct, frozen=True, omit_defaults=True):
         pages = "1 page" if self.pages == 1 else f"{self.pages} pages"
         return f"the wiki of {self.owner} ({pages})"
 
-    def is_wiki_of(self, owner: WikiOwner, origin: WikiOrigin) -> bool:
-        """Whether it is the wiki of this owner, by the service's id where known."""
-        mine = self.origin
-        if self.kind != owner.kind:
-            return False
-        if mine.id and origin.id:
-            return (mine.service, mine.id) == (origin.service, origin.id)
-        is_one_service = mine.service == origin.service or "" in {
-            mine.service,
-            origin.service,
-        }
-        is_one_path = self.path.casefold() == owner.full_path.casefold()
-        return is_one_service and is_one_path
+
+class WikiIndex(Generic[T]):
+    """Wikis of a service by what they are known by: the id, and else the path."""
+
+    def __init__(self, wikis: Iterable[tuple[WikiOwner, WikiOrigin, T]]) -> None:
+        """Index wikis, each with what is to be found."""
+        self._by_id: dict[tuple[str, OwnerKind, int], T] = {}
+        self._by_path: dict[tuple[OwnerKind, str], list[tuple[WikiOrigin, T]]] = {}
+        for owner, origin, value in wikis:
+            if origin.id:
+                self._by_id[origin.service, owner.kind, origin.id] = value
+            at = self._by_path.setdefault((owner.kind, owner.full_path.casefold()), [])
+            at.append((origin, value))
+
+    def find(self, owner: WikiOwner, origin: WikiOrigin) -> T | None:
+        """What is known of a wiki; another project under its path is another wiki."""
+        found = self._by_id.get((origin.service, owner.kind, origin.id))
+        if origin.id and found is not None:
+            return found
+        for other, value in self._by_path.get(
+            (owner.kind, owner.full_path.casefold()), ()
+        ):
+            is_one_service = other.service == origin.service or not (
+                other.service and origin.service
+            )
+            if is_one_service and not (other.id and origin.id):
+                return value
+        return None
 
 
 MayLeave = Callable[[PublishedWiki], bool]
@@ -77,22 +95,19 @@ def leave(*, replaces: bool) -> MayLeave:
 
 def leaving(
     published: Iterable[PublishedWiki],
-    wikis: Mapping[WikiOwner, tuple[WikiOrigin, int]],
+    wikis: Iterable[tuple[WikiOwner, WikiOrigin, int]],
 ) -> tuple[PublishedWiki, ...]:
     """Which wikis of a site a new version of it would not hold.
 
     Args:
         published: Wikis of the site as it is.
-        wikis: Owner to origin and number of pages, of the new version.
+        wikis: Those of the new version: owner, origin, and how many pages.
     """
+    staying = WikiIndex(wikis)
     return tuple(
-        known
-        for known in published
-        if known.pages
-        and not any(
-            pages and known.is_wiki_of(owner, origin)
-            for owner, (origin, pages) in wikis.items()
-        )
+        wiki
+        for wiki in published
+        if wiki.pages and not staying.find(wiki.owner, wiki.origin)
     )
 
 
@@ -125,5 +140,6 @@ def published_from(source: WikiSource, prefix: str, pages: int) -> PublishedWiki
         visibility=source.visibility,
         description=source.description,
         web_url=source.web_url,
+        placeholders=dict(source.placeholders),
         origin=source.origin,
     )
