@@ -114,6 +114,33 @@ def split_extension(name: str) -> tuple[str, Format] | None:
     return (name[:last], known) if last > 0 and name[last - 1] != "/" else None
 
 
+def path_of_title(title: str) -> str:
+    """The path without extension that the service makes of a title; empty when blank.
+
+    Whitespace is collapsed, the path is made absolute and normal, and spaces become
+    dashes; nothing else is touched: no case, no Unicode normalisation.
+    """
+    parts: list[str] = []
+    for component in title.split("/"):
+        name = "-".join(component.split())
+        if name == "..":
+            del parts[-1:]
+        elif name not in {"", "."}:
+            parts.append(name)
+    return "/".join(parts)
+
+
+def is_dashed(slug: str, given: str) -> bool:
+    """Whether ``given`` is ``slug`` with dashes in place of spaces, of some or all."""
+    has_fewer = sum(map(str.isspace, given)) < sum(map(str.isspace, slug))
+    return has_fewer and path_of_title(slug) == path_of_title(given)
+
+
+def name_key(slug: str) -> str:
+    """What is equal for names of which the service keeps one page only."""
+    return path_of_title(slug).casefold()
+
+
 def digest_of(content: bytes | str) -> Digest:
     """SHA-256 of a text (as UTF-8) or of bytes."""
     if isinstance(content, str):

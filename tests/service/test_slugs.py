@@ -6,12 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wikisync.model import Format
+from wikisync.model import Format, path_of_title
 from wikisync.service.slugs import (
     file_path,
     lookup_keys,
     path_of_new_title,
-    path_of_title,
     title_of,
     title_problem,
 )

@@ -158,6 +158,29 @@ async def test_a_refused_page_waits_and_the_others_go_on(state: State) -> None:
     assert not copies.known.intents()
 
 
+async def test_a_rename_that_is_refused_is_told_once_and_keeps_nothing_back(
+    state: State,
+) -> None:
+    """Edits of the page did not arrive, and no other page was removed."""
+    copies = Copies(state, {"home": "one\n", "home/below": "two\n", "other": "three\n"})
+    await copies.rest()
+    copies.rename_here("home", "Start")
+    copies.rename_here("home/below", "Start/below")
+    copies.here.remove("other")
+    failing(copies, "move home Start", Rejected("the title is reserved"))
+    first = await copies.cycle()
+    await copies.rest()
+    copies.here.put("Start", "edited\n")
+    copies.here.put("Start/below", "edited, too\n")
+    last = await copies.rest()
+    assert [(one.code, one.subject) for one in first.problems] == [
+        ("rename-refused", "Start")
+    ]
+    assert last.problems == ()
+    assert copies.there.texts() == {"home": "edited\n", "home/below": "edited, too\n"}
+    assert copies.here.texts() == {"Start": "edited\n", "Start/below": "edited, too\n"}
+
+
 async def test_a_refused_page_is_sent_again_when_it_is_another(state: State) -> None:
     copies = await settled(state)
     copies.here.put("home", "too long\n")

@@ -27,7 +27,7 @@ from wikisync.errors import (
     Rejected,
     RemoteError,
 )
-from wikisync.model import Digest, Format, Page, Slug
+from wikisync.model import Digest, Format, Page, Slug, is_dashed, name_key
 
 PASSING_NAME_DIGITS = 8
 DECIDE_HINT = "run it again to decide anew"
@@ -82,7 +82,8 @@ class Writing:
         """Give a page another name; pages below it may move along.
 
         Returns:
-            The page as the service has it now: its slug may be neither.
+            The page as the service has it now: its slug may be neither.  It stays as
+            it is where the service writes both names alike.
 
         Raises:
             PreconditionFailed: the page changed or is gone, or the name is taken.
@@ -92,15 +93,16 @@ class Writing:
         async with self.turn:
             self.last_window_s = 0.0
             namesake = await self._namesake(target)
-            is_itself = namesake == slug and target.casefold() == slug.casefold()
+            is_itself = namesake == slug and name_key(target) == name_key(slug)
             if namesake is not None and not is_itself:
                 raise self._taken(target, namesake)
             held = await self._held(slug, expected)
             self._require_writable(held)
+            if is_dashed(target, slug):
+                return held  # the service would give it the name that it has
             if is_itself:
-                # the service finds the page itself under its new name, which
-                # differs in upper and lower case only, and refuses; so it goes by
-                # way of another name
+                # the service finds the page itself under its new name, which it
+                # takes for the same, and refuses; so it goes by way of another name
                 passing = Slug(f"{target}-{expected[:PASSING_NAME_DIGITS]}")
                 held = await self._sent(held, passing, held)
             return await self._sent(held, target, held)

@@ -22,7 +22,7 @@ from wikisync.cli.workspace import (
     workspace_option,
 )
 from wikisync.errors import FolderError, NotFound, UsageError
-from wikisync.model import Format, Page, Slug
+from wikisync.model import Format, Page, Slug, path_of_title
 
 if TYPE_CHECKING:
     from wikisync.cli.console import Console
@@ -126,8 +126,6 @@ async def _find(
 
 def _given(slug: Slug) -> Slug:
     """The name that the service gives a new page that was to have this one."""
-    from wikisync.service.slugs import path_of_title
-
     return Slug(path_of_title(slug) or slug)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct, field
 
-from wikisync.model import Format
+from wikisync.model import Format, path_of_title
 from wikisync.service.answers import COLLISION, invalid, not_found
 from wikisync.service.redirects import (
     REDIRECTS_PATH,
@@ -24,7 +24,6 @@ from wikisync.service.settings import MIB, Limits
 from wikisync.service.slugs import (
     file_path,
     path_of_new_title,
-    path_of_title,
     title_problem,
 )
 from wikisync.service.tree import PageFile, RepositoryFile, WikiTree

@@ -7,23 +7,7 @@ nothing else is touched - no case folding, no Unicode normalisation.
 
 from __future__ import annotations
 
-import re
-
-from wikisync.model import EXTENSIONS, Format, split_extension
-
-_WHITESPACE_RUN = re.compile(r"\s+")
-
-
-def path_of_title(title: str) -> str:
-    """The path without extension that a title asks for; empty when blank."""
-    parts: list[str] = []
-    for component in title.split("/"):
-        name = _WHITESPACE_RUN.sub(" ", component).strip()
-        if name == "..":
-            del parts[-1:]
-        elif name not in {"", "."}:
-            parts.append(name.replace(" ", "-"))
-    return "/".join(parts)
+from wikisync.model import EXTENSIONS, Format, path_of_title, split_extension
 
 
 def path_of_new_title(title: str, current: str) -> str:

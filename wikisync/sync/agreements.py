@@ -232,6 +232,17 @@ class Agreements(WikiRows):
         """Note that a file of this name is the page ``slug``."""
         self._write("INSERT OR REPLACE INTO alias VALUES (?, ?, ?)", path_slug, slug)
 
+    def keep_file(self, slug: Slug, given: Slug) -> None:
+        """Let the file of a page keep its name, which is called ``given`` from now on.
+
+        Args:
+            slug: The page as it was called, or as its file is named.
+            given: What the wiki calls it.
+        """
+        files = [path for path, page in self.aliases().items() if page == slug]
+        for path in files or [slug]:
+            self.record_alias(path, given)
+
     def drop_alias(self, path_slug: Slug) -> None:
         """Forget it: the file's name is the page's again, or the file is gone."""
         self._write("DELETE FROM alias WHERE wiki = ? AND path_slug = ?", path_slug)

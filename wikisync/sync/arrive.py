@@ -122,7 +122,10 @@ class Arrivals:
         with self._state.together():
             if given != action.target:
                 self._state.record_alias(action.target, given)
-            self._state.record(renamed={record: given})
+            elif isinstance(action, Rebind) and action.file is not None:
+                self._state.keep_file(action.file, given)
+            if given != record:
+                self._state.record(renamed={record: given})
             self._note(action)
         self._tally.renamed += 1
 

@@ -56,7 +56,10 @@ class HoldReason(StrEnum):
     EDITED_HERE_GONE_THERE = "edited here, deleted on the wiki"
     FORMATS = "given two different formats here and on the wiki"
     NAME_TAKEN = "renamed to a name that another page has on the other side"
-    CASE_TWIN = "on the wiki another page has this name but for upper and lower case"
+    CASE_TWIN = (
+        "on the wiki another page has this name but for spaces and dashes, or upper and"
+        " lower case"
+    )
     EMPTY = "empty here; this service takes no empty page"
     MARKER = "a marker line of a conflict is left in it; it is not sent to the wiki"
     REFUSED = "the service refused it as it is"
@@ -180,11 +183,14 @@ class MoveRemote(Struct, frozen=True):
 
 
 class Rebind(Struct, frozen=True):
-    """Both sides have the same new name already; only the base learns it."""
+    """Both sides have the new name already; only the base learns it."""
 
     slug: Slug
     """The name under which the base knows the page."""
     target: Slug
+    file: Slug | None = None
+    """The name that the file keeps where the service writes it otherwise: its page
+    ``My Notes`` is ``My-Notes`` on the wiki.  None: that of the page."""
 
     @property
     def renamed(self) -> tuple[tuple[Slug, Slug], ...]:
@@ -367,7 +373,7 @@ def describe(action: Action) -> str:
                 f"rename  {action.slug} -> {action.target} on the wiki{_along(action)}"
             )
         case Rebind():
-            return f"adopt   {action.slug} -> {action.target}"
+            return f"adopt   {action.file or action.slug} -> {action.target}"
         case CreateRemote():
             return f"create  {action.slug} on the wiki{_because(action.notice)}"
         case Push():

@@ -29,7 +29,7 @@ from wikisync.errors import (
     SyncError,
     Unavailable,
 )
-from wikisync.model import Digest, Page, Slug, Snapshot
+from wikisync.model import Digest, Page, Slug, Snapshot, path_of_title
 from wikisync.sync.echo import Echo, echo_of
 from wikisync.sync.flow import finish
 from wikisync.sync.ledger import NO_DIGEST, Intent, Operation
@@ -149,9 +149,15 @@ class Pushes:
         record = self._intent(Operation.REPLACE, page, before=action.remote)
         intent = self._state.begin(record)
         answer = await self._write(page, action.remote)
-        if answer.slug != page.slug:
+        if answer.slug == page.slug:
+            self._agree(page, answer, intent, action)
+        elif answer.slug == path_of_title(page.slug):
+            with self._state.together():
+                self._take_spelling(page.slug, answer.slug)
+                self._agree(page, answer, intent, action)
+        else:
             answer = await self._move_back(page.slug, answer)
-        self._agree(page, answer, intent, action)
+            self._agree(page, answer, intent, action)
 
     async def _write(self, page: Page, expected: Digest | None) -> Page:
         """Send a text; the next page may be sent before this answer is noted."""
@@ -180,7 +186,7 @@ class Pushes:
                 f"sent as {sent.format}, but the service keeps it as {answer.format}",
                 "look at the page on the wiki",
             )
-        there = self._there.pages.get(answer.slug)
+        there = self._there.pages.get(answer.slug, self._there.pages.get(sent.slug))
         here = self._here.pages.get(sent.slug)
         agreed = BasePage(
             answer.slug,
@@ -207,9 +213,22 @@ class Pushes:
         if echo is Echo.FRONT_MATTER and not known.strips_front_matter:
             self._state.learn(replace(known, strips_front_matter=True))
 
-    def _take_name(self, asked: Slug, given: Slug) -> None:
-        """Keep the file's name for a page that the service calls otherwise."""
+    def _take_spelling(self, slug: Slug, given: Slug) -> None:
+        """Keep the file of a page that the service cannot keep under its name.
+
+        Only git gives a page a name with a space; whoever edits it on the wiki, the
+        service writes the name with dashes.
+        """
         if given in self._state.base():
+            raise PreconditionFailed(f"the page {slug} is one with {given} on the wiki")
+        self._state.keep_file(slug, given)
+        self._state.record(renamed={slug: given})
+        self._state.note_done(self._clock(), given, f"the service named {slug} so")
+        self._tally.renamed += 1
+
+    def _take_name(self, asked: Slug, given: Slug, *, is_known: bool = False) -> None:
+        """Keep the file's name for a page that the service calls otherwise."""
+        if given in self._state.base() and not is_known:
             raise PreconditionFailed(
                 f"the service gave {asked} the name of the page {given}"
             )
@@ -246,17 +265,23 @@ class Pushes:
         )
         self._note_window(action.slug)
         with self._state.together():
-            if answer.slug != action.target:
-                self._take_name(action.target, answer.slug)
-            self._state.record(renamed={action.record: answer.slug})
+            self._bind(action, answer.slug)
             self._state.settle(intent)
             self._note(action, answer.slug)
         self._tally.renamed += 1
-        if answer.slug != action.target:
+
+    def _bind(self, action: MoveRemote, given: Slug) -> None:
+        """Take the page's file for what the wiki calls the page now."""
+        is_same = given == action.record
+        if given != action.target:
+            self._take_name(action.target, given, is_known=is_same)
+        if not is_same:
+            self._state.record(renamed={action.record: given})
+        if given != action.target:
             # those below went along, to other names than the plan knows
             self._lose(action)
             self._tally.given_names |= {
-                new: Slug(answer.slug + new.removeprefix(action.target))
+                new: Slug(given + new.removeprefix(action.target))
                 for _, new in action.renamed
             }
 
@@ -327,6 +352,9 @@ class Pushes:
         """The service said no: not asked again until the page is another."""
         if isinstance(error, Rejected | PermissionDenied):
             self._settle_all(action.slug)
+            if isinstance(action, MoveRemote) and isinstance(error, Rejected):
+                self._leave_name(action, error)
+                return
             if not isinstance(action, MoveRemote):
                 # what it says may be about the text, or about the token's rights
                 said = f"{error.message}; {error.hint}" if error.hint else error.message
@@ -336,6 +364,23 @@ class Pushes:
                 self._state.record_refusal(action.slug, digest, said, self._clock())
                 self._tally.refused.add(action.slug)
         self._tally.fail("page-refused", action.slug, error.message, error.hint)
+
+    def _leave_name(self, action: MoveRemote, error: Rejected) -> None:
+        """Leave a page its name on the wiki, and its file the new one here.
+
+        So the refusal is told once, and keeps back neither edits of the page nor
+        removals of others.
+        """
+        with self._state.together():
+            self._bind(action, action.slug)
+        self._tally.overtaken += 1
+        self._tally.tell(
+            "rename-refused",
+            action.target,
+            f"{error.message}; the page stays {action.slug} on the wiki, and edits of"
+            " the file go there",
+            error.hint or "give the file another name",
+        )
 
     def _settle_all(self, slug: Slug) -> None:
         with self._state.together():

@@ -2,7 +2,8 @@
 
 Pure.  A wrong match would write one page's text over another's, a missed one only
 costs a deletion and a creation, so a match must be the only one possible: by what
-the side knows the page by, then by text, then by place below a renamed parent.
+the side knows the page by, then by name where the service takes both for one, then by
+text, then by place below a renamed parent.
 A page whose old name still exists was not renamed, whatever its text is now.
 """
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 
-from wikisync.model import PageState, Slug, Snapshot, digest_of
+from wikisync.model import PageState, Slug, Snapshot, digest_of, name_key
 
 NO_TEXT = digest_of("")
 
@@ -53,6 +54,8 @@ class _Matching:
 
     def run(self) -> dict[Slug, Slug]:
         self._match_unique(lambda state: state.identity)
+        # the service keeps one page of names that it takes for one
+        self._match_unique(lambda state: name_key(state.slug))
         self._match_unique(_text_of)
         self._match_below()
         return self._found

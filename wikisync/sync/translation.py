@@ -170,8 +170,9 @@ class TranslatedWiki:
         here = self._links.page_in(replace(answer, slug=name))
         here = replace(here, slug=answer.slug)
         state = self._note(answer, here)
-        if last is None or last is not self._last:
-            # a look meanwhile may have been before it or after
+        if last is None or last is not self._last or answer.slug != page.slug:
+            # a look meanwhile may have been before it or after, and pages below one
+            # that got another name may have got others
             self._last = None
         else:
             identity = last[here.slug].identity if here.slug in last else ""

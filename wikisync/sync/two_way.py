@@ -19,7 +19,15 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from wikisync.model import Format, PageState, Slug, Snapshot, digest_of
+from wikisync.model import (
+    Format,
+    PageState,
+    Slug,
+    Snapshot,
+    digest_of,
+    is_dashed,
+    path_of_title,
+)
 from wikisync.sync.capabilities import Capabilities
 from wikisync.sync.change import Change, change_of, skip_unknown
 from wikisync.sync.plan import (
@@ -251,6 +259,9 @@ class _TwoWay:
                 return  # a later rename takes it along; the next cycle follows
         elif name == here != record.slug:
             yield Rebind(record.slug, name)
+        elif is_dashed(here, name):
+            # the file keeps the name that its writer gave it
+            yield Rebind(record.slug, name, file=here)
         elif name != here:
             yield MoveLocal(here, name, record.slug, mine.digest)
         action = self._text(record, name, mine, theirs)
@@ -307,6 +318,7 @@ class _TwoWay:
         return (
             record.is_renamed_here
             and record.remote == record.slug
+            and not is_dashed(record.local or "", record.slug)
             and self._unknown(record) is None
         )
 
@@ -455,7 +467,7 @@ class _RemoteNames:
             self._below.update(_folders_of(new))
 
     def _key(self, slug: str) -> str:
-        return unicodedata.normalize("NFC", self._case(slug))
+        return unicodedata.normalize("NFC", self._case(path_of_title(slug)))
 
     def _case(self, slug: str) -> str:
         return slug.casefold() if self._service.folds_case else slug

@@ -1,0 +1,194 @@
+"""Names that the service takes for one: spaces and dashes, upper and lower case.
+
+A wiki that was filled by git has pages with spaces in their names.  The service
+writes such a page with dashes at its first edit, whoever makes it.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+import pytest
+from aiohttp import ClientSession
+from yarl import URL
+
+from tests.cli.workspaces import PAGES, Cloned
+from wikisync.service.quirks import Quirk
+
+SPACED = {
+    "My Notes": "one\n",
+    "My Notes/inner page": "below\n",
+    "My Dir/a b": "in a folder\n",
+}
+
+
+async def with_spaces(cloned: Cloned) -> Cloned:
+    """The workspace with pages that came to the wiki by git."""
+    await cloned.edit(SPACED)
+    ran = await cloned.run("sync")
+    assert ran.code == 0, ran.err
+    return cloned
+
+
+def pages(files: dict[str, str]) -> dict[str, str]:
+    """Pages that do not belong to the handbook as it was cloned, by their files."""
+    known = {f"{slug}.md" for slug in PAGES}
+    return {
+        name: text
+        for name, text in files.items()
+        if name not in known and not name.startswith(".")
+    }
+
+
+async def edit_on_the_web(cloned: Cloned, slug: str, text: str) -> None:
+    """Save a page on the wiki, as its editor does."""
+    url = f"{cloned.service.url}/api/v4/projects/docs%2Fhandbook/wikis/{quote(slug)}"
+    edit = {"title": slug, "content": text}
+    async with ClientSession(headers=cloned.service.headers) as session:
+        answer = await session.put(URL(url, encoded=True), json=edit)
+        answer.raise_for_status()
+
+
+async def test_every_edit_of_a_page_with_a_space_arrives(cloned: Cloned) -> None:
+    """Its first edit made a second file, and held both for ever."""
+    await with_spaces(cloned)
+
+    for text in ("two\n", "three\n"):
+        cloned.write("My Notes.md", text)
+        ran = await cloned.run("sync")
+        assert (ran.code, ran.err) == (0, "")
+        assert pages(cloned.files()) == pages(
+            {f"{slug}.md": old for slug, old in SPACED.items()} | {"My Notes.md": text}
+        )
+        assert (await cloned.wiki())["My-Notes.md"] == text
+
+    cloned.write("My Notes/inner page.md", "edited below\n")
+    cloned.write("My Dir/a b.md", "edited in a folder\n")
+    ran = await cloned.run("sync")
+    assert (ran.code, ran.err) == (0, "")
+    assert pages(await cloned.wiki()) == {
+        "My-Notes.md": "three\n",
+        "My-Notes/inner-page.md": "edited below\n",
+        "My-Dir/a-b.md": "edited in a folder\n",
+    }
+    assert set(pages(cloned.files())) == {f"{slug}.md" for slug in SPACED}
+    ran = await cloned.run("status")
+    assert ran.code == 0, ran.out
+
+
+async def test_an_edit_on_the_web_keeps_the_file_of_a_page_with_a_space(
+    cloned: Cloned,
+) -> None:
+    await with_spaces(cloned)
+    await edit_on_the_web(cloned, "My Notes", "web\n")
+
+    ran = await cloned.run("sync")
+
+    assert (ran.code, ran.err) == (0, "")
+    assert pages(cloned.files()) == {
+        "My Notes.md": "web\n",
+        "My Notes/inner page.md": "below\n",
+        "My Dir/a b.md": "in a folder\n",
+    }
+
+
+async def test_an_edit_whose_answer_was_lost_makes_no_second_file(
+    cloned: Cloned,
+) -> None:
+    await with_spaces(cloned)
+    cloned.write("My Notes.md", "two\n")
+    cloned.service.quirks = {Quirk.DROPS_ANSWERS}
+    assert (await cloned.run("sync")).code == 3
+    assert (await cloned.wiki())["My-Notes.md"] == "two\n"
+
+    cloned.service.quirks = set()
+    ran = await cloned.run("sync")
+
+    assert (ran.code, ran.err) == (0, "")
+    assert set(pages(cloned.files())) == {f"{slug}.md" for slug in SPACED}
+    assert cloned.read("My Notes.md") == "two\n"
+
+
+async def test_a_page_with_a_space_that_both_sides_edited_stays_one(
+    cloned: Cloned,
+) -> None:
+    await cloned.edit({"My Notes": PAGES["home"]})
+    await cloned.run("sync")
+    await edit_on_the_web(cloned, "My Notes", "one, there\n\ntwo\n\nthree\n")
+    cloned.write("My Notes.md", "one\n\ntwo\n\nthree, here\n")
+
+    ran = await cloned.run("sync")
+
+    assert (ran.code, ran.err) == (0, "")
+    both = "one, there\n\ntwo\n\nthree, here\n"
+    assert pages(cloned.files()) == {"My Notes.md": both}
+    assert pages(await cloned.wiki()) == {"My-Notes.md": both}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "page"),
+    [
+        ("my page", "My page", "My-page"),
+        ("my page", "my-page", "my-page"),
+        ("my page", "My-Page", "My-Page"),
+        ("with-dash", "with dash", "with-dash"),
+        ("plain", "Plain", "Plain"),
+        ("dir/a b", "dir/A B", "dir/A-B"),
+    ],
+)
+async def test_a_file_may_be_spelled_otherwise(
+    cloned: Cloned, old: str, new: str, page: str
+) -> None:
+    """It was refused for ever, and no page was removed any more."""
+    cloned.write(f"{old}.md", "one\n")
+    cloned.write("other.md", "other\n")
+    assert (await cloned.run("sync")).code == 0
+    (cloned.folder / f"{old}.md").rename(cloned.folder / f"{new}.md")
+    (cloned.folder / "other.md").unlink()
+
+    await cloned.run("sync")
+    cloned.age_sightings(60)
+    ran = await cloned.run("sync")
+
+    assert (ran.code, ran.err) == (0, "")
+    assert pages(await cloned.wiki()) == {f"{page}.md": "one\n"}
+    cloned.write(f"{new}.md", "two\n")
+    assert (await cloned.run("sync")).code == 0
+    assert pages(cloned.files()) == {f"{new}.md": "two\n"}
+    assert pages(await cloned.wiki()) == {f"{page}.md": "two\n"}
+
+
+async def test_a_file_may_be_spelled_otherwise_and_edited_at_once(
+    cloned: Cloned,
+) -> None:
+    cloned.write("my page.md", "one\n")
+    await cloned.run("sync")
+    (cloned.folder / "my page.md").unlink()
+    cloned.write("My page.md", "quite another text\n")
+
+    await cloned.run("sync")
+    ran = await cloned.run("sync")
+
+    assert (ran.code, ran.err) == (0, "")
+    assert pages(cloned.files()) == {"My page.md": "quite another text\n"}
+    assert pages(await cloned.wiki()) == {"My-page.md": "quite another text\n"}
+
+
+async def test_pages_whose_names_the_service_takes_for_one_are_named_and_kept(
+    cloned: Cloned,
+) -> None:
+    """Only git makes them; the service cannot write the one with a space."""
+    await cloned.edit({"a b": "spaced\n", "a-b": "dashed\n"})
+    await cloned.run("sync")
+    cloned.write("a b.md", "spaced, edited\n")
+    cloned.write("a-b.md", "dashed, edited\n")
+
+    ran = await cloned.run("sync")
+
+    assert ran.code == 3
+    assert pages(await cloned.wiki()) == {
+        "a b.md": "spaced\n",
+        "a-b.md": "dashed, edited\n",
+    }
+    assert cloned.read("a b.md") == "spaced, edited\n"
+    assert "a b" in ran.err + ran.out
