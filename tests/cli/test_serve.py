@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 import signal
+import socket
 import subprocess
 import sys
 import urllib.error
+import urllib.parse
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -162,6 +164,23 @@ def test_imports_are_made_only_where_they_are_allowed(
         refused.value.close()
 
     assert refused.value.code == status
+
+
+def test_connections_of_one_address_may_be_fewer(tmp_path: Path) -> None:
+    options = ("--data", tmp_path / "data", "--connections-per-address", "2")
+    with serving(*options) as process:
+        address = urllib.parse.urlsplit(url_line(process)[-1].partition(": ")[2])
+        assert address.hostname is not None
+        assert address.port is not None
+        place = (address.hostname, address.port)
+        with (
+            socket.create_connection(place),
+            socket.create_connection(place),
+            socket.create_connection(place, timeout=20) as third,
+        ):
+            answer = third.recv(1000)
+
+    assert answer.startswith(b"HTTP/1.1 503 ")
 
 
 def test_allowed_address_is_served_with_a_warning(tmp_path: Path) -> None:

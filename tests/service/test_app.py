@@ -187,6 +187,7 @@ async def test_body_over_the_limit_is_refused_while_it_comes(
             sent += 1000
             yield b"x" * 1000
 
+    await service.add_project("docs/handbook")
     headers = {"Content-Type": "application/json"}
     options = {"data": b"x" * 3000} if is_told else {"data": body()}
 
@@ -212,10 +213,12 @@ async def test_endless_body_is_refused_before_it_ends(
 ) -> None:
     """A body that never ends is answered all the same: memory never fills."""
     service.set_limits(body_bytes_max=100_000)
+    await service.add_project("docs/handbook")
     host, port = service.url.removeprefix("http://").split(":")
     reader, writer = await asyncio.open_connection(host, int(port))
     writer.write(
         f"POST {WIKIS} HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n"
+        f"PRIVATE-TOKEN: {service.token}\r\n"
         "Content-Type: application/json\r\n\r\n".encode()
     )
     chunk = b"x" * 50_000
@@ -234,6 +237,7 @@ async def test_compressed_body_that_swells_is_refused(
     service: EmbeddedService, api: Api
 ) -> None:
     service.set_limits(body_bytes_max=100_000)
+    await service.add_project("docs/handbook")
     bomb = zlib.compress(b"x" * 10_000_000)
 
     answer = await api.post(
@@ -257,7 +261,11 @@ async def test_texts_of_a_multipart_body_have_a_limit_too(
     assert answer.status == 413
 
 
-async def test_body_that_cannot_be_unpacked_is_refused(api: Api) -> None:
+async def test_body_that_cannot_be_unpacked_is_refused(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_project("docs/handbook")
+
     answer = await api.post(
         WIKIS,
         data=b"not packed",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 from msgspec import Struct
+from msgspec.structs import replace
 
 from wikisync.cli import serve_admin
 from wikisync.errors import ExitCode, UsageError
@@ -41,6 +42,8 @@ class ServeOptions(Struct, frozen=True):
     quirks: frozenset[Quirk] = frozenset()
     latency_s: float = 0.0
     are_imports_allowed: bool = False
+    connections_per_address: int | None = None
+    """0 for any number, None for the usual one."""
     hooks: tuple[Hook, ...] = ()
 
 
@@ -80,6 +83,12 @@ def complete_quirk(_ctx: object, _parameter: object, incomplete: str) -> list[st
     "--allow-imports",
     is_flag=True,
     help="Let projects be made from repositories at http and https addresses.",
+)
+@click.option(
+    "--connections-per-address",
+    metavar="NUMBER",
+    type=click.IntRange(0),
+    help="Most connections of one address; 0 behind a proxy. [default: 250]",
 )
 @click.option("--new-token", is_flag=True, help="Make and print a new token.")
 @click.option(
@@ -121,6 +130,7 @@ def command(
     port: int,
     allow_remote: bool,
     allow_imports: bool,
+    connections_per_address: int | None,
     new_token: bool,
     hook_urls: tuple[str, ...],
     hook_secret: str,
@@ -148,6 +158,7 @@ def command(
         latency_s=latency,
         hooks=parse_hooks(hook_urls, hook_secret),
         are_imports_allowed=allow_imports,
+        connections_per_address=connections_per_address,
     )
     check_host(options)
     return asyncio.run(serve(console, options))
@@ -240,13 +251,19 @@ async def serve(console: Console, options: ServeOptions) -> int:
 
     A second signal has its usual effect and ends the process at once.
     """
+    from wikisync.connections import USUAL_LIMITS
     from wikisync.service.server import running_service
     from wikisync.service.settings import Faults, Imports, Settings
 
+    connections = USUAL_LIMITS
+    if options.connections_per_address is not None:
+        most = options.connections_per_address
+        connections = replace(connections, per_address_max=most)
     schemes = IMPORT_SCHEMES if options.are_imports_allowed else frozenset()
     settings = Settings(
         faults=Faults(latency_s=options.latency_s),
         imports=Imports(schemes),
+        connections=connections,
         hooks=options.hooks,
         quirks=options.quirks,
     )

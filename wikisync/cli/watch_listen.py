@@ -13,12 +13,14 @@ import json
 import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 
 import msgspec
 from aiohttp import web
 
+from wikisync import connections
 from wikisync.cli.watch_report import WatchReport
+from wikisync.connections import note_request
 from wikisync.decoding import json_decoder
 from wikisync.errors import UsageError
 from wikisync.model import Slug, digest_of
@@ -87,7 +89,9 @@ class Listener:
 
     def app(self) -> web.Application:
         """The application."""
-        app = web.Application(client_max_size=BODY_BYTES_MAX)
+        app = web.Application(
+            middlewares=[note_request], client_max_size=BODY_BYTES_MAX
+        )
         app.router.add_post("/hook", self._hook)
         app.router.add_get("/healthz", self._healthz)
         app.router.add_get("/status", self._status_json)
@@ -183,17 +187,15 @@ async def listening(listener: Listener, address: str) -> AsyncIterator[str]:
         shutdown_timeout=SHUTDOWN_S,
     )
     await runner.setup()
-    try:
-        site = web.TCPSite(runner, host, int(port))
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(runner.cleanup)
         try:
-            await site.start()
+            bound = await stack.enter_async_context(
+                connections.listening(runner, host, int(port))
+            )
         except OSError as exc:
             raise UsageError(
                 f"cannot listen at {address}: {exc.strerror or exc}",
                 hint="set [sync] listen to another port",
             ) from exc
-        bound = runner.addresses[0]
-        shown = f"[{bound[0]}]" if ":" in bound[0] else bound[0]
-        yield f"http://{shown}:{bound[1]}"
-    finally:
-        await runner.cleanup()
+        yield connections.base_url(bound)

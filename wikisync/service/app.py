@@ -15,10 +15,13 @@ import zlib
 from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
 from ipaddress import ip_address
+from typing import TypeVar
 
 from aiohttp import web
+from msgspec import Struct
 
 from wikisync.api import routes
+from wikisync.connections import under_way
 from wikisync.model import OwnerKind
 from wikisync.service import (
     attachments,
@@ -33,18 +36,21 @@ from wikisync.service import (
     uploads,
     wikis,
 )
+from wikisync.service.access import Act, Operation
 from wikisync.service.answers import (
     PlainRefusal,
     Refusal,
     etag_matches,
     json_answer,
     old_version,
+    too_large,
     unmatched_route,
     weak_etag,
     wrong_method,
 )
 from wikisync.service.bodies import (
     MULTIPART,
+    announced_size,
     call_for_body,
     read_body,
     read_query,
@@ -59,6 +65,9 @@ from wikisync.service.settings import MIB, Limits
 log = logging.getLogger(__name__)
 
 Handler = Callable[[Call], Awaitable[web.StreamResponse]]
+Admission = Callable[[Call], Awaitable[object]]
+"""Refuses who may not send what a handler takes, by the head of the request alone."""
+T = TypeVar("T")
 WikiHandler = Callable[[Call, OwnerKind], Awaitable[web.StreamResponse]]
 
 _GZIP_WBITS = 31
@@ -124,13 +133,28 @@ _API_ROUTES: tuple[tuple[routes.Route, Handler], ...] = (
 )
 
 
+_WRITES_WIKI = frozenset(
+    {wikis.create_page, wikis.edit_page, attachments.upload},
+)
+_ADMISSIONS: dict[Handler, Admission] = {
+    uploads.upload_file: lambda call: call.project_for(Act.UPLOAD),
+    project_edits.edit_project: lambda call: call.project_for(Act.EDIT),
+}
 OLD_PREFIX = "/api/v3/"
 _GIT_ROUTES: tuple[tuple[routes.Method, str, Handler], ...] = (
     ("GET", "info/refs", git_http.show_references),
     ("POST", git_http.UPLOAD_PACK, git_http.upload_pack),
     ("POST", git_http.RECEIVE_PACK, git_http.receive_pack),
 )
-_READ_THEIR_BODY = frozenset({git_http.upload_pack, git_http.receive_pack})
+
+
+class Target(Struct, frozen=True):
+    """What answers one route."""
+
+    handler: Handler
+    admit: Admission | None = None
+    """Asked before a body is read that is not small; None where none is read."""
+    reads_own_body: bool = False
 
 
 def answering(
@@ -144,18 +168,22 @@ def answering(
     table = route_table()
 
     async def answer(request: web.BaseRequest) -> web.StreamResponse:
-        return await _answer(service, table, request)
+        with under_way(request, ends_with_caller=_only_reads(request)):
+            return await _answer(service, table, request)
 
     return answer
 
 
-def route_table() -> RouteTable[Handler]:
+def route_table() -> RouteTable[Target]:
     """Every route of the service, the more particular ones first."""
-    table: list[tuple[str, str, Handler]] = []
+    table: list[tuple[str, str, Target]] = []
     for route, handler in _API_ROUTES:
-        if route.method != "GET" and route.template.startswith("/projects"):
-            handler = _after_sign_in(handler)  # noqa: PLW2901
-        table.append((route.method, routes.API_PREFIX + route.template, handler))
+        target = Target(handler)
+        if route.method != "GET":
+            admit = _ADMISSIONS.get(handler, Call.signed_in)
+            is_project = route.template.startswith("/projects")
+            target = Target(_after_sign_in(handler) if is_project else handler, admit)
+        table.append((route.method, routes.API_PREFIX + route.template, target))
     owners: tuple[tuple[str, OwnerKind], ...] = (
         ("projects", "project"),
         ("groups", "group"),
@@ -163,15 +191,21 @@ def route_table() -> RouteTable[Handler]:
     for segment, kind in owners:
         for route, wiki_handler in _WIKI_ROUTES:
             template = routes.API_PREFIX + route.template.replace("{owner}", segment)
-            table.append((route.method, template, _for(kind, wiki_handler)))
+            target = Target(_for(kind, wiki_handler))
+            if wiki_handler in _WRITES_WIKI:
+                target = Target(target.handler, _for(kind, _admit_writer))
+            table.append((route.method, template, target))
     for method, path, git_handler in _GIT_ROUTES:
-        table.append((method, "/{full_path}.wiki.git/" + path, git_handler))
-    table.append(("GET", "/-/project/{id}/uploads/{secret}/{file_name}", _SHOW_UPLOAD))
-    table.append(("GET", _AVATAR_PATH, avatars.show_avatar))
+        target = Target(git_handler, reads_own_body=method == "POST")
+        table.append((method, "/{full_path}.wiki.git/" + path, target))
+    upload = "/-/project/{id}/uploads/{secret}/{file_name}"
+    table.append(("GET", upload, Target(_SHOW_UPLOAD)))
+    table.append(("GET", _AVATAR_PATH, Target(avatars.show_avatar)))
     for prefix, kind in (("/groups/{full_path}", "group"), ("/{full_path}", "project")):
-        show = _for(kind, attachments.show_file)
+        show = Target(_for(kind, attachments.show_file))
         table.append(("GET", prefix + "/-/wikis/uploads/{path}", show))
-    table.append(("GET", attachments.SIGN_IN_PATH, attachments.show_sign_in))
+    sign_in = Target(attachments.show_sign_in)
+    table.append(("GET", attachments.SIGN_IN_PATH, sign_in))
     return RouteTable(table)
 
 
@@ -185,8 +219,15 @@ def _after_sign_in(handler: Handler) -> Handler:
     return handle
 
 
-def _for(kind: OwnerKind, handler: WikiHandler) -> Handler:
-    def handle(call: Call) -> Awaitable[web.StreamResponse]:
+async def _admit_writer(call: Call, kind: OwnerKind) -> None:
+    """Refuse who may not write a wiki."""
+    await call.wiki(kind, Operation.WRITE)
+
+
+def _for(
+    kind: OwnerKind, handler: Callable[[Call, OwnerKind], Awaitable[T]]
+) -> Callable[[Call], Awaitable[T]]:
+    def handle(call: Call) -> Awaitable[T]:
         # without the paid edition there are no such routes (2.2)
         if kind == "group" and not call.service.settings.profile.is_enterprise:
             raise unmatched_route()
@@ -195,8 +236,14 @@ def _for(kind: OwnerKind, handler: WikiHandler) -> Handler:
     return handle
 
 
+def _only_reads(request: web.BaseRequest) -> bool:
+    """Whether a request is for its caller alone; a write is carried out to its end."""
+    is_fetch = request.rel_url.raw_path.endswith("/" + git_http.UPLOAD_PACK)
+    return is_fetch or request.method in {"GET", "HEAD"}
+
+
 async def _answer(
-    service: Service, table: RouteTable[Handler], request: web.BaseRequest
+    service: Service, table: RouteTable[Target], request: web.BaseRequest
 ) -> web.StreamResponse:
     request_id = uuid.uuid4().hex
     started = time.perf_counter()
@@ -237,7 +284,7 @@ async def _answer(
 
 
 async def _dispatch(
-    service: Service, table: RouteTable[Handler], request: web.BaseRequest
+    service: Service, table: RouteTable[Target], request: web.BaseRequest
 ) -> web.StreamResponse:
     limits = service.settings.limits_in_force
     match table.match(request.method, request.rel_url.raw_path):
@@ -247,16 +294,41 @@ async def _dispatch(
             raise unmatched_route()
         case OtherMethods(allowed):
             raise wrong_method(allowed)
-        case Match(handler, segments):
+        case Match(target, segments):
             raw = read_query(request, limits)
+            call = Call(service, request, segments, raw)
+            if not request.can_read_body or target.reads_own_body:
+                return await target.handler(call)
+            bytes_max = await _admit(call, target, limits)
             await call_for_body(request)
-            if not request.can_read_body or handler in _READ_THEIR_BODY:
-                return await handler(Call(service, request, segments, raw))
             is_form = request.content_type == MULTIPART
             spool = service.spool
             with spool_folder(spool) if is_form else nullcontext(spool) as folder:
-                raw |= await read_body(request, limits, folder)
-                return await handler(Call(service, request, segments, raw))
+                raw |= await read_body(request, limits, folder, bytes_max)
+                return await target.handler(call)
+
+
+async def _admit(call: Call, target: Target, limits: Limits) -> int:
+    """How many bytes a request's body may have, known before any of it is read.
+
+    A small one is read in any case: it may hold the token, and what is wrong with it
+    is told before anything else.
+
+    Raises:
+        Refusal: 401, 403 or 404 for a caller who may not send a larger one, or 413.
+    """
+    size = announced_size(call.request)
+    if size is not None and size <= limits.unasked_body_bytes_max:
+        return limits.unasked_body_bytes_max
+    bytes_max = limits.unasked_body_bytes_max
+    if target.admit is not None:
+        await target.admit(call)
+        bytes_max = limits.body_bytes_max
+        if call.request.content_type == MULTIPART:
+            bytes_max += limits.attachment_bytes_max
+    if size is not None and size > bytes_max:
+        raise too_large()
+    return bytes_max
 
 
 async def _dress(

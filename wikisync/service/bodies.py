@@ -38,6 +38,16 @@ def read_query(request: web.BaseRequest, limits: Limits) -> dict[str, object]:
     return _fields(request.rel_url.raw_query_string.encode(), limits)
 
 
+def announced_size(request: web.BaseRequest) -> int | None:
+    """The size of a body that will be read, if that is certain before.
+
+    It is not for a body in chunks, and for a compressed one.
+    """
+    if "Content-Encoding" in request.headers:
+        return None
+    return request.content_length
+
+
 async def call_for_body(request: web.BaseRequest) -> None:
     """Let a client go on that waits with a large body until it is asked for."""
     if request.headers.get("Expect", "").lower() != "100-continue":
@@ -48,21 +58,20 @@ async def call_for_body(request: web.BaseRequest) -> None:
 
 
 async def read_body(
-    request: web.BaseRequest, limits: Limits, spool: Path
+    request: web.BaseRequest, limits: Limits, spool: Path, bytes_max: int
 ) -> dict[str, object]:
     """The body's fields, whichever of the three forms it has.
 
     Args:
         request: its body is read once, here.
-        limits: how large it may be.
+        limits: how many fields there may be, and how large each.
         spool: folder for files of a ``MULTIPART`` body; the caller removes it.
+        bytes_max: how large it may be in all.
     """
-    if not request.can_read_body:
-        return {}
     kind = request.content_type
     if kind == MULTIPART:
-        return await _read_multipart(request, limits, spool)
-    content = await _read_whole(request, limits.body_bytes_max)
+        return await _read_multipart(request, limits, spool, bytes_max)
+    content = await _read_whole(request, min(bytes_max, limits.body_bytes_max))
     if not content:
         return {}
     if kind == "application/json":
@@ -83,8 +92,6 @@ def spool_folder(parent: Path) -> Iterator[Path]:
 
 
 async def _read_whole(request: web.BaseRequest, bytes_max: int) -> bytes:
-    if (request.content_length or 0) > bytes_max:
-        raise too_large()
     body = bytearray()
     try:
         async for chunk in request.content.iter_chunked(CHUNK_BYTES):
@@ -161,24 +168,25 @@ def _checked(text: str) -> str:
 
 
 async def _read_multipart(
-    request: web.BaseRequest, limits: Limits, spool: Path
+    request: web.BaseRequest, limits: Limits, spool: Path, bytes_max: int
 ) -> dict[str, object]:
-    most = limits.attachment_bytes_max + limits.body_bytes_max
-    if (request.content_length or 0) > most:
-        raise too_large()
     fields: dict[str, object] = {}
-    text_bytes_left = limits.body_bytes_max
+    text_bytes_left = min(bytes_max, limits.body_bytes_max)
+    file_bytes_left = min(bytes_max, limits.attachment_bytes_max)
+    count = 0
     try:
         reader = await request.multipart()
         while (part := await reader.next()) is not None:
             if not isinstance(part, BodyPartReader) or part.name is None:
                 raise bad_parameters(["the multipart body is not valid"])
-            if len(fields) >= limits.fields_max:
+            count += 1
+            if count > limits.fields_max:
                 raise bad_parameters(["the request has too many fields"])
             name = _checked(part.name)
             if part.filename is not None:
-                file = spool / str(len(fields))
-                size = await _spool(part, file, limits.attachment_bytes_max)
+                file = spool / str(count)
+                size = await _spool(part, file, file_bytes_left)
+                file_bytes_left -= size
                 sent = SentFile(_checked(part.filename), file, size)
                 put_field(fields, name, sent)
             else:

@@ -31,7 +31,7 @@ from wikisync.service.access import (
     judge_wiki,
 )
 from wikisync.service.answers import PlainRefusal, Refusal, unmatched_route
-from wikisync.service.bodies import spool_folder
+from wikisync.service.bodies import call_for_body, spool_folder
 from wikisync.service.call import Call, Caller, Owner
 from wikisync.service.git_process import GitFailed, find_git
 from wikisync.service.instance import WikiStorage
@@ -261,6 +261,9 @@ async def _spool(call: Call, folder: Path, bytes_max: int) -> Path:
     Raises:
         PlainRefusal: 413 over the limit, 400 when it cannot be unpacked.
     """
+    if (call.request.content_length or 0) > bytes_max:
+        raise _too_large()
+    await call_for_body(call.request)
     path = folder / "request"
     size = 0
     with await asyncio.to_thread(path.open, "wb") as file:
@@ -268,11 +271,15 @@ async def _spool(call: Call, folder: Path, bytes_max: int) -> Path:
             async for chunk in call.request.content.iter_chunked(CHUNK_BYTES):
                 size += len(chunk)
                 if size > bytes_max:
-                    raise PlainRefusal(413, "more than this service takes at once\n")
+                    raise _too_large()
                 await asyncio.to_thread(file.write, chunk)
         except (web.RequestPayloadError, HttpProcessingError):
             raise PlainRefusal(400, "the request cannot be unpacked\n") from None
     return path
+
+
+def _too_large() -> PlainRefusal:
+    return PlainRefusal(413, "more than this service takes at once\n")
 
 
 def _protocol(call: Call) -> str:

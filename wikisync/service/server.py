@@ -11,11 +11,12 @@ import errno
 import fcntl
 import shutil
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 
 from aiohttp import web
 
+from wikisync.connections import base_url, listening
 from wikisync.errors import ServiceError
 from wikisync.private import make_private_folder, private_opener
 from wikisync.service.app import answering
@@ -118,12 +119,11 @@ async def running_service(
             )
             runner = web.ServerRunner(server, shutdown_timeout=SHUTDOWN_S)
             await runner.setup()
-            try:
-                await _listen(runner, service, host, port)
-                async with running_jobs(service):
-                    yield RunningService(service, first_token, was_open=was_open)
-            finally:
-                await runner.cleanup()
+            async with AsyncExitStack() as stack:
+                stack.push_async_callback(runner.cleanup)
+                service.url = await _listen(stack, runner, service, host, port)
+                await stack.enter_async_context(running_jobs(service))
+                yield RunningService(service, first_token, was_open=was_open)
         finally:
             await asyncio.to_thread(service.renderer.close)
             await service.records.close()
@@ -169,11 +169,16 @@ async def _first_token(records: Records) -> str | None:
 
 
 async def _listen(
-    runner: web.ServerRunner, service: Service, host: str, port: int
-) -> None:
-    site = web.TCPSite(runner, host, port)
+    stack: AsyncExitStack,
+    runner: web.ServerRunner,
+    service: Service,
+    host: str,
+    port: int,
+) -> str:
+    """The URL at which the service answers until the stack ends."""
+    limits = service.settings.connections
     try:
-        await site.start()
+        address = await stack.enter_async_context(listening(runner, host, port, limits))
     except OSError as error:
         reason = error.strerror or str(error)
         hint = "name another address with --host"
@@ -183,6 +188,4 @@ async def _listen(
         raise ServiceError(
             f"cannot listen on {host} port {port}: {reason}", hint=hint
         ) from error
-    address = runner.addresses[0]
-    shown = f"[{address[0]}]" if ":" in address[0] else address[0]
-    service.url = f"http://{shown}:{address[1]}"
+    return base_url(address)

@@ -12,6 +12,7 @@ import asyncio
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from wikisync.connections import ConnectionLimits
 from wikisync.service.quirks import Quirk
 
 KIB = 1024
@@ -36,8 +37,10 @@ class Limits(Struct, frozen=True):
     attachment_name_chars_max: int = 255
     body_bytes_max: int = 32 * MIB
     """A JSON or form body: 5 MiB of text in the widest escapes of JSON."""
+    unasked_body_bytes_max: int = 64 * KIB
+    """A body that is read before it is known who sends it."""
     fields_max: int = 1000
-    """Fields of one query or form."""
+    """Fields of one query or form, files counted."""
     url_bytes_max: int = 64 * KIB
     """Request line: the most directories of the longest names, percent-encoded."""
     filters_max: int = 50
@@ -146,6 +149,8 @@ class Settings(Struct, frozen=True):
     deletion: Deletion = field(default_factory=Deletion)
     imports: Imports = field(default_factory=Imports)
     git: GitService = field(default_factory=GitService)
+    connections: ConnectionLimits = field(default_factory=ConnectionLimits)
+    """Of the moment in which the service begins to listen."""
     hooks: tuple[Hook, ...] = ()
     hook_limits: HookLimits = field(default_factory=HookLimits)
     quirks: frozenset[Quirk] = frozenset()

@@ -32,6 +32,7 @@ import msgspec
 from aiohttp import web
 from msgspec import Struct
 
+from wikisync.connections import note_request
 from wikisync.decoding import json_decoder
 from wikisync.errors import SiteError, WikisyncError
 from wikisync.folder.ignore import CONFLICT_MARK
@@ -56,7 +57,7 @@ from wikisync.site.preview_guard import (
     is_loopback,
 )
 from wikisync.site.preview_pages import Rendered
-from wikisync.site.preview_port import listen
+from wikisync.site.preview_port import listening
 from wikisync.site.preview_search import SearchIndex
 from wikisync.site.preview_site import LiveSite, Load, Look, ReadCount
 from wikisync.site.preview_states import NoStates, PageStates
@@ -189,7 +190,7 @@ class Preview:
     async def listening(self) -> AsyncIterator[None]:
         """Answer on the port; the address is known from then on."""
         app = web.Application(
-            middlewares=[self._guarded], client_max_size=BODY_BYTES_MAX
+            middlewares=[note_request, self._guarded], client_max_size=BODY_BYTES_MAX
         )
         app.router.add_get(f"{OWN}events", self._events)
         app.router.add_post(f"{OWN}edit", self._edit)
@@ -200,14 +201,14 @@ class Preview:
         )
         await runner.setup()
         try:
-            host, port = await listen(
+            async with listening(
                 runner,
                 self._options.host,
                 self._options.port,
                 is_wanted=self._options.is_port_wanted,
-            )
-            self._guard = Guard(host, port, self._guard.token)
-            yield
+            ) as (host, port):
+                self._guard = Guard(host, port, self._guard.token)
+                yield
         finally:
             await self._windows.leave()
             await runner.cleanup()

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 
 from aiohttp import web
 
+from wikisync import connections
 from wikisync.errors import SiteError
 
 PORTS_TRIED_MAX = 20
 """Ports tried after the usual one where nobody asked for a certain one."""
 
 
-async def listen(
+@asynccontextmanager
+async def listening(
     runner: web.AppRunner, wanted: str, first: int, *, is_wanted: bool
-) -> tuple[str, int]:
-    """Take the first port, or the next free one where it need not be that one.
+) -> AsyncIterator[tuple[str, int]]:
+    """Answer at the first port, or the next free one where it need not be that one.
 
     Returns:
         The address and the port that is listened on.
@@ -26,14 +30,16 @@ async def listen(
     host = "127.0.0.1" if wanted == "localhost" else wanted
     last = first + (0 if is_wanted or not first else PORTS_TRIED_MAX)
     for port in range(first, min(last, 65_535) + 1):
-        site = web.TCPSite(runner, host, port)
-        try:
-            await site.start()
-        except OSError as exc:
-            if exc.errno == errno.EADDRINUSE and port < last:
-                continue
-            raise _not_listening(host, port, exc) from exc
-        return host, int(runner.addresses[-1][1])
+        async with AsyncExitStack() as stack:
+            attempt = connections.listening(runner, host, port)
+            try:
+                _host, taken = await stack.enter_async_context(attempt)
+            except OSError as exc:
+                if exc.errno == errno.EADDRINUSE and port < last:
+                    continue
+                raise _not_listening(host, port, exc) from exc
+            yield host, taken
+            return
     raise AssertionError("the last port is taken or refused")
 
 
