@@ -135,9 +135,14 @@ class RateLimited(RemoteError):
         status: int | None = 429,
         retry_after_s: float | None = None,
         hint: str | None = None,
+        is_write: bool = False,
     ) -> None:
         super().__init__(message, url=url, status=status, hint=hint)
         self.retry_after_s = retry_after_s
+        self.is_write = is_write
+        """Whether a change was refused; reads may have a limit of their own."""
+        self.is_everywhere = False
+        """Whether all wikis of the service met it, not this one alone."""
 
 
 class AuthenticationFailed(RemoteError):

@@ -18,6 +18,7 @@ from wikisync.api.answers import (
     decode_each,
     decode_written,
     error_of,
+    in_words,
     said,
 )
 from wikisync.api.schema import WikiPageRecord
@@ -431,7 +432,7 @@ def test_a_rate_limit_as_plain_text_is_quoted_and_keeps_its_pause() -> None:
 
     assert isinstance(failed, RateLimited)
     assert failed.retry_after_s == 7.0
-    assert failed.message.endswith("it says: Retry later")
+    assert failed.message.endswith("it says: Retry later; it asks to wait 7 s")
 
 
 def test_a_failure_names_the_request_in_the_log_of_the_service() -> None:
@@ -542,3 +543,19 @@ def test_a_written_page_is_its_record() -> None:
     page = decode_written(answer(201, body), WikiPageRecord, EDIT)
 
     assert msgspec.to_builtins(page)["content"] == "x"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (7.4, "7 s"),
+        (119, "119 s"),
+        (120, "2 minutes"),
+        (7199, "120 minutes"),
+        (7200, "2 hours"),
+        (100_000, "28 hours"),
+        (200_000, "2 days"),
+    ],
+)
+def test_a_time_to_wait_is_told_in_a_unit_that_fits(seconds: float, words: str) -> None:
+    assert in_words(seconds) == words

@@ -12,6 +12,7 @@ from tests.api.conftest import SERVICE, ClientMaker
 from tests.api.faketime import FakeTime
 from tests.support.network import PlayedNetwork
 from wikisync.api.client import Client
+from wikisync.api.git import wiki_head
 from wikisync.api.settings import ClientSettings
 from wikisync.api.wikis import Wiki
 from wikisync.errors import (
@@ -180,13 +181,150 @@ async def test_a_pause_longer_than_we_wait_is_not_broken_by_other_requests(
     network.get(VERSION, status=429, headers={"Retry-After": "3600"}, repeat=True)
     with pytest.raises(RateLimited):
         await client.version()
-    time.now += 600.0
+    time.now += 300.0
 
-    with pytest.raises(RateLimited, match="no requests for another 3000 s") as failed:
+    with pytest.raises(RateLimited, match="no reads for another 10 min") as failed:
         await client.current_user()
 
-    assert failed.value.retry_after_s == 3000.0
+    assert failed.value.retry_after_s == 600.0
     assert len(asked(network)) == 1
+
+
+@pytest.mark.parametrize("wish", ["100000", "Thu, 01 Jan 2099 12:00:00 GMT"])
+async def test_one_request_is_made_after_a_quarter_of_an_hour_at_the_latest(
+    wish: str, client: Client, network: PlayedNetwork, time: FakeTime
+) -> None:
+    network.get(VERSION, status=429, headers={"Retry-After": wish})
+    network.get(VERSION, payload=ANSWER)
+    with pytest.raises(RateLimited):
+        await client.version()
+
+    time.now += 900.0
+    await client.version()
+
+    assert client.quiet.waits() == []
+
+
+LIST_A = f"{API}/projects/1/wikis"
+LIST_B = f"{API}/projects/2/wikis"
+PAGE_A = f"{API}/projects/1/wikis/home"
+FAR = {"Retry-After": "100000"}
+
+
+@pytest.fixture
+def wikis(client: Client) -> tuple[Wiki, Wiki]:
+    return (
+        Wiki(client, WikiOwner("project", "docs/a"), 1),
+        Wiki(client, WikiOwner("project", "docs/b"), 2),
+    )
+
+
+async def test_limit_on_the_changes_of_a_wiki_holds_back_these_alone(
+    wikis: tuple[Wiki, Wiki], network: PlayedNetwork
+) -> None:
+    page = {"slug": "home", "title": "home", "format": "markdown", "content": "x"}
+    network.put(PAGE_A, status=429, headers=FAR)
+    network.get(PAGE_A, payload=page)
+    network.put(f"{API}/projects/2/wikis/home", payload=page)
+    one, other = wikis
+    with pytest.raises(RateLimited) as failed:
+        await one.edit_page("home", content="x")
+
+    assert (await one.get_page("home")).slug == "home"
+    assert (await other.edit_page("home", content="x")).slug == "home"
+    with pytest.raises(RateLimited, match="wants no changes of project docs/a"):
+        await one.edit_page("home", content="y")
+    assert failed.value.is_write
+    assert not failed.value.is_everywhere
+    assert len(asked(network)) == 3
+
+
+async def test_limit_on_git_holds_back_git_alone_and_is_not_waited_for_by_a_hint(
+    client: Client, wikis: tuple[Wiki, Wiki], network: PlayedNetwork, time: FakeTime
+) -> None:
+    network.get(
+        re.compile(".*info/refs"),
+        status=429,
+        headers={"Retry-After": "60"},
+        repeat=True,
+    )
+    network.get(LIST_A, payload=[])
+    for owner in ("docs/a", "docs/b"):
+        with pytest.raises(RateLimited):
+            await wiki_head(client, WikiOwner("project", owner))
+
+    assert await wikis[0].list_pages() == ()
+    assert time.slept == []
+    assert len(asked(network)) == 2
+    assert [wait.what for wait in client.quiet.waits()] == ["git"]
+
+
+async def test_limit_that_reads_of_two_wikis_met_is_the_limit_of_the_token(
+    client: Client, wikis: tuple[Wiki, Wiki], network: PlayedNetwork
+) -> None:
+    network.get(LIST_A, status=429, headers=FAR)
+    network.get(LIST_B, status=429, headers=FAR)
+    found = []
+    for wiki in wikis:
+        with pytest.raises(RateLimited) as failed:
+            await wiki.list_pages()
+        found.append(failed.value.is_everywhere)
+
+    assert found == [False, True]
+    with pytest.raises(RateLimited, match="no requests for another 15 min") as held:
+        await client.version()
+    assert held.value.is_everywhere
+    assert len(asked(network)) == 2
+
+
+async def test_a_long_pause_is_told_before_it_is_made(
+    network: PlayedNetwork, time: FakeTime
+) -> None:
+    told: list[str] = []
+    network.get(VERSION, status=429, headers={"Retry-After": "90"})
+    network.get(VERSION, status=429, headers={"Retry-After": "4"})
+    network.get(VERSION, payload=ANSWER)
+
+    async def sleep(seconds: float) -> None:
+        told.append(f"slept {seconds:.0f}")
+        await time.sleep(seconds)
+
+    async with Client(
+        SERVICE, sleep=sleep, clock=time.clock, random=lambda: 0.0, told=told.append
+    ) as client:
+        await client.version()
+
+    refusal = "cannot read the version: too many requests; status 429"
+    assert told == [
+        f"waiting 90 s: {refusal}; it asks to wait 90 s",
+        "slept 90",
+        "slept 4",
+    ]
+
+
+async def test_requests_that_wait_at_the_same_time_are_told_once(
+    network: PlayedNetwork, time: FakeTime
+) -> None:
+    told: list[str] = []
+    network.get(VERSION, status=429, headers={"Retry-After": "90"})
+    network.get(VERSION, payload=ANSWER, repeat=8)
+
+    async def sleep(_seconds: float) -> None:
+        """The others come before any time has passed."""
+
+    async with Client(
+        SERVICE,
+        settings=ClientSettings(attempts_max=1),
+        sleep=sleep,
+        clock=time.clock,
+        told=told.append,
+    ) as client:
+        with pytest.raises(RateLimited):
+            await client.version()
+        for _ in range(8):
+            await client.version()
+
+    assert told == ["waiting 90 s: the service wants no reads for another 90 s"]
 
 
 async def test_one_operation_has_a_deadline(

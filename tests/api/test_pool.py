@@ -15,10 +15,12 @@ from tests.api.faketime import FakeTime
 from tests.api.wire import BREAK, Wire, cut, http, json_answer, listening_wire
 from tests.support.network import PlayedNetwork
 from wikisync.api.client import Client
+from wikisync.api.replica import WikiReplica
 from wikisync.api.request import Request
 from wikisync.api.settings import ClientSettings
 from wikisync.api.wikis import Wiki
 from wikisync.errors import (
+    NoAnswerInTime,
     NotFound,
     ProtocolViolation,
     RefusedInFront,
@@ -357,6 +359,63 @@ async def test_an_answer_that_does_not_come_in_time(
     async with make_client(wire.url, settings=settings) as client:
         with pytest.raises(Unavailable, match="no answer in time"):
             await client.version()
+
+
+@pytest.mark.parametrize("status", [200, 500])
+async def test_an_answer_that_drips_is_given_up(status: int, wire: Wire) -> None:
+    """However regularly its bytes come."""
+    wire.will(http(status, b"[" + b" " * 10_000, "application/json"))
+    wire.pauses_s = 0.02
+    settings = ClientSettings(
+        read_timeout_s=0.2, bytes_per_s_min=1 << 20, attempts_max=1
+    )
+
+    async with Client(wire.url, TOKEN, settings=settings) as client:
+        with pytest.raises(NoAnswerInTime, match="no answer in time"):
+            await client.version()
+
+
+async def test_an_answer_that_keeps_coming_may_take_long(wire: Wire) -> None:
+    wire.will(json_answer(VERSION))
+    wire.pauses_s = 0.02
+    settings = ClientSettings(read_timeout_s=0.2, bytes_per_s_min=10)
+
+    async with Client(wire.url, TOKEN, settings=settings) as client:
+        assert (await client.version()).version == VERSION["version"]
+
+
+async def test_an_answer_that_is_late_is_told_and_asked_for_twice(wire: Wire) -> None:
+    wire.will(b"HTTP/1.1 200 OK\r\n")
+    wire.repeats = True
+    settings = ClientSettings(read_timeout_s=0.2, notice_after_s=0.05)
+    told: list[str] = []
+
+    async with Client(wire.url, settings=settings, told=told.append) as client:
+        with pytest.raises(NoAnswerInTime):
+            await client.version()
+
+    assert len(wire.requests) == 2
+    authority = wire.url.removeprefix("http://")
+    assert set(told) == {
+        f"still waiting for {authority}, for more than 0 s: read the version"
+    }
+    assert len(told) == 2
+
+
+async def test_a_silent_list_is_asked_for_with_its_texts_and_without(
+    wire: Wire,
+) -> None:
+    wire.will(b"HTTP/1.1 200 OK\r\n")
+    wire.repeats = True
+    settings = ClientSettings(read_timeout_s=0.05)
+
+    async with Client(wire.url, settings=settings) as client:
+        replica = WikiReplica(Wiki(client, WikiOwner("project", "docs/handbook"), 7))
+        with pytest.raises(NoAnswerInTime):
+            await replica.snapshot()
+
+    path = "/api/v4/projects/7/wikis"
+    assert wire.targets == [f"{path}?with_content=true", path]
 
 
 async def test_an_oversized_answer_is_refused_by_its_length(

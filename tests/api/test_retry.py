@@ -7,7 +7,13 @@ import pytest
 from tests.api.faketime import FakeTime
 from wikisync.api.retry import PassingFailure, parse_retry_after, pause_s, repeated
 from wikisync.api.settings import ClientSettings
-from wikisync.errors import NotFound, RateLimited, RemoteError, Unavailable
+from wikisync.errors import (
+    NoAnswerInTime,
+    NotFound,
+    RateLimited,
+    RemoteError,
+    Unavailable,
+)
 
 NOON = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
 LATE = Unavailable("late")
@@ -70,12 +76,6 @@ def test_the_wish_of_the_service_is_the_least_pause(
 
     assert pause_s(failure, 1, settings, lambda: 0.0) == least_s
     assert pause_s(failure, 1, settings, lambda: 1.0) == least_s + 0.5
-
-
-def test_the_pause_that_nobody_named_is_capped() -> None:
-    settings = ClientSettings(rate_limit_pause_max_s=20.0)
-
-    assert pause_s(PassingFailure(LIMITED), 1, settings, lambda: 0.0) == 20.0
 
 
 class Attempts:
@@ -163,5 +163,47 @@ async def test_a_write_is_repeated_only_where_it_was_not_carried_out(
 
     with pytest.raises(PassingFailure):
         await attempt(attempts, time, is_write=True)
+
+    assert attempts.count == count
+
+
+@pytest.mark.parametrize(
+    ("settings", "waits"),
+    [(ClientSettings(rate_limit_pause_max_s=20.0), True), (ClientSettings(), False)],
+)
+async def test_a_usual_pause_that_is_too_long_is_not_made(
+    settings: ClientSettings, waits: bool, time: FakeTime
+) -> None:
+    with pytest.raises(PassingFailure):
+        await repeated(
+            Attempts(PassingFailure(LIMITED)),
+            settings,
+            is_write=False,
+            sleep=time.sleep,
+            random=lambda: 0.5,
+            clock=time.clock,
+            waits=waits,
+        )
+
+    assert time.slept == []
+
+
+@pytest.mark.parametrize(("most", "count"), [(None, 2), (1, 1), (9, 5)])
+async def test_what_gets_no_answer_in_time_is_not_asked_five_times(
+    most: int | None, count: int, time: FakeTime
+) -> None:
+    """Each attempt takes a minute."""
+    attempts = Attempts(*[PassingFailure(NoAnswerInTime("silent"))] * 9)
+
+    with pytest.raises(PassingFailure):
+        await repeated(
+            attempts,
+            ClientSettings(),
+            is_write=False,
+            sleep=time.sleep,
+            random=lambda: 0.5,
+            clock=time.clock,
+            late_attempts_max=most,
+        )
 
     assert attempts.count == count

@@ -10,7 +10,7 @@ import asyncio
 import json
 import ssl
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
 BREAK = b""
@@ -38,6 +38,9 @@ class Wire:
     answers: list[bytes] = field(default_factory=list)
     repeats: bool = False
     """Whether the last answer is given again and again."""
+    pauses_s: float = 0.0
+    """Between two bytes of an answer's body."""
+    tasks: set[asyncio.Task[None]] = field(default_factory=set)
     connections: int = 0
     """How many were made."""
 
@@ -61,14 +64,30 @@ class Wire:
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         self.connections += 1
-        while request := await _read_request(reader, writer):
-            self.requests.append(request)
-            answer = self.next_answer()
+        if (task := asyncio.current_task()) is not None:
+            self.tasks.add(task)
+        try:
+            while request := await _read_request(reader, writer):
+                self.requests.append(request)
+                answer = self.next_answer()
+                with suppress(ConnectionError):
+                    await self._send(writer, answer)
+                if not answer or b"Connection: close" in answer:
+                    break
+        finally:
+            writer.close()
+
+    async def _send(self, writer: asyncio.StreamWriter, answer: bytes) -> None:
+        if self.pauses_s:
+            head, end, body = answer.partition(b"\r\n\r\n")
+            writer.write(head + end)
+            for byte in body:
+                await asyncio.sleep(self.pauses_s)
+                writer.write(bytes([byte]))
+                await writer.drain()
+        else:
             writer.write(answer)
             await writer.drain()
-            if not answer or b"Connection: close" in answer:
-                break
-        writer.close()
 
 
 def http(
@@ -102,6 +121,10 @@ async def listening_wire(tls: ssl.SSLContext | None = None) -> AsyncIterator[Wir
         yield wire
     finally:
         server.close()
+        if wire.pauses_s:
+            for task in wire.tasks:
+                task.cancel()
+            await asyncio.wait(wire.tasks)
 
 
 async def _read_request(

@@ -65,6 +65,7 @@ IMPORT_HINT = (
     "leave out import_url, or ask who runs the service; "
     "wikisync serve takes them with --allow-imports"
 )
+LIMIT_HINT = "wait and try again, or let fewer programs use this token"
 PROXY_HINT = (
     "a proxy in front of the service may take %2F apart: give the project's numeric "
     "id, or check the service's URL"
@@ -223,6 +224,7 @@ def error_of(
 ) -> RemoteError:
     """The error that an answer with a status other than success stands for."""
     status = answer.status
+    wish = f"; it asks to wait {in_words(retry_after_s)}" if retry_after_s else ""
     if _is_of_gateway(answer, purpose):
         return _refused_in_front(answer, purpose)
     if status == HTTPStatus.UNAUTHORIZED:
@@ -233,14 +235,14 @@ def error_of(
         return _not_found(answer, purpose)
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         return RateLimited(
-            f"cannot {purpose.action}: too many requests; {_quoted(answer)}",
+            f"cannot {purpose.action}: too many requests; {_quoted(answer)}{wish}",
             url=answer.url,
             status=status,
             retry_after_s=retry_after_s,
-            hint="wait and try again, or let fewer programs use this token",
+            hint=LIMIT_HINT,
+            is_write=purpose.is_write,
         )
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status in _PASSING:
-        wish = f"; it asks to wait {in_words(retry_after_s)}" if retry_after_s else ""
         return Unavailable(
             f"cannot {purpose.action}: the service failed with {_named(status)}; "
             f"{_quoted(answer)}{wish}",

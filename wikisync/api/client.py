@@ -29,16 +29,19 @@ from urllib.parse import urlsplit
 from wikisync.api import routes
 from wikisync.api.address import ServiceAddress
 from wikisync.api.answers import (
+    LIMIT_HINT,
     Answer,
     CutAnswer,
     Purpose,
     decode,
     decode_each,
+    in_words,
 )
 from wikisync.api.listing import Listing, Part
 from wikisync.api.paging import encode_query, next_query, total_of
 from wikisync.api.pool import Pool
 from wikisync.api.proxy import proxy_for
+from wikisync.api.quiet import Area, Quiet
 from wikisync.api.request import Request
 from wikisync.api.retry import (
     Clock,
@@ -85,6 +88,7 @@ class Client:
         random: Random | None = None,
         clock: Clock = time.monotonic,
         before_write: Callable[[Request], None] | None = None,
+        told: Callable[[str], None] | None = None,
     ) -> None:
         """Check the address and the token; nothing is sent yet.
 
@@ -97,6 +101,7 @@ class Client:
             clock: seconds since any moment, for the deadline.
             before_write: is shown every request that changes something before
                 it is sent, and keeps it back by raising.
+            told: hears a sentence before a long pause, and while an answer is late.
 
         Raises:
             UsageError: the address, the token or the proxy that the environment
@@ -110,11 +115,16 @@ class Client:
         """For git, which makes connections of its own."""
         self.proxy = proxy_for(self.address)
         """From the environment; git goes through it, too."""
-        self._pool = Pool(self.address, secret, settings, clock, self.proxy)
+        self._told = told or log.info
+        self._told_until = self._told_late_at = float("-inf")
+        self._pool = Pool(
+            self.address, secret, settings, clock, self.proxy, self._tell_late
+        )
         self._sleep, self._random, self._clock = sleep, random or spread, clock
         self._before_write = before_write
         self._write_locks: dict[str, asyncio.Lock] = {}
-        self._quiet_until = clock()
+        self.quiet = Quiet(clock, settings.quiet_max_s)
+        """What waits because the service wants fewer requests."""
 
     async def __aenter__(self) -> Self:
         """Get ready; nothing is sent."""
@@ -405,19 +415,22 @@ class Client:
     ) -> T:
         """Make attempts until one succeeds, or no further one is allowed.
 
-        After a 429 the whole client is quiet, not only the request that got it.
+        After a 429 all requests wait that share its limit (``quiet``).
         """
+        area = Area.of(request)
 
         async def noted() -> T:
             try:
-                return await attempt()
+                answer = await attempt()
             except PassingFailure as failure:
-                self._note(failure)
+                self._note(failure, area)
                 raise
+            self.quiet.note_answer(area)
+            return answer
 
         if self._before_write is not None and request.is_write:
             self._before_write(request)
-        await self._wait_for_quiet(request)
+        await self._wait_for_quiet(request, area)
         try:
             return await repeated(
                 noted,
@@ -426,29 +439,59 @@ class Client:
                 sleep=self._sleep,
                 random=self._random,
                 clock=self._clock,
+                late_attempts_max=request.late_attempts_max,
+                waits=request.waits,
+                told=self._tell_pause,
             )
         except PassingFailure as failure:
             raise failure.error from failure.__cause__
 
-    def _note(self, failure: PassingFailure) -> None:
+    def _note(self, failure: PassingFailure, area: Area) -> None:
         if isinstance(failure.error, RateLimited):
             pause = pause_s(failure, 1, self.settings, lambda: 0.0)
-            self._quiet_until = max(self._quiet_until, self._clock() + pause)
+            self.quiet.note(area, pause)
+            failure.error.is_everywhere = self.quiet.is_everywhere(area)
 
-    async def _wait_for_quiet(self, request: Request) -> None:
-        pause = self._quiet_until - self._clock()
+    async def _wait_for_quiet(self, request: Request, area: Area) -> None:
+        pause = self.quiet.left_s(area)
         if pause <= 0:
             return
-        if pause > self.settings.rate_limit_pause_max_s:
-            raise RateLimited(
-                f"cannot {request.purpose.action}: the service wants no requests "
-                f"for another {pause:.0f} s",
+        is_everywhere = self.quiet.is_everywhere(area)
+        what = "requests" if is_everywhere else area
+        why = f"the service wants no {what} for another {in_words(pause)}"
+        if not request.waits or pause > self.settings.rate_limit_pause_max_s:
+            error = RateLimited(
+                f"cannot {request.purpose.action}: {why}",
                 url=self.shown(request),
                 retry_after_s=pause,
-                hint="wait and try again, or let fewer programs use this token",
+                hint=LIMIT_HINT,
+                is_write=request.is_write,
             )
-        log.debug("the service asked for a pause: waiting %.1f s", pause)
+            error.is_everywhere = is_everywhere
+            raise error
+        log.debug("%s: waiting %.1f s", why, pause)
+        self._tell_pause(pause, why)
         await self._sleep(pause)
+
+    # -- what a person hears while it takes long -----------------------------------
+
+    def _tell_pause(self, seconds: float, why: str) -> None:
+        """Say before a long pause why it is made; of many at once, once."""
+        until = self._clock() + seconds
+        if seconds <= self.settings.notice_pause_s or until <= self._told_until:
+            return
+        self._told_until = until + self.settings.notice_pause_s
+        self._told(f"waiting {in_words(seconds)}: {why}")
+
+    def _tell_late(self, request: Request) -> None:
+        now, after_s = self._clock(), self.settings.notice_after_s
+        if now < self._told_late_at + after_s:
+            return  # of many that wait at the same time, one line is enough
+        self._told_late_at = now
+        self._told(
+            f"still waiting for {self.address.authority}, for more than"
+            f" {after_s:.0f} s: {request.purpose.action}"
+        )
 
 
 def _first_of(records: Iterator[T]) -> list[T]:

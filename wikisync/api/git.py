@@ -68,7 +68,7 @@ async def wiki_head(client: Client, owner: WikiOwner) -> str | None:
         RateLimited: it wants fewer requests.
     """
     try:
-        return await _head(client, owner)
+        return await _head(client, owner, waits=False)
     except NoRepository:
         return None
 
@@ -136,7 +136,7 @@ class WikiRepository:
             return
         self._checked_at = self._client.now()
         try:
-            head = await _head(self._client, self._owner)
+            head = await _head(self._client, self._owner, waits=True)
             held = await asyncio.to_thread(_held_commit, self._folder)
             if head is not None and head != held:
                 await self._fetch()
@@ -216,8 +216,13 @@ def _path(owner: WikiOwner) -> str:
     return f"/{encode_path(owner.full_path)}.wiki.git"
 
 
-async def _head(client: Client, owner: WikiOwner) -> str | None:
+async def _head(client: Client, owner: WikiOwner, *, waits: bool) -> str | None:
     """The newest commit, or None where the wiki has none.
+
+    Args:
+        client: the open session.
+        owner: the project or group.
+        waits: whether it is worth waiting for where the service limits git.
 
     Raises:
         NoRepository: the service gives no access by git.
@@ -231,7 +236,9 @@ async def _head(client: Client, owner: WikiOwner) -> str | None:
         has_token=client.has_token,
     )
     path = f"{_path(owner)}/info/refs"
-    request = Request("GET", path, purpose, "service=git-upload-pack", is_git=True)
+    request = Request(
+        "GET", path, purpose, "service=git-upload-pack", is_git=True, waits=waits
+    )
     try:
         answer = await client.send(request)
     except RefusedInFront as error:

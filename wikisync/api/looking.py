@@ -21,6 +21,7 @@ from wikisync.errors import (
     AuthenticationFailed,
     ProtocolViolation,
     RateLimited,
+    RefusedInFront,
     RemoteError,
     Unavailable,
 )
@@ -103,6 +104,8 @@ class Looking:
         known = self._tag if self._known is not None else ""
         try:
             return await self._wiki.poll_pages(known or None, with_content=True), True
+        except RefusedInFront:
+            raise  # whatever is asked
         except (Unavailable, ProtocolViolation) as error:
             try:
                 return await self._wiki.poll_pages(), False

@@ -16,7 +16,12 @@ import aiohttp
 from wikisync.api.answers import CutAnswer, Purpose, cut_hint
 from wikisync.api.proxy import Proxy
 from wikisync.api.retry import PassingFailure
-from wikisync.errors import ProtocolViolation, RemoteError, Unavailable
+from wikisync.errors import (
+    NoAnswerInTime,
+    ProtocolViolation,
+    RemoteError,
+    Unavailable,
+)
 
 _OF_PROXIES = (aiohttp.ClientProxyConnectionError, aiohttp.ClientHttpProxyError)
 WRITE_HINT = "whether it was carried out is unknown; look before repeating it"
@@ -147,8 +152,8 @@ def _unreachable(
     return Unavailable(f"cannot {purpose.action}: {reason}", url=url, hint=hint)
 
 
-def _late(purpose: Purpose, url: str) -> Unavailable:
-    return Unavailable(
+def _late(purpose: Purpose, url: str) -> NoAnswerInTime:
+    return NoAnswerInTime(
         f"cannot {purpose.action}: no answer in time ({url})",
         url=url,
         hint=WRITE_HINT if purpose.is_write else "try again later",

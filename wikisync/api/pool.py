@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, nullcontext
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -73,8 +73,20 @@ class Pool:
         settings: ClientSettings,
         clock: Clock,
         proxy: Proxy | None = None,
+        told_late: Callable[[Request], None] = lambda _request: None,
     ) -> None:
+        """Make no connection yet.
+
+        Args:
+            address: of the service.
+            token: for the service alone.
+            settings: how long and how much.
+            clock: seconds since any moment.
+            proxy: through which all goes.
+            told_late: is called where an answer takes longer than a person expects.
+        """
         self.address = address
+        self._told_late = told_late
         self._token = token
         self._settings = settings
         self._clock = clock
@@ -95,7 +107,7 @@ class Pool:
                 keepalive_timeout=KEEP_ALIVE_S,
             ),
             timeout=aiohttp.ClientTimeout(
-                total=settings.request_timeout_s,
+                total=None,
                 connect=settings.connect_timeout_s,
                 sock_read=settings.read_timeout_s,
             ),
@@ -123,10 +135,9 @@ class Pool:
             RemoteError: it will not.
         """
         url = URL(self.address.url(request.path, request.query), encoded=True)
-        limits = self._upload_limits() if request.form else None
         async with self._slots:
             for _ in range(self._settings.redirects_max + 1):
-                async with self._response(request, url, limits) as response:
+                async with self._response(request, url) as response:
                     if response.status not in REDIRECTS:
                         return await self._answer(response, request, url)
                     url = await self._redirected(response, request, url)
@@ -148,11 +159,7 @@ class Pool:
         """
         url = URL(file_url, encoded=True)
         request = Request("GET", url.raw_path, purpose)
-        limits = aiohttp.ClientTimeout(
-            connect=self._settings.connect_timeout_s,
-            sock_read=self._settings.read_timeout_s,
-        )
-        async with self._slots, self._response(request, url, limits) as response:
+        async with self._slots, self._response(request, url) as response:
             if response.status in REDIRECTS:
                 raise _not_handed_out(purpose, url, self._goal(response, url))
             if response.status != HTTPStatus.OK:
@@ -163,40 +170,34 @@ class Pool:
             async for chunk in self._chunks(response, limit, purpose, url):
                 yield chunk
 
-    def _upload_limits(self) -> aiohttp.ClientTimeout:
-        """A file on its way to the service may take longer than other requests."""
-        settings = self._settings
-        return aiohttp.ClientTimeout(
-            total=settings.upload_timeout_s,
-            connect=settings.connect_timeout_s,
-            sock_read=settings.read_timeout_s,
-        )
-
     @asynccontextmanager
     async def _response(
-        self, request: Request, url: URL, limits: aiohttp.ClientTimeout | None = None
+        self, request: Request, url: URL
     ) -> AsyncIterator[aiohttp.ClientResponse]:
+        """The answer to one request as soon as its headers are there."""
         assert self._http is not None, "the client is used outside its async with"
         started = self._clock()
         shown = without_secrets(url)
         form = request.form() if request.form else nullcontext()
-        async with form as body:
-            with translating(
-                request.purpose,
-                shown,
-                is_known_host=self._is_known_host,
-                proxy=self._proxy,
-            ):
-                async with self._http.request(
-                    request.method,
-                    url,
-                    # as a stream: aiohttp warns of more than a MiB of plain bytes
-                    data=body if request.json is None else BytesIO(request.json),
-                    headers=self._headers(request),
-                    allow_redirects=False,
-                    timeout=limits or self._http.timeout,
-                    proxy_headers=self._proxy.headers if self._proxy else None,
-                ) as response:
+        translated = translating(
+            request.purpose,
+            shown,
+            is_known_host=self._is_known_host,
+            proxy=self._proxy,
+        )
+        async with form as body, self._telling(request):
+            with translated:
+                async with asyncio.timeout(self._headers_within_s(request)):
+                    response = await self._http.request(
+                        request.method,
+                        url,
+                        # as a stream: aiohttp warns of more than a MiB of plain bytes
+                        data=body if request.json is None else BytesIO(request.json),
+                        headers=self._headers(request),
+                        allow_redirects=False,
+                        proxy_headers=self._proxy.headers if self._proxy else None,
+                    )
+                async with response:
                     self._is_known_host = True
                     spent_s = self._clock() - started
                     log_answer(
@@ -210,6 +211,26 @@ class Pool:
             # without a tunnel the proxy reads, and removes, what is meant for it
             headers.update(self._proxy.headers)
         return headers
+
+    def _headers_within_s(self, request: Request) -> float:
+        """A file on its way to the service may take longer than other requests."""
+        settings = self._settings
+        within_s = settings.upload_timeout_s if request.form else 0.0
+        return settings.connect_timeout_s + settings.read_timeout_s + within_s
+
+    @asynccontextmanager
+    async def _telling(self, request: Request) -> AsyncIterator[None]:
+        """Let a person know what is waited for, where that takes long."""
+        if request.form:
+            yield
+            return
+        after_s = self._settings.notice_after_s
+        loop = asyncio.get_running_loop()
+        timer = loop.call_later(after_s, self._told_late, request)
+        try:
+            yield
+        finally:
+            timer.cancel()
 
     async def _answer(
         self, response: aiohttp.ClientResponse, request: Request, url: URL
@@ -236,11 +257,27 @@ class Pool:
     async def _error_body(self, response: aiohttp.ClientResponse) -> bytes:
         """The beginning of an error's body."""
         body = bytearray()
-        async for chunk in response.content.iter_any():
+        async for chunk in self._pieces(response):
             body += chunk
             if len(body) > ERROR_BYTES_MAX:
                 break
         return bytes(body)
+
+    async def _pieces(self, response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+        """The body as it comes in, as long as it does not drip.
+
+        Raises:
+            TimeoutError: at this pace it would never end.
+        """
+        settings = self._settings
+        began, size = self._clock(), 0
+        async for piece in response.content.iter_any():
+            size += len(piece)
+            allowed_s = settings.read_timeout_s + size / settings.bytes_per_s_min
+            if self._clock() - began > allowed_s:
+                response.close()
+                raise TimeoutError
+            yield piece
 
     async def _chunks(
         self, response: aiohttp.ClientResponse, limit: int, purpose: Purpose, url: URL
@@ -249,7 +286,7 @@ class Pool:
         size = response.content_length or 0
         if size <= limit:
             size = 0
-            async for chunk in response.content.iter_any():
+            async for chunk in self._pieces(response):
                 size += len(chunk)
                 if size > limit:
                     break

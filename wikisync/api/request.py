@@ -44,6 +44,10 @@ class Request(Struct, frozen=True):
     """Answer 304 when the answer is still this one."""
     is_git: bool = False
     """Whether the path is one that git asks for, outside the API."""
+    waits: bool = True
+    """Whether it is worth waiting for where the service limits requests."""
+    late_attempts_max: int | None = None
+    """How often it is made where no answer comes in time; the client's by default."""
     may_change_nothing: bool = False
     """Whether a 304 is an answer: it was so already."""
 

@@ -13,10 +13,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from wikisync.api.settings import ClientSettings
-from wikisync.errors import RateLimited, RemoteError
+from wikisync.errors import NoAnswerInTime, RateLimited, RemoteError
 
 if TYPE_CHECKING:
-    from tenacity import AsyncRetrying, RetryCallState
+    from tenacity import RetryCallState
 
 log = logging.getLogger(__name__)
 
@@ -25,6 +25,8 @@ T = TypeVar("T")
 Sleep = Callable[[float], Awaitable[None]]
 Random = Callable[[], float]
 Clock = Callable[[], float]
+ToldPause = Callable[[float, str], None]
+"""Called with the length of a pause in seconds, and why it is made."""
 
 
 class PassingFailure(Exception):
@@ -55,8 +57,23 @@ async def repeated(
     sleep: Sleep,
     random: Random,
     clock: Clock,
+    late_attempts_max: int | None = None,
+    waits: bool = True,
+    told: ToldPause | None = None,
 ) -> T:
     """Make attempts until one succeeds, or no further one is allowed.
+
+    Args:
+        attempt: makes one.
+        settings: how many, and how long the pauses between them may be.
+        is_write: it is repeated only after a 429.
+        sleep: waits.
+        random: 0.0 to 1.0, spreads the pauses.
+        clock: for the deadline.
+        late_attempts_max: attempts where no answer comes in time; by default those
+            of the settings.
+        waits: whether a pause that the service asks for is made.
+        told: is called before each pause, with its length and its reason.
 
     Raises:
         PassingFailure: the last of them.
@@ -73,19 +90,6 @@ async def repeated(
             raise failures.pop()
         return await attempt()
 
-    loop = _retrying(settings, started, is_write, sleep, random, clock)
-    return await loop(next_attempt)
-
-
-def _retrying(
-    settings: ClientSettings,
-    started: float,
-    is_write: bool,
-    sleep: Sleep,
-    random: Random,
-    clock: Clock,
-) -> AsyncRetrying:
-    """A retry loop for an operation that began at this time."""
     # loaded by what failed once: it costs a short command more than its requests do
     from tenacity import AsyncRetrying
     from tenacity.retry import retry_if_exception
@@ -98,22 +102,36 @@ def _retrying(
     def pause(state: RetryCallState) -> float:
         return pause_s(_failure(state), state.attempt_number, settings, random)
 
+    most = settings.attempts_max
+    late_max = (
+        settings.late_attempts_max if late_attempts_max is None else late_attempts_max
+    )
+
     def is_enough(state: RetryCallState) -> bool:
-        after_s = _failure(state).after_s or 0.0
+        failure = _failure(state)
+        is_late = isinstance(failure.error, NoAnswerInTime)
+        attempts_max = min(late_max, most) if is_late else most
+        wish_s = _wish_s(failure, settings)
         return (
-            state.attempt_number >= settings.attempts_max
-            or after_s > settings.rate_limit_pause_max_s
+            state.attempt_number >= attempts_max
+            or wish_s > (settings.rate_limit_pause_max_s if waits else 0.0)
             or clock() - started + state.upcoming_sleep > settings.deadline_s
         )
 
-    return AsyncRetrying(
+    def tell(state: RetryCallState) -> None:
+        _log(state)
+        if told is not None:
+            told(state.upcoming_sleep, _failure(state).error.message)
+
+    loop = AsyncRetrying(
         sleep=sleep,
         wait=pause,
         stop=is_enough,
         retry=retry_if_exception(may_repeat),
-        before_sleep=_tell,
+        before_sleep=tell,
         reraise=True,
     )
+    return await loop(next_attempt)
 
 
 def pause_s(
@@ -130,12 +148,15 @@ def pause_s(
         settings.retry_delay_max_s, settings.retry_delay_s * 2.0 ** (attempt - 1)
     )
     jitter = limit * random()
+    return _wish_s(failure, settings) + jitter
+
+
+def _wish_s(failure: PassingFailure, settings: ClientSettings) -> float:
+    """The pause that the service asks for, or is known to want."""
     if failure.after_s is not None:
-        return failure.after_s + jitter
-    if isinstance(failure.error, RateLimited):
-        window = min(settings.rate_limit_pause_s, settings.rate_limit_pause_max_s)
-        return window + jitter
-    return jitter
+        return failure.after_s
+    is_limit = isinstance(failure.error, RateLimited)
+    return settings.rate_limit_pause_s if is_limit else 0.0
 
 
 def parse_retry_after(headers: Mapping[str, str], *, now: datetime) -> float | None:
@@ -176,7 +197,7 @@ def _failure(state: RetryCallState) -> PassingFailure:
     return failure
 
 
-def _tell(state: RetryCallState) -> None:
+def _log(state: RetryCallState) -> None:
     log.debug(
         "attempt %d failed, asking again in %.1f s: %s",
         state.attempt_number,

@@ -11,10 +11,18 @@ class ClientSettings(Struct, frozen=True):
     """How long, how often and how much the client asks."""
 
     connect_timeout_s: float = 15.0
-    read_timeout_s: float = 90.0
-    """Longest silence in the middle of an answer; a big list takes its time."""
-    request_timeout_s: float = 300.0
-    """One request from its first to its last byte; not for files."""
+    read_timeout_s: float = 60.0
+    """Longest silence, before an answer and in the middle of it; a big list takes its
+    time."""
+    bytes_per_s_min: int = 8 * 1024
+    """An answer has this time from its headers on, and more as its bytes come: what
+    drips more slowly never ends."""
+    late_attempts_max: int = 2
+    """How often a read is made that gets no answer in time."""
+    notice_after_s: float = 10.0
+    """A person is told what is waited for after this time."""
+    notice_pause_s: float = 5.0
+    """A person is told before a pause longer than this."""
     upload_timeout_s: float = 3600.0
     """One file on its way to the service."""
     deadline_s: float = 600.0
@@ -28,6 +36,8 @@ class ClientSettings(Struct, frozen=True):
     """Pause after a 429 that names none: the window of the service's limiter."""
     rate_limit_pause_max_s: float = 300.0
     """A service that asks for more is an error with ``retry_after_s``."""
+    quiet_max_s: float = 900.0
+    """However long the service asks to wait, one request is made after this time."""
 
     reads_max: int = 8
     """Requests in flight; writes to one wiki are serial besides."""

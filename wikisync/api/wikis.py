@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from wikisync.api import routes
 from wikisync.api.address import encode_path
@@ -116,6 +117,8 @@ class Wiki:
             None when the service says that the list is still the same.
         """
         request = self._list_request(with_content=with_content, etag=etag)
+        # a list that does not come in time with its texts is asked for without them
+        request = replace(request, late_attempts_max=1)
         answer = await self.client.send(request)
         if answer.status == HTTPStatus.NOT_MODIFIED:
             return None
