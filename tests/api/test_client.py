@@ -183,7 +183,7 @@ async def test_a_pause_longer_than_we_wait_is_not_broken_by_other_requests(
         await client.version()
     time.now += 300.0
 
-    with pytest.raises(RateLimited, match="no reads for another 10 min") as failed:
+    with pytest.raises(RateLimited, match="wants no reads until ") as failed:
         await client.current_user()
 
     assert failed.value.retry_after_s == 600.0
@@ -271,7 +271,7 @@ async def test_limit_that_reads_of_two_wikis_met_is_the_limit_of_the_token(
         found.append(failed.value.is_everywhere)
 
     assert found == [False, True]
-    with pytest.raises(RateLimited, match="no requests for another 15 min") as held:
+    with pytest.raises(RateLimited, match="wants no requests until ") as held:
         await client.version()
     assert held.value.is_everywhere
     assert len(asked(network)) == 2
@@ -324,7 +324,8 @@ async def test_requests_that_wait_at_the_same_time_are_told_once(
         for _ in range(8):
             await client.version()
 
-    assert told == ["waiting 90 s: the service wants no reads for another 90 s"]
+    (said,) = told
+    assert said.startswith("waiting 90 s: the service wants no reads until ")
 
 
 async def test_one_operation_has_a_deadline(

@@ -72,6 +72,38 @@ async def test_page_whose_text_a_filter_refuses_holds_back_no_other(
     assert not (behind.root / "WIKISYNC-ATTENTION.md").exists()
 
 
+async def test_limit_on_changes_of_a_wiki_holds_back_these_alone(
+    behind: Cloned, proxy: BendingProxy
+) -> None:
+    behind.write("home.md", "mine\n")
+    behind.write("guide.md", "mine\n")
+    await behind.edit({"team/rules": "theirs\n"})
+    far = proxy.bend(method="PUT", status=429, headers={"Retry-After": "100000"})
+
+    ran = await behind.run("sync")
+
+    assert ran.code == 3
+    assert behind.read("team/rules.md") == "theirs\n"
+    assert "too many requests" in ran.err
+    assert "it asks to wait 28 hours" in ran.err
+    assert ran.err.count("warning:") == 1
+    far.end()
+    assert (await behind.run("sync")).code == 0
+    assert (await behind.wiki())["home.md"] == "mine\n"
+
+
+@pytest.mark.slow
+async def test_pause_is_told_before_it_is_made(
+    behind: Cloned, proxy: BendingProxy
+) -> None:
+    proxy.bend("wikis", status=429, count=1, headers={"Retry-After": "6"})
+
+    ran = await behind.run("sync")
+
+    assert ran.code == 0
+    assert "waiting 6 s: cannot list the pages of project docs/handbook: too" in ran.err
+
+
 @pytest.mark.parametrize("command", ["sync", "doctor"])
 async def test_sign_on_of_another_host_is_not_given_the_token(
     command: str, behind: Cloned, proxy: BendingProxy

@@ -18,11 +18,14 @@ from tests.support.bending import bending_proxy
 from tests.support.preview import Window
 from tests.support.service import EmbeddedService, embedded_service
 from tests.support.watching import OWNER, WAIT_S, WatchProcess, watching
+from wikisync.cli.attention_file import ATTENTION_FILE
 from wikisync.cli.main import main
 from wikisync.cli.watch import STOP_S
+from wikisync.model import WikiOwner
 from wikisync.service.quirks import Quirk
 
 pytestmark = pytest.mark.slow
+FAR = {"Retry-After": "100000"}
 
 
 @pytest.fixture
@@ -55,6 +58,62 @@ async def test_edit_on_the_wiki_is_here_with_the_next_hint(
         await watch.in_step()
         await service.add_pages(OWNER, {"home": "two\n"})
         await watch.until(lambda: watch.text("home") == "two\n")
+
+
+async def test_limit_on_changes_of_one_wiki_holds_back_nothing_else(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    other = WikiOwner("project", "docs/other")
+    await service.add_project(other.full_path, {"start": "other\n"})
+    more = f'[[wiki]]\nproject = "{other.full_path}"\n[sync]\npoll_interval_s = 1\n'
+    async with (
+        bending_proxy(service.url) as proxy,
+        watching(service, tmp_path / "ws", more=more, url=proxy.url) as watch,
+    ):
+        await watch.said("in step", times=2)
+        far = proxy.bend(method="PUT", count=1, status=429, headers=FAR)
+        watch.save("home", "mine\n")
+        await asyncio.wait_for(far.has_met.wait(), WAIT_S)
+
+        (watch.root / "other" / "start.md").write_text("changed\n")
+        await service.add_pages(OWNER, {"news": "from the web\n"})
+
+        async def is_there() -> bool:
+            return (await service.files(other))["start.md"] == b"changed\n"
+
+        await watch.until(is_there)
+        await watch.until(lambda: watch.text("news") == "from the web\n")
+        assert await watch.wiki_text("home") == "one\n"
+        await watch.until(lambda: bool(watch.health["attention"]))
+        (wait,) = watch.health["waits"]
+        assert wait["what"] == "changes of project docs/handbook"
+        assert wait["next_try_at"] - time.time() < 901
+        assert wait["until"] - time.time() > 99_000
+        assert "it wants no changes" in (watch.root / ATTENTION_FILE).read_text()
+        await watch.said("it asks to wait 28 hours")
+        (watch.root / ".wikisync" / "ask").touch()
+        await watch.said("1 pushed", times=2)
+        assert await watch.wiki_text("home") == "mine\n"
+        await watch.until(lambda: not (watch.root / ATTENTION_FILE).exists())
+
+
+async def test_refusals_of_a_gateway_are_over_soon_after_they_end(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    blocked = b"<html><title>Request Rejected</title></html>"
+    async with (
+        bending_proxy(service.url) as proxy,
+        watching(service, tmp_path / "ws", url=proxy.url) as watch,
+    ):
+        await watch.in_step()
+        refusal = proxy.bend(status=403, html=blocked)
+        watch.save("home", "mine\n")
+        await watch.said("front of the service refused it: Request Rejected")
+        await watch.said("offline")
+        refusal.end()
+        await watch.said("the service is back")
+        await watch.said("1 pushed")
+        assert not (watch.root / ATTENTION_FILE).exists()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

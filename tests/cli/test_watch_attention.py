@@ -13,6 +13,7 @@ import pytest
 from tests.support.service import EmbeddedService, embedded_service
 from tests.support.watching import LOOK_S, OWNER, WatchProcess, make_workspace, watching
 from wikisync.api.client import Client
+from wikisync.api.quiet import Area, Quiet, shown_time
 from wikisync.cli import watch_attention
 from wikisync.cli.attention_file import ATTENTION_FILE
 from wikisync.cli.console import Console
@@ -235,6 +236,34 @@ def test_service_that_is_away_calls_a_person_after_hours_alone() -> None:
     )
 
 
+@pytest.mark.parametrize("trouble", [None, away(9e9, Condition.LIMITED)])
+def test_limit_of_hours_calls_a_person_at_once_and_in_the_same_words(
+    trouble: Trouble | None,
+) -> None:
+    """Each try is told to wait for another day."""
+    now = 0.0
+    quiet = Quiet(lambda: now, 900.0, wall=lambda: 1_700_000_000.0 + now)
+    area = Area("changes", "project docs/handbook")
+    quiet.note(area, 100_000.0)
+    first = service_sentence(fared(trouble=trouble), quiet.waits())
+    now = 900.0
+    quiet.note(area, 100_000.0)
+
+    assert service_sentence(fared(trouble=trouble), quiet.waits()) == first
+    until = shown_time(1_700_100_000.0)
+    assert first.startswith(
+        f"the service: it wants no changes of project docs/handbook until {until};"
+        " these wait, and one is tried every 15 minutes"
+    )
+
+
+def test_limit_of_minutes_calls_nobody() -> None:
+    quiet = Quiet(lambda: 0.0, 900.0)
+    quiet.note(Area("git"), 600.0)
+
+    assert service_sentence(fared(), quiet.waits()) == ""
+
+
 def test_refused_token_calls_a_person_at_once() -> None:
     trouble = away(LASTING_S, Condition.REFUSED)
     sentence = service_sentence(fared(trouble=trouble))
@@ -293,6 +322,7 @@ async def test_person_is_called_in_time_though_nothing_happens(
                 opened,
                 [wiki],
                 Notifier({}),
+                client.quiet,
                 publishes=False,
                 notifies=False,
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,9 +13,11 @@ from typing import Any, cast
 
 import pytest
 
+from wikisync.api.quiet import Area, Quiet, shown_time
+from wikisync.cli.status_report import waits_of_watch
 from wikisync.cli.watch_log import LOG_FILES_KEPT, logging_to
 from wikisync.cli.watch_person import Caller
-from wikisync.cli.watch_report import WatchReport
+from wikisync.cli.watch_report import HEALTH_FILE, WatchReport, read_health
 from wikisync.cli.watch_run import hook_secret
 from wikisync.cli.watch_states import WatchedStates
 from wikisync.config import WikiSection
@@ -189,7 +192,9 @@ def report(
     daemon = SimpleNamespace(
         standings={"handbook": standing}, trouble=trouble, now=lambda: 100.0
     )
-    return WatchReport(cast("Any", daemon), [fake_wiki()])
+    quiet = Quiet(lambda: 100.0, 900.0, wall=lambda: 5000.0)
+    quiet.note(Area("git"), 3600.0)
+    return WatchReport(cast("Any", daemon), [fake_wiki()], quiet)
 
 
 @pytest.mark.parametrize(
@@ -201,6 +206,7 @@ def report(
         (Condition.STARTING, True),
         (Condition.FAILING, False),
         (Condition.REFUSED, False),
+        (Condition.PARTLY, True),
     ],
 )
 def test_health_is_that_pages_are_carried_over(
@@ -224,6 +230,35 @@ def test_service_that_is_away_is_no_health_and_is_told_with_its_reason() -> None
     assert service["problem"] == "no answer"
     assert found.status_line() == "1 wiki: offline"
     assert json.loads(found.health_text())["condition"] == "offline"
+
+
+def test_what_waits_and_until_when_is_in_the_health() -> None:
+    found = report(Condition.LIMITED, not_before=160.0)
+    now = time.time()
+    health = cast("Any", found.health())
+    (wait,) = health["waits"]
+    assert (wait["what"], wait["until"]) == ("git", 8600.0)
+    assert now + 899 < wait["next_try_at"] < now + 910
+    assert now + 59 < health["wikis"][0]["next_try_at"] < now + 70
+    assert found.status_line() == "1 wiki: limited"
+
+
+def test_status_tells_what_a_watch_waits_for() -> None:
+    trouble = Trouble(Condition.OFFLINE, "no answer", "wait", 90, 95, 700, 3, {})
+    now = time.time()
+    health = json.loads(report(Condition.OFFLINE, trouble).health_text())
+    first, second = waits_of_watch(health, now)
+    assert first.startswith("the service wants no git until 1970-01-01")
+    assert f"next try at {shown_time(now + 900)}" in first
+    assert second.startswith("the service is offline (no answer); next try at ")
+    assert waits_of_watch(health, now + 3600) == []
+    assert waits_of_watch({}, now) == []
+
+
+def test_health_that_cannot_be_read_is_none(tmp_path: Path) -> None:
+    assert read_health(tmp_path) == {}
+    (tmp_path / HEALTH_FILE).write_text("[1")
+    assert read_health(tmp_path) == {}
 
 
 def test_names_in_metrics_cannot_break_their_line() -> None:

@@ -88,17 +88,68 @@ def test_hint_that_fails_tells_that_the_service_is_away() -> None:
     watched(test)
 
 
-def test_too_many_requests_makes_all_wikis_wait_as_long_as_the_service_says() -> None:
+def limited(wait_s: float, *, is_everywhere: bool) -> RateLimited:
+    error = RateLimited("too many", url="https://x.example", retry_after_s=wait_s)
+    error.is_everywhere = is_everywhere
+    return error
+
+
+def test_limit_of_the_token_makes_all_wikis_wait_as_long_as_the_service_says() -> None:
     async def test(watch: Watch) -> None:
-        watch.works[0].outcomes = [
-            RateLimited("too many", url="https://x.example", retry_after_s=200)
-        ]
+        watch.works[0].outcomes = [limited(200, is_everywhere=True)]
         await watch.at(199)
         assert sum(len(work.cycles) for work in watch.works) <= 2
+        assert watch.told_service == ["limited"]
         await watch.at(240)
         assert all(len(work.cycles) >= 2 for work in watch.works)
+        assert watch.told_service == ["limited", "back"]
 
     watched(test, "a", "b")
+
+
+def test_limit_that_one_wiki_met_makes_it_wait_alone() -> None:
+    async def test(watch: Watch) -> None:
+        ill, well = watch.works
+        ill.outcomes = [limited(200, is_everywhere=False)] * 9
+        await watch.at(5)
+        assert ("ill", Condition.LIMITED, "too many") in watch.told
+        watch.daemon.ask("well", Why.FOLDER)
+        await watch.at(10)
+        assert len(well.cycles) >= 2
+        await watch.at(199)
+        assert len(ill.cycles) == 1
+        await watch.at(210)
+        assert len(ill.cycles) == 2
+        assert watch.told_service == []
+
+    watched(test, "ill", "well")
+
+
+@pytest.mark.parametrize("is_everywhere", [True, False])
+def test_one_try_is_made_however_long_the_service_asks_to_wait(
+    is_everywhere: bool,
+) -> None:
+    async def test(watch: Watch) -> None:
+        work = watch.works[0]
+        work.outcomes = [limited(3e9, is_everywhere=is_everywhere)] * 3
+        await watch.at(3 * standings.REFUSED_RETRY_S + 60)
+        assert [
+            round(wait_s) for wait_s in gaps([at for at, _ in work.cycles[:4]])
+        ] == [standings.REFUSED_RETRY_S] * 3
+        assert watch.daemon.standings["docs"].condition is Condition.IN_STEP
+
+    watched(test)
+
+
+def test_hint_that_met_a_limit_is_no_trouble_of_the_service() -> None:
+    async def test(watch: Watch) -> None:
+        await watch.at(10)
+        watch.works[0].failure = limited(600, is_everywhere=False)
+        await watch.at(60)
+        assert watch.told_service == []
+        assert watch.daemon.standings["docs"].has_hints
+
+    watched(test)
 
 
 def test_wiki_whose_requests_alone_fail_does_not_keep_the_others_waiting() -> None:

@@ -453,24 +453,22 @@ class Client:
             failure.error.is_everywhere = self.quiet.is_everywhere(area)
 
     async def _wait_for_quiet(self, request: Request, area: Area) -> None:
-        pause = self.quiet.left_s(area)
-        if pause <= 0:
+        wait = self.quiet.wait_of(area)
+        if wait is None:
             return
-        is_everywhere = self.quiet.is_everywhere(area)
-        what = "requests" if is_everywhere else area
-        why = f"the service wants no {what} for another {in_words(pause)}"
+        pause = wait.until - self._clock()
         if not request.waits or pause > self.settings.rate_limit_pause_max_s:
             error = RateLimited(
-                f"cannot {request.purpose.action}: {why}",
+                f"cannot {request.purpose.action}: {wait}",
                 url=self.shown(request),
                 retry_after_s=pause,
                 hint=LIMIT_HINT,
                 is_write=request.is_write,
             )
-            error.is_everywhere = is_everywhere
+            error.is_everywhere = self.quiet.is_everywhere(area)
             raise error
-        log.debug("%s: waiting %.1f s", why, pause)
-        self._tell_pause(pause, why)
+        log.debug("%s: waiting %.1f s", wait, pause)
+        self._tell_pause(pause, str(wait))
         await self._sleep(pause)
 
     # -- what a person hears while it takes long -----------------------------------

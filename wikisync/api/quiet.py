@@ -1,4 +1,4 @@
-"""Where the service wants fewer requests: which of them wait, and how long.  Pure.
+"""Where the service wants fewer requests: which of them wait, and how long.
 
 A limit that one address met says nothing of others: files, git, and the changes of one
 wiki have limits of their own.  What two wikis met when they were read is the token's
@@ -8,12 +8,17 @@ made again after a while, which shows whether that still is so.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from datetime import datetime
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from wikisync.api.request import Request
+
+DAY_S = 86_400.0
 
 
 class Area(Struct, frozen=True):
@@ -39,21 +44,41 @@ class Area(Struct, frozen=True):
 
 
 class Wait(Struct, frozen=True):
-    """What waits, and how long; times are of the client's clock."""
+    """What waits, and how long."""
 
     what: str
+    asked_s: float
+    """The pause that the service asked for when it limited them first."""
     asked_until: float
-    """How long the service asked for when it limited them first."""
+    """Its end, in seconds of the client's clock."""
+    ends_at: float
+    """The same in seconds since the epoch, for people."""
     until: float
-    """When the next request is made."""
+    """When the next request is made, in seconds of the client's clock."""
+
+    def __str__(self) -> str:
+        return f"the service wants no {self.what} until {shown_time(self.ends_at)}"
 
 
 class Quiet:
     """The limits that requests met and that are not known to be over."""
 
-    def __init__(self, clock: Callable[[], float], longest_s: float) -> None:
-        """Args: ``longest_s`` is how long a request waits at most for a try."""
+    def __init__(
+        self,
+        clock: Callable[[], float],
+        longest_s: float,
+        *,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        """Note nothing yet.
+
+        Args:
+            clock: seconds since any moment.
+            longest_s: how long a request waits at most for a try.
+            wall: seconds since the epoch.
+        """
         self._clock = clock
+        self._wall = wall
         self._longest_s = longest_s
         self._waits: dict[Area, Wait] = {}
 
@@ -61,12 +86,11 @@ class Quiet:
         """A request was refused for a limit, with this pause asked for or usual."""
         now = self._clock()
         before = self._waits.get(area)
-        is_on = before is not None and before.asked_until > now
-        self._waits[area] = Wait(
-            str(area),
-            before.asked_until if before and is_on else now + pause_s,
-            now + min(pause_s, self._longest_s),
-        )
+        if before is None or before.asked_until <= now:
+            before = Wait(str(area), pause_s, now + pause_s, self._wall() + pause_s, 0)
+        until = now + min(pause_s, self._longest_s)
+        # one that says "wait a day" each time says nothing new
+        self._waits[area] = replace(before, until=until)
 
     def note_answer(self, area: Area) -> None:
         """A request was answered: its limit is over, unless it was sent before that."""
@@ -74,12 +98,18 @@ class Quiet:
         if wait is not None and wait.until <= self._clock():
             del self._waits[area]
 
-    def left_s(self, area: Area) -> float:
-        """Seconds until a request may be made."""
+    def forget(self) -> None:
+        """Let every request be made now: a person knows better."""
+        self._waits.clear()
+
+    def wait_of(self, area: Area) -> Wait | None:
+        """What a request of this area waits for now."""
+        now = self._clock()
         waits = [self._waits[area]] if area in self._waits else []
         if self.is_everywhere(area):
-            waits += self._of_reads()
-        return max((wait.until for wait in waits), default=0.0) - self._clock()
+            waits += [replace(wait, what="requests") for wait in self._of_reads()]
+        waits = [wait for wait in waits if wait.until > now]
+        return max(waits, key=lambda wait: wait.until, default=None)
 
     def is_everywhere(self, area: Area) -> bool:
         """Whether this area waits for what all wikis of the service wait for."""
@@ -101,3 +131,10 @@ class Quiet:
             for area, wait in self._waits.items()
             if area.sort == "reads" and wait.until > now
         ]
+
+
+def shown_time(at: float) -> str:
+    """A time of the epoch as a clock on this machine shows it, with its day if far."""
+    moment = datetime.fromtimestamp(at)  # noqa: DTZ006 - a person's own time
+    is_near = abs(at - time.time()) < DAY_S / 2
+    return f"{moment:%H:%M}" if is_near else f"{moment:%Y-%m-%d %H:%M}"

@@ -61,7 +61,7 @@ def next_step(folder: str, held: Held) -> str:
             # what it said before is about the text, its name, or the token's rights
             return (
                 "put that right; it is tried again when the file is changed, with"
-                " wikisync sync, and every hour"
+                " wikisync sync, and every 15 minutes"
             )
         case HoldReason.LOOP:
             return "see the page on the wiki; it is tried again in ten minutes"

@@ -263,7 +263,7 @@ def open_client(url: str, token_file: Path | None, console: Console) -> Client:
     """
     from wikisync.api.client import Client
 
-    return Client(url, read_token(token_file, console))
+    return Client(url, read_token(token_file, console), told=console.note)
 
 
 async def find_wikis(

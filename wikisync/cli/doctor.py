@@ -99,7 +99,7 @@ async def _there(
         token = workspace_token(config, token_file, console, os.environ)
     except UsageError as error:
         return [Finding(Grade.WRONG, error.message, error.hint or "")]
-    return [finding async for finding in check_there(opened, token)]
+    return [finding async for finding in check_there(opened, token, console.note)]
 
 
 def _exit_code(found: Sequence[Finding]) -> ExitCode:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from wikisync.cli.context import Selection
 from wikisync.cli.findings import Finding, Grade
-from wikisync.cli.rights import Service, TokenRights, check_token, check_wikis
+from wikisync.cli.rights import Service, TokenRights, Told, check_token, check_wikis
 from wikisync.cli.sentences import counted
 from wikisync.errors import WikisyncError
 
@@ -25,12 +25,12 @@ EXPIRY_DAYS = 14
 
 
 async def check_there(
-    opened: OpenWorkspace, token: str | None
+    opened: OpenWorkspace, token: str | None, told: Told = None
 ) -> AsyncIterator[Finding]:
     """The service, the token, and what it may do with each wiki."""
     url = opened.workspace.config.service.url
     try:
-        service = await check_token(url, token)
+        service = await check_token(url, token, told)
     except WikisyncError as error:
         yield Finding(Grade.WRONG, error.message, error.hint or "")
         return
@@ -41,7 +41,7 @@ async def check_there(
     for finding in token_findings(service.token, datetime.now(tz=UTC).date()):
         yield finding
     for wiki in opened.workspace.config.wikis:
-        async for finding in _check_wiki(opened, service, token, wiki):
+        async for finding in _check_wiki(opened, service, token, wiki, told):
             yield finding
 
 
@@ -102,13 +102,17 @@ def token_findings(token: TokenRights | None, today: date) -> Iterator[Finding]:
 
 
 async def _check_wiki(
-    opened: OpenWorkspace, service: Service, token: str | None, wiki: WikiSection
+    opened: OpenWorkspace,
+    service: Service,
+    token: str | None,
+    wiki: WikiSection,
+    told: Told,
 ) -> AsyncIterator[Finding]:
     is_project = wiki.kind == "project"
     paths = (wiki.path,)
     selection = Selection(paths if is_project else (), () if is_project else paths)
     try:
-        rights, notes = await check_wikis(service, token, selection)
+        rights, notes = await check_wikis(service, token, selection, told)
     except WikisyncError as error:
         yield Finding(Grade.WRONG, f"{wiki.folder}: {error.message}", error.hint or "")
         return

@@ -123,7 +123,7 @@ def _plan(
 ) -> Planned:
     from wikisync.cli.rights import check_wikis
 
-    url = _url(options["url"], questions)
+    url = _url(console, options["url"], questions)
     section, token, service = _token(console, url, options, questions)
     selection = Selection(options["projects"], options["groups"], options["is_all"])
 
@@ -132,7 +132,7 @@ def _plan(
         if questions is not None and chosen == Selection():
             chosen = questions.ask_wikis(service, token)
         chosen.check()
-        return asyncio.run(check_wikis(service, token, chosen))
+        return asyncio.run(check_wikis(service, token, chosen, console.note))
 
     is_asked = questions is not None and selection == Selection()
     rights, notes = questions.until(wikis) if questions and is_asked else wikis()
@@ -141,17 +141,20 @@ def _plan(
     return Planned(root, service, config, rights, notes, new_files(root, config))
 
 
-def _url(given: str | None, questions: Questions | None) -> str:
+def _url(console: Console, given: str | None, questions: Questions | None) -> str:
     from wikisync.cli.rights import find_service
 
+    def found(url: str) -> str:
+        return asyncio.run(find_service(url, console.note))
+
     if given:
-        return asyncio.run(find_service(given))
+        return found(given)
     if questions is None:
         raise UsageError(
             "no service is named",
             hint=f"add --url https://gitlab.example.com, or set {URL_VARIABLE}",
         )
-    return questions.until(lambda: asyncio.run(find_service(questions.ask_url())))
+    return questions.until(lambda: found(questions.ask_url()))
 
 
 def _token(
@@ -172,7 +175,7 @@ def _token(
     ) -> tuple[ServiceSection, str | None, Service]:
         section = _section(url, file, words)
         token = typed or _read(section, console)
-        return section, token, asyncio.run(check_token(url, token))
+        return section, token, asyncio.run(check_token(url, token, console.note))
 
     if questions is None or file or words or is_set:
         return checked(file, words, None)

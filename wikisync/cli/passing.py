@@ -30,6 +30,7 @@ PASSING_PROBLEMS = frozenset(
         "attachment-missing",
         "not-at-rest",
         "page-changed",
+        "page-limited",
         "page-listed-twice",
         "page-missing",
         "page-unavailable",

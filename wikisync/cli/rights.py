@@ -8,7 +8,7 @@ the service does not tell is said to be unknown, never guessed.
 from __future__ import annotations
 
 import difflib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import date
 from http import HTTPStatus
 from itertools import islice
@@ -55,6 +55,10 @@ ROLES = {
     50: "Owner",
 }
 """The service's numbers of roles, which are in its API."""
+
+
+Told = Callable[[str], None] | None
+"""Hears a sentence where something is waited for."""
 
 
 class TokenRights(Struct, frozen=True):
@@ -114,8 +118,10 @@ class WikiRights(Struct, frozen=True):
 # -- the service -------------------------------------------------------------------
 
 
-async def find_service(url: str) -> str:
+async def find_service(url: str, told: Told = None) -> str:
     """See that a service is at this address; it is asked without a token.
+
+    ``told`` hears, here and below, what is waited for.
 
     Returns:
         Its base URL as it stands in a configuration.
@@ -128,12 +134,12 @@ async def find_service(url: str) -> str:
 
     if "/-/" not in url:
         root = str(ServiceAddress.parse(url)).rstrip("/")
-        if await _probe(root) is not None:
+        if await _probe(root, told) is not None:
             return root
-    raise await _not_a_service(url)
+    raise await _not_a_service(url, told)
 
 
-async def check_token(url: str, token: str | None) -> Service:
+async def check_token(url: str, token: str | None, told: Told = None) -> Service:
     """What the service at this base URL says of the token.
 
     Raises:
@@ -142,15 +148,15 @@ async def check_token(url: str, token: str | None) -> Service:
         RemoteError: in its other kinds.
     """
     if token is None:
-        return Service(url, await _probe(url) or "", None)
-    async with _client(url, token) as client:
-        told = await client.version()
-        return Service(url, told.version, await _token_rights(client))
+        return Service(url, await _probe(url, told) or "", None)
+    async with _client(url, token, told) as client:
+        version = (await client.version()).version
+        return Service(url, version, await _token_rights(client))
 
 
-async def _probe(url: str) -> str | None:
+async def _probe(url: str, told: Told) -> str | None:
     """The version at this address, empty if it is kept back; None for no service."""
-    async with _client(url, None) as client:
+    async with _client(url, None, told) as client:
         try:
             return (await client.version()).version
         except AuthenticationFailed:
@@ -163,9 +169,9 @@ async def _probe(url: str) -> str | None:
             return None
 
 
-async def _not_a_service(url: str) -> UsageError:
+async def _not_a_service(url: str, told: Told) -> UsageError:
     for service, path in addresses_in(url):
-        if await _probe(service) is not None:
+        if await _probe(service, told) is not None:
             return UsageError(
                 f"{_shown(url)} is a page of the service {service}, not the service",
                 hint=f"give the service as {service}, and the wiki as {path}"
@@ -223,19 +229,19 @@ def _day(text: str | None) -> date | None:
         return None
 
 
-def _client(url: str, token: str | None) -> Client:
+def _client(url: str, token: str | None, told: Told) -> Client:
     from wikisync.api.client import Client
     from wikisync.api.settings import ClientSettings
 
     settings = ClientSettings(attempts_max=ATTEMPTS_MAX)
-    return Client(url, token, settings=settings)
+    return Client(url, token, settings=settings, told=told)
 
 
 # -- the wikis ---------------------------------------------------------------------
 
 
 async def name_wikis(
-    service: Service, token: str | None, paths: Sequence[str]
+    service: Service, token: str | None, paths: Sequence[str], told: Told = None
 ) -> Selection:
     """Whether projects or groups have these paths.
 
@@ -244,14 +250,14 @@ async def name_wikis(
         RemoteError: the service cannot say.
     """
     selection = Selection()
-    async with _client(service.url, token) as client:
+    async with _client(service.url, token, told) as client:
         for path in paths:
             selection = await _with(client, selection, path)
     return selection
 
 
 async def check_wikis(
-    service: Service, token: str | None, selection: Selection
+    service: Service, token: str | None, selection: Selection, told: Told = None
 ) -> tuple[list[WikiRights], list[Problem]]:
     """The wikis that are meant, each with what may be done with it.
 
@@ -263,7 +269,7 @@ async def check_wikis(
         PermissionDenied: its wiki is off, or not for this token.
         RemoteError: in its other kinds.
     """
-    async with _client(service.url, token) as client:
+    async with _client(service.url, token, told) as client:
         try:
             found = await find_wikis(client, selection)
         except NotFound as error:

@@ -188,7 +188,10 @@ async def _speak(
 
     token = read_token(connection.token_file, connection.console)
     before_write = keep if connection.is_dry_run else None
-    async with Client(connection.url, token, before_write=before_write) as client:
+    told = connection.console.note
+    async with Client(
+        connection.url, token, before_write=before_write, told=told
+    ) as client:
         return await operate(client)
 
 

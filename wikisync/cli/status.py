@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import time
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -98,7 +99,8 @@ def _show(
     *,
     as_json: bool,
 ) -> None:
-    from wikisync.cli.status_report import status_as_json
+    from wikisync.cli.status_report import status_as_json, waits_of_watch
+    from wikisync.cli.watch_report import read_health
     from wikisync.folder.workspace import holder_of
 
     holder = holder_of(workspace.private)
@@ -114,6 +116,8 @@ def _show(
         console.warn(notice)
     if holder is not None:
         console.note(f"another wikisync works on it: {holder}")
+        for line in waits_of_watch(read_health(workspace.private), time.time()):
+            console.told(line)
     for status in found:
         _show_wiki(console, status)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -451,6 +451,26 @@ def notes(status: WikiStatus, *, now: float | None = None) -> list[str]:
         found.append(
             "the longest time in which an edit on the wiki could have been written"
             f" over unseen: {health.worst_window_s:.2f} s ({health.worst_window_slug})"
+        )
+    return found
+
+
+def waits_of_watch(health: Mapping[str, Any], now: float) -> list[str]:
+    """What a watch that works on the workspace waits for, from its health file."""
+    from wikisync.api.quiet import shown_time
+
+    found = [
+        f"the service wants no {one['what']} until {shown_time(one['until'])};"
+        f" next try at {shown_time(one['next_try_at'])}"
+        for one in health.get("waits", ())
+        if one["next_try_at"] > now
+    ]
+    service = health.get("service", {})
+    again_at = service.get("next_try_at")
+    if again_at is not None and again_at > now:
+        found.append(
+            f"the service is {service['condition']} ({service['problem']});"
+            f" next try at {shown_time(again_at)}"
         )
     return found
 

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 STOP_S = 1.5
 """How long a request under way may hold up the end; what came of it is found out
 by the next start."""
+PAUSE_MAX_S = 10.0
+"""A longer pause that the service asks for is made by what met it alone, and told."""
 ANEW_LOOK_S = 2.0
 """How often it is looked whether to begin anew."""
 
@@ -148,6 +150,7 @@ async def _watch_with(
     Raises:
         WikisyncError: it cannot begin.
     """
+    from wikisync.api.settings import ClientSettings
     from wikisync.cli.attention_file import told_where_halted
     from wikisync.cli.watch_run import Watch, answering, hook_secret
 
@@ -158,13 +161,20 @@ async def _watch_with(
         )
         for notice in opened.notices():
             console.warn(notice)
-        service = open_service(workspace, options["token_file"], console, os.environ)
+        service = open_service(
+            workspace,
+            options["token_file"],
+            console,
+            os.environ,
+            settings=ClientSettings(rate_limit_pause_max_s=PAUSE_MAX_S),
+        )
         client = await stack.enter_async_context(service)
         watch = Watch(
             console,
             opened,
             _wikis(opened, client, options),
             notifier,
+            client.quiet,
             publishes=options["site"] or workspace.config.site.publish,
             notifies=options["notify"],
         )

@@ -7,24 +7,35 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from wikisync.api.quiet import shown_time
 from wikisync.cli.attention import SERVICE, refused_sentence
 from wikisync.cli.passing import LASTING_S, is_passing
 from wikisync.cli.syncing import OF_ALL, Synced
 from wikisync.errors import SyncError, WikisyncError
 from wikisync.sync.standing import Condition
+from wikisync.sync.standings import REFUSED_RETRY_S
 
 if TYPE_CHECKING:
+    from wikisync.api.quiet import Wait
     from wikisync.cli.watching import WatchedWiki
     from wikisync.sync.daemon import Daemon
     from wikisync.sync.standing import Standing
 
 _LONG = f"for more than {LASTING_S / 3600:.0f} hours"
+_LIMIT_STEP = (
+    "these wait, and one is tried every"
+    f" {REFUSED_RETRY_S / 60:.0f} minutes; let fewer programs use this token, or ask"
+    " who runs the service"
+)
 _HINT = "see what is wrong: wikisync doctor"
 
 
-def service_sentence(daemon: Daemon) -> str:
+def service_sentence(daemon: Daemon, waits: Sequence[Wait] = ()) -> str:
     """What is wrong with the service; empty where that is nobody's business yet."""
     trouble = daemon.trouble
+    long = [wait for wait in waits if wait.asked_s > REFUSED_RETRY_S]
+    if long and (trouble is None or trouble.condition is Condition.LIMITED):
+        return f"{SERVICE}: {'; '.join(map(_limit_words, long))}; {_LIMIT_STEP}"
     if trouble is None:
         return ""
     if trouble.condition is Condition.REFUSED:
@@ -32,7 +43,13 @@ def service_sentence(daemon: Daemon) -> str:
     if daemon.now() - trouble.since < LASTING_S:
         return ""
     # in words that are the same after each try, so that a person is called once
-    return f"{SERVICE}: not in reach {_LONG}; saves wait; {_HINT}"
+    is_limited = trouble.condition is Condition.LIMITED
+    what = "it limits requests" if is_limited else "not in reach"
+    return f"{SERVICE}: {what} {_LONG}; saves wait; {_HINT}"
+
+
+def _limit_words(wait: Wait) -> str:
+    return f"it wants no {wait.what} until {shown_time(wait.ends_at)}"
 
 
 def seen(daemon: Daemon, wikis: Sequence[WatchedWiki]) -> list[Synced]:

@@ -6,12 +6,15 @@ import json
 import os
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wikisync import __version__
 from wikisync.sync.standing import Condition
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from wikisync.api.quiet import Quiet, Wait
     from wikisync.cli.watching import WatchedWiki
     from wikisync.sync.daemon import Daemon
     from wikisync.sync.standing import Standing
@@ -25,8 +28,11 @@ UNHEALTHY = frozenset({Condition.OFFLINE, Condition.REFUSED, Condition.FAILING})
 class WatchReport:
     """What can be said of a watch that runs."""
 
-    def __init__(self, daemon: Daemon, wikis: Sequence[WatchedWiki]) -> None:
+    def __init__(
+        self, daemon: Daemon, wikis: Sequence[WatchedWiki], quiet: Quiet
+    ) -> None:
         self._daemon = daemon
+        self._quiet = quiet
         self._wikis = {wiki.name: wiki for wiki in wikis}
         self._started_at = time.time()
         self.is_stopped = False
@@ -51,6 +57,7 @@ class WatchReport:
             Condition.FAILING,
             Condition.REFUSED,
             Condition.NEEDS_PERSON,
+            Condition.LIMITED,
             Condition.PARTLY,
             Condition.STARTING,
         ):
@@ -65,6 +72,10 @@ class WatchReport:
         if any(one.failure is not None and not one.is_paused for one in standings):
             return False  # a halted wiki needs a person, too, but carries nothing
         return self.condition not in {STOPPED, *(one.value for one in UNHEALTHY)}
+
+    def waits(self) -> Sequence[Wait]:
+        """What the service wants fewer requests of."""
+        return self._quiet.waits()
 
     def health(self) -> Mapping[str, object]:
         """Everything but the pages, as JSON has it; times are of the epoch."""
@@ -83,6 +94,14 @@ class WatchReport:
                 "since": self._epoch(trouble.since) if trouble else None,
                 "next_try_at": self._epoch(trouble.until) if trouble else None,
             },
+            "waits": [
+                {
+                    "what": one.what,
+                    "until": one.ends_at,
+                    "next_try_at": self._epoch(one.until),
+                }
+                for one in self.waits()
+            ],
             "attention": [line.removeprefix("- ") for line in self.attention],
             "site_problem": self.site_problem,
             "wikis": [self.wiki(one) for one in self._daemon.standings.values()],
@@ -101,6 +120,11 @@ class WatchReport:
             "cycles": standing.cycles,
             "failures": standing.failures,
             "last_good_at": self._epoch(standing.last_good_at),
+            "next_try_at": (
+                self._epoch(standing.not_before)
+                if standing.not_before > self._daemon.now()
+                else None
+            ),
         }
 
     def health_text(self) -> str:
@@ -152,6 +176,15 @@ class WatchReport:
         if at is None:
             return None
         return round(time.time() - (self._daemon.now() - at), 3)
+
+
+def read_health(private: Path) -> Mapping[str, Any]:
+    """What a watch that runs wrote of itself; empty where that cannot be read."""
+    try:
+        found = json.loads((private / HEALTH_FILE).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 class _Metric:

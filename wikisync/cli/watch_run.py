@@ -12,11 +12,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import time
 from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from wikisync.api.quiet import shown_time
 from wikisync.cli.attention import failure_sentence
 from wikisync.cli.attention_file import (
     ATTENTION_FILE,
@@ -43,6 +45,7 @@ from wikisync.sync.standing import Why
 from wikisync.sync.work import guarded
 
 if TYPE_CHECKING:
+    from wikisync.api.quiet import Quiet
     from wikisync.cli.console import Console
     from wikisync.cli.systemd import Notifier
     from wikisync.cli.watching import WatchedWiki
@@ -56,6 +59,8 @@ log = logging.getLogger(__name__)
 
 TOLD_QUIET_S = 0.05
 """Changes within this time are shown together."""
+TOLD_WAIT_S = 60.0
+"""A wait longer than this is told with its end."""
 ASK_FILE = "ask"
 """In ``.wikisync``: who touches it asks for a look at every wiki; so does who writes
 into the state, such as ``wikisync approve``."""
@@ -73,6 +78,7 @@ class Watch:
         opened: OpenWorkspace,
         wikis: Sequence[WatchedWiki],
         notifier: Notifier,
+        quiet: Quiet,
         *,
         publishes: bool,
         notifies: bool,
@@ -81,6 +87,7 @@ class Watch:
         self._opened = opened
         self._wikis = {wiki.name: wiki for wiki in wikis}
         self._notifier = notifier
+        self._quiet = quiet
         self._changed = asyncio.Event()
         workspace = opened.workspace
         sync = workspace.config.sync
@@ -92,7 +99,7 @@ class Watch:
             told_service=self._told_service,
             after_cycle=self._after_cycle,
         )
-        self.report = WatchReport(self.daemon, wikis)
+        self.report = WatchReport(self.daemon, wikis, quiet)
         self.states = WatchedStates(self._wikis)
         self.states.follow(self.daemon)
         self._site = PublishedSite(workspace, self._told_site) if publishes else None
@@ -168,7 +175,8 @@ class Watch:
     def _told(self, standing: Standing) -> None:
         text = f": {standing.problem}" if standing.problem else ""
         hint = f" ({standing.hint})" if standing.hint else ""
-        line = f"{standing.name}: {standing.condition.value}{text}{hint}"
+        again = self._next_try(standing.not_before)
+        line = f"{standing.name}: {standing.condition.value}{text}{hint}{again}"
         log.info("%s", line)
         self._console.note(line)
         self._changed.set()
@@ -180,9 +188,16 @@ class Watch:
             hint = f" ({trouble.hint})" if trouble.hint else ""
             self._console.note(
                 f"{trouble.condition.value}: {trouble.problem}{hint};"
-                " saves wait and are carried over later"
+                f" saves wait and are carried over later{self._next_try(trouble.until)}"
             )
         self._changed.set()
+
+    def _next_try(self, at: float) -> str:
+        """When it is tried again, where that is not soon."""
+        wait_s = at - self.daemon.now()
+        if wait_s < TOLD_WAIT_S:
+            return ""
+        return f"; next try at {shown_time(time.time() + wait_s)}"
 
     def _told_site(self, problem: str) -> None:
         self.report.site_problem = problem
@@ -252,7 +267,7 @@ class Watch:
             [wiki.section for wiki in self._wikis.values()],
             seen(self.daemon, tuple(self._wikis.values())),
             before,
-            service=service_sentence(self.daemon),
+            service=service_sentence(self.daemon, self.report.waits()),
         )
 
     async def _write_conflict_texts(self) -> None:
@@ -312,6 +327,7 @@ class Watch:
                 continue  # the cycles meet it, too, and say so
             if now != before:
                 before = now
+                self._quiet.forget()
                 self.daemon.retry()
 
     async def _watch_folders(self) -> None:

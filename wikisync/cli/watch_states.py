@@ -22,6 +22,7 @@ PAGES_MAX = 5_000
 
 _WAITS = {
     Condition.OFFLINE: "the service is offline",
+    Condition.LIMITED: "the service wants fewer requests",
     Condition.REFUSED: "the service refuses the token",
 }
 

@@ -16,12 +16,13 @@ from wikisync.api.git import wiki_head
 from wikisync.cli.attention import sentences
 from wikisync.cli.syncing import Synced
 from wikisync.cli.workspace import OpenWorkspace, SyncedWiki
-from wikisync.errors import NotFound, PermissionDenied
+from wikisync.errors import NotFound, PermissionDenied, RateLimited
 from wikisync.folder.stamp import folder_stamp
 from wikisync.model import Slug
 from wikisync.sync.exchange import ExchangeOptions, ExchangeResult, exchange
 from wikisync.sync.ledger import Edit
 from wikisync.sync.standing import CycleOutcome, Hint, Why
+from wikisync.sync.standings import limit_s
 
 if TYPE_CHECKING:
     from wikisync.api.client import Client
@@ -154,10 +155,15 @@ class WatchedWiki:
         """The wiki's newest commit, or else when its project was last active."""
         owner = self.section.owner
         if self._client.now() >= self._git_due_at:
-            head = await wiki_head(self._client, owner)
+            retry_s = GIT_RETRY_S
+            try:
+                head = await wiki_head(self._client, owner)
+            except RateLimited as error:
+                # a limit of git says nothing of the API
+                head, retry_s = None, limit_s(error)
             if head is not None:
                 return Hint(head)
-            self._git_due_at = self._client.now() + GIT_RETRY_S
+            self._git_due_at = self._client.now() + retry_s
         if owner.kind == "group":
             return None
         try:

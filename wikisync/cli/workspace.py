@@ -32,6 +32,7 @@ from wikisync.private import PRIVATE_FOLDER, make_private_folder
 
 if TYPE_CHECKING:
     from wikisync.api.client import Client
+    from wikisync.api.settings import ClientSettings
     from wikisync.cli.console import Console
     from wikisync.config import Config, WikiSection
     from wikisync.folder.place import Place
@@ -545,15 +546,19 @@ async def open_service(
     token_file: Path | None,
     console: Console,
     env: Mapping[str, str],
+    *,
+    settings: ClientSettings | None = None,
 ) -> AsyncIterator[Client]:
-    """A client for the workspace's service.
+    """A client for the workspace's service, which says what it waits for.
 
     Raises:
         UsageError: there is no token where one should be.
     """
     from wikisync.api.client import Client
+    from wikisync.api.settings import DEFAULT_SETTINGS
 
     token = workspace_token(workspace.config, token_file, console, env)
     url = workspace.config.service.url
-    async with Client(url, token) as client:
+    settings = settings or DEFAULT_SETTINGS
+    async with Client(url, token, settings=settings, told=console.note) as client:
         yield client

@@ -57,7 +57,7 @@ READS_MAX = 8
 """Reads in flight for one wiki."""
 SAME_TEXT_MAX = 4
 """Times that one text of a page may be sent within ten minutes."""
-REFUSAL_S = 3600.0
+REFUSAL_S = 900.0
 """A page that the service refused is not sent again as it is for so long."""
 
 Outdated = Callable[[], Awaitable[frozenset[Slug]]]

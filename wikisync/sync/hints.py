@@ -69,6 +69,10 @@ class Hints:
         try:
             found = await guarded(standing.name, hint)
         except (Unavailable, RateLimited, AuthenticationFailed) as error:
+            if isinstance(error, RateLimited) and not error.is_everywhere:
+                log.info("%s: no hint: %s", standing.name, error.message)
+                standing.hint_s = self._standings.hint_range_s(standing)[1]
+                return
             self._standings.ask_quietly(standing, Why.WIKI)
             self._standings.service_failed(error)
             return

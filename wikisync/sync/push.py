@@ -79,6 +79,8 @@ class Pushes:
         self._tally = tally
         self._clock = clock
         self._silent_in_row = 0
+        self._is_limited = False
+        """Changes of this wiki wait; what can be read of it goes on."""
 
     async def run(self, action: Sending) -> None:
         """One action: note the intent, send, look at the answer, note the base.
@@ -91,10 +93,18 @@ class Pushes:
         if action.slug in self._tally.lost_names:
             self._lose(action)  # why the rename before it failed was told
             return
+        if self._is_limited:
+            self._lose(action)
+            return
         try:
             await finish(self._send(action))
-        except (AuthenticationFailed, RateLimited):
+        except AuthenticationFailed:
             raise
+        except RateLimited as error:
+            if error.is_everywhere or not error.is_write:
+                raise
+            self._limit(action, error)
+            return
         except RefusedInFront as error:
             # the page was read just now: a filter takes offence at this change alone
             if not error.is_write:
@@ -341,6 +351,14 @@ class Pushes:
     def _lose(self, action: Sending) -> None:
         if isinstance(action, MoveRemote):
             self._tally.lost_names.update(new for _, new in action.renamed)
+
+    def _limit(self, action: Sending, error: RateLimited) -> None:
+        """The service wants no changes now: none of this cycle is tried any more."""
+        self._lose(action)
+        self._settle_all(action.slug)  # a limit says that it was not carried out
+        if not self._is_limited:
+            self._tally.fail("page-limited", action.slug, error.message, error.hint)
+        self._is_limited = True
 
     def _overtaken(self, action: Sending, error: SyncError | RemoteError) -> None:
         """Someone was faster; nothing was sent, so no intent is left."""

@@ -56,6 +56,8 @@ class Condition(Enum):
     PARTLY = "partly in step"
     NEEDS_PERSON = "needs a person"
     OFFLINE = "offline"
+    LIMITED = "limited"
+    """The service wants fewer requests."""
     REFUSED = "refused"
     FAILING = "failing"
     PAUSED = "paused"
@@ -120,7 +122,7 @@ class Trouble(Struct):
     """Why no wiki of the service can be worked on."""
 
     condition: Condition
-    """Offline or refused."""
+    """Offline, limited or refused."""
     problem: str
     hint: str
     since: float

@@ -49,7 +49,7 @@ FULL_LOOK_S = 600.0
 BACK_OFF_MIN_S = 2.0
 BACK_OFF_MAX_S = 300.0
 REFUSED_RETRY_S = 900.0
-"""After a refused token."""
+"""After a refused token, and after whatever the service asks for at the most."""
 RATE_LIMIT_S = 60.0
 """After "too many requests" that do not say how long to wait."""
 RESTLESS_S = 5.0
@@ -187,6 +187,11 @@ class Standings:
         """Let the wiki wait, or all of them where it is the service's trouble."""
         self.ask_quietly(standing, why)
         self._count(standing, error)
+        if isinstance(error, RateLimited) and not error.is_everywhere:
+            standing.not_before = self.clock() + limit_s(error)
+            self._service_answered(standing.began_at)
+            self._set(standing, Condition.LIMITED, error.message, error.hint or "")
+            return
         if isinstance(error, Unavailable | RateLimited | AuthenticationFailed):
             # it may be the trouble of this wiki alone: then it keeps to itself
             standing.not_before = self.clock() + self._back_off_s(standing.failures)
@@ -226,8 +231,7 @@ class Standings:
             case AuthenticationFailed():
                 condition, wait_s = Condition.REFUSED, REFUSED_RETRY_S
             case RateLimited():
-                condition = Condition.OFFLINE
-                wait_s = error.retry_after_s or RATE_LIMIT_S
+                condition, wait_s = Condition.LIMITED, limit_s(error)
             case _:
                 condition, wait_s = Condition.OFFLINE, self._back_off_s(failures)
         self.trouble = Trouble(
@@ -281,6 +285,11 @@ class Standings:
         if (standing.condition, standing.problem, standing.hint) != now_is:
             standing.condition, standing.problem, standing.hint = now_is
             self._told(standing)
+
+
+def limit_s(error: RateLimited) -> float:
+    """How long to wait after a limit: as it asks, but one try is made in time."""
+    return min(error.retry_after_s or RATE_LIMIT_S, REFUSED_RETRY_S)
 
 
 def _tell_nobody(standing: object) -> None:
