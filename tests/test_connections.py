@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import aiohttp
 import pytest
@@ -261,7 +261,7 @@ async def test_listener_of_a_watch_listens_so(monkeypatch: pytest.MonkeyPatch) -
         return {}
 
     # nothing of the watch is asked, for no request is whole
-    report = WatchReport(cast("Daemon", None), ())
+    report = WatchReport(cast("Daemon", None), (), cast("Any", None))
     listener = Listener("secret", lambda _: False, status, report, lambda *_: None)
     async with watch_listening(listener, "127.0.0.1:0") as url:
         ended = await send_half(url, HALF_REQUESTS["half a head"])
