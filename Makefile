@@ -13,7 +13,7 @@ LOCKED := pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
 	--no-emit-options --build-deps-for editable --build-deps-for wheel --extra math
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint soak bench prove-plan prove-sim prove-crash prove-guards prove-real conformance parity bench-markup wheel lock clean
+.PHONY: help demo test lint soak bench prove-plan prove-sim prove-crash prove-merge prove-guards prove-real conformance parity bench-markup wheel lock clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -44,6 +44,9 @@ prove-sim: .venv/dev ## Prove the sync: 12,000 schedules of persons, faults and 
 
 prove-crash: .venv/dev ## Prove the sync: the process ended at every single step
 	@$(BIN)/python -m tests.sync.prove_crash
+
+prove-merge: .venv/dev ## Prove the merge: no sentence that nobody wrote, beside git's merge
+	@$(BIN)/python -m tests.sync.prove_merge
 
 prove-guards: .venv/dev ## Prove the sync: each guard switched off is missed by a test
 	@$(BIN)/python -m tests.sync.prove_guards

@@ -82,7 +82,7 @@ def row(case: Case, repeat: int) -> str:
 def line(rng: random.Random, repeats: int) -> str:
     if repeats:
         return f"| row {rng.randrange(repeats)} | cell |\n"
-    return " ".join(rng.choices(WORDS, k=10)) + "\n"
+    return " ".join(rng.choices(WORDS, k=10)).capitalize() + ".\n"
 
 
 def edited(base: Sequence[str], places: Sequence[int], rng: random.Random) -> list[str]:

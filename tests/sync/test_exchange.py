@@ -134,10 +134,10 @@ async def test_edits_in_different_lines_are_merged_and_pushed(state: State) -> N
 
 async def test_both_texts_inserted_at_one_place_stay(state: State) -> None:
     copies = await settled(state)
-    copies.here.put("home", TEXT + "mine\n")
-    copies.there.put("home", TEXT + "theirs\n")
+    copies.here.put("home", TEXT + "- mine\n")
+    copies.there.put("home", TEXT + "- theirs\n")
     await copies.rest()
-    assert copies.texts()["home"] == TEXT + "theirs\nmine\n"
+    assert copies.texts()["home"] == TEXT + "- theirs\n- mine\n"
 
 
 async def test_the_same_edit_on_both_sides_is_no_conflict(state: State) -> None:

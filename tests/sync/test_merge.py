@@ -10,16 +10,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.sync.edited_twice import TwoEdits, in_one_place, long_paragraphs
+from tests.sync.prove_merge import outcome
 from wikisync.model import Format
 from wikisync.sync import merge as module
 from wikisync.sync.conflict import MARKER, Clash
-from wikisync.sync.merge import code_lines, merge
+from wikisync.sync.merge import merge
+from wikisync.sync.units import Kind, kinds
 
 BASE = "one\ntwo\nthree\nfour\nfive\n"
 
 
 def lines(*words: str) -> str:
     return "".join(f"{word}\n" for word in words)
+
+
+def items(*words: str) -> str:
+    """A list, each item a line."""
+    return "".join(f"- {word}\n" for word in words)
 
 
 TABLE = [
@@ -47,20 +55,28 @@ TABLE = [
     ids=[row[0] for row in TABLE],
 )
 def test_lines(base: str, local: str, remote: str, expected: str | None) -> None:
-    """One letter is one line; an empty result is a clash."""
+    """One letter is one list item; an empty result is a clash."""
     wanted = local if expected is None else expected
-    merged = merge(*(lines(*text.split()) for text in (base, local, remote)))
-    assert merged.text == (lines(*wanted.split()) if wanted else None)
+    merged = merge(*(items(*text.split()) for text in (base, local, remote)))
+    assert merged.text == (items(*wanted.split()) if wanted else None)
 
 
 def test_both_insertions_are_counted_for_a_notice() -> None:
-    assert merge("a\nb\n", "a\nL\nb\n", "a\nR\nb\n").kept_both == 1
-    assert merge("a\nb\n", "a\nL\nb\n", "a\nb\nR\n").kept_both == 0
+    base = items("a", "b")
+    assert merge(base, items("a", "L", "b"), items("a", "R", "b")).kept_both == 1
+    assert merge(base, items("a", "L", "b"), items("a", "b", "R")).kept_both == 0
+
+
+def test_insertions_of_a_place_that_is_held_are_not_counted() -> None:
+    base, local, remote = items("a", "b"), items("a", "L", "x"), items("a", "R", "y")
+    merged = merge(base, local, remote)
+    assert (merged.text, merged.kept_both) == (None, 0)
 
 
 def test_keeping_both_insertions_can_be_switched_off() -> None:
-    merged = merge("a\nb\n", "a\nL\nb\n", "a\nR\nb\n", keeps_both=False)
-    assert merged.pieces == ("a\n", Clash("", "L\n", "R\n"), "b\n")
+    texts = items("a", "b"), items("a", "L", "b"), items("a", "R", "b")
+    merged = merge(*texts, keeps_both=False)
+    assert merged.pieces == ("- a\n", Clash("", "- L\n", "- R\n"), "- b\n")
 
 
 def test_clash_shows_only_what_really_clashes() -> None:
@@ -68,80 +84,193 @@ def test_clash_shows_only_what_really_clashes() -> None:
     assert merged.pieces[-2:] == (Clash("b\n", "L\n", "R\n"), "y\nz\n")
 
 
-WORDS = [
+PARAGRAPH = "Take 5 mg twice. Rest for a day.\nDrink a lot. Call us.\n"
+
+UNITS = [
     (
-        "different words of one line are both taken",
-        *("the old dog sleeps\n", "the young dog sleeps\n", "the old dog runs\n"),
-        "the young dog runs\n",
+        "two sentences of one line are both taken",
+        *(PARAGRAPH, PARAGRAPH.replace("5", "6"), PARAGRAPH.replace("a day", "two")),
+        PARAGRAPH.replace("5", "6").replace("a day", "two"),
     ),
-    ("the same word clashes", "an old dog\n", "a young dog\n", "a big dog\n", None),
-    ("words side by side clash", "a bc d\n", "a bX d\n", "a bc! d\n", None),
     (
-        "two words inserted at one point clash",
-        *("a b\n", "a x b\n", "a y b\n", None),
+        "sentences of neighbouring lines are both taken",
+        *(PARAGRAPH, PARAGRAPH.replace("a day", "two")),
+        *(PARAGRAPH.replace("Drink", "Eat"),),
+        PARAGRAPH.replace("a day", "two").replace("Drink", "Eat"),
+    ),
+    (
+        "two words of one sentence clash",
+        *("The old dog sleeps.\n", "The young dog sleeps.\n", "The old dog runs.\n"),
+        None,
+    ),
+    (
+        "a sentence over two lines that both sides edit clashes",
+        *("The old\ndog sleeps.\n", "The young\ndog sleeps.\n"),
+        *("The old\ndog runs.\n", None),
+    ),
+    (
+        "a sentence that is wrapped anew takes an edit of its words",
+        *("Old dogs\nsleep. He is\nours.\n", "Old\ndogs sleep.\nHe is ours.\n"),
+        *("Old dogs\nsleep. He was\nours.\n", "Old\ndogs sleep.\nHe was\nours.\n"),
+    ),
+    (
+        "a sentence added to the line and one edited are both taken",
+        *("One. Two words.\n", "One. Two words. Three.\n", "One more. Two words.\n"),
+        "One more. Two words. Three.\n",
+    ),
+    (
+        "sentences added at one place inside a line clash",
+        *("Alpha one.\n", "Alpha one. Beta.\n", "Alpha one. Gamma.\n", None),
+    ),
+    (
+        "a sentence joined to the one that the other side edits clashes",
+        *("One dog. Two cats.\n", "One dog and two cats.\n", "One dog. Ten cats.\n"),
+        None,
     ),
     (
         "a word edited in a paragraph that the other side removed clashes",
         *("p one\n\np two\n", "p two\n", "p one more\n\np two\n", None),
     ),
     (
-        "different cells of one table row are both taken",
-        *("| a | b |\n", "| A | b |\n", "| a | B |\n", "| A | B |\n"),
+        "cells of one row with a cell between them are both taken",
+        *("| a | b | c |\n", "| A | b | c |\n", "| a | b | C |\n", "| A | b | C |\n"),
+    ),
+    (
+        "neighbouring cells of one row clash",
+        *("| a | b | c |\n", "| A | b | c |\n", "| a | B | c |\n", None),
+    ),
+    (
+        "a cell keeps a bar that is escaped",
+        *("| a \\| x | b | c |\n", "| A \\| x | b | c |\n", "| a \\| x | b | C |\n"),
+        "| A \\| x | b | C |\n",
+    ),
+    (
+        "a row whose cells are aligned anew takes an edit of a cell",
+        *("|a|b|c|\n", "| a | b | c |\n", "|a|b|C|\n", "| a | b |C|\n"),
     ),
     (
         "a cell added to a row that the other side edits clashes",
         *("| a | b |\n", "| a | b | c |\n", "| A | b |\n", None),
     ),
     (
-        "words are not merged across two rows of a table",
-        *("| a | b |\n| c | d |\n", "| A | b |\n| c | D |\n"),
-        *("| a | B |\n| C | d |\n", None),
+        "two rows of a table are both taken",
+        *("| a | b |\n| c | d |\n", "| A | b |\n| c | d |\n"),
+        *("| a | b |\n| c | D |\n", "| A | b |\n| c | D |\n"),
     ),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("base", "local", "remote", "expected"),
-    [row[1:] for row in WORDS],
-    ids=[row[0] for row in WORDS],
+    [row[1:] for row in UNITS],
+    ids=[row[0] for row in UNITS],
 )
-def test_words(base: str, local: str, remote: str, expected: str | None) -> None:
+def test_units(base: str, local: str, remote: str, expected: str | None) -> None:
     assert merge(base, local, remote).text == expected
+    swapped = merge(base, remote, local).text
+    assert "".join((swapped or "").split()) == "".join((expected or "").split())
 
 
 CODE = [
     (Format.MARKDOWN, "```sh\n", "```\n"),
     (Format.MARKDOWN, "~~~~\n", "~~~~\n"),
+    (Format.MARKDOWN, "- item\n\n  ```\n  ", "  ```\n"),
+    (Format.MARKDOWN, "- ```\n  ", "  ```\n"),
+    (Format.MARKDOWN, "> ```\n> ", "> ```\n"),
+    (Format.MARKDOWN, "text\n\n    ", "\n"),
+    (Format.MARKDOWN, "<pre>\n", "</pre>\n"),
+    (Format.MARKDOWN, "<div>\n", "</div>\n"),
+    (Format.MARKDOWN, "$$\n", "$$\n"),
+    (Format.MARKDOWN, "<!--\n", "-->\n"),
     (Format.ASCIIDOC, "----\n", "----\n"),
     (Format.ASCIIDOC, "|===\n", "|===\n"),
+    (Format.ASCIIDOC, "[source]\n", "\n"),
+    (Format.ASCIIDOC, "[source]\n.Title\n----\n", "----\n"),
+    (Format.ASCIIDOC, "text\n\n ", "\n"),
     (Format.ORG, "#+BEGIN_SRC sh\n", "#+END_SRC\n"),
+    (Format.ORG, ": ", "\n"),
+    (Format.ORG, ":LOGBOOK:\n", ":END:\n"),
     (Format.RDOC, "text\n\n  ", "\n"),
 ]
 
 
 @pytest.mark.parametrize(("page_format", "before", "after"), CODE)
-def test_words_of_code_are_never_merged(
-    page_format: Format, before: str, after: str
-) -> None:
+def test_code_is_never_divided(page_format: Format, before: str, after: str) -> None:
     """Two edits of one line of code make a line that nobody ever ran."""
     base, local, remote = (
-        f"{before}{text}\n{after}"
-        for text in ("rm old dir", "rm -r old dir", "rm old x")
+        f"{before}{text}\n{after}text below\n"
+        for text in ("Run it. Then stop.", "Run this. Then stop.", "Run it. Then go.")
     )
     assert merge(base, local, remote, page_format=page_format).text is None
-    plain = [text.removeprefix(before) for text in (base, local, remote)]
-    if page_format is not Format.RDOC:
-        assert merge(*plain, page_format=Format.CREOLE).text is not None
+    plain = [
+        text[len(before) : text.index("\n", len(before)) + 1]
+        for text in (base, local, remote)
+    ]
+    merged = merge(plain[0], plain[1], plain[2], page_format=page_format)
+    assert merged.text == "Run this. Then go.\n"
 
 
-def test_front_matter_counts_as_code() -> None:
-    text = ["---\n", "title: a b\n", "---\n", "a b\n", "---\n"]
-    assert code_lines(text, Format.MARKDOWN) == [True, True, True, False, False]
+def test_lines_of_code_side_by_side_clash() -> None:
+    base, local, remote = (f"```\n{text}\n```\n" for text in ("a\nb", "A\nb", "a\nB"))
+    assert merge(base, local, remote).text is None
+
+
+def test_code_appended_by_both_sides_is_kept() -> None:
+    base, block = "text\n", "\n```\n{}\n```\n"
+    merged = merge(base, base + block.format("L"), base + block.format("R"))
+    assert merged.text == base + block.format("R") + block.format("L")
+
+
+METADATA = [
+    ("other keys", "a: 1\nb: 2\n", "a: 9\nb: 2\n", "a: 1\nb: 9\n", "a: 9\nb: 9\n"),
+    ("one key", "a: 1\n", "a: 2\n", "a: 3\n", None),
+    ("a key alike", "a: 1\nb: 1\n", "a: 2\nb: 1\n", "a: 2\nb: 3\n", "a: 2\nb: 3\n"),
+    ("keys added", "a: 1\n", "a: 1\nb: 1\n", "a: 1\nc: 1\n", "a: 1\nc: 1\nb: 1\n"),
+    ("a key added by both", "a: 1\n", "a: 1\nb: 1\n", "a: 1\nb: 2\n", None),
+    ("a key removed", "a: 1\nb: 1\n", "b: 1\n", "a: 1\nb: 2\n", "b: 2\n"),
+    ("a key removed and edited", "a: 1\nb: 1\n", "b: 1\n", "a: 2\nb: 1\n", None),
+    (
+        "items of one list",
+        *("t:\n- a\n- b\n", "t:\n- A\n- b\n", "t:\n- a\n- b\n- c\n", None),
+    ),
+    (
+        "a list and another key",
+        *("t:\n- a\nu: 1\n", "t:\n- a\n- b\nu: 1\n", "t:\n- a\nu: 2\n"),
+        "t:\n- a\n- b\nu: 2\n",
+    ),
+    ("no keys at all", "one\n", "two\n", "three\n", None),
+]
+
+
+@pytest.mark.parametrize(
+    ("base", "local", "remote", "expected"),
+    [row[1:] for row in METADATA],
+    ids=[row[0] for row in METADATA],
+)
+def test_front_matter_is_merged_by_its_keys(
+    base: str, local: str, remote: str, expected: str | None
+) -> None:
+    page = "---\n{}---\ntext\n"
+    merged = merge(*(page.format(one) for one in (base, local, remote)))
+    assert merged.text == (page.format(expected) if expected else None)
+
+
+def test_front_matter_begun_by_both_sides_with_one_key_clashes() -> None:
+    local, remote = (f"---\ntitle: {name}\n---\n\ntext\n" for name in "AB")
+    merged = merge("text\n", local, remote)
+    assert merged.pieces[0] == Clash("", "---\ntitle: A\n---\n", "---\ntitle: B\n---\n")
+
+
+def test_toml_tables_are_one_entry_each() -> None:
+    page = "+++\na = 1\n[x]\nb = {}\n[y]\nb = {}\n+++\n"
+    merged = merge(page.format(1, 1), page.format(2, 1), page.format(1, 2))
+    assert merged.text == page.format(2, 2)
 
 
 def test_fence_is_closed_only_by_its_own_kind() -> None:
     text = ["````\n", "```\n", "~~~\n", "````\n", "text\n"]
-    assert code_lines(text, Format.MARKDOWN) == [True, True, True, True, False]
+    code = Kind.VERBATIM
+    assert kinds(text, Format.MARKDOWN) == [code, code, code, code, Kind.OPENING]
 
 
 def test_line_ends_of_the_folder_win() -> None:
@@ -155,7 +284,7 @@ def test_line_ends_of_the_folder_win() -> None:
         ("a\nb\nc", "A\nb\nc", "a\nb\nC", "A\nb\nC"),
         ("a\nb\nc\n", "A\nb\nc\n", "a\nb\nC", "A\nb\nC"),
         ("a\nb\nc", "A\nb\nc\n", "a\nb\nc", "A\nb\nc\n"),
-        ("a\nb\nc", "A\nb\nc\n", "a\nB\nc", "A\nB\nc\n"),
+        ("a\n\nb\n\nc", "A\n\nb\n\nc\n", "a\n\nB\n\nc", "A\n\nB\n\nc\n"),
     ],
 )
 def test_final_newline_follows_the_side_that_changed_it(
@@ -179,11 +308,6 @@ def test_text_with_a_marker_line_is_never_put_into_a_bundle() -> None:
     )
 
 
-def test_merge_never_makes_a_marker_line_of_two_halves() -> None:
-    assert merge("x y\n", "%%%% y\n", "x wikisync\n").text is None
-    assert merge("x y\n", "%%% y\n", "x wikisync\n").text == "%%% wikisync\n"
-
-
 def test_fault_in_the_merger_holds_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     """The last look counts lines, and knows nothing of how they got there."""
     monkeypatch.setattr(module, "_regions", lambda *_, **__: iter(()))
@@ -191,9 +315,9 @@ def test_fault_in_the_merger_holds_the_page(monkeypatch: pytest.MonkeyPatch) -> 
     assert merge(*texts).pieces == (Clash(*texts),)
 
 
-def test_fault_among_the_words_holds_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_merge_tokens", lambda base, *_: base)
-    texts = ("the old dog sleeps\n", "the new dog sleeps\n", "the old dog runs\n")
+def test_fault_among_the_units_holds_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_rewrapped", lambda *_: "Half of one ")
+    texts = ("A b. C d. E f.\n", "A x. C d. E f.\n", "A b. C d. E y.\n")
     assert merge(*texts).pieces == (Clash(*texts),)
 
 
@@ -223,7 +347,8 @@ def test_sides_can_change_places(base: str, local: str, remote: str) -> None:
     back = merge(base, remote, local, keeps_both=False)
     assert there.text == back.text
     both, swapped = merge(base, local, remote), merge(base, remote, local)
-    assert Counter(both.text or "") == Counter(swapped.text or "")
+    if both.text is not None and swapped.text is not None:
+        assert Counter(both.text) == Counter(swapped.text)
 
 
 @given(TEXT, TEXT, TEXT)
@@ -295,6 +420,19 @@ def test_whatever_git_merges_is_merged_alike(seed: int, tmp_path: Path) -> None:
         ("![p](/red.png)", "![p](/blue.png)", "![p](uploads/0a/red.png)"),
         ("![p](red.png)", "![p](blue.png)", "![p](red.jpg)"),
         (
+            "See ![p](a.png). (One. Two.)",
+            "See ![p](a.png). (I. Two.)",
+            "See ![p](a.png). (One. II.)",
+        ),
+        ("Run `a. B c` now", "Run `x. B c` now", "Run `a. B y` now"),
+        (
+            "Ask Dr. Smith of St. Mary",
+            "Ask Dr. Jones of St. Mary",
+            "Ask Dr. Smith of St. Anne",
+        ),
+        ("Am 1. Mai um 2 Uhr", "Am 1. Juni um 2 Uhr", "Am 1. Mai um 3 Uhr"),
+        ("Say e.g. This or that", "Say i.e. This or that", "Say e.g. This or all"),
+        (
             "on https://example.com/a?b=1",
             "on https://example.com/a?b=2",
             "on https://example.org/a?b=1",
@@ -303,14 +441,20 @@ def test_whatever_git_merges_is_merged_alike(seed: int, tmp_path: Path) -> None:
         ("takes 1.5 s", "takes 2.5 s", "takes 1.7 s"),
     ],
 )
-def test_two_edits_of_what_is_written_without_a_space_clash(
-    base: str, local: str, remote: str
-) -> None:
-    """Put together of both, it would be a name, address or number of nobody's."""
+def test_two_edits_of_one_sentence_clash(base: str, local: str, remote: str) -> None:
+    """Put together of both, it would be a name, number or claim of nobody's."""
     assert merge(f"{base}\n", f"{local}\n", f"{remote}\n").text is None
 
 
-def test_words_around_a_name_are_merged() -> None:
-    base = "see ![p](red.png) and more\n"
-    local, remote = base.replace("red", "blue"), base.replace("more", "others")
-    assert merge(base, local, remote).text == "see ![p](blue.png) and others\n"
+# -- as persons edit ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", list(in_one_place()), ids=lambda case: case.texts[1])
+def test_no_merge_writes_a_sentence_that_nobody_wrote(case: TwoEdits) -> None:
+    assert merge(*case.texts, page_format=case.page_format).text is None
+
+
+def test_edits_of_different_sentences_are_merged() -> None:
+    outcomes = Counter(map(outcome, long_paragraphs(60)))
+    assert outcomes["other"] == 0
+    assert outcomes["merged"] >= 57

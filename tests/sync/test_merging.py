@@ -45,14 +45,14 @@ async def test_a_text_that_changed_while_it_was_decided_is_decided_anew(
     async def before(entry: str) -> None:
         if entry == "read home":
             copies.here.before = copies.there.before
-            copies.here.put("home", TEXT.replace("two", "two, here"))
+            copies.here.put("home", TEXT.replace("one", "one, once more"))
 
     copies.here.before = before
     first = await copies.cycle()
     assert first.has_more
     assert not first.merged
     await copies.rest()
-    assert copies.texts()["home"] == "one\ntwo, here\nthree, there\n"
+    assert copies.texts()["home"] == "one, once more\ntwo\nthree, there\n"
 
 
 async def test_a_merge_finds_a_page_under_its_old_names(state: State) -> None:

@@ -1,34 +1,36 @@
-"""Three-way merge of one page's text: by lines, then by words where lines clash.
+"""Three-way merge of one page's text: by lines as git does, then by sentences.
 
-Pure.  Nothing is ever guessed: a place clashes when both sides changed the same
-line of the base, or the same word of it, and one clash holds the page.  Code and
-table rows are never merged by words.  Whatever comes out clean is counted once
-more by rules that know nothing of how it was made (``_is_sound``); a result that
-fails them counts as a clash, so a fault in here holds a page and loses nothing.
+Pure.  Nothing is ever guessed: where both sides changed the same lines, or lines side
+by side, the paragraph is divided into sentences and a table row into cells
+(``units``), and a sentence that both sides changed holds the page.  Code is never
+divided.  Front matter is merged by its keys (``metadata``).  Whatever comes out clean
+is counted once more by rules that know nothing of how it was made (``_is_sound``); a
+result that fails them counts as a clash, so a fault in here holds a page and loses
+nothing.
 
-Rules: ``sync.md`` 3.3.  The parts of a page that clash go to ``conflict``.
+The parts of a page that clash go to ``conflict``.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import TypeVar
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from wikisync.model import Format
 from wikisync.sync.conflict import Clash, Piece, has_marker
 from wikisync.sync.diff import Change, changes
+from wikisync.sync.echo import front_matter_of
+from wikisync.sync.metadata import merge_metadata
+from wikisync.sync.units import Kind, Unit, cell_text, cells, kinds, units
 
-WORDS_MAX = 20_000
-"""Tokens on one side of a clashing block beyond which words are not tried."""
+PARAGRAPH_CHARS_MAX = 200_000
+"""A paragraph of which one side is longer is not divided."""
 
-_TOKEN = re.compile(
-    r"\w+(?:[-./:@%~+#?&=\\]++\w+)*|\n|[^\S\n]+|[^\w\s]",
-)
-"""What is written without a space is one word: of two edits of a file's name, an
-address, a date or a number no half may meet the other's."""
+
+T = TypeVar("T")
 
 
 class Merge3(Struct, frozen=True):
@@ -53,7 +55,7 @@ def merge(
     page_format: Format = Format.MARKDOWN,
     keeps_both: bool = True,
 ) -> Merge3:
-    """Bring two edits of one text together.
+    """Merge two edits of one text.
 
     The folder's line ends win over the wiki's.  A side that holds a marker line is
     an unfinished conflict and clashes as a whole.
@@ -72,10 +74,31 @@ def merge(
     if remote == base:
         return Merge3((local,))
     old, mine, theirs = (text.replace("\r\n", "\n") for text in (base, local, remote))
-    merged = _Merging(old, mine, theirs, page_format, keeps_both).run()
+    merged = _merge_parts(old, mine, theirs, page_format, keeps_both=keeps_both)
     if local.count("\r\n") * 2 > local.count("\n"):
         merged = Merge3(tuple(map(_crlf, merged.pieces)), merged.kept_both)
     return merged
+
+
+def _merge_parts(
+    base: str, local: str, remote: str, page_format: Format, *, keeps_both: bool
+) -> Merge3:
+    """Front matter by its keys, the text below it by lines and sentences."""
+    texts = (base, local, remote)
+    blocks = [front_matter_of(text) for text in texts]
+    if len(set(blocks)) == 1 or not all(block[-1:] in {"", "\n"} for block in blocks):
+        # a page that ends with its front matter may have no line end there
+        return _Merging(*texts, page_format, keeps_both=keeps_both).run()
+    old, mine, theirs = (
+        text[len(block) :] for text, block in zip(texts, blocks, strict=True)
+    )
+    below = _Merging(old, mine, theirs, page_format, keeps_both=keeps_both).run()
+    settled = merge_metadata(*blocks)
+    first: Piece = Clash(*blocks) if settled is None else settled
+    pieces: tuple[Piece, ...] = (first, *below.pieces)
+    if settled is not None and below.text is not None:
+        pieces = (settled + below.text,)
+    return Merge3(pieces, below.kept_both)
 
 
 class _Region(Struct, frozen=True):
@@ -89,81 +112,89 @@ class _Region(Struct, frozen=True):
     is_remote: bool
 
 
-class _Lines(Struct):
+class _Lines(Struct, frozen=True):
     """Lines of the three texts that belong together, end-of-line included."""
 
-    base: list[str] = field(default_factory=list)
-    local: list[str] = field(default_factory=list)
-    remote: list[str] = field(default_factory=list)
-    merged: list[str] = field(default_factory=list)
+    base: list[str]
+    local: list[str]
+    remote: list[str]
+    merged: list[str]
 
 
 class _Merging:
     """One merge under way; every line ends with a line feed alone."""
 
     def __init__(
-        self, base: str, local: str, remote: str, page_format: Format, keeps_both: bool
+        self,
+        base: str,
+        local: str,
+        remote: str,
+        page_format: Format,
+        *,
+        keeps_both: bool,
     ) -> None:
         self._texts = base, local, remote
-        self._base, self._local, self._remote = map(_split, self._texts)
+        self._lines = _split(base), _split(local), _split(remote)
         self._format = page_format
         self._keeps_both = keeps_both
-        self._code: tuple[list[bool], list[bool], list[bool]] | None = None
+        self._kinds: list[list[Kind]] | None = None
         self._pieces: list[Piece] = []
         self._settled: list[str] = []
-        self._by_words: list[_Lines] = []
+        self._divided: list[_Lines] = []
         self._kept_both = 0
 
     def run(self) -> Merge3:
-        done = 0
-        numbers = _numbered(self._base, self._local, self._remote)
-        for region in _regions(*numbers, is_strict=False):
-            self._settled += self._base[done : region.base.start]
-            self._merge_region(region)
+        base, local, remote = self._lines
+        done: int = 0
+        regions = list(_regions(*_numbered(*self._lines), is_strict=True))
+        starts = [region.base.start for region in regions]
+        for region, limit in zip(regions, [*starts[1:], len(base)], strict=False):
+            mine, theirs = local[region.local], remote[region.remote]
+            if region.is_local and region.is_remote and mine != theirs:
+                done = self._merge_clash(region, done, limit)
+                continue
+            self._settled += base[done : region.base.start]
+            self._settled += mine if region.is_local else theirs
             done = region.base.stop
-        self._settled += self._base[done:]
+        self._settled += base[done:]
         return self._result()
 
     def _result(self) -> Merge3:
         if self._pieces:
             self._close()
             return Merge3(tuple(self._pieces), self._kept_both)
-        text = "".join(self._settled)
-        if has_marker(text) or not self._is_sound():
+        if not self._is_sound():
             return Merge3((Clash(*self._texts),))
+        text = "".join(self._settled)
         if not _ends_with_newline(*self._texts):
             text = text.removesuffix("\n")
         return Merge3((text,), self._kept_both)
 
-    def _merge_region(self, region: _Region) -> None:
-        local = self._local[region.local]
-        remote = self._remote[region.remote]
-        if not region.is_remote or local == remote:
-            self._settled += local
-        elif not region.is_local:
-            self._settled += remote
-        else:
-            self._merge_clash(region, local, remote)
+    def _merge_clash(self, region: _Region, done: int, limit: int) -> int:
+        """Merge what both sides changed; gives how much of the base is merged then."""
+        base, local, remote = self._lines
+        if self._may_divide(region):
+            whole = self._paragraph(region, done, limit)
+            lines = base[whole.base], local[whole.local], remote[whole.remote]
+            merged = self._merge_units(whole, lines)
+            if merged is not None:
+                self._divided.append(_Lines(*lines, merged))
+                self._settled += base[done : whole.base.start] + merged
+                return int(whole.base.stop)
+        self._settled += base[done : region.base.start]
+        self._add_clash(base[region.base], local[region.local], remote[region.remote])
+        return int(region.base.stop)
 
-    def _merge_clash(
-        self, region: _Region, local: list[str], remote: list[str]
-    ) -> None:
-        base = self._base[region.base]
-        words = self._merged_words(region, base, local, remote)
-        if words is not None:
-            self._by_words.append(_Lines(base, local, remote, words))
-            self._settled += words
-            return
+    def _add_clash(self, base: list[str], local: list[str], remote: list[str]) -> None:
+        """Show what clashes between the lines that both sides begin and end with."""
         head, local, remote, tail = _trimmed(local, remote)
         self._settled += head
-        are_two = bool(local and remote)
-        if not base and (self._keeps_both or not are_two):
-            self._kept_both += are_two
-            self._settled += remote + local
-        else:
+        if base or (local and remote):
             self._close()
             clash = Clash("".join(base), "".join(local), "".join(remote))
             self._pieces.append(clash)
+        else:
+            self._settled += remote + local
         self._settled += tail
 
     def _close(self) -> None:
@@ -171,40 +202,118 @@ class _Merging:
             self._pieces.append("".join(self._settled))
             self._settled = []
 
-    # -- words -------------------------------------------------------------------
+    # -- sentences and cells -----------------------------------------------------
 
-    def _merged_words(
-        self, region: _Region, base: list[str], local: list[str], remote: list[str]
-    ) -> list[str] | None:
-        if not base or self._is_code(region) or not _may_mix(base, local, remote):
-            return None
-        tokens = [_TOKEN.findall("".join(lines)) for lines in (base, local, remote)]
-        if max(map(len, tokens)) > WORDS_MAX:
-            return None
-        merged = _merge_tokens(*tokens)
-        return None if merged is None else _split("".join(merged))
+    def _all_kinds(self) -> list[list[Kind]]:
+        if self._kinds is None:
+            self._kinds = [kinds(lines, self._format) for lines in self._lines]
+        return self._kinds
 
-    def _is_code(self, region: _Region) -> bool:
-        if self._code is None:
-            lines = (self._base, self._local, self._remote)
-            base, local, remote = (code_lines(one, self._format) for one in lines)
-            self._code = base, local, remote
-        where = (region.base, region.local, region.remote)
-        return any(
-            any(flags[part]) for flags, part in zip(self._code, where, strict=True)
+    def _may_divide(self, region: _Region) -> bool:
+        """Whether no line of it is code, or both only inserted, and not into code."""
+        found, at = self._all_kinds()[0], region.base.start
+        if region.base == slice(at, at):
+            return (
+                Kind.BLANK in found[at - 1 : at + 1]
+                or Kind.VERBATIM not in found[max(at - 1, 0) : at + 1]
+            )
+        parts = (region.base, region.local, region.remote)
+        return not any(
+            Kind.VERBATIM in found[part]
+            for found, part in zip(self._all_kinds(), parts, strict=True)
         )
 
-    # -- the last look -----------------------------------------------------------
+    def _paragraph(self, region: _Region, done: int, limit: int) -> _Region:
+        """The region with the rest of the paragraphs that it begins and ends in.
+
+        Between ``done`` and ``limit`` lines beside it are the same on all sides.
+        """
+        starts = (region.base.start, region.local.start, region.remote.start)
+        stops = (region.base.stop, region.local.stop, region.remote.stop)
+        found = self._all_kinds()
+        above = below = 0
+        while region.base.start - above > done and any(
+            _is_prose(one, start - above)
+            for one, start in zip(found, starts, strict=True)
+        ):
+            above += 1
+        while region.base.stop + below < limit and any(
+            _is_prose(one, stop + below) for one, stop in zip(found, stops, strict=True)
+        ):
+            below += 1
+        base, local, remote = (
+            slice(start - above, stop + below)
+            for start, stop in zip(starts, stops, strict=True)
+        )
+        return _Region(base, local, remote, is_local=True, is_remote=True)
+
+    def _merge_units(
+        self, whole: _Region, lines: tuple[list[str], list[str], list[str]]
+    ) -> list[str] | None:
+        """The lines that come of merging units, or None where one clashes."""
+        if max(sum(map(len, side)) for side in lines) > PARAGRAPH_CHARS_MAX:
+            return None
+        parts = (whole.base, whole.local, whole.remote)
+        base, local, remote = (
+            units(side, found[part])
+            for side, found, part in zip(lines, self._all_kinds(), parts, strict=True)
+        )
+        keys = ([unit.key for unit in side] for side in (base, local, remote))
+        kept_both = self._kept_both
+        merged: list[str] = []
+        done = shift_local = shift_remote = 0
+        for region in _regions(*_numbered(*keys), is_strict=False):
+            shift_local = region.local.start - region.base.start
+            shift_remote = region.remote.start - region.base.start
+            for at in range(done, region.base.start):
+                mine, theirs = local[at + shift_local], remote[at + shift_remote]
+                merged.append(_rewrapped(base[at], mine, theirs))
+            settled = self._merge_region(
+                base[region.base], local[region.local], remote[region.remote], region
+            )
+            if settled is None:
+                self._kept_both = kept_both
+                return None
+            merged.append(settled)
+            done = region.base.stop
+            shift_local = region.local.stop - done
+            shift_remote = region.remote.stop - done
+        for at in range(done, len(base)):
+            mine, theirs = local[at + shift_local], remote[at + shift_remote]
+            merged.append(_rewrapped(base[at], mine, theirs))
+        return _split("".join(merged))
+
+    def _merge_region(
+        self, base: list[Unit], local: list[Unit], remote: list[Unit], region: _Region
+    ) -> str | None:
+        if not region.is_remote or _keys(local) == _keys(remote):
+            return _text(local, base, remote)
+        if not region.is_local:
+            return _text(remote, base, local)
+        if len(base) == len(local) == len(remote) == 1:
+            return _merge_rows(base[0], local[0], remote[0])
+        are_lines = all(map(_are_whole_lines, (local, remote)))
+        if base or not (self._keeps_both and are_lines):
+            return None
+        if any(unit.is_verbatim for unit in (*local, *remote)):
+            # without its fences the code of one side would be the other's
+            self._kept_both += 1
+            return _text([*remote, *local])
+        head, mine, theirs, tail = _trimmed(local, remote)
+        self._kept_both += bool(mine and theirs)
+        return _text([*head, *theirs, *mine, *tail])
+
+    # -- the last check ----------------------------------------------------------
 
     def _is_sound(self) -> bool:
-        whole = _Lines(self._base, self._local, self._remote, self._settled)
-        counts = _counted(whole)
-        for block in self._by_words:
-            for count, part in zip(counts, _counted(block), strict=True):
-                count.subtract(part)
-        return _is_sound(*counts) and all(
-            _is_sound(*_counted_words(block)) for block in self._by_words
-        )
+        counts = [Counter(side) for side in (*self._lines, self._settled)]
+        for block in self._divided:
+            sides = (block.base, block.local, block.remote, block.merged)
+            for count, side in zip(counts, sides, strict=True):
+                count.subtract(side)
+            if not _is_sound(*(_counted(side, self._format) for side in sides)):
+                return False
+        return _is_sound(*counts)
 
 
 def _regions(
@@ -267,38 +376,65 @@ def _growth(change: Change) -> int:
     return (change.new_end - change.new_start) - (change.old_end - change.old_start)
 
 
-def _merge_tokens(
-    base: list[str], local: list[str], remote: list[str]
-) -> list[str] | None:
-    """All tokens merged, or None at the first clash."""
+def _is_prose(found: list[Kind], at: int) -> bool:
+    return at < len(found) and found[at] is Kind.PROSE
+
+
+def _keys(side: Sequence[Unit]) -> list[str]:
+    return [unit.key for unit in side]
+
+
+def _text(
+    side: Sequence[Unit], base: Sequence[Unit] = (), other: Sequence[Unit] = ()
+) -> str:
+    """The units as they stand; one in another's place gets the newest white space."""
+    if len(side) == len(base) == len(other):
+        tails = [
+            one.tail if one.tail != old.tail else new.tail
+            for one, old, new in zip(side, base, other, strict=True)
+        ]
+    else:
+        tails = [unit.tail for unit in side]
+    return "".join(unit.text + tail for unit, tail in zip(side, tails, strict=True))
+
+
+def _rewrapped(base: Unit, local: Unit, remote: Unit) -> str:
+    """A sentence that nobody changed, as it was wrapped last."""
+    text = remote.text if local.text == base.text else local.text
+    tail = remote.tail if local.tail == base.tail else local.tail
+    return text + tail
+
+
+def _are_whole_lines(side: Sequence[Unit]) -> bool:
+    return bool(side) and side[0].starts_line and side[-1].tail.endswith("\n")
+
+
+def _merge_rows(base: Unit, local: Unit, remote: Unit) -> str | None:
+    """A table row of which the sides changed cells that are not neighbours."""
+    rows = [cells(unit.text) for unit in (base, local, remote)]
+    is_row = all(unit.text.lstrip().startswith("|") for unit in (base, local, remote))
+    if not is_row or len({len(row) for row in rows}) != 1:
+        return None
     merged: list[str] = []
-    done = 0
-    for region in _regions(*_numbered(base, local, remote), is_strict=True):
-        mine, theirs = local[region.local], remote[region.remote]
-        if region.is_local and region.is_remote and mine != theirs:
+    before = (False, False)
+    for old, mine, theirs in zip(*rows, strict=True):
+        was, here, there = map(cell_text, (old, mine, theirs))
+        changed, is_agreed = (here != was, there != was), here == there
+        if all(changed) and not is_agreed:
             return None
-        merged += base[done : region.base.start]
-        merged += mine if region.is_local else theirs
-        done = region.base.stop
-    return merged + base[done:]
-
-
-def _may_mix(*sides: list[str]) -> bool:
-    """Whether words of these lines may be merged: never across table rows.
-
-    One row may have different cells changed by each side, as long as the block is
-    that row alone and no side adds or removes a cell.
-    """
-    bars = [sum(line.count("|") for line in lines) for lines in sides]
-    if not any(bars):
-        return True
-    return all(len(lines) == 1 for lines in sides) and len(set(bars)) == 1
+        if not is_agreed and any(
+            now and then for now, then in zip(changed, before[::-1], strict=True)
+        ):
+            return None
+        merged.append(mine if changed[0] or not changed[1] else theirs)
+        before = (False, False) if is_agreed else changed
+    return "".join(merged) + local.tail
 
 
 def _trimmed(
-    local: list[str], remote: list[str]
-) -> tuple[list[str], list[str], list[str], list[str]]:
-    """Lines that both start with, what differs on each side, lines both end with."""
+    local: list[T], remote: list[T]
+) -> tuple[list[T], list[T], list[T], list[T]]:
+    """What both start with, what differs on each side, what both end with."""
     shortest = min(len(local), len(remote))
     head = 0
     while head < shortest and local[head] == remote[head]:
@@ -318,17 +454,15 @@ def _trimmed(
 # -- soundness ---------------------------------------------------------------------
 
 
-def _counted(lines: _Lines) -> tuple[Counter[str], ...]:
-    return tuple(
-        Counter(part) for part in (lines.base, lines.local, lines.remote, lines.merged)
-    )
-
-
-def _counted_words(lines: _Lines) -> tuple[Counter[str], ...]:
-    return tuple(
-        Counter(_TOKEN.findall("".join(part)))
-        for part in (lines.base, lines.local, lines.remote, lines.merged)
-    )
+def _counted(lines: list[str], page_format: Format) -> Counter[str]:
+    """How often each sentence, cell and line is there."""
+    counts: Counter[str] = Counter()
+    for unit in units(lines, kinds(lines, page_format)):
+        if unit.text.lstrip().startswith("|"):
+            counts.update(map(cell_text, cells(unit.text)))
+        else:
+            counts[unit.key] += 1
+    return counts
 
 
 def _is_sound(
@@ -355,55 +489,6 @@ def _is_sound(
         if not least <= now <= most:
             return False
     return True
-
-
-# -- code --------------------------------------------------------------------------
-
-_FENCE = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})")
-_ASCIIDOC_FENCE = re.compile(r"(-{4,}|\.{4,}|\+{4,}|/{4,}|[|,:!]={3,}|```.*)\s*")
-_ORG_BEGIN = re.compile(r"\s*#\+begin_(\w+)", re.IGNORECASE)
-_ORG_END = re.compile(r"\s*#\+end_(\w+)", re.IGNORECASE)
-
-
-def code_lines(lines: Sequence[str], page_format: Format) -> list[bool]:
-    """For each line whether it is code, a fence, or front matter.
-
-    Only good enough to be careful: a line too many makes a clash of a place that
-    words could have settled.
-    """
-    flags: list[bool] = []
-    closing = ""
-    for number, line in enumerate(lines):
-        if closing:
-            flags.append(True)
-            closing = "" if _closes(line, closing, page_format) else closing
-            continue
-        closing = _opening(line, page_format, is_first=number == 0)
-        is_verbatim = page_format is Format.RDOC and line[:1] in {" ", "\t"}
-        flags.append(bool(closing) or is_verbatim)
-    return flags
-
-
-def _opening(line: str, page_format: Format, *, is_first: bool) -> str:
-    """What the line that ends this block looks like, or nothing."""
-    if is_first and line.rstrip() in {"---", "+++", ";;;"}:
-        return line.rstrip()
-    if page_format is Format.ORG and (begun := _ORG_BEGIN.match(line)):
-        return begun[1].lower()
-    if page_format is Format.ASCIIDOC and _ASCIIDOC_FENCE.fullmatch(line):
-        return "```" if line.startswith("```") else line.rstrip()
-    if page_format is Format.MARKDOWN and (fence := _FENCE.match(line)):
-        return fence["fence"]
-    return ""
-
-
-def _closes(line: str, closing: str, page_format: Format) -> bool:
-    if page_format is Format.ORG and (ended := _ORG_END.match(line)):
-        return ended[1].lower() == closing
-    if closing[0] in "`~":
-        text = line.strip()
-        return text.startswith(closing) and not text.strip(closing[0])
-    return line.rstrip() == closing
 
 
 # -- lines -------------------------------------------------------------------------
