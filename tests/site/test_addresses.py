@@ -120,10 +120,11 @@ def test_page_that_is_also_a_folder_has_both() -> None:
 
 
 def test_attachment_keeps_its_name_where_a_page_wants_the_same() -> None:
+    """What a page is called ends in ``.html``, and no attachment does."""
     name = AttachmentPath("uploads/0a/notes.html")
     addresses = assign_addresses("", [Slug("uploads/0a/notes")], [name])
-    assert addresses.attachments[name] == "uploads/0a/notes.html"
-    assert addresses.pages[Slug("uploads/0a/notes")] != "uploads/0a/notes.html"
+    assert addresses.attachments[name] == "uploads/0a/notes-html.txt"
+    assert addresses.pages[Slug("uploads/0a/notes")] == "uploads/0a/notes.html"
 
 
 def test_loose_file_lies_under_its_name_where_no_page_can() -> None:
@@ -139,14 +140,15 @@ def test_loose_files_that_some_disk_takes_for_one_lie_apart() -> None:
 
 
 def test_attachment_and_folder_of_one_name_are_told_apart() -> None:
-    name = AttachmentPath("uploads/a")
-    addresses = assign_addresses("", [Slug("uploads/a/b")], [name])
-    page = addresses.pages[Slug("uploads/a/b")]
-    assert not page.startswith("uploads/a/")
+    name = AttachmentPath("uploads/a.png")
+    addresses = assign_addresses("", [Slug("uploads/a.png/b")], [name])
+    page = addresses.pages[Slug("uploads/a.png/b")]
+    assert not page.startswith("uploads/a.png/")
 
 
 @pytest.mark.parametrize(
-    ("below", "file"), [("uploads/A/y", "uploads/a"), ("uploads/a/y", "uploads/A")]
+    ("below", "file"),
+    [("uploads/A.png/y", "uploads/a.png"), ("uploads/a.png/y", "uploads/A.png")],
 )
 def test_attachment_named_like_a_folder_of_another_is_told_apart(
     below: str, file: str

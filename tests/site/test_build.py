@@ -455,7 +455,7 @@ def test_active_attachments_are_saved_not_opened(studio: Studio) -> None:
     studio.build()
     article = studio.article("index.html")
     assert '<a href="uploads/0a/x.svg" download>' in article
-    assert '<a href="uploads/0a/x.html" download>' in article
+    assert '<a href="uploads/0a/x-html.txt" download="x.html">' in article
     assert '<img src="uploads/0a/x.svg"' in article
 
 

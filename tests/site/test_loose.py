@@ -103,7 +103,7 @@ def test_page_of_the_same_name_wins_also_where_the_link_does_not_find_it(
     """The service looks for it at the root, and a sync uploads no such file."""
     folder = studio.add("-- a/b.md --\n[x](data)\n-- a/data --\nfile\n")
     studio.build()
-    assert copied(studio) == {"data": "file\n"}
+    assert copied(studio) == {"data.txt": "file\n"}
     (folder / "a/data.md").write_text("page")
     assert [link.href for link in studio.build().broken_links] == ["data"]
     assert copied(studio) == {}
@@ -173,7 +173,7 @@ def test_link_to_what_is_no_loose_file_is_broken(studio: Studio, href: str) -> N
 def test_file_that_runs_scripts_is_saved_not_opened(studio: Studio) -> None:
     studio.add("-- home.md --\n[x](x.html)\n-- x.html --\n<script>alert(1)</script>\n")
     studio.build()
-    assert '/x.html" download' in studio.article("index.html")
+    assert '/x-html.txt" download="x.html"' in studio.article("index.html")
 
 
 # Builds that follow each other ---------------------------------------------------
@@ -247,7 +247,7 @@ def test_file_that_appears_mends_the_link(studio: Studio) -> None:
 def test_page_that_comes_takes_the_link_from_the_file(studio: Studio) -> None:
     folder = studio.add("-- home.md --\n[x](data)\n-- data --\nfile\n")
     studio.build()
-    assert copied(studio) == {"data": "file\n"}
+    assert copied(studio) == {"data.txt": "file\n"}
     (folder / "data.md").write_text("page")
     studio.build()
     assert copied(studio) == {}

@@ -28,6 +28,7 @@ from wikisync.site.preview_pages import Rendered
 from wikisync.site.preview_site import LiveSite
 from wikisync.site.preview_windows import Reading
 from wikisync.site.preview_world import PreviewInputs
+from wikisync.site.sources import SourceFile
 
 WIKIS = ("docs/one", "docs/two")
 Edits = list[tuple[str, str, str | None]]
@@ -59,8 +60,8 @@ class Author:
 
     def shown(self, path: str) -> bytes:
         found = self.site.answer(path)
-        if isinstance(found, Path):
-            return found.read_bytes()
+        if isinstance(found, SourceFile):
+            return found.folder.joinpath(found.name).read_bytes()
         assert isinstance(found, Rendered)
         return found.content if found.is_found else b"not found"
 

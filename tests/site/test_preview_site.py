@@ -17,6 +17,7 @@ from wikisync.site.preview_pages import Rendered, RenderedPages
 from wikisync.site.preview_site import LiveSite
 from wikisync.site.preview_windows import Reading, Stopped
 from wikisync.site.preview_world import PreviewInputs
+from wikisync.site.sources import SourceFile
 
 WIKI = """\
 -- home.md --
@@ -279,9 +280,9 @@ def picture_of(desk: Desk) -> Path | None:
     found = re.search(r'<img src="([^"]+)"', desk.shown("guide"))
     if found is None:
         return None
-    path = desk.site.answer(found[1])
-    assert isinstance(path, Path)
-    return path
+    file = desk.site.answer(found[1])
+    assert isinstance(file, SourceFile)
+    return file.folder / file.name
 
 
 def test_a_picture_beside_the_page_comes_changes_and_goes(desk: Desk) -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from tests.site.sites import wiki_source
 from tests.support.archive import unpack
+from wikisync.folder.descent import CHUNK_BYTES
 from wikisync.model import Digest, Slug, digest_of
 from wikisync.site.cache import open_cache
 from wikisync.site.sources import (
-    READ_WHOLE_BYTES_MAX,
     SETTLED_NS,
     ScannedWiki,
     read_file,
@@ -102,7 +102,7 @@ def test_file_gone_during_the_build_is_no_page_of_the_next(tmp_path: Path) -> No
 def test_large_attachment_has_the_same_digest(tmp_path: Path) -> None:
     name = "uploads/0123456789abcdef0123456789abcdef/f.bin"
     folder = unpack(f"-- {name} --\n\n", tmp_path / "w")
-    content = b"x" * (READ_WHOLE_BYTES_MAX + 1)
+    content = b"x" * (CHUNK_BYTES + 1)
     (folder / name).write_bytes(content)
     (state,) = scanned(folder).attachments.values()
     assert state.digest == digest_of(content)

@@ -295,6 +295,37 @@ def opened_file(folders: Folders, path: str) -> Iterator[int]:
         os.close(descriptor)
 
 
+@contextmanager
+def opened_below(root: Path, path: str) -> Iterator[int]:
+    """One file below a folder, open for reading; no link below it is followed.
+
+    Raises:
+        FileNotFoundError: nothing is there.
+        FolderError: a link is on the way, or it cannot be read.
+    """
+    with (
+        opened_root(root) as top,
+        Folders(top) as folders,
+        opened_file(folders, path) as descriptor,
+    ):
+        yield descriptor
+
+
+def read_chunks(descriptor: int, path: str) -> Iterator[bytes]:
+    """The rest of an open file in pieces, for a file of any size.
+
+    Raises:
+        FolderError: the disk gives an error.
+    """
+    # a buffer is made for all that is asked for, also where the file is small
+    room = min(CHUNK_BYTES, max(os.fstat(descriptor).st_size + 1, 4096))
+    try:
+        while chunk := os.read(descriptor, room):
+            yield chunk
+    except OSError as exc:
+        raise folder_error("read", path, exc) from exc
+
+
 def read_all(descriptor: int, path: str) -> bytes:
     """The rest of an open file.
 

@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path
 
 from wikisync.errors import NotFound
-from wikisync.folder.descent import CHUNK_BYTES, Folders, opened_file, opened_root
+from wikisync.folder.descent import CHUNK_BYTES, Folders, opened_below, opened_root
 from wikisync.folder.ignore import (
     CONFIG_FILE,
     UPLOADS,
@@ -96,11 +96,7 @@ class LooseFiles:
             FolderError: it cannot be read.
         """
         try:
-            with (
-                opened_root(self._root) as root,
-                Folders(root) as folders,
-                opened_file(folders, file.path) as descriptor,
-            ):
+            with opened_below(self._root, file.path) as descriptor:
                 while chunk := await finish_in_thread(os.read, descriptor, CHUNK_BYTES):
                     yield chunk
         except FileNotFoundError as exc:

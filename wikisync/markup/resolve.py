@@ -7,8 +7,9 @@ is checked once more, whatever the index or ``Urls`` gave.
 from __future__ import annotations
 
 import re
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
+from wikisync.markup.file_types import file_extension, may_open
 from wikisync.markup.links import LinkIndex, Target, Urls
 from wikisync.markup.record import (
     LinkRef,
@@ -33,7 +34,7 @@ SOUNDS = frozenset({".mp3", ".oga", ".ogg", ".spx", ".wav"})
 ACTIVE = frozenset(
     {".svg", ".html", ".htm", ".xhtml", ".xml", ".xht", ".mht", ".shtml"}
 )
-"""Files that run scripts when opened: links save them instead of opening them."""
+"""Files elsewhere that may run scripts when opened; of ours, ``file_types`` knows."""
 FILES = (
     PICTURES
     | VIDEOS
@@ -129,8 +130,8 @@ class LinkWriter:
             rest += mark(ref, "broken-link") + reason_title(ref, target)
         elif target.kind == "external" and is_web(target.name):
             rest += EXTERNAL if " class=" not in rest else EXTERNAL_WITHOUT_CLASS
-        elif target.kind == "attachment" and extension(target.name) in ACTIVE:
-            rest += " download"
+        elif target.kind == "attachment" and href is not None:
+            rest += saving(target.name, href)
         if href is None or not is_safe_url(href):
             return f"<a{rest}>"
         return f'<a href="{escape(href)}"{rest}>'
@@ -173,11 +174,16 @@ class LinkWriter:
         src = self.address(target) if is_usable else None
         if src is None or not is_safe_url(src, MEDIA_SCHEMES):
             return self.write_placeholder(ref, target)
-        kind = extension(target.name)
+        if target.kind == "attachment":
+            name = written_name(src)
+            kind, is_linked = file_extension(name), may_open(name)
+        else:
+            kind = extension(target.name)
+            is_linked = kind not in ACTIVE
         if kind in VIDEOS or kind in SOUNDS:
             self.features.add("media")
             return write_player(ref, src, "video" if kind in VIDEOS else "audio")
-        return write_picture(ref, src, is_active=kind in ACTIVE)
+        return write_picture(ref, src, is_linked=is_linked)
 
     def write_placeholder(self, ref: LinkRef, target: Target) -> str:
         """What stands for a picture that the wiki does not have."""
@@ -225,15 +231,34 @@ def extension(name: str) -> str:
     return leaf[dot:].lower() if dot > 0 else ""
 
 
-def write_picture(ref: LinkRef, src: str, *, is_active: bool) -> str:
-    """A picture, in a link to itself unless it is in a link or would run scripts."""
+def written_name(url: str) -> str:
+    """Name of the file at the end of an address that ``Urls`` gave."""
+    return unquote(leaf_of(url))
+
+
+def saving(path: str, href: str) -> str:
+    """What makes a link save a file of the wiki instead of opening it, if anything.
+
+    The name that was written decides.  Where that is not the file's own, since nothing
+    may run it there, the file is saved under its own.
+    """
+    written = written_name(href)
+    own = re.split(r"[/\0]", path)[-1]
+    if may_open(written) and file_extension(own) == file_extension(written):
+        return ""
+    is_renamed = file_extension(own) != file_extension(written)
+    return f' download="{escape(own)}"' if is_renamed else " download"
+
+
+def write_picture(ref: LinkRef, src: str, *, is_linked: bool) -> str:
+    """A picture, in a link to itself unless it is in a link or must not be opened."""
     address = escape(src)
     alt = escape(ref.inner)
     picture = (
         f'<img src="{address}" alt="{alt}"{ref.attributes}'
         ' loading="lazy" decoding="async" referrerpolicy="no-referrer">'
     )
-    if ref.is_in_link or is_active:
+    if ref.is_in_link or not is_linked:
         return picture
     # a link needs a name: the picture's own, or its file's
     label = "" if ref.inner else f' aria-label="{escape(leaf_of(src))}"'

@@ -21,6 +21,7 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
+from wikisync.markup.file_types import inert_name, without_run_names
 from wikisync.model import AttachmentPath, Problem, Slug
 
 if TYPE_CHECKING:
@@ -62,10 +63,12 @@ def safe_component(name: str) -> str:
     """One path component that every file system takes; not a bijection.
 
     NFC; what Windows forbids becomes a hyphen, a dot in front too, because
-    hosts leave such files out; device names get a hyphen behind, ``-`` alone
-    is ours; cut at 200 bytes with a hash.
+    hosts leave such files out; so does the dot of an extension that something
+    runs; device names get a hyphen behind, ``-`` alone is ours; cut at 200 bytes
+    with a hash.
     """
     safe = _UNSAFE.sub("-", unicodedata.normalize("NFC", name)).rstrip(". ")
+    safe = without_run_names(safe)
     if safe.startswith("."):
         safe = "-" + safe[1:]
     if safe in {"", "-"}:
@@ -78,12 +81,7 @@ def safe_component(name: str) -> str:
 
 def safe_folder(path: str) -> str:
     """Components of a folder path made safe; one never looks like a page."""
-    parts = []
-    for part in path.split("/"):
-        safe = safe_component(part)
-        if safe.lower().endswith(".html"):
-            safe = safe[:-5] + "-html"
-        parts.append(safe)
+    parts = [safe_component(part) for part in path.split("/")]
     if parts[0].lower() in ROOT_FILES:
         parts[0] += "-"
     return "/".join(parts)
@@ -108,7 +106,7 @@ def page_path(prefix: str, slug: str) -> str:
 def attachment_output(prefix: str, path: str) -> str:
     """Output path of an attachment where nothing else wants the same one."""
     folder, _, leaf = path.rpartition("/")
-    return prefix + (safe_folder(folder) + "/" if folder else "") + safe_component(leaf)
+    return prefix + (safe_folder(folder) + "/" if folder else "") + file_name(leaf)
 
 
 def loose_output(prefix: str, path: str) -> str:
@@ -118,7 +116,12 @@ def loose_output(prefix: str, path: str) -> str:
     links to, change nothing.
     """
     leaf = path.rpartition("/")[2]
-    return f"{prefix}{LOOSE_FOLDER}{_hash(path, LOOSE_DIGITS)}/{safe_component(leaf)}"
+    return f"{prefix}{LOOSE_FOLDER}{_hash(path, LOOSE_DIGITS)}/{file_name(leaf)}"
+
+
+def file_name(name: str) -> str:
+    """Name of a stranger's file that every file system takes and nothing runs."""
+    return inert_name(safe_component(name))
 
 
 class WikiAddresses(Struct, frozen=True):

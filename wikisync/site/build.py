@@ -20,7 +20,8 @@ import msgspec
 
 from wikisync.decoding import msgpack_decoder
 from wikisync.errors import SiteError
-from wikisync.model import Problem
+from wikisync.markup.file_types import is_drawing
+from wikisync.model import Problem, digest_of
 from wikisync.progress import Progress, SilentProgress
 from wikisync.site.addresses import (
     NO_JEKYLL,
@@ -31,6 +32,7 @@ from wikisync.site.addresses import (
     wiki_prefix,
 )
 from wikisync.site.cache import Cache, with_cache
+from wikisync.site.drawings import DRAWING_BYTES_MAX, static_drawing
 from wikisync.site.fingerprint import program_fingerprint
 from wikisync.site.model import BrokenLink, BuildReport, SiteOptions, WikiSource
 from wikisync.site.output import (
@@ -275,8 +277,10 @@ class _Build:
 
     def note(self, inputs: bytes, changes: Changes) -> BuildNote:
         """What the next build shall know of this one."""
+        # what could not be read may be there again, and look as if nothing changed
+        is_whole = not any(wiki.missed for wiki in self._scanned)
         return BuildNote(
-            inputs=inputs,
+            inputs=inputs if is_whole else b"",
             states=dict(changes.states),
             keys=self._keys,
             pages=sum(scanned.page_count for scanned in self._scanned),
@@ -377,10 +381,7 @@ class _Build:
         for addresses, wiki in zip(self._addresses, self._wikis, strict=True):
             scanned = wiki.scanned
             for name in (*scanned.attachments, *wiki.linked):
-                state = scanned.file(name)
-                assert state is not None, "what was found by a link was read then"
-                file = scanned.source.folder / name
-                output.put_copy(addresses.file(name), file, state)
+                self._write_file(output, scanned, name, addresses.file(name))
         output.put(NO_JEKYLL, b"")
         wikis = [
             (addresses, wiki.source.visibility == "public")
@@ -399,6 +400,29 @@ class _Build:
             for path, text in sitemaps(self._site.url, public):
                 output.put(path, text.encode())
 
+    def _write_file(
+        self, output: Output, scanned: ScannedWiki, name: str, path: str
+    ) -> None:
+        """A stranger's file; what is called a drawing becomes one that runs nothing."""
+        state = scanned.file(name)
+        assert state is not None, "what was found by a link was read then"
+        if not is_drawing(path):
+            if not output.put_copy(path, scanned.source.folder, name, state):
+                scanned.missed.add(name)
+            return
+        is_large = state.size > DRAWING_BYTES_MAX
+        if is_large:
+            self._problems.append(_large_drawing(name))
+        if self._keep(output, path, _hash("drawing", state.digest)):
+            return
+        content = b"" if is_large else scanned.read(name)
+        if content is None:
+            del self._keys[path]
+            output.leave_out(path, name)
+        else:
+            self._keys[path] = _hash("drawing", digest_of(content))
+            output.put(path, static_drawing(content))
+
     def _keep(self, output: Output, path: str, key: bytes) -> bool:
         """Keep a file as it is, if it was made from the same."""
         self._keys[path] = key
@@ -412,6 +436,16 @@ class _Build:
 
     def _text(self, key: str) -> str:
         return self._theme.text(key, self._options.lang)
+
+
+def _large_drawing(name: str) -> Problem:
+    mib = DRAWING_BYTES_MAX // 1024**2
+    return Problem(
+        "drawing-large",
+        name,
+        f"is an SVG of more than {mib} MiB; the site has an empty picture in its place",
+        "make it smaller, or attach it as PNG",
+    )
 
 
 def _inputs_key(

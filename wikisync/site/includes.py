@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from wikisync.markup.links import LinkIndex, normal_path
 from wikisync.model import digest_of
-from wikisync.site.sources import read_file
 
 if TYPE_CHECKING:
     from wikisync.model import Slug
@@ -70,7 +69,7 @@ class Includes:
 
     def _read(self, file: str) -> str | None:
         if file not in self._texts:
-            content = read_file(self._scanned.source.folder, file)
+            content = self._scanned.read(file)
             self._texts[file] = _plain_text(content)
         return self._texts[file]
 

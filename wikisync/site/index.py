@@ -35,7 +35,6 @@ from wikisync.site.facts import (
 )
 from wikisync.site.fingerprint import program_fingerprint
 from wikisync.site.includes import Includes
-from wikisync.site.sources import read_file
 
 if TYPE_CHECKING:
     from wikisync.progress import Progress
@@ -165,7 +164,7 @@ class Indexer:
         self, scanned: ScannedWiki, page: SourcePage, texts: Includes
     ) -> tuple[bytes, ParsedFacts]:
         options = self._options_for(scanned)
-        content = read_file(scanned.source.folder, page.path)
+        content = scanned.read(page.path)
         # the file may have changed since the look: the key names what was read
         key = self._parsed_key(
             page, UNREADABLE if content is None else digest_of(content), options

@@ -25,7 +25,9 @@ import msgspec
 from msgspec import Struct
 
 from wikisync.decoding import json_decoder
-from wikisync.errors import SiteError
+from wikisync.errors import FolderError, SiteError
+from wikisync.folder.descent import opened_below, read_chunks
+from wikisync.markup.file_types import file_extension, file_type
 from wikisync.model import Digest, Problem
 from wikisync.site.addresses import MANIFEST
 from wikisync.site.published import PublishedWiki
@@ -34,25 +36,15 @@ STAGING = "-/staging"
 STAGED_MANIFEST = "manifest.json"
 MANIFEST_VERSION = 1
 GENERATOR = "wikisync"
-_COPY_BYTES = 1 << 20
 
 _TYPES: Mapping[str, str] = {
     ".html": "text/html",
     ".css": "text/css",
     ".js": "text/javascript",
-    ".json": "application/json",
     ".xml": "application/xml",
-    ".txt": "text/plain",
-    ".svg": "image/svg+xml",
-    ".png": "image/png",
-    ".jpg": "image/jpeg",
-    ".jpeg": "image/jpeg",
-    ".gif": "image/gif",
-    ".webp": "image/webp",
-    ".ico": "image/x-icon",
-    ".pdf": "application/pdf",
 }
-"""Content types for publishing; a table of ours, since systems' tables differ."""
+"""What only our own files are called; those of strangers, ``file_types`` knows.
+A table of ours, since systems' tables differ."""
 
 
 class ManifestFile(msgspec.Struct, frozen=True):
@@ -141,6 +133,7 @@ class Output:
         self._staged: dict[str, Path] = {}
         self._files: dict[str, tuple[int, Digest]] = {}
         self._foreign: list[str] = []
+        self._problems: list[Problem] = []
         self._folded = {path.casefold(): path for path in known}
 
     @contextlib.contextmanager
@@ -201,14 +194,30 @@ class Output:
             staged = self._new_staged(path)
             staged.write_bytes(content)
 
-    def put_copy(self, path: str, source: Path, state: FileState) -> None:
-        """The file shall be a copy of ``source``, whose state is known."""
+    def put_copy(self, path: str, folder: Path, name: str, state: FileState) -> bool:
+        """The file shall be a copy of one in a folder, whose state is known.
+
+        Returns:
+            False where that file cannot be read any more; then it is not in the site.
+        """
         self._files[path] = (state.size, state.digest)
         if not self._is_to_be_written(path, state.digest):
-            return
-        size, digest = _copy(source, self._new_staged(path))
+            return True
+        try:
+            with opened_below(folder, name) as source:
+                copied = _copy(source, name, self._new_staged(path))
+        except (FileNotFoundError, FolderError):
+            self.leave_out(path, name)
+            return False
         # the source may have changed since it was looked at: say what was copied
-        self._files[path] = (size, digest)
+        self._files[path] = copied
+        return True
+
+    def leave_out(self, path: str, name: str) -> None:
+        """The site shall not have this file, whose source cannot be read."""
+        self._files.pop(path, None)
+        self._staged.pop(path, None)
+        self._problems.append(_unread(name))
 
     def commit(self, wikis: Sequence[PublishedWiki] = ()) -> Changes:
         """Swap the staged files in, remove what is gone, the manifest last.
@@ -218,7 +227,7 @@ class Output:
         manifest = encode_manifest(self._files, wikis)
         (self._staging / STAGED_MANIFEST).write_bytes(manifest)
         gone = [path for path in sorted(self._known) if path not in self._files]
-        problems = [_foreign(path) for path in self._foreign]
+        problems = [*self._problems, *(_foreign(path) for path in self._foreign)]
         early = _in_the_way(gone, self._staged)
         removed = self._remove(early, problems)
         for path, staged in self._staged.items():
@@ -337,8 +346,8 @@ def encode_manifest(
 
 def content_type(path: str) -> str:
     """Content type of an output file by its extension."""
-    extension = os.path.splitext(path)[1].lower()  # noqa: PTH122 - no path object
-    return _TYPES.get(extension, "application/octet-stream")
+    name = path.rpartition("/")[2]
+    return _TYPES.get(file_extension(name)) or file_type(name)
 
 
 def published_wikis(root: Path) -> tuple[PublishedWiki, ...]:
@@ -481,11 +490,11 @@ def _parents(path: str) -> Iterator[str]:
         yield path
 
 
-def _copy(source: Path, target: Path) -> tuple[int, Digest]:
-    """Copy a file and say what was copied: size in bytes and digest."""
+def _copy(source: int, name: str, target: Path) -> tuple[int, Digest]:
+    """Copy an open file and say what was copied: size in bytes and digest."""
     digest, size = hashlib.sha256(), 0
-    with source.open("rb") as reader, target.open("wb") as writer:
-        while chunk := reader.read(_COPY_BYTES):
+    with target.open("wb") as writer:
+        for chunk in read_chunks(source, name):
             digest.update(chunk)
             writer.write(chunk)
             size += len(chunk)
@@ -495,6 +504,15 @@ def _copy(source: Path, target: Path) -> tuple[int, Digest]:
 def _file_digest(path: Path) -> Digest:
     with path.open("rb") as file:
         return Digest(hashlib.file_digest(file, "sha256").hexdigest())
+
+
+def _unread(name: str) -> Problem:
+    return Problem(
+        "unreadable",
+        name,
+        "could not be read and is not in the site",
+        "check that it is a file with read permission, then build again",
+    )
 
 
 def _foreign(path: str) -> Problem:

@@ -34,7 +34,8 @@ from msgspec import Struct
 
 from wikisync.connections import note_request
 from wikisync.decoding import json_decoder
-from wikisync.errors import SiteError, WikisyncError
+from wikisync.errors import FolderError, SiteError, WikisyncError
+from wikisync.folder.descent import opened_below
 from wikisync.folder.ignore import CONFLICT_MARK
 from wikisync.folder.threads import finish_in_thread
 from wikisync.folder.watch import (
@@ -62,6 +63,7 @@ from wikisync.site.preview_search import SearchIndex
 from wikisync.site.preview_site import LiveSite, Load, Look, ReadCount
 from wikisync.site.preview_states import NoStates, PageStates
 from wikisync.site.preview_windows import News, Reading, Windows
+from wikisync.site.sources import SourceFile
 
 OWN = "/-/preview/"
 CLIENT_FILE = "preview_client.js"
@@ -356,8 +358,8 @@ class Preview:
             key = (await self._in_thread(self._site.look, path)).key
             title = "This page cannot be shown"
             return self._own_page(path, title, exc.message, 500, key)
-        if isinstance(found, Path):
-            return _attachment(found)
+        if isinstance(found, SourceFile):
+            return await _send_file(request, found, content_type(path))
         return self._rendered(path, found)
 
     def _rendered(self, path: str, found: Rendered) -> web.Response:
@@ -508,14 +510,29 @@ def _held_cache(folder: Path) -> Iterator[Cache]:
         yield stack.enter_context(open_cache(folder))
 
 
-def _attachment(file: Path) -> web.FileResponse:
-    """A file of a wiki, in which no script runs."""
-    kind = content_type(file.name)
-    headers = {"Content-Type": kind, "Content-Security-Policy": ATTACHMENT_POLICY}
+async def _send_file(
+    request: web.Request, file: SourceFile, kind: str
+) -> web.StreamResponse:
+    """Send a file of a wiki, in which no script runs; typed by its published name.
+
+    It may have become a link since the folder was scanned, so what is sent is what was
+    opened without following any.
+    """
+    headers = {
+        **HEADERS,
+        "Content-Type": kind,
+        "Content-Security-Policy": ATTACHMENT_POLICY,
+    }
     if kind == "application/pdf":
         # the browser's own viewer does not work in a sandbox
         headers["Content-Security-Policy"] = "frame-ancestors 'none'"
-    return web.FileResponse(file, headers=headers)
+    try:
+        with opened_below(file.folder, file.name) as descriptor:
+            answer = web.FileResponse(f"/dev/fd/{descriptor}", headers=headers)
+            await answer.prepare(request)
+            return answer
+    except (FileNotFoundError, FolderError):
+        return _said(404, f"{file.name} cannot be read")
 
 
 def _said(status: int, message: str, hint: str = "") -> web.Response:

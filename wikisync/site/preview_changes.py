@@ -8,7 +8,6 @@ links, two files for one page) is found out by a look at everything.
 from __future__ import annotations
 
 import os
-import stat
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -16,7 +15,7 @@ from msgspec.structs import replace
 from wikisync.folder.ignore import CONFLICT_MARK
 from wikisync.folder.naming import parse_path
 from wikisync.model import PagePath, digest_of
-from wikisync.site.sources import ScannedWiki, SourcePage, is_text
+from wikisync.site.sources import ScannedWiki, SourcePage, is_text, read_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,7 +33,7 @@ def changed_wiki(wiki: ScannedWiki, changed: frozenset[str]) -> ScannedWiki | No
     touched = {path for path in inside if CONFLICT_MARK not in path}
     if not touched:
         return wiki if top[:-1] not in changed else None
-    contents = {path: _regular_content(top + path) for path in touched}
+    contents = {path: read_file(wiki.source.folder, path) for path in touched}
     old = {path: page_at(wiki, path) for path in touched}
     is_edit = all(contents[path] is not None and old[path] for path in touched)
     if not is_edit and not _is_plain(wiki, touched):
@@ -88,13 +87,3 @@ def _is_listed_as_told(wiki: ScannedWiki, path: str) -> bool:
         return (name in os.listdir(place)) == os.path.lexists(place / name)  # noqa: PTH208 - names alone
     except OSError:
         return False
-
-
-def _regular_content(path: str) -> bytes | None:
-    try:
-        if not stat.S_ISREG(os.lstat(path).st_mode):
-            return None
-        with open(path, "rb") as file:  # noqa: PTH123 - a string
-            return file.read()
-    except OSError:
-        return None

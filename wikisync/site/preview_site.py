@@ -40,7 +40,7 @@ from wikisync.site.preview_world import (
     theme_folders,
     with_read,
 )
-from wikisync.site.sources import ScannedWiki, read_file
+from wikisync.site.sources import ScannedWiki, SourceFile, read_file
 
 if TYPE_CHECKING:
     from wikisync.model import WikiOwner
@@ -224,8 +224,8 @@ class LiveSite:
         left = len(self._world.unread) - len(self._ahead)
         return ReadCount(total - left, total)
 
-    def answer(self, path: str) -> Rendered | Path:
-        """What lies at an output path; a path of the disk for a file.
+    def answer(self, path: str) -> Rendered | SourceFile:
+        """What lies at an output path; where a file lies that is sent as it is.
 
         Raises:
             WikisyncError: there is no site yet, or the theme fails for this page.

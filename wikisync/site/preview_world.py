@@ -39,7 +39,7 @@ from wikisync.site.index import Indexer
 from wikisync.site.preview_changes import changed_wiki
 from wikisync.site.preview_conflicts import conflicts_of
 from wikisync.site.report import LinkReport, link_report
-from wikisync.site.sources import ScannedWiki, scan_wiki, settle
+from wikisync.site.sources import ScannedWiki, SourceFile, scan_wiki, settle
 from wikisync.site.theme import Theme, load_theme
 
 if TYPE_CHECKING:
@@ -80,10 +80,10 @@ class Layout(Struct, frozen=True, dict=True):
         }
 
     @cached_property
-    def attachments(self) -> Mapping[str, Path]:
+    def attachments(self) -> Mapping[str, SourceFile]:
         """Output path to file of an attachment."""
         return {
-            path: self.folders[number] / name
+            path: SourceFile(self.folders[number], name)
             for number, wiki in enumerate(self.addresses)
             for name, path in wiki.attachments.items()
         }
@@ -112,11 +112,11 @@ class World(Struct, frozen=True, dict=True):
         )
 
     @cached_property
-    def linked(self) -> Mapping[str, Path]:
+    def linked(self) -> Mapping[str, SourceFile]:
         """Output path to file of each loose file that a page links to."""
         return {
-            self.layout.addresses[wiki.number].file(name): (
-                wiki.scanned.source.folder / name
+            self.layout.addresses[wiki.number].file(name): SourceFile(
+                wiki.scanned.source.folder, name
             )
             for wiki in self.wikis
             for name in wiki.linked

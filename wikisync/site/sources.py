@@ -1,28 +1,34 @@
 """The wikis' folders as a build sees them: every page and file by digest.
 
-A file whose size and time are those of the last build is not read again, unless
-it had been written so shortly before that a second write could look the same.
+Every file is reached as the sync reaches it, by descriptors and through no link
+(``folder.descent``), however long ago its name was listed: who may write in the folder
+may swap a file for a link at any moment.  A file whose size and time are those of the
+last build is not read again, unless it had been written so shortly before that a second
+write could look the same.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-import stat
 import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from msgspec import Struct, field
 
 from wikisync.decoding import msgpack_decoder
+from wikisync.errors import FolderError
+from wikisync.folder.descent import opened_below, read_all, read_chunks
 from wikisync.folder.scan import scan_pages
 from wikisync.model import AttachmentPath, Digest, Format, Problem, Slug
 from wikisync.site.addresses import SIDEBAR_SLUG
 from wikisync.site.output import FileState
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from wikisync.model import PagePath
     from wikisync.site.cache import Cache
     from wikisync.site.model import WikiSource
@@ -31,8 +37,15 @@ SETTLED_NS = 2_000_000_000
 """A file must be this old for its time to tell a later write; FAT counts in
 steps of two seconds."""
 UNSETTLED = -1
-READ_WHOLE_BYTES_MAX = 1024 * 1024
-"""Up to here a file is hashed at once; in pieces costs a large buffer each time."""
+
+
+class SourceFile(NamedTuple):
+    """Where a file of a wiki lies."""
+
+    folder: Path
+    """The wiki's folder."""
+    name: str
+    """Path of the file inside it."""
 
 
 class SourcePage(Struct, frozen=True):
@@ -91,6 +104,15 @@ class ScannedWiki(Struct, frozen=True):
     attachments: Mapping[AttachmentPath, FileState]
     problems: tuple[Problem, ...]
     loose: LooseStates = field(default_factory=LooseStates)
+    missed: set[str] = field(default_factory=set)
+    """Files that were there at the look and could not be read afterwards."""
+
+    def read(self, path: str) -> bytes | None:
+        """A file as it is now; None for one that is not there any more."""
+        content = read_file(self.source.folder, path)
+        if content is None:
+            self.missed.add(path)
+        return content
 
     @property
     def page_count(self) -> int:
@@ -191,39 +213,47 @@ class _Digests:
         self, source: WikiSource, remembered: _Remembered, now_ns: int
     ) -> None:
         self.states: _Remembered = {}
-        self._root = str(source.folder)
+        self._root = source.folder
         self._remembered = remembered
         self._now_ns = now_ns
 
     def look(self, path: str) -> FileState | None:
         """State of a file that nobody has looked at yet; None if it is gone."""
         try:
-            found = os.lstat(f"{self._root}/{path}")
-        except OSError:
+            with opened_below(self._root, path) as descriptor:
+                return self._known(path, *_seen(descriptor)) or self._read(
+                    path, descriptor
+                )
+        except (OSError, FolderError):
             return None
-        if not stat.S_ISREG(found.st_mode):
-            return None
-        return self.of(path, found.st_size, found.st_mtime_ns)
 
     def of(self, path: str, size: int, mtime_ns: int) -> FileState | None:
         """State of a file with this size and time; None if it is gone."""
+        return self._known(path, size, mtime_ns) or self.look(path)
+
+    def _known(self, path: str, size: int, mtime_ns: int) -> FileState | None:
         known = self._remembered.get(path)
-        if known is not None and (known.size, known.mtime_ns) == (size, mtime_ns):
-            self.states[path] = known
-            return known
-        try:
-            with open(f"{self._root}/{path}", "rb") as file:  # noqa: PTH123 - speed
-                if size > READ_WHOLE_BYTES_MAX:
-                    found = hashlib.file_digest(file, "sha256")
-                else:
-                    found = hashlib.sha256(file.read())
-        except OSError:
+        if known is None or (known.size, known.mtime_ns) != (size, mtime_ns):
             return None
-        digest = Digest(found.hexdigest())
+        self.states[path] = known
+        return known
+
+    def _read(self, path: str, descriptor: int) -> FileState:
+        size, mtime_ns = _seen(descriptor)
+        digest = hashlib.sha256()
+        for chunk in read_chunks(descriptor, path):
+            digest.update(chunk)
         is_settled = self._now_ns - mtime_ns > SETTLED_NS
-        state = FileState(size, mtime_ns if is_settled else UNSETTLED, digest)
+        time_ns = mtime_ns if is_settled else UNSETTLED
+        state = FileState(size, time_ns, Digest(digest.hexdigest()))
         self.states[path] = state
         return state
+
+
+def _seen(descriptor: int) -> tuple[int, int]:
+    """Size of an open file and when its content last changed."""
+    found = os.fstat(descriptor)
+    return found.st_size, found.st_mtime_ns
 
 
 def _decoded(value: bytes | None) -> _Remembered:
@@ -235,12 +265,12 @@ def _decoded(value: bytes | None) -> _Remembered:
         return {}
 
 
-def read_file(root: os.PathLike[str], path: str) -> bytes | None:
+def read_file(root: Path, path: str) -> bytes | None:
     """A file of a wiki as it is now; None where it cannot be read."""
     try:
-        with open(f"{os.fspath(root)}/{path}", "rb") as file:  # noqa: PTH123 - speed
-            return file.read()
-    except OSError:
+        with opened_below(root, path) as descriptor:
+            return read_all(descriptor, path)
+    except (OSError, FolderError):
         return None
 
 
