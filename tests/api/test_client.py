@@ -579,13 +579,15 @@ async def test_a_missing_group_is_named(client: Client, network: PlayedNetwork) 
         (WikiOwner("group", "docs"), "groups/docs?with_projects=false"),
     ],
 )
-async def test_the_id_of_a_wikis_owner_is_read_from_whatever_else_is_told(
+async def test_the_address_of_a_wikis_owner_is_read_from_whatever_else_is_told(
     client: Client, network: PlayedNetwork, owner: WikiOwner, address: str
 ) -> None:
     """Its record may be of a version that has other ideas of the rest."""
     network.get(f"{API}/{address}", payload={"id": 7, "visibility": {"new": "shape"}})
 
-    assert await client.owner_id(owner) == 7
+    found = await client.address_of(owner.kind, owner.full_path)
+
+    assert (found.id, found.path) == (7, "")
 
 
 async def test_a_dead_token_ends_the_work(

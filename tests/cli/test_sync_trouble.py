@@ -438,35 +438,6 @@ async def test_empty_list_is_never_taken_for_deleted_pages(cloned: Cloned) -> No
     assert cloned.files() == before
 
 
-async def put_another_project_there(cloned: Cloned) -> None:
-    service = cloned.service
-    moved = await cloned.run_main(
-        "project", "edit", service.url, "docs/handbook", "--path", "old-handbook"
-    )
-    assert moved.code == 0, moved.err
-    await service.add_project("docs/handbook", {"home": "another project's\n"})
-
-
-async def test_another_project_under_the_same_path_is_a_first_sync(
-    cloned: Cloned,
-) -> None:
-    before = cloned.files()
-    await put_another_project_there(cloned)
-    ran = await cloned.run("sync")
-    assert ran.code == 3
-    assert "another wiki than last time has this path" in ran.err
-    assert "only in handbook: 3 pages" in ran.err
-    assert set(await cloned.wiki()) == {"home.md"}
-    assert {name: cloned.files()[name] for name in before} == before
-
-
-async def test_dry_run_tells_the_same_of_another_project(cloned: Cloned) -> None:
-    await put_another_project_there(cloned)
-    ran = await cloned.run("sync", "--dry-run")
-    assert "hold    home: created here and on the wiki" in ran.out
-    assert "remove" not in ran.out
-
-
 async def test_service_away_is_an_error_with_its_address(cloned: Cloned) -> None:
     settings = cloned.root / "wikisync.toml"
     settings.write_text(

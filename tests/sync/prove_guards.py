@@ -213,7 +213,7 @@ GUARDS = (
         "same wiki as last time",
         f"{SYNC}.state:WikiState.is_same_wiki",
         answer(True),
-        "sync/test_exchange.py::test_another_wiki_under_the_path_is_a_first_sync",
+        "sync/test_exchange.py::test_another_wiki_under_the_path_is_left_alone",
     ),
     Guard(
         "deletes last and only in a clean cycle",

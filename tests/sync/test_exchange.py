@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import pytest
 
 from tests.support.copies import OWNER, Copies
 from tests.support.memory import nothing_before
-from wikisync.errors import AuthenticationFailed, Unavailable
+from wikisync.errors import AuthenticationFailed, Halted, Unavailable
 from wikisync.model import Slug, digest_of
 from wikisync.sync.deciding import ExchangeOptions
 from wikisync.sync.exchange import exchange
 from wikisync.sync.narrowing import Direction
 from wikisync.sync.plan import HoldReason
+from wikisync.sync.replica import RemoteReplica
 from wikisync.sync.safety import Decision
 from wikisync.sync.state import State
 
@@ -114,7 +113,8 @@ async def test_two_texts_without_an_ancestor_are_held(state: State) -> None:
 async def test_a_damaged_state_is_a_first_sync(state: State) -> None:
     """What was forgotten cannot look deleted."""
     copies = await settled(state)
-    copies.known.start_over("another")
+    number = state.begin(OWNER, "another")
+    state.bind(OWNER, number)
     copies.here.remove("home")
     copies.there.remove("other")
     await copies.rest()
@@ -408,21 +408,22 @@ async def test_a_page_open_for_ten_minutes_is_told(state: State) -> None:
     ]
 
 
-async def test_another_wiki_under_the_path_is_a_first_sync(state: State) -> None:
+async def test_another_wiki_under_the_path_is_left_alone(state: State) -> None:
     pages = {f"page-{number}": TEXT for number in range(9)}
     first = Copies(state, pages)
     second = Copies(state, {**dict(list(pages.items())[1:]), "new": "new\n"})
-    # so late that a page which the same wiki lacks would long be gone here
-    for number, time_s in (("1", 0.0), *(("2", 100.0 * n) for n in range(1, 6))):
-        await exchange(
-            (first if number == "1" else second).there,
-            first.here,
-            state,
-            owner=OWNER,
-            remote_id=number,
-            clock=partial(float, time_s),
-        )
-    assert first.here.texts() == {**pages, "new": "new\n"}
+
+    async def cycle(there: RemoteReplica, number: str) -> None:
+        await exchange(there, first.here, state, owner=OWNER, remote_id=number)
+
+    await cycle(first.there, "1")
+    first.here.put("mine", "mine\n")
+    with pytest.raises(Halted, match=r"another project now \(id 2, not 1\)"):
+        await cycle(second.there, "2")
+    assert first.here.texts() == {**pages, "mine": "mine\n"}
+    assert "mine" not in second.there.texts()
+    await cycle(first.there, "1")
+    assert first.there.texts() == {**pages, "mine": "mine\n"}
 
 
 async def test_a_file_in_windows_style_keeps_its_line_ends(state: State) -> None:

@@ -177,13 +177,14 @@ def test_file_is_brought_up_to_date_step_by_step(
         1: TO_TWO,
         2: lambda c: c.execute("CREATE TABLE two (x)"),
         3: lambda c: c.execute("ALTER TABLE two ADD COLUMN y"),
+        4: MIGRATIONS[7],
     }
-    monkeypatch.setattr(module, "SCHEMA_VERSION", 4)
+    monkeypatch.setattr(module, "SCHEMA_VERSION", 5)
     monkeypatch.setattr(module, "MIGRATIONS", steps)
     with State.open(path, service_url=URL) as migrated:
         assert migrated.wiki(OWNER).text(Slug("home")) == TEXT
     connection = sqlite3.connect(path)
-    assert connection.execute("PRAGMA user_version").fetchone() == (4,)
+    assert connection.execute("PRAGMA user_version").fetchone() == (5,)
     assert connection.execute("SELECT x, y FROM two").fetchall() == []
     connection.close()
 
@@ -203,6 +204,75 @@ def test_links_of_an_earlier_version_are_known(
     with State.open(path, service_url=URL) as state:
         (links,) = state.wiki(OWNER).written_links(Slug("home"))
     assert links == (WrittenLink(PICTURE, "a%20b.pdf#page=2", LinkTarget("a b.pdf")),)
+
+
+@pytest.fixture
+def seventh(path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The same file in the seventh schema, with what a workspace kept in it."""
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "SCHEMA_VERSION", 7)
+        State.open(path, service_url=URL).close()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(
+            "INSERT INTO wiki (id, service_url, kind, full_path, paused, last_batch)"
+            " VALUES (9, ?, 'group', 'docs/handbook', 'moving', 4)",
+            (URL,),
+        )
+        connection.executemany(
+            "INSERT INTO workspace VALUES (?, ?)",
+            [
+                ("place project docs/handbook", "a folder"),
+                ("left project docs/handbook", "here\nthere"),
+                ("left group docs/handbook", "elsewhere"),
+                ("identity", "mine"),
+            ],
+        )
+        connection.execute(
+            "INSERT INTO event VALUES (7, 1, 5.0, 'info', 'home', 'pushed', '', '')"
+        )
+    return path
+
+
+def test_everything_of_the_seventh_schema_is_known_afterwards(seventh: Path) -> None:
+    with State.open(seventh, service_url=URL) as state:
+        wiki, group = state.wiki(OWNER), state.wiki(WikiOwner("group", OWNER.full_path))
+        records = state.records()
+        left = (wiki.left_out, group.left_out)
+        places = (wiki.place, group.place)
+        assert wiki.text(Slug("home")) == TEXT
+        assert [event.what for event in wiki.events(9)] == ["pushed"]
+        assert (group.pause_reason, group.last_batch) == ("moving", 4)
+        assert state.recalled("identity") == "mine"
+        assert state.recalled("left project docs/handbook") == ""
+    assert [
+        (one.number, one.remote_id, one.is_in_use, one.pages) for one in records
+    ] == [(7, "42", True, 2), (9, "", True, 0)]
+    assert {one.folder for one in records} == {""}
+    assert left == ({"here", "there"}, {"elsewhere"})
+    assert places == ("a folder", "")
+
+
+def test_migrated_records_go_with_all_that_belongs_to_them(seventh: Path) -> None:
+    """The tables refer to the new table of wikis, and not to the one that is gone."""
+    State.open(seventh).close()
+    with closing(sqlite3.connect(seventh)) as connection, connection:
+        connection.execute("PRAGMA foreign_keys = ON")
+        assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
+        connection.execute("DELETE FROM wiki WHERE id = 7")
+        left = [
+            connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+            for table in ("page", "page_text", "attachment", "event")
+        ]
+    assert left == [0, 0, 0, 0]
+
+
+def test_two_records_of_one_address_are_not_both_in_use(seventh: Path) -> None:
+    State.open(seventh).close()
+    with closing(sqlite3.connect(seventh)) as connection, connection:
+        row = "(service_url, kind, full_path, is_in_use) VALUES (?, 'project', ?, ?)"
+        connection.execute(f"INSERT INTO wiki {row}", (URL, OWNER.full_path, 0))
+        with pytest.raises(sqlite3.IntegrityError):
+            connection.execute(f"INSERT INTO wiki {row}", (URL, OWNER.full_path, 1))
 
 
 def test_new_file_says_its_schema(tmp_path: Path) -> None:

@@ -47,8 +47,6 @@ def test_number_of_a_batch_never_goes_back(known: WikiState) -> None:
     assert known.last_batch == 3
     known.record_batches([Batch(9, BatchKind.CHANGES_HERE, (), 1)], 0)
     assert known.last_batch == 9
-    known.start_over("8")
-    assert known.last_batch == 9
 
 
 @pytest.mark.parametrize("kind", BatchKind)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.pair import Pair, paired
+from wikisync.errors import Halted
 from wikisync.service.quirks import Quirk
 from wikisync.sync.narrowing import Direction
 
@@ -105,13 +106,15 @@ async def test_a_rename_that_waits_for_a_sound_service_stays_one(
         assert await pair.wiki_texts() == moved
 
 
-async def test_another_project_under_the_path_is_a_first_sync(tmp_path: Path) -> None:
+async def test_another_project_under_the_path_stops_the_cycle(tmp_path: Path) -> None:
     async with paired(tmp_path, PAGES) as pair:
         await pair.rest()
+        pair.save("home", "mine\n")
         pair.remote_id = "another"
-        result = await pair.rest()
-        assert pair.texts() == PAGES
-        assert not result.removed
+        with pytest.raises(Halted, match="is another project now"):
+            await pair.cycle()
+        assert pair.texts() == {**PAGES, "home": "mine\n"}
+        assert await pair.wiki_texts() == PAGES
 
 
 async def test_a_revoked_token_ends_the_cycle_and_removes_nothing(

@@ -134,7 +134,9 @@ def test_first_id_is_noted_and_another_one_is_another_wiki(wiki: WikiState) -> N
     assert not wiki.is_same_wiki("8")
 
 
-def test_starting_over_forgets_the_old_wiki(wiki: WikiState) -> None:
+def test_another_record_knows_nothing_of_the_old_wiki_which_is_kept(
+    state: State, wiki: WikiState
+) -> None:
     wiki.is_same_wiki("7")
     wiki.record([agreed("home", "text")])
     wiki.record_attachments([FetchedFile(PICTURE, Digest("a" * 64), None)])
@@ -142,12 +144,18 @@ def test_starting_over_forgets_the_old_wiki(wiki: WikiState) -> None:
     wiki.record_troubles((Problem("page-unwritable", "home", "read-only"),))
     assert wiki.base()
     assert wiki.troubles()
-    wiki.start_over("8")
-    assert not wiki.troubles()
-    assert not wiki.base()
-    assert not wiki.attachments()
-    assert not wiki.remote_tag
-    assert wiki.is_same_wiki("8")
+    other = state.bind(OWNER, state.begin(OWNER, "8"))
+    assert state.wiki(OWNER) is other
+    assert not other.troubles()
+    assert not other.base()
+    assert not other.attachments()
+    assert not other.remote_tag
+    assert other.is_same_wiki("8")
+    assert [(one.remote_id, one.is_in_use, one.pages) for one in state.records()] == [
+        ("7", False, 1),
+        ("8", True, 0),
+    ]
+    assert state.bind(OWNER, wiki.number).text(HOME) == "text"
 
 
 # -- damage ------------------------------------------------------------------------

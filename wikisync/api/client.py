@@ -53,8 +53,8 @@ from wikisync.api.retry import (
     spread,
 )
 from wikisync.api.schema import (
+    AddressRecord,
     GroupRecord,
-    IdRecord,
     TokenRecord,
     UserRecord,
     VersionRecord,
@@ -62,7 +62,7 @@ from wikisync.api.schema import (
 from wikisync.api.secret import Secret
 from wikisync.api.settings import DEFAULT_SETTINGS, ClientSettings
 from wikisync.errors import RateLimited
-from wikisync.model import OwnerKind, WikiOwner
+from wikisync.model import OwnerKind
 
 if TYPE_CHECKING:
     from wikisync.api.project_schema import ProjectRecord
@@ -167,15 +167,14 @@ class Client:
 
         return await self.fetch(self._project(project), ProjectRecord)
 
-    async def owner_id(self, owner: WikiOwner) -> int:
-        """The id of a wiki's project or group; the rest of the record is not read.
+    async def address_of(self, kind: OwnerKind, owner: Id) -> AddressRecord:
+        """Id and path of a project or group; the rest of the record is not read.
 
         Raises:
             NotFound: it does not exist, or is hidden from this token.
         """
-        is_project = owner.kind == "project"
-        ask = self._project if is_project else self._group
-        return (await self.fetch(ask(owner.full_path), IdRecord)).id
+        ask = self._project if kind == "project" else self._group
+        return await self.fetch(ask(owner), AddressRecord)
 
     def _project(self, project: Id) -> Request:
         path = routes.PROJECT.path(id=project)

@@ -41,10 +41,21 @@ class AttachmentRecord(msgspec.Struct, frozen=True, kw_only=True):
     link: AttachmentLink | None = None
 
 
-class IdRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """Of a project or group no more than who it is."""
+class AddressRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """Of a project or group no more than who it is, and where."""
 
     id: int
+    path_with_namespace: str = ""
+    """Of a project."""
+    full_path: str = ""
+    """Of a group."""
+    marked_for_deletion_on: str | None = None
+    """The day; the service removes it after a delay of its own."""
+
+    @property
+    def path(self) -> str:
+        """The full path of either."""
+        return self.path_with_namespace or self.full_path
 
 
 class VersionRecord(msgspec.Struct, frozen=True, kw_only=True):

@@ -230,10 +230,11 @@ def _new_workspace(
     from wikisync.config import Config, ServiceSection, WikiSection
 
     folders = folder_names([wiki.owner for wiki in wikis])
+    ids = {wiki.owner: wiki.id for wiki in wikis}
     config = Config(
         service=ServiceSection(url=str(client.address).rstrip("/")),
         wikis=tuple(
-            WikiSection(owner.kind, owner.full_path, name)
+            WikiSection(owner.kind, owner.full_path, name, ids[owner])
             for owner, name in folders.items()
         ),
     )
@@ -282,7 +283,7 @@ def _write_workspace(folder: Path, workspace: Workspace) -> None:
 
 def _note_identity(private: Path, workspace: Workspace, pulled: Pulled) -> None:
     """Let the state know its folders, so that copies of them are told from them."""
-    from wikisync.cli.workspace import IDENTITY, PLACE, STATE_FILE
+    from wikisync.cli.workspace import IDENTITY, STATE_FILE
     from wikisync.folder.place import place_of
     from wikisync.folder.workspace import adopt
     from wikisync.sync.state import State
@@ -293,9 +294,10 @@ def _note_identity(private: Path, workspace: Workspace, pulled: Pulled) -> None:
         if not state.recalled(IDENTITY):
             state.remember(IDENTITY, str(adopt(private)))
         for one in pulled.wikis:
-            name = f"{PLACE} {one.wiki.owner}"
-            if not state.recalled(name):
-                state.remember(name, str(place_of(one.folder)))
+            known = state.wiki(one.wiki.owner)
+            known.note_folder(workspace.folders[one.wiki.owner])
+            if not known.place:
+                known.note_place(str(place_of(one.folder)))
 
 
 def _undo(folder: Path, workspace: Workspace) -> None:

@@ -129,7 +129,7 @@ async def _of_wiki(
 ) -> list[Shown]:
     from wikisync.sync.exchange import ExchangeOptions, exchange
 
-    wiki = await opened.synced(client, section)
+    wiki = await opened.synced(client, section, is_real=False)
     result = await exchange(
         wiki.remote,
         wiki.local,

@@ -137,7 +137,8 @@ def _plan(
     is_asked = questions is not None and selection == Selection()
     rights, notes = questions.until(wikis) if questions and is_asked else wikis()
     folders = _folders(rights, _named_folders(options["folders"]), questions)
-    config = _checked_config(section, folders, root)
+    ids = {one.wiki.owner: one.wiki.id for one in rights}
+    config = _checked_config(section, folders, ids, root)
     return Planned(root, service, config, rights, notes, new_files(root, config))
 
 
@@ -249,7 +250,10 @@ def _folders(
 
 
 def _checked_config(
-    section: ServiceSection, folders: Mapping[WikiOwner, str], root: Path
+    section: ServiceSection,
+    folders: Mapping[WikiOwner, str],
+    ids: Mapping[WikiOwner, int],
+    root: Path,
 ) -> Config:
     """The configuration, read once as it will be read.
 
@@ -268,7 +272,7 @@ def _checked_config(
             hint="name one with --project PATH or --group PATH",
         )
     wikis = tuple(
-        WikiSection(owner.kind, owner.full_path, name)
+        WikiSection(owner.kind, owner.full_path, name, ids[owner])
         for owner, name in folders.items()
     )
     config = parse_config(render_config(Config(section, wikis)))

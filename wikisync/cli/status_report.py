@@ -100,6 +100,8 @@ class WikiStatus(Struct, frozen=True):
     """Attachments that pages mention and that are not here."""
     notices: tuple[Event, ...] = ()
     """What was done lately that a person may not have meant."""
+    wiki_notes: tuple[Problem, ...] = ()
+    """What a person may want to change in the configuration."""
     has_other_folder: bool = False
     """Whether its folder is another one than at the last sync."""
     paused: str | None = None
@@ -154,7 +156,7 @@ async def _look_at_both(
 ) -> WikiStatus:
     """What the next sync would do, found out as its dry run does."""
     section = status.section
-    wiki = await opened.synced(client, section)
+    wiki = await opened.synced(client, section, is_real=False)
     status = _with_place(opened, status)
     result = await exchange(
         wiki.remote,
@@ -167,7 +169,7 @@ async def _look_at_both(
             adopts=opened.is_adopting,
             is_other_folder=status.has_other_folder,
             puts_new=False,
-            leaves=opened.left_out(section),
+            leaves=wiki.known.left_out,
             reads_max=opened.workspace.config.sync.reads_max,
         ),
         outdated=wiki.remote.outdated,
@@ -178,7 +180,8 @@ async def _look_at_both(
         pages=result.pages,
         differences=_differences(opened, section, result.plan, files),
         batches=result.batches,
-        problems=result.problems,
+        problems=(*wiki.found.warnings, *result.problems),
+        wiki_notes=wiki.found.notes,
     )
 
 
@@ -203,7 +206,7 @@ async def _look_here(opened: OpenWorkspace, status: WikiStatus) -> WikiStatus:
         base = {slug: base[slug] for slug in base.keys() - anew}
     plan = reconcile(base, here, there, Policy.TWO_WAY, known.capabilities())
     plan = plan.turned(lambda a: None if a.slug in ignored else a)
-    left = opened.left_out(section)
+    left = known.left_out
     if not base:
         left |= {action.slug for action in plan.sends}
     plan = without_creates(_without_known(plan, known, here), left)
@@ -434,6 +437,10 @@ def notes(status: WikiStatus, *, now: float | None = None) -> list[str]:
         for one in status.notices
     ]
     health = status.health
+    found += [
+        f"{one.message}; {one.hint}" if one.hint else one.message
+        for one in status.wiki_notes
+    ]
     if status.has_other_folder:
         found.append(OTHER_FOLDER)
     if status.unseen is not None:
@@ -497,6 +504,7 @@ def status_as_json(
         ],
         "batches": [batch_as_json(batch) for batch in status.batches],
         "problems": [problem_as_json(problem) for problem in status.problems],
+        "notes": [problem_as_json(note) for note in status.wiki_notes],
         "has_other_folder": status.has_other_folder,
         "missing_attachments": list(status.missing),
         "notices": [

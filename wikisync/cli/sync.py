@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 
 NAMES_SHOWN_MAX = 5
 """Pages named in one question."""
+AFTER_ANOTHER = (
+    "the folder was synced with another wiki before: name the pages that belong on this"
+    " one, like wikisync sync FOLDER/PAGE"
+)
 
 
 @click.command(
@@ -235,25 +239,38 @@ async def _one(
 ) -> Synced:
     from msgspec.structs import replace
 
-    from wikisync.cli.syncing import other_folder, sync_wiki
+    from wikisync.cli.syncing import Synced, other_folder, sync_wiki
     from wikisync.sync.exchange import ExchangeOptions
     from wikisync.sync.narrowing import Direction
 
-    if slugs is not None:
-        slugs = frozenset(opened.page_of(section, slug) for slug in slugs)
     direction = Direction.PULL if options.get("is_pull") else Direction.BOTH
     adopt = options.get("adopt")
+    wiki = await opened.synced(
+        client, section, is_real=not options.get("dry_run", False)
+    )
+    known = wiki.known
+    if known.pause_reason is not None:
+        # it was paused under another address
+        return Synced(section, paused=known.pause_reason)
+    if slugs is not None:
+        slugs = frozenset(opened.page_of(section, slug) for slug in slugs)
     # of the others nothing is said by who names a page, nor by who wants a pull
-    puts_new = adopt == "push" and slugs is None and direction is not Direction.PULL
+    puts_new = (
+        adopt == "push"
+        and slugs is None
+        and direction is not Direction.PULL
+        and wiki.found.may_adopt
+    )
+    if adopt == "push" and not wiki.found.may_adopt:
+        console.note(f"{section.folder}: --adopt does not apply; {AFTER_ANOTHER}")
     asked = ExchangeOptions(
         direction=Direction.PUSH if options.get("is_push") else direction,
         pages=slugs,
         is_dry_run=bool(options.get("dry_run")),
         puts_new=puts_new,
-        leaves=frozenset() if puts_new else opened.left_out(section),
+        leaves=frozenset() if puts_new else known.left_out,
         reads_max=opened.workspace.config.sync.reads_max,
     )
-    wiki = await opened.synced(client, section)
     if adopt is None and _asks(wiki, asked):
         puts_new = await _asks_first(console, opened, wiki, asked)
         asked = replace(asked, puts_new=puts_new)
@@ -276,8 +293,7 @@ def _asks(wiki: SyncedWiki, asked: ExchangeOptions) -> bool:
         return False
     if asked.pages is not None or asked.direction is Direction.PULL:
         return False
-    known = wiki.known
-    return not known.base() or not known.is_same_wiki(wiki.remote_id)
+    return not wiki.known.base()
 
 
 def _unknown(
@@ -341,6 +357,9 @@ async def _asks_first(
     more = " ..." if len(new) > NAMES_SHOWN_MAX else ""
     shown = ", ".join(new[:NAMES_SHOWN_MAX]) + more
     what = f"only in {wiki.section.folder}: {counted(len(new), 'page')} ({shown})"
+    if not wiki.found.may_adopt:
+        console.note(f"{what}; they stay here; {AFTER_ANOTHER}")
+        return False
     if sys.stdin.isatty() and sys.stderr.isatty():
         with interruptible():
             return click.confirm(f"{what}; put them on the wiki?", err=True)

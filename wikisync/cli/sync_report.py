@@ -39,6 +39,8 @@ def report_sync(
         _show_failures(console, done)
         return
     for wiki in done:
+        for note in wiki.notes:
+            console.note(note_sentence(wiki.section.folder, note))
         for absent in wiki.absent:
             console.note(str(absent))
         console.problems(wiki.problems)
@@ -141,10 +143,17 @@ def wiki_as_json(wiki: Synced) -> dict[str, object]:
         ],
         "batches": [batch_as_json(batch) for batch in wiki.batches],
         "problems": [problem_as_json(problem) for problem in wiki.problems],
+        "notes": [problem_as_json(note) for note in wiki.notes],
         "absent": [problem_as_json(problem) for problem in wiki.absent],
         "error": error_as_json(failure) if failure else None,
         "next_look_s": wiki.last.next_look_s if wiki.results else None,
     }
+
+
+def note_sentence(folder: str, note: Problem) -> str:
+    """One line on a wiki that a person may want to act on."""
+    step = f"; {note.hint}" if note.hint else ""
+    return f"{folder}: {note.message}{step}"
 
 
 def batch_as_json(batch: Batch) -> dict[str, object]:

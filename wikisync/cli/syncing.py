@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -59,6 +58,10 @@ class Synced(Struct):
     """What was asked for; None for the whole wiki."""
     unknown: tuple[Problem, ...] = ()
     """Pages that were named and are nowhere."""
+    notes: tuple[Problem, ...] = ()
+    """What a person may want to change in the configuration."""
+    warnings: tuple[Problem, ...] = ()
+    """What is wrong with the wiki as a whole."""
 
     @property
     def last(self) -> ExchangeResult:
@@ -95,7 +98,7 @@ class Synced(Struct):
     @property
     def problems(self) -> tuple[Problem, ...]:
         """What went wrong in the last cycle, and pages that never came to rest."""
-        last = self.last.problems if self.results else ()
+        last = (*self.warnings, *(self.last.problems if self.results else ()))
         if not self.results or not self.last.has_more or self.failure:
             return (*last, *self.unknown)
         restless = Problem(
@@ -135,7 +138,7 @@ async def sync_wiki(
     """
     from wikisync.sync.exchange import exchange
 
-    synced = Synced(wiki.section)
+    synced = Synced(wiki.section, notes=wiki.found.notes, warnings=wiki.found.warnings)
     # who says sync may have mended the token or the service's limits just now
     options = replace(options, adopts=opened.is_adopting, tries_again=True)
     rounds = waited = 0
@@ -152,12 +155,12 @@ async def sync_wiki(
                     options=replace(options, is_other_folder=other),
                     progress=progress,
                     outdated=wiki.remote.outdated,
-                    note_left=partial(opened.note_left_out, wiki.section),
+                    note_left=wiki.known.note_left_out,
                 )
         except WikisyncError as error:
             synced.failure = error
             return synced
-        leaves = options.leaves if options.puts_new else opened.left_out(wiki.section)
+        leaves = options.leaves if options.puts_new else wiki.known.left_out
         options = replace(options, adopts=False, tries_again=False, leaves=leaves)
         synced.results.append(result)
         synced.has_other_folder |= other

@@ -7,7 +7,6 @@ while it is away.
 from __future__ import annotations
 
 import asyncio
-from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -15,6 +14,7 @@ from msgspec.structs import replace
 from wikisync.api.git import wiki_head
 from wikisync.cli.attention import sentences
 from wikisync.cli.syncing import Synced
+from wikisync.cli.whose import find_wiki
 from wikisync.cli.workspace import OpenWorkspace, SyncedWiki
 from wikisync.errors import NotFound, PermissionDenied, RateLimited
 from wikisync.folder.stamp import folder_stamp
@@ -25,7 +25,7 @@ from wikisync.sync.standing import CycleOutcome, Hint, Why
 from wikisync.sync.standings import limit_s
 
 if TYPE_CHECKING:
-    from wikisync.api.client import Client
+    from wikisync.api.client import Client, Id
     from wikisync.config import WikiSection
 
 GIT_RETRY_S = 300.0
@@ -101,7 +101,8 @@ class WatchedWiki:
             del self._edits[next(iter(self._edits))]
 
     async def _exchange(self, why: Why) -> ExchangeResult:
-        wiki = await self._connected()
+        wiki = await self._connected(why)
+        puts_new = self._options.puts_new and wiki.found.may_adopt
         self._opened.refuse_lost(self.section)
         edits, self._edits = self._edits, {}
         if edits:
@@ -123,25 +124,32 @@ class WatchedWiki:
                         adopts=adopts,
                         is_other_folder=is_other,
                         tries_again=is_first,
-                        leaves=self._left_out(),
+                        puts_new=puts_new,
+                        leaves=frozenset() if puts_new else wiki.known.left_out,
                     ),
                     outdated=wiki.remote.outdated,
-                    note_left=partial(self._opened.note_left_out, self.section),
+                    note_left=wiki.known.note_left_out,
                 )
         finally:
             wiki.remote.is_remembering = False
 
-    async def _connected(self) -> SyncedWiki:
+    async def _connected(self, why: Why) -> SyncedWiki:
+        """Both sides of the wiki; a whole look sees where it is now, too."""
+        if self._wiki is not None and why is Why.EVERYTHING:
+            found = await find_wiki(self._opened, self._client, self.section)
+            before = self._wiki.found
+            is_same = found.there.owner == before.there.owner
+            if is_same and found.known is before.known:
+                self._wiki = replace(self._wiki, found=found)
+            else:
+                self._wiki = None
         if self._wiki is None:
             self._wiki = await self._opened.synced(
                 self._client, self.section, settle_s=self._settle_s
             )
+        self.synced.notes = self._wiki.found.notes
+        self.synced.warnings = self._wiki.found.warnings
         return self._wiki
-
-    def _left_out(self) -> frozenset[Slug]:
-        if self._options.puts_new:
-            return frozenset()
-        return self._opened.left_out(self.section)
 
     async def scan(self) -> bool:
         """Whether the folder differs from the scan before; the first one says yes."""
@@ -153,7 +161,8 @@ class WatchedWiki:
 
     async def hint(self) -> Hint | None:
         """The wiki's newest commit, or else when its project was last active."""
-        owner = self.section.owner
+        found = None if self._wiki is None else self._wiki.found.there
+        owner = self.section.owner if found is None else found.owner
         if self._client.now() >= self._git_due_at:
             retry_s = GIT_RETRY_S
             try:
@@ -167,18 +176,18 @@ class WatchedWiki:
         if owner.kind == "group":
             return None
         try:
-            return await self._last_activity()
+            return await self._last_activity(found.id if found else owner.full_path)
         except (NotFound, PermissionDenied):
             return None
 
-    async def _last_activity(self) -> Hint | None:
-        found = await self._client.poll_project(self.section.path, self._etag)
+    async def _last_activity(self, project: Id) -> Hint | None:
+        found = await self._client.poll_project(project, self._etag)
         if found is None:
             return self._active
-        project, etag = found
-        if project.last_activity_at is None:
+        record, etag = found
+        if record.last_activity_at is None:
             return None
         # without an ETag, the whole record comes each time
-        self._active = Hint(project.last_activity_at, is_costly=etag is None)
+        self._active = Hint(record.last_activity_at, is_costly=etag is None)
         self._etag = etag
         return self._active

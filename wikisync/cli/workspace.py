@@ -12,7 +12,6 @@ from collections.abc import (
     AsyncIterator,
     Callable,
     Collection,
-    Iterable,
     Iterator,
     Mapping,
     Sequence,
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from wikisync.api.client import Client
     from wikisync.api.settings import ClientSettings
     from wikisync.cli.console import Console
+    from wikisync.cli.whose import FoundRecord
     from wikisync.config import Config, WikiSection
     from wikisync.folder.place import Place
     from wikisync.sync.replica import LocalReplica, RemoteReplica
@@ -46,10 +46,6 @@ IDENTITY = "identity"
 """Under this name the state keeps which workspace it belongs to."""
 ADOPTING = "adopting"
 """Under this name the state keeps that a person took the folder as it is."""
-LEFT = "left"
-"""Under this name and a wiki's the state keeps pages that a first sync left here."""
-PLACE = "place"
-"""Under this name and a wiki's the state keeps which folder it was last synced in."""
 
 
 def workspace_option() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -221,11 +217,20 @@ class SyncedWiki(Struct, frozen=True):
 
     section: WikiSection
     folder: Path
-    remote_id: str
-    """The service's id of the project or group."""
+    found: FoundRecord
+    """Where it is on the service now."""
     remote: TranslatedWiki
     local: LocalReplica
-    known: WikiState
+
+    @property
+    def remote_id(self) -> str:
+        """The service's id of the project or group."""
+        return str(self.found.there.id)
+
+    @property
+    def known(self) -> WikiState:
+        """What is known of it."""
+        return self.found.known
 
 
 class ParsedLinks:
@@ -293,20 +298,6 @@ class OpenWorkspace:
         """The page that a file is, which the service may call otherwise."""
         return self.known(wiki).aliases().get(slug, slug)
 
-    def left_out(self, wiki: WikiSection) -> frozenset[Slug]:
-        """Pages that a first sync left here, and that nobody asked for since."""
-        return frozenset(
-            Slug(name)
-            for name in self.state.recalled(f"{LEFT} {wiki.owner}").split("\n")
-            if name
-        )
-
-    def note_left_out(self, wiki: WikiSection, slugs: Iterable[Slug]) -> None:
-        """Remember these pages and no others as left here."""
-        names = "\n".join(sorted(slugs))
-        if self.state.recalled(f"{LEFT} {wiki.owner}") != names:
-            self.state.remember(f"{LEFT} {wiki.owner}", names)
-
     def notices(self) -> Iterator[str]:
         """What a person should know of the workspace before anything is done."""
         if self.state.set_aside is not None:
@@ -334,7 +325,12 @@ class OpenWorkspace:
         return AliasedFolder(folder, self.known(wiki))
 
     async def synced(
-        self, client: Client, wiki: WikiSection, *, settle_s: float | None = None
+        self,
+        client: Client,
+        wiki: WikiSection,
+        *,
+        settle_s: float | None = None,
+        is_real: bool = True,
     ) -> SyncedWiki:
         """Both sides of a wiki, with the guards of its folder.
 
@@ -343,27 +339,29 @@ class OpenWorkspace:
             wiki: Which one.
             settle_s: How long a saved file must have been left alone; as the
                 configuration says where it is None.
+            is_real: False to note nothing of where the wiki is now.
 
         Raises:
             NotFound: the project or group does not exist or is hidden.
-            Halted: the folder had pages and is empty now.
+            Halted: another one has its path; or the folder had pages and is empty.
             FolderError: it is gone.
         """
         from wikisync.api.attachments import AttachmentSource
         from wikisync.api.git import WikiRepository
         from wikisync.api.replica import WikiReplica
         from wikisync.api.wikis import Wiki
+        from wikisync.cli.whose import find_wiki
         from wikisync.folder.workspace import refuse_emptied
 
-        owner = wiki.owner
-        owner_id = await client.owner_id(owner)
+        found = await find_wiki(self, client, wiki, is_real=is_real)
+        # by its present path: the old one may lead to another wiki
+        owner, known = found.there.owner, found.known
         folder = self.workspace.folder_of(wiki)
-        known = self.known(wiki)
         if self.is_adopting or not known.base():
             _make_folder(folder)
         if not self.is_adopting:
             refuse_emptied(folder, known_pages=len(known.base()))
-        behind = Wiki(client, owner, owner_id)
+        behind = Wiki(client, owner, found.there.id)
         git = WikiRepository(client, owner, self.workspace.private / "cache")
         tag = known.remote_tag
         remote = WikiReplica(
@@ -377,7 +375,7 @@ class OpenWorkspace:
             settle_s = self.workspace.config.sync.settle_ms / 1000
         local = self.local(wiki, settle_s=settle_s)
         translated = translated_wiki(remote, folder, known)
-        return SyncedWiki(wiki, folder, str(owner_id), translated, local, known)
+        return SyncedWiki(wiki, folder, found, translated, local)
 
     def refuse_lost(self, wiki: WikiSection) -> None:
         """Stop where the disk of the workspace or the wiki's pages went away since.
@@ -422,7 +420,7 @@ class OpenWorkspace:
         before, now = self._places(wiki)
         yield self._is_other(before, now)
         if is_real and now != before:
-            self.state.remember(f"{PLACE} {wiki.owner}", str(now))
+            self.known(wiki).note_place(str(now))
 
     def _is_other(self, before: Place | None, now: Place) -> bool:
         is_known = before is None or now.is_same_folder(before)
@@ -432,7 +430,7 @@ class OpenWorkspace:
         """The wiki's folder at its last cycle, if that is known, and now."""
         from wikisync.folder.place import Place, place_of
 
-        before = Place.parse(self.state.recalled(f"{PLACE} {wiki.owner}"))
+        before = Place.parse(self.known(wiki).place)
         return before, place_of(self.workspace.folder_of(wiki), before)
 
     def note_adopted(self) -> None:

@@ -39,6 +39,9 @@ from wikisync.config.trust import refuse_foreign
 from wikisync.errors import ConfigError
 from wikisync.model import OwnerKind
 
+ID_MAX = 2**63 - 1
+"""The largest number that a service gives to a project or group."""
+
 
 def load_config(path: Path, environment: Mapping[str, str] | None = None) -> Config:
     """Read a workspace's configuration.
@@ -165,6 +168,7 @@ def _wiki(table: Table) -> WikiSection | None:
     project = table.text("project", "", check_project)
     group = table.text("group", "", check_group)
     folder = table.text("folder", "", check_folder)
+    id_ = table.integer("id", 0, 1, ID_MAX)
     unknown = table.refuse_the_rest()
     if project and group:
         table.complain("group", "a wiki has either a project or a group")
@@ -175,7 +179,7 @@ def _wiki(table: Table) -> WikiSection | None:
     path = project or group
     leaf = path.rpartition("/")[2]
     kind: OwnerKind = "project" if project else "group"
-    return WikiSection(kind, path, tidy(folder or leaf))
+    return WikiSection(kind, path, tidy(folder or leaf), id_ or None)
 
 
 def _sync(table: Table) -> SyncSection:

@@ -34,6 +34,8 @@ class WikiSection(Struct, frozen=True):
     """Full path of the project or group."""
     folder: str
     """Relative to the workspace, with ``/``."""
+    id: int | None = None
+    """Of the project or group, which stays when its path becomes another one."""
 
     @property
     def owner(self) -> WikiOwner:

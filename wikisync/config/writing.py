@@ -90,9 +90,10 @@ def _render_service(section: ServiceSection) -> str:
 
 
 def _render_wiki(wiki: WikiSection) -> str:
-    return (
-        f"[[wiki]]\n{wiki.kind} = {_toml(wiki.path)}\nfolder = {_toml(wiki.folder)}\n"
-    )
+    lines = ["[[wiki]]", f"{wiki.kind} = {_toml(wiki.path)}"]
+    if wiki.id is not None:
+        lines.append(f"id = {wiki.id}")
+    return "\n".join([*lines, f"folder = {_toml(wiki.folder)}"]) + "\n"
 
 
 def _render_section(

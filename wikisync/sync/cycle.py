@@ -18,7 +18,7 @@ from wikisync.progress import Progress, SilentProgress
 from wikisync.sync.absence import confirm_absences
 from wikisync.sync.apply import Apply
 from wikisync.sync.attachments import AttachmentFetch
-from wikisync.sync.frame import look, note_health, remember_tag, replaced_wiki
+from wikisync.sync.frame import look, note_health, refuse_other, remember_tag
 from wikisync.sync.plan import Hold, Plan, Skip, SkipReason
 from wikisync.sync.reconcile import Policy, reconcile
 from wikisync.sync.replica import AttachmentFolder, Replica
@@ -29,6 +29,13 @@ log = logging.getLogger(__name__)
 
 READS_MAX = 8
 """Reads in flight for one wiki."""
+
+
+_OTHER_HINTS = {
+    Policy.PULL: "see what to do about it: wikisync sync",
+    Policy.MIRROR: "if that one is meant from now on, run the same command again with"
+    " --allow-emptying; or use another output folder",
+}
 
 
 class CycleResult(Struct, frozen=True):
@@ -72,22 +79,23 @@ async def pull_wiki(
     Interrupted, it leaves complete files and a base that knows them; running it
     again finishes the work.
 
-    ``remote_id`` is the service's id of the project or group; another one than
-    last time is another wiki, and this is its first sync.  ``allow_emptying`` is
-    a person's yes to removing more pages than the brake lets.
+    ``remote_id`` is the service's id of the project or group.  ``allow_emptying`` is
+    a person's yes to removing more pages than the safety stop lets, and for a mirror
+    to another wiki under this path.
 
     Raises:
-        Halted: more pages would be removed than the brake lets; everything else
-            is done.
+        Halted: another wiki than last time has this path; or more pages would be
+            removed than the safety stop lets, and everything else is done.
         WikisyncError: the cycle could not go on.
     """
     progress = progress or SilentProgress()
     started_at = clock()
     known = state.wiki(owner)
     problems: list[Problem] = []
-    if remote_id and not known.is_same_wiki(remote_id):
-        known.start_over(remote_id)
-        problems.append(replaced_wiki(owner))
+    if remote_id and policy is Policy.MIRROR and allow_emptying:
+        # a mirror is nobody's work: it becomes what the wiki is now
+        known.note_remote_id(remote_id)
+    refuse_other(known, owner, remote_id, _OTHER_HINTS[policy])
     progress.start("list", None)
     base = known.base()
     here, there = await look(local, remote)

@@ -146,6 +146,17 @@ class Database:
             finally:
                 self._depth -= 1
 
+    @contextlib.contextmanager
+    def without_foreign_keys(self) -> Iterator[None]:
+        """Let tables that others refer to be made anew; outside of transactions."""
+        with self._told():
+            self._connection.execute("PRAGMA foreign_keys = OFF")
+        try:
+            yield
+        finally:
+            with self._told():
+                self._connection.execute("PRAGMA foreign_keys = ON")
+
 
 class WikiRows:
     """The rows of one wiki; the parts of ``WikiState`` stand on it."""
@@ -153,6 +164,11 @@ class WikiRows:
     def __init__(self, database: Database, number: int) -> None:
         self._database = database
         self._number = number
+
+    @property
+    def number(self) -> int:
+        """Of the record in the file."""
+        return self._number
 
     @contextlib.contextmanager
     def together(self) -> Iterator[None]:

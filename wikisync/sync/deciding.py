@@ -131,7 +131,6 @@ class Deciding:
         clock: Callable[[], float],
         outdated: Outdated | None = None,
         *,
-        is_first: bool = False,
         settled: Mapping[Slug, Settled] | None = None,
     ) -> None:
         """Prepare to decide.
@@ -143,7 +142,6 @@ class Deciding:
             options: What is asked for.
             clock: Seconds since the epoch.
             outdated: Tells the pages whose attachments changed here.
-            is_first: Decide as if nothing was ever agreed on.
             settled: Pages to take as if their settled conflict files were written.
         """
         self._settled = settled or {}
@@ -153,13 +151,10 @@ class Deciding:
         self._known = known
         self._options = options
         self._clock = clock
-        self._is_first = is_first
         self._forgotten: frozenset[Slug] = frozenset()
         """Pages that a dry run takes for new ones, as the real run would."""
 
     def _base(self) -> Mapping[Slug, BasePage]:
-        if self._is_first:
-            return {}
         base = self._known.base()
         if self._settled:
             base = {**base, **{s: one.agreed for s, one in self._settled.items()}}

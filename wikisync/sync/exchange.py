@@ -28,7 +28,7 @@ from wikisync.model import (
 from wikisync.progress import Progress, SilentProgress
 from wikisync.sync.deciding import Decided, Deciding, ExchangeOptions, Outdated
 from wikisync.sync.flow import each
-from wikisync.sync.frame import look, note_health, remember_tag, replaced_wiki
+from wikisync.sync.frame import look, note_health, refuse_other, remember_tag
 from wikisync.sync.ledger import NO_SLUG, Event, Level
 from wikisync.sync.narrowing import Direction
 from wikisync.sync.plan import (
@@ -72,6 +72,8 @@ EVENTS_EACH_MAX = 200
 """Pages of one cycle that the log tells each in a line of its own."""
 SENDS_MAX = 3
 """Pages on their way to the wiki: one is written, the next ones are got ready."""
+
+_OTHER_HINT = "see which records there are: wikisync records"
 
 NoteLeft: TypeAlias = Callable[[Collection[Slug]], None]
 """Remembers the pages that a first sync left here, and no others."""
@@ -173,8 +175,7 @@ async def exchange(
         local: Its folder.
         state: The workspace's base.
         owner: Which wiki it is.
-        remote_id: The service's id of the project or group; another one than last
-            time is another wiki, and this is its first sync.
+        remote_id: The service's id of the project or group.
         options: What is asked for; everything by default.
         clock: Seconds since the epoch.
         progress: Told of long work.
@@ -183,6 +184,7 @@ async def exchange(
             before anything is done: what comes to nothing has left it here, too.
 
     Raises:
+        Halted: the record in use is of a wiki with another id.
         WikisyncError: the cycle could not go on: the folder is gone, the service
             away, the token refused, the disk full.
     """
@@ -263,7 +265,7 @@ class _Exchange:
     async def run(self, owner: WikiOwner, remote_id: str) -> ExchangeResult:
         """The whole cycle."""
         started_at = self._clock()
-        met = self._meet(owner, remote_id)
+        refuse_other(self._known, owner, remote_id, _OTHER_HINT)
         if not self._options.is_dry_run:
             await self._settle_intents()
             for late in await self._local.late_saves():
@@ -280,7 +282,6 @@ class _Exchange:
             self._options,
             self._clock,
             self._outdated,
-            is_first=bool(met),
             # what a real run has written by now
             settled=settled if self._options.is_dry_run else {},
         )
@@ -294,7 +295,6 @@ class _Exchange:
             self._expect_errors(decided.plan)
         decided, postponed = self._without_removals(decided)
         problems = (
-            *met,
             *decided.here.problems,
             *decided.there.problems,
             *self._tally.told,
@@ -315,14 +315,6 @@ class _Exchange:
         if result.is_quiet and not problems and not self._options.is_dry_run:
             remember_tag(self._known, decided.there)
         return result
-
-    def _meet(self, owner: WikiOwner, remote_id: str) -> tuple[Problem, ...]:
-        """See that it is the wiki met before, or begin anew."""
-        if not remote_id or self._known.is_same_wiki(remote_id):
-            return ()
-        if not self._options.is_dry_run:
-            self._known.start_over(remote_id)
-        return (replaced_wiki(owner),)
 
     # -- before the looks --------------------------------------------------------
 

@@ -9,18 +9,19 @@ from msgspec.structs import replace
 
 from wikisync.model import Problem, Snapshot, WikiOwner
 from wikisync.sync.flow import plain_errors
+from wikisync.sync.identity import other_error
 from wikisync.sync.replica import Replica
 from wikisync.sync.state import WikiState
 
 
-def replaced_wiki(owner: WikiOwner) -> Problem:
-    """What is said where the service's id is another one than last time."""
-    return Problem(
-        "wiki-replaced",
-        str(owner),
-        "another wiki than last time has this path; nothing was removed for it",
-        "see whether the files here belong to the new wiki",
-    )
+def refuse_other(known: WikiState, owner: WikiOwner, remote_id: str, hint: str) -> None:
+    """See that the record is of this wiki; the first id that is met is noted.
+
+    Raises:
+        Halted: it is of a wiki with another id.
+    """
+    if remote_id and not known.is_same_wiki(remote_id):
+        raise other_error(owner, known.remote_id, remote_id, hint)
 
 
 async def look(local: Replica, remote: Replica) -> tuple[Snapshot, Snapshot]:

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from wikisync.sync.ledger import unpack
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 
 _WIKI = "wiki INTEGER NOT NULL REFERENCES wiki (id) ON DELETE CASCADE"
 
@@ -205,18 +205,34 @@ CREATE TABLE trouble (
 ) WITHOUT ROWID;
 """
 
-_SCHEMA = f"""
-CREATE TABLE wiki (
+_WIKIS = """
+CREATE TABLE {name} (
     id INTEGER PRIMARY KEY,
     service_url TEXT NOT NULL,
     kind TEXT NOT NULL,
     full_path TEXT NOT NULL,
+    folder TEXT NOT NULL DEFAULT '',
     remote_id TEXT NOT NULL DEFAULT '',
+    is_in_use INTEGER NOT NULL DEFAULT 1,
+    follows INTEGER,
+    place TEXT NOT NULL DEFAULT '',
+    left_out TEXT NOT NULL DEFAULT '',
     remote_tag TEXT NOT NULL DEFAULT '',
     last_batch INTEGER NOT NULL DEFAULT 0,
-    paused TEXT,
-    UNIQUE (service_url, kind, full_path)
+    paused TEXT
 );
+"""
+"""One row for each wiki that a folder was ever synced with: its record.  Of those with
+one address, one is in use; the others are set aside."""
+
+_ADDRESSES = """
+CREATE UNIQUE INDEX wiki_in_use ON wiki (service_url, kind, full_path)
+    WHERE is_in_use = 1;
+"""
+
+_SCHEMA = f"""
+{_WIKIS.format(name="wiki")}
+{_ADDRESSES}
 CREATE TABLE attachment (
     {_WIKI},
     path TEXT NOT NULL,
@@ -307,6 +323,29 @@ def _troubles(connection: sqlite3.Connection) -> None:
     _execute(connection, _TROUBLES)
 
 
+def _identities(connection: sqlite3.Connection) -> None:
+    """7 to 8: several records for one address, and what belongs to each with it.
+
+    The table is made anew, as SQLite cannot drop what was unique in it; whoever
+    calls has switched foreign keys off, or dropping it would empty all others.
+    """
+    _execute(connection, _WIKIS.format(name="wiki_8"))
+    kept = "id, service_url, kind, full_path, remote_id, remote_tag, last_batch, paused"
+    connection.execute(
+        f"INSERT INTO wiki_8 ({kept}) SELECT {kept} FROM wiki"  # noqa: S608 - ours
+    )
+    for column, name in (("place", "place"), ("left_out", "left")):
+        connection.execute(
+            f"UPDATE wiki_8 SET {column} = coalesce((SELECT value"  # noqa: S608 - ours
+            " FROM workspace WHERE name = ? || ' ' || kind || ' ' || full_path), '')",
+            (name,),
+        )
+        connection.execute("DELETE FROM workspace WHERE name GLOB ? || ' *'", (name,))
+    connection.execute("DROP TABLE wiki")
+    connection.execute("ALTER TABLE wiki_8 RENAME TO wiki")
+    _execute(connection, _ADDRESSES)
+
+
 MIGRATIONS: Mapping[int, Callable[[sqlite3.Connection], None]] = {
     1: _two_ways,
     2: _edits,
@@ -314,6 +353,7 @@ MIGRATIONS: Mapping[int, Callable[[sqlite3.Connection], None]] = {
     4: _written_links,
     5: _files_here,
     6: _troubles,
+    7: _identities,
 }
 """Version found to the step that makes the next version of it."""
 

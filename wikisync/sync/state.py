@@ -12,15 +12,17 @@ it returns; ``together`` joins several.  What is kept, and for how long, stands 
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from wikisync.errors import StateDamaged, StateError
-from wikisync.model import WikiOwner
+from wikisync.model import Slug, WikiOwner
 from wikisync.sync.agreements import Agreements
 from wikisync.sync.database import Database, damage_of, translated
+from wikisync.sync.identity import WikiRecord
 from wikisync.sync.journal import Journal
 from wikisync.sync.ledger import EVENTS_MAX, Agreed, PackedText
 from wikisync.sync.migrations import MIGRATIONS, SCHEMA_VERSION, create
@@ -30,25 +32,18 @@ __all__ = ["Agreed", "PackedText", "State", "WikiState"]
 
 VERSION_MAX = 10_000
 """No wikisync has written this file that says to be of a higher schema."""
-_FORGOTTEN = (
-    "page",
-    "page_text",
-    "alias",
-    "attachment",
-    "upload",
-    "written_link",
-    "intent",
-    "own_write",
-    "batch",
-    "capability",
-    "sighting",
-    "refusal",
-    "bundle",
-    "health",
-    "trouble",
+MOVING = "moving"
+"""Under this name it keeps two addresses of a service, between two steps of a move."""
+_RECORD = (
+    "SELECT id, service_url, kind, full_path, folder, remote_id, is_in_use,"
+    " (SELECT count(*) FROM page WHERE page.wiki = wiki.id),"
+    " (SELECT last_good_at FROM health WHERE health.wiki = wiki.id) FROM wiki"
 )
-"""What a first sync must not know.  The log stays, and so does ``replaced``, where
-nothing is remembered of a wiki but only texts of the folder are kept."""
+_OF_THE_FOLDER = {
+    "event": "number, at, level, slug, what, why, cycle",
+    "replaced": "slug, replaced, written, at, is_stale, is_written",
+}
+"""What is remembered of a folder, whichever wiki it is synced with."""
 
 
 class State:
@@ -65,7 +60,8 @@ class State:
         self._database = database
         self._is_held = is_held
         self._service_url = service_url
-        self._wikis: dict[WikiOwner, WikiState] = {}
+        self._bound: dict[WikiOwner, WikiState] = {}
+        self._wikis: dict[int, WikiState] = {}
         self.path = database.path
         self.set_aside = set_aside
         """Where a damaged predecessor went, or None."""
@@ -93,9 +89,11 @@ class State:
                 raise
             set_aside = _move_aside(path)
             database = _opened(path)
-        return cls(
+        state = cls(
             database, service_url=service_url, set_aside=set_aside, is_held=is_held
         )
+        state.settle_move(service_url)
+        return state
 
     @property
     def is_damaged(self) -> bool:
@@ -121,10 +119,111 @@ class State:
         self.close()
 
     def wiki(self, owner: WikiOwner) -> WikiState:
-        """The part of one wiki, made when it is new; always the same object."""
-        if owner not in self._wikis:
-            self._wikis[owner] = WikiState(self._database, self._number_of(owner))
-        return self._wikis[owner]
+        """The record in use of one wiki, made when it is new."""
+        if owner not in self._bound:
+            self._bound[owner] = self.of_record(self._number_of(owner))
+        return self._bound[owner]
+
+    def of_record(self, number: int) -> WikiState:
+        """A record, in use or not; always the same object."""
+        if number not in self._wikis:
+            self._wikis[number] = WikiState(self._database, number)
+        return self._wikis[number]
+
+    # -- which record is a wiki's --------------------------------------------------
+
+    def records(self) -> tuple[WikiRecord, ...]:
+        """Every wiki that a folder was ever synced with, of any service."""
+        rows = self._database.rows(f"{_RECORD} ORDER BY id")
+        return tuple(
+            WikiRecord(
+                number, url, WikiOwner(kind, path), folder, id_, bool(is_used), *rest
+            )
+            for number, url, kind, path, folder, id_, is_used, *rest in rows
+        )
+
+    def bind(self, owner: WikiOwner, number: int, *, is_real: bool = True) -> WikiState:
+        """Use a record for the wiki at this address; what was in use is set aside.
+
+        Args:
+            owner: The wiki by its path on this service.
+            number: Of the record.
+            is_real: False to do so in this process alone, for a dry run.
+        """
+        if is_real:
+            with self._database.transaction() as connection:
+                address = (self._service_url, owner.kind, owner.full_path)
+                connection.execute(
+                    "UPDATE wiki SET is_in_use = 0 WHERE service_url = ?"
+                    " AND kind = ? AND full_path = ? AND id <> ?",
+                    (*address, number),
+                )
+                connection.execute(
+                    "UPDATE wiki SET service_url = ?, kind = ?, full_path = ?,"
+                    " is_in_use = 1 WHERE id = ?",
+                    (*address, number),
+                )
+        self._bound[owner] = self.of_record(number)
+        return self._bound[owner]
+
+    def begin(self, owner: WikiOwner, remote_id: str) -> int:
+        """The number of a record, not in use, for a wiki that is met first now."""
+        key = (self._service_url, owner.kind, owner.full_path, remote_id)
+        known = self._database.rows(
+            "SELECT id FROM wiki WHERE service_url = ? AND kind = ? AND full_path = ?"
+            " AND remote_id = ? AND NOT is_in_use"
+            " AND id NOT IN (SELECT wiki FROM page)",
+            *key,
+        )
+        if known:
+            return int(known[0][0])
+        return self._insert(
+            "service_url, kind, full_path, remote_id, is_in_use", (*key, 0)
+        )
+
+    def move_service(self, old_url: str, new_url: str) -> None:
+        """Give every record of one service the address of another.
+
+        Until ``settle_move`` hears that the configuration names the new one, the
+        next process that holds the workspace undoes it.
+        """
+        with self._database.transaction():
+            self.remember(MOVING, f"{old_url}\n{new_url}")
+            self._readdress(old_url, new_url)
+
+    def settle_move(self, service_url: str) -> None:
+        """End a move between services; one that did not come to its end is undone.
+
+        Args:
+            service_url: The service that the configuration names.
+        """
+        old_url, _, new_url = self.recalled(MOVING).partition("\n")
+        if not new_url:
+            return
+        if not self._is_held:
+            # whoever holds it ends the move; until then these are the records
+            self._service_url = new_url if service_url == old_url else service_url
+            return
+        with self._database.transaction():
+            if service_url == old_url:
+                self._readdress(new_url, old_url)
+            self.remember(MOVING, "")
+
+    def _readdress(self, old_url: str, new_url: str) -> None:
+        with self._database.transaction() as connection:
+            # what was begun there meanwhile is set aside
+            connection.execute(
+                "UPDATE wiki SET is_in_use = 0 WHERE service_url = ? AND EXISTS"
+                " (SELECT 1 FROM wiki AS moved WHERE moved.service_url = ?"
+                " AND moved.kind = wiki.kind AND moved.full_path = wiki.full_path"
+                " AND moved.is_in_use)",
+                (new_url, old_url),
+            )
+            connection.execute(
+                "UPDATE wiki SET service_url = ? WHERE service_url = ?",
+                (new_url, old_url),
+            )
+        self._bound.clear()
 
     def seen_writes(self) -> int:
         """A number that is another one once another process wrote here."""
@@ -145,14 +244,20 @@ class State:
     def _number_of(self, owner: WikiOwner) -> int:
         key = (self._service_url, owner.kind, owner.full_path)
         known = self._database.rows(
-            "SELECT id FROM wiki WHERE service_url = ? AND kind = ? AND full_path = ?",
+            "SELECT id FROM wiki WHERE service_url = ? AND kind = ? AND full_path = ?"
+            " AND is_in_use",
             *key,
         )
         if known:
             return int(known[0][0])
+        return self._insert("service_url, kind, full_path", key)
+
+    def _insert(self, columns: str, values: tuple[object, ...]) -> int:
+        marks = ", ".join("?" for _ in values)
         with self._database.transaction() as connection:
             cursor = connection.execute(
-                "INSERT INTO wiki (service_url, kind, full_path) VALUES (?, ?, ?)", key
+                f"INSERT INTO wiki ({columns}) VALUES ({marks})",  # noqa: S608 - ours
+                values,
             )
         assert cursor.lastrowid is not None
         return cursor.lastrowid
@@ -183,10 +288,12 @@ class WikiState(Agreements, Journal, Observations):
 
     def remember_remote_tag(self, tag: str) -> None:
         """Note the mark under which the wiki held exactly what the base holds."""
-        with self._database.transaction() as connection:
-            connection.execute(
-                "UPDATE wiki SET remote_tag = ? WHERE id = ?", (tag, self._number)
-            )
+        self._write_wiki("remote_tag = ?", tag)
+
+    @property
+    def remote_id(self) -> str:
+        """The service's id of the project or group, or empty before it was met."""
+        return str(self._rows("SELECT remote_id FROM wiki WHERE id = ?")[0][0])
 
     def is_same_wiki(self, remote_id: str) -> bool:
         """Whether the service's id is the one met before; the first is noted.
@@ -194,28 +301,70 @@ class WikiState(Agreements, Journal, Observations):
         A project that was deleted and made again under its old path is another
         wiki, whatever its pages are called.
         """
-        known = self._rows("SELECT remote_id FROM wiki WHERE id = ?")[0][0]
+        known = self.remote_id
         if known == "":
-            self._note_remote_id(remote_id)
+            self.note_remote_id(remote_id)
         return known in {"", remote_id}
 
-    def start_over(self, remote_id: str) -> None:
-        """Forget everything: the next cycle is a first sync with this wiki.
+    def note_remote_id(self, remote_id: str) -> None:
+        """Note the service's id of the project or group, or that none is known."""
+        self._write_wiki("remote_id = ?", remote_id)
 
-        Events and replaced texts stay, a pause does, and no batch ever gets a
-        number again.
+    def note_folder(self, folder: str) -> None:
+        """Note the folder in the workspace that it is synced with."""
+        if self._rows("SELECT folder FROM wiki WHERE id = ?")[0][0] != folder:
+            self._write_wiki("folder = ?", folder)
+
+    @property
+    def follows(self) -> int | None:
+        """The record of another wiki that the folder was synced with before this.
+
+        None for the first one.  Then nothing is ever put on the wiki because it is
+        here: it may be the other wiki's.
         """
-        with self.together():
-            for table in _FORGOTTEN:
-                self._write(f"DELETE FROM {table} WHERE wiki = ?")  # noqa: S608 - ours
-            self._write("UPDATE wiki SET remote_tag = '' WHERE id = ?")
-            self._note_remote_id(remote_id)
-        self._forget_base()
+        number = self._rows("SELECT follows FROM wiki WHERE id = ?")[0][0]
+        return None if number is None else int(number)
 
-    def _note_remote_id(self, remote_id: str) -> None:
+    def follow(self, number: int) -> None:
+        """Note of whose wiki the folder was before, and take over its history."""
+        with self.together():
+            self._write_wiki("follows = ?", number)
+            self._write_wiki(
+                "last_batch = (SELECT last_batch FROM wiki WHERE id = ?)", number
+            )
+            for table, columns in _OF_THE_FOLDER.items():
+                self._write(
+                    f"INSERT OR IGNORE INTO {table}"  # noqa: S608 - ours
+                    f" (wiki, {columns})"
+                    f" SELECT ?, {columns} FROM {table} WHERE wiki = ?",
+                    number,
+                )
+
+    @property
+    def place(self) -> str:
+        """Which folder it was synced with last, as ``folder.place`` writes it."""
+        return str(self._rows("SELECT place FROM wiki WHERE id = ?")[0][0])
+
+    def note_place(self, place: str) -> None:
+        """Note which folder it was synced with."""
+        self._write_wiki("place = ?", place)
+
+    @property
+    def left_out(self) -> frozenset[Slug]:
+        """Pages that a first sync left here, and that nobody asked for since."""
+        names = str(self._rows("SELECT left_out FROM wiki WHERE id = ?")[0][0])
+        return frozenset(Slug(name) for name in names.split("\n") if name)
+
+    def note_left_out(self, slugs: Collection[Slug]) -> None:
+        """Remember these pages and no others as left here."""
+        if self.left_out != frozenset(slugs):
+            self._write_wiki("left_out = ?", "\n".join(sorted(slugs)))
+
+    def _write_wiki(self, what: str, value: object) -> None:
         with self._database.transaction() as connection:
             connection.execute(
-                "UPDATE wiki SET remote_id = ? WHERE id = ?", (remote_id, self._number)
+                f"UPDATE wiki SET {what} WHERE id = ?",  # noqa: S608 - ours
+                (value, self._number),
             )
 
 
@@ -246,7 +395,10 @@ def _migrate(database: Database) -> None:
         return
     for version in range(found, SCHEMA_VERSION):
         try:
-            with database.transaction() as connection:
+            with (
+                database.without_foreign_keys(),
+                database.transaction() as connection,
+            ):
                 MIGRATIONS[version](connection)
                 connection.execute(f"PRAGMA user_version = {version + 1}")
         except StateDamaged as exc:

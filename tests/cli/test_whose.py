@@ -1,0 +1,357 @@
+"""Whose wiki a folder is synced with, when projects and services change places."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Ran
+from tests.cli.workspaces import FILES, HANDBOOK, PAGES, Cloned
+from tests.support.bending import bending_proxy
+from tests.support.service import EmbeddedService, embedded_service
+from wikisync.model import WikiOwner
+
+GUIDE = WikiOwner("project", "docs/guide")
+
+
+async def rename(cloned: Cloned, path: str = "guide") -> None:
+    """Somebody gives the project another path."""
+    ran = await cloned.run_main(
+        "project", "edit", cloned.service.url, "docs/handbook", "--path", path
+    )
+    assert ran.code == 0, ran.err
+
+
+async def put_another_there(cloned: Cloned, pages: dict[str, str]) -> int:
+    """Rename the project, and let another team have its path."""
+    await rename(cloned)
+    return await cloned.service.add_project("docs/handbook", pages)
+
+
+def configure(cloned: Cloned, old: str, new: str) -> None:
+    """Change a part of ``wikisync.toml``."""
+    file = cloned.root / "wikisync.toml"
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new, 1))
+
+
+def without_id(cloned: Cloned) -> None:
+    """A configuration from before ids stood in it."""
+    configure(cloned, "id = 1\n", "")
+
+
+async def texts(service: EmbeddedService, owner: WikiOwner) -> dict[str, str]:
+    files = await service.files(owner)
+    return {path: text.decode() for path, text in files.items()}
+
+
+THEIRS = {"home": "payroll\n", "payroll": "secret\n"}
+
+
+# -- another project has the path ----------------------------------------------------
+
+
+@pytest.mark.parametrize("has_id", [True, False])
+@pytest.mark.parametrize("words", [(), ("--adopt", "push"), ("--dry-run",)])
+async def test_path_of_another_project_stops_the_wiki(
+    cloned: Cloned, words: tuple[str, ...], *, has_id: bool
+) -> None:
+    if not has_id:
+        without_id(cloned)
+    await put_another_there(cloned, THEIRS)
+    cloned.write("mine.md", "mine\n")
+    before = cloned.files()
+
+    ran = await cloned.run("sync", *words)
+
+    assert ran.code == 4
+    assert (
+        "docs/handbook is another project now (id 2); yours (id 1) is docs/guide;"
+        " nothing was changed" in ran.err
+    )
+    assert 'write project = "docs/guide" into wikisync.toml' in ran.err
+    assert cloned.files() == before
+    assert await cloned.wiki() == {f"{s}.md": text for s, text in THEIRS.items()}
+    assert await texts(cloned.service, GUIDE) == FILES
+
+
+async def test_edits_that_waited_go_to_the_right_project_once_the_path_is_corrected(
+    cloned: Cloned,
+) -> None:
+    without_id(cloned)
+    await put_another_there(cloned, THEIRS)
+    cloned.write("guide.md", "edited here\n")
+    cloned.write("mine.md", "mine\n")
+    assert (await cloned.run("sync")).code == 4
+    configure(cloned, '"docs/handbook"', '"docs/guide"')
+
+    ran = await cloned.run("sync")
+
+    assert (ran.code, ran.out) == (0, "handbook: 5 pages, 2 pushed\n")
+    assert "handbook: it was docs/handbook (id 1); what was known of it is" in ran.err
+    expected = {**FILES, "guide.md": "edited here\n", "mine.md": "mine\n"}
+    assert await texts(cloned.service, GUIDE) == expected
+    assert set(await cloned.wiki()) == {"home.md", "payroll.md"}
+    assert (await cloned.run("sync")).err == ""
+
+
+async def test_attention_and_status_tell_of_the_other_project(cloned: Cloned) -> None:
+    await put_another_there(cloned, {})
+    for _ in range(2):
+        await cloned.run("sync")
+        attention = (cloned.root / "WIKISYNC-ATTENTION.md").read_text()
+        assert "docs/handbook is another project now (id 2)" in attention
+    status, doctor = await cloned.run("status"), await cloned.run("doctor")
+    assert (status.code, doctor.code) == (4, 1)
+    assert "yours (id 1) is docs/guide" in status.err
+    assert "yours (id 1) is docs/guide" in doctor.out
+
+
+async def test_project_made_anew_is_another_one_until_its_id_is_given(
+    cloned: Cloned,
+) -> None:
+    """Nothing of the record is lost, and nothing is put there by itself."""
+    without_id(cloned)
+    cloned.service.set_deletion(is_delayed=False)
+    url = cloned.service.url
+    gone = await cloned.run_main("project", "delete", url, "docs/handbook", "--yes")
+    assert gone.code == 0, gone.err
+    await cloned.service.running.service.purge()
+    await cloned.service.add_project("docs/handbook", {"home": PAGES["home"]})
+
+    ran = await cloned.run("sync", "--adopt", "push")
+    assert ran.code == 4
+    assert "yours (id 1) is deleted, or hidden from this token" in ran.err
+    assert "write id = 2 beside the path" in ran.err
+
+    configure(cloned, 'project = "docs/handbook"', 'project = "docs/handbook"\nid = 2')
+    for _ in range(2):
+        ran = await cloned.run("sync", "--adopt", "push")
+        assert "--adopt does not apply" in ran.err
+        assert await cloned.wiki() == {"home.md": PAGES["home"]}
+    assert cloned.files() == FILES
+    named = await cloned.run("sync", cloned.folder / "guide.md")
+    assert "1 pushed" in named.out
+    assert set(await cloned.wiki()) == {"home.md", "guide.md"}
+    with cloned.state() as state:
+        kept = {one.remote_id: one for one in state.records()}
+    assert (kept["1"].is_in_use, kept["1"].pages) == (False, 4)
+    assert kept["2"].is_in_use
+
+
+async def test_first_meeting_after_another_wiki_is_told_with_its_reason(
+    cloned: Cloned,
+) -> None:
+    await put_another_there(cloned, {"home": "theirs\n"})
+    configure(cloned, "id = 1", "id = 2")
+    dry = await cloned.run("sync", "--dry-run")
+    ran = await cloned.run("sync")
+    for one in (dry, ran):
+        assert one.code == 3
+        assert (
+            "its folder was synced with project docs/handbook (id 1) at"
+            f" {cloned.service.url} before, and this is another wiki (project"
+            " docs/handbook has the id 2)" in one.err
+        )
+    assert "only in handbook: 3 pages" in ran.err
+    assert "--adopt push" not in ran.err
+    assert cloned.files()["home.md"] == PAGES["home"]
+    assert await cloned.wiki() == {"home.md": "theirs\n"}
+
+
+async def test_id_that_is_changed_back_finds_its_record_again(cloned: Cloned) -> None:
+    await put_another_there(cloned, {"home": PAGES["home"]})
+    configure(cloned, "id = 1", "id = 2")
+    await cloned.run("sync")
+    configure(cloned, "id = 2", "id = 1")
+    configure(cloned, '"docs/handbook"', '"docs/guide"')
+    (cloned.folder / "guide.md").unlink()
+    await cloned.run("sync")
+    cloned.age_sightings(100)
+    await cloned.run("sync")
+    with cloned.state() as state:
+        assert state.wiki(GUIDE).remote_id == "1"
+    ran = await cloned.run("sync", "--wait")
+    assert ran.code == 0, ran.err
+    assert "guide.md" not in await texts(cloned.service, GUIDE)
+
+
+# -- a project that moved --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("has_id", [True, False])
+async def test_renamed_project_is_followed_and_told(
+    cloned: Cloned, *, has_id: bool
+) -> None:
+    if not has_id:
+        without_id(cloned)
+    await rename(cloned)
+    cloned.write("guide.md", "edited here\n")
+    await cloned.service.add_pages(GUIDE, {"home": "edited there\n"})
+
+    ran, status = await cloned.run("sync"), await cloned.run("status")
+    doctor = await cloned.run("doctor")
+
+    assert (ran.code, ran.out) == (0, "handbook: 4 pages, 1 pulled, 1 pushed\n")
+    for told in (ran.err, status.out, doctor.out):
+        assert "it is docs/guide now" in told
+        assert 'write project = "docs/guide" into wikisync.toml' in told
+    assert (status.code, doctor.code) == (0, 3)
+    assert (await texts(cloned.service, GUIDE))["guide.md"] == "edited here\n"
+    assert cloned.read("home.md") == "edited there\n"
+
+
+async def test_id_whose_old_path_leads_nowhere_needs_equal_pages(
+    cloned: Cloned,
+) -> None:
+    """A service that was set up anew gives old ids to strangers."""
+    without_id(cloned)
+    await rename(cloned)
+    await cloned.service.ask(lambda tables: tables.db.execute("DELETE FROM old_path"))
+    assert (await cloned.run("sync")).code == 0
+    strange = {f"{slug}.md": b"strange\n" for slug in PAGES}
+    await cloned.service.put_files(GUIDE, strange)
+    cloned.write("mine.md", "mine\n")
+
+    ran = await cloned.run("sync")
+
+    assert ran.code == 4
+    assert "has other pages (0 of 4 pages are the same)" in ran.err
+    assert await cloned.service.files(GUIDE) == strange
+
+
+async def test_project_that_will_be_removed_is_told(cloned: Cloned) -> None:
+    url = cloned.service.url
+    marked = await cloned.run_main("project", "delete", url, "docs/handbook", "--yes")
+    assert marked.code == 0, marked.err
+    ran, status = await cloned.run("sync"), await cloned.run("status")
+    doctor = await cloned.run("doctor")
+    for told in (ran.err, status.out, doctor.out):
+        assert "the project was marked for deletion on 20" in told
+    assert (ran.code, status.code, doctor.code) == (3, 3, 3)
+    attention = (cloned.root / "WIKISYNC-ATTENTION.md").read_text()
+    assert "marked for deletion" in attention
+
+
+async def test_corrected_path_keeps_everything_that_was_known(cloned: Cloned) -> None:
+    """One edit, one new page and one deletion on each side, after a rename."""
+    without_id(cloned)
+    await rename(cloned)
+    configure(cloned, '"docs/handbook"', '"docs/guide"')
+    await change_both_sides(cloned, GUIDE)
+
+    dry = await cloned.run("sync", "--dry-run")
+    ran = await cloned.run("sync", "--wait")
+
+    assert "what was known of it is carried over" in dry.err
+    assert "what was known of it is carried over" in ran.err
+    await assert_all_is_carried(cloned, GUIDE, ran)
+
+
+async def change_both_sides(
+    cloned: Cloned, owner: WikiOwner, service: EmbeddedService | None = None
+) -> None:
+    service = service or cloned.service
+    cloned.write("home.md", "edited here\n")
+    cloned.write("new-here.md", "new here\n")
+    (cloned.folder / "team/people.md").unlink()
+    await service.add_pages(owner, {"guide": "edited there\n", "new-there": "there\n"})
+    await service.remove_file(owner, "team/rules.md")
+
+
+async def assert_all_is_carried(
+    cloned: Cloned, owner: WikiOwner, ran: Ran, service: EmbeddedService | None = None
+) -> None:
+    assert ran.code == 0, ran.err
+    expected = {
+        "home.md": "edited here\n",
+        "new-here.md": "new here\n",
+        "guide.md": "edited there\n",
+        "new-there.md": "there\n",
+    }
+    assert await texts(service or cloned.service, owner) == expected
+    assert cloned.files() == expected
+
+
+# -- a service at another address --------------------------------------------------------
+
+
+@pytest.fixture
+async def alias(service: EmbeddedService) -> AsyncIterator[str]:
+    """A second address of the service."""
+    async with bending_proxy(service.url) as proxy:
+        yield proxy.url
+
+
+async def test_new_address_of_the_service_keeps_everything_that_was_known(
+    cloned: Cloned, alias: str
+) -> None:
+    configure(cloned, cloned.service.url, alias)
+    await change_both_sides(cloned, HANDBOOK)
+    ran = await cloned.run("sync", "--wait")
+    assert (
+        f"handbook: it was docs/handbook at {cloned.service.url} (id 1); what was known"
+        " of it is carried over" in ran.err
+    )
+    await assert_all_is_carried(cloned, HANDBOOK, ran)
+    configure(cloned, alias, cloned.service.url)
+    again = await cloned.run("sync")
+    assert (again.code, again.out) == (0, "handbook: 4 pages, nothing to do\n")
+    with cloned.state() as state:
+        assert len(state.records()) == 1
+
+
+async def test_other_pages_at_another_address_are_a_first_meeting(
+    cloned: Cloned, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the same id, which every new service gives to its first project."""
+    async with embedded_service(tmp_path / "staging") as staging:
+        await staging.add_project("docs/handbook", {"home": "another\n", "x": "x\n"})
+        monkeypatch.setenv("WIKISYNC_TOKEN", staging.token)
+        configure(cloned, cloned.service.url, staging.url)
+        ran = await cloned.run("sync", "--adopt", "push")
+        assert ran.code == 3
+        assert "it has the same id, but 0 of 4 pages are the same" in ran.err
+        assert "--adopt does not apply" in ran.err
+        assert set(await staging.files(HANDBOOK)) == {"home.md", "x.md"}
+        assert cloned.read("home.md") == PAGES["home"]
+
+
+async def test_one_sync_with_a_staging_copy_costs_no_memory(
+    cloned: Cloned, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The copy has other ids; on the way back all is carried as if it never was."""
+    async with embedded_service(tmp_path / "staging") as staging:
+        await staging.add_project("docs/first", {})
+        await staging.add_project("docs/handbook", PAGES)
+        monkeypatch.setenv("WIKISYNC_TOKEN", staging.token)
+        configure(cloned, cloned.service.url, staging.url)
+        halted = await cloned.run("sync")
+        configure(cloned, "id = 1\n", "")
+        met = await cloned.run("sync")
+    # its id 1 is another project, and the path has another id
+    assert halted.code == 4
+    assert "is met for the first time" in met.err
+    assert f"at {staging.url} has the id 2" in met.err
+    monkeypatch.setenv("WIKISYNC_TOKEN", cloned.service.token)
+    configure(cloned, staging.url, cloned.service.url)
+    await change_both_sides(cloned, HANDBOOK)
+    ran = await cloned.run("sync", "--wait")
+    await assert_all_is_carried(cloned, HANDBOOK, ran)
+
+
+# -- a watch -------------------------------------------------------------------------
+
+
+async def test_pause_goes_with_the_record(cloned: Cloned) -> None:
+    without_id(cloned)
+    await rename(cloned)
+    await cloned.run("pause", "handbook", "--reason", "moving")
+    configure(cloned, '"docs/handbook"', '"docs/guide"')
+    cloned.write("mine.md", "mine\n")
+    ran = await cloned.run("sync")
+    assert "paused" in ran.out
+    assert "mine.md" not in await texts(cloned.service, GUIDE)
