@@ -17,12 +17,15 @@ from wikisync.cli.watching import GIT_RETRY_S, WatchedWiki
 from wikisync.cli.workspace import find_workspace, open_workspace
 from wikisync.errors import Halted
 from wikisync.model import WikiOwner
+from wikisync.service import project_tables
+from wikisync.service.project_tables import ProjectChange
 from wikisync.service.quirks import Quirk
 from wikisync.sync.exchange import ExchangeOptions
 from wikisync.sync.standing import Hint, Why
 
 PROJECT = WikiOwner("project", "docs/handbook")
 GROUP = WikiOwner("group", "team")
+GUIDE = WikiOwner("project", "docs/guide")
 
 
 @pytest.fixture
@@ -39,7 +42,9 @@ async def client(service: EmbeddedService, time: FakeTime) -> AsyncIterator[Clie
 
 
 @contextmanager
-def watched(client: Client, root: Path, owner: WikiOwner) -> Iterator[WatchedWiki]:
+def watched(
+    client: Client, root: Path, owner: WikiOwner, *, puts_new: bool = True
+) -> Iterator[WatchedWiki]:
     (root / "wikisync.toml").write_text(
         f'[service]\nurl = "{client.address}"\n'
         f'[[wiki]]\n{owner.kind} = "{owner.full_path}"\n'
@@ -47,7 +52,7 @@ def watched(client: Client, root: Path, owner: WikiOwner) -> Iterator[WatchedWik
     workspace = find_workspace(root)
     with open_workspace(workspace) as opened:
         section = workspace.config.wikis[0]
-        yield WatchedWiki(opened, section, client, ExchangeOptions())
+        yield WatchedWiki(opened, section, client, ExchangeOptions(puts_new=puts_new))
 
 
 def emptied(root: Path) -> None:
@@ -102,6 +107,78 @@ async def test_what_keeps_a_page_back_comes_with_the_next_step(
         outcome = await wiki.cycle(Why.EVERYTHING)
     assert outcome.problem.startswith("home.md: is a pipe")
     assert outcome.hint == "rename it, or remove it to have the page again"
+
+
+async def rename(service: EmbeddedService, client: Client) -> int:
+    """The project moves to ``docs/guide``; gives its id."""
+    project = await client.project(PROJECT.full_path)
+    change = ProjectChange({"path": "guide"}, {})
+    await service.ask(project_tables.change_project, project.id, change)
+    return project.id
+
+
+@pytest.mark.parametrize("puts_new", [True, False])
+async def test_watch_that_begins_again_writes_nothing_into_another_project(
+    service: EmbeddedService, client: Client, tmp_path: Path, *, puts_new: bool
+) -> None:
+    """Another team has the path since, and the unit says ``--adopt push``."""
+    with watched(client, tmp_path, PROJECT, puts_new=puts_new) as wiki:
+        await wiki.cycle(Why.EVERYTHING)
+    await rename(service, client)
+    await service.add_project(PROJECT.full_path, {"payroll": "secret\n"})
+    (tmp_path / "handbook/mine.md").write_text("mine\n")
+    with watched(client, tmp_path, PROJECT, puts_new=puts_new) as wiki:
+        for _ in range(2):
+            with pytest.raises(Halted, match="is docs/guide; nothing"):
+                await wiki.cycle(Why.EVERYTHING)
+    assert set(await service.files(PROJECT)) == {"payroll.md"}
+    assert not (tmp_path / "handbook/payroll.md").exists()
+
+
+async def test_running_watch_sees_that_another_project_has_the_path(
+    service: EmbeddedService, client: Client, tmp_path: Path
+) -> None:
+    with watched(client, tmp_path, PROJECT) as wiki:
+        await wiki.cycle(Why.EVERYTHING)
+        await rename(service, client)
+        await service.add_project(PROJECT.full_path, {"payroll": "secret\n"})
+        (tmp_path / "handbook/mine.md").write_text("mine\n")
+        await wiki.cycle(Why.FOLDER)
+        assert set(await service.files(GUIDE)) == {"home.md", "mine.md"}
+        with pytest.raises(Halted, match="is another project now"):
+            await wiki.cycle(Why.EVERYTHING)
+    assert set(await service.files(PROJECT)) == {"payroll.md"}
+
+
+async def test_running_watch_follows_a_renamed_project_and_tells(
+    service: EmbeddedService, client: Client, tmp_path: Path
+) -> None:
+    with watched(client, tmp_path, PROJECT) as wiki:
+        await wiki.cycle(Why.EVERYTHING)
+        before = await wiki.hint()
+        await rename(service, client)
+        await service.add_pages(GUIDE, {"home": "two\n"})
+        await wiki.cycle(Why.EVERYTHING)
+        (note,) = wiki.synced.notes
+        assert wiki.paths == {"docs/handbook", "docs/guide"}
+        assert await wiki.hint() not in {before, None}
+        await service.add_project(PROJECT.full_path, {"home": "secret\n"})
+        with pytest.raises(Halted, match="is another project now"):
+            await wiki.cycle(Why.EVERYTHING)
+    assert note.message == "it is docs/guide now"
+    assert (tmp_path / "handbook/home.md").read_text() == "two\n"
+
+
+async def test_project_that_will_be_removed_needs_a_person(
+    service: EmbeddedService, client: Client, tmp_path: Path
+) -> None:
+    with watched(client, tmp_path, PROJECT) as wiki:
+        outcome = await wiki.cycle(Why.EVERYTHING)
+        assert not outcome.needs_person
+        project = await client.project(PROJECT.full_path)
+        await service.ask(project_tables.set_mark, project.id, is_marked=True)
+        outcome = await wiki.cycle(Why.EVERYTHING)
+    assert (outcome.needs_person, outcome.problem) == (True, "")
 
 
 async def test_newest_commit_is_a_cheap_hint(

@@ -82,17 +82,17 @@ class Cloned:
     def age_sightings(self, seconds: float) -> None:
         """Let what was seen missing have been missing for longer."""
         with self.state() as state:
-            known = state.wiki(HANDBOOK)
-            for side in (Side.LOCAL, Side.REMOTE):
-                _age(known, side, seconds)
+            age_sightings(state.wiki(HANDBOOK), seconds)
 
 
-def _age(known: WikiState, side: Side, seconds: float) -> None:
-    seen = {
-        slug: Sighting(one.count, one.first_at - seconds, one.last_at - seconds)
-        for slug, one in known.sightings(side).items()
-    }
-    known.record_sightings(side, seen)
+def age_sightings(known: WikiState, seconds: float) -> None:
+    """Let what was seen missing have been missing for longer."""
+    for side in (Side.LOCAL, Side.REMOTE):
+        seen = {
+            slug: Sighting(one.count, one.first_at - seconds, one.last_at - seconds)
+            for slug, one in known.sightings(side).items()
+        }
+        known.record_sightings(side, seen)
 
 
 async def clone_handbook(service: EmbeddedService, run: Run, root: Path) -> Cloned:

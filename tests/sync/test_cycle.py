@@ -65,12 +65,8 @@ class Pair:
             allow_emptying=allow_emptying,
         )
 
-    async def mirror(
-        self, *, remote_id: str = "", allow_emptying: bool = False
-    ) -> CycleResult:
-        return await self.pull(
-            Policy.MIRROR, remote_id=remote_id, allow_emptying=allow_emptying
-        )
+    async def mirror(self, *, allow_emptying: bool = False) -> CycleResult:
+        return await self.pull(Policy.MIRROR, allow_emptying=allow_emptying)
 
     @property
     def is_equal(self) -> bool:
@@ -388,21 +384,6 @@ async def test_wiki_made_anew_under_the_same_path_is_left_alone(pair: Pair) -> N
     with pytest.raises(Halted, match=r"another project now \(id 8, not 7\)"):
         await pair.pull(remote_id="8")
     assert set(pair.local.pages) == before
-
-
-async def test_mirror_becomes_another_wiki_only_when_a_person_says_so(
-    pair: Pair,
-) -> None:
-    await pair.mirror(remote_id="7")
-    pair.remote.pages.clear()
-    pair.remote.put("other", "another wiki")
-    with pytest.raises(Halted, match="is another project now") as caught:
-        await pair.mirror(remote_id="8")
-    assert "--allow-emptying" in (caught.value.hint or "")
-    assert "other" not in pair.local.pages
-    await pair.mirror(remote_id="8", allow_emptying=True)
-    assert set(pair.local.pages) == {"other"}
-    await pair.mirror(remote_id="8")
 
 
 # -- the wiki's mark -----------------------------------------------------------------

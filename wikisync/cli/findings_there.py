@@ -8,10 +8,12 @@ from datetime import UTC, date, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
+from wikisync.api.client import Client
 from wikisync.cli.context import Selection
 from wikisync.cli.findings import Finding, Grade
 from wikisync.cli.rights import Service, TokenRights, Told, check_token, check_wikis
 from wikisync.cli.sentences import counted
+from wikisync.cli.whose import find_wiki
 from wikisync.errors import WikisyncError
 
 if TYPE_CHECKING:
@@ -48,7 +50,6 @@ async def check_there(
 async def _check_clock(url: str, token: str | None) -> AsyncIterator[Finding]:
     """How far the service's clock is from this machine's."""
     from wikisync.api import routes
-    from wikisync.api.client import Client
     from wikisync.api.request import Request
 
     async with Client(url, token) as client:
@@ -109,13 +110,17 @@ async def _check_wiki(
     told: Told,
 ) -> AsyncIterator[Finding]:
     is_project = wiki.kind == "project"
-    paths = (wiki.path,)
-    selection = Selection(paths if is_project else (), () if is_project else paths)
     try:
+        async with Client(service.url, token, told=told) as client:
+            found = await find_wiki(opened, client, wiki, is_real=False)
+        paths = (str(found.there.id),)
+        selection = Selection(paths if is_project else (), () if is_project else paths)
         rights, notes = await check_wikis(service, token, selection, told)
     except WikisyncError as error:
         yield Finding(Grade.WRONG, f"{wiki.folder}: {error.message}", error.hint or "")
         return
+    for problem in (*found.warnings, *found.notes):
+        yield Finding(Grade.LOOK, f"{wiki.folder}: {problem.message}", problem.hint)
     for one in rights:
         grade = Grade.FINE if one.writes is not False else Grade.LOOK
         step = "" if grade is Grade.FINE else "wikisync sync --pull brings edits here"

@@ -24,7 +24,7 @@ COMMANDS: dict[str, str] = {
     "adopt": "Take a workspace's folders as they are; removes nothing.",
     "approve": "Let go ahead what a brake holds.",
     "build": "Turn a folder into a static website, without a service.",
-    "check": "Look for broken links and unsound pages, without making a site.",
+    "check": "Look for broken links and unsound pages, without a site.",
     "clone": "Copy wikis into a new workspace folder.",
     "demo": "Show the whole way on an embedded service and the user guide.",
     "diff": "Show the differences between here and the wiki.",
@@ -32,10 +32,12 @@ COMMANDS: dict[str, str] = {
     "export": "Turn one wiki, or many, into a static website.",
     "init": "Make a folder a workspace: ask, check, write wikisync.toml.",
     "log": "Say what was done, the newest first.",
+    "move-service": "Give the workspace's service another address.",
     "page": "List, read and change the pages of one wiki.",
     "pause": "Leave a wiki alone until resume.",
-    "preview": "Show a folder as a site on this machine, and follow every save.",
+    "preview": "Show a folder as a site on this machine; follow every save.",
     "project": "List, show and change projects.",
+    "records": "List what is remembered of each wiki, or use it again.",
     "refuse": "Keep from happening what a brake holds.",
     "render": "Print a page's HTML without a theme.",
     "resolve": "Settle a page that both sides changed.",
@@ -47,7 +49,8 @@ COMMANDS: dict[str, str] = {
     "theme": "List themes, show a theme's options, begin one of your own.",
     "watch": "Keep folders and their wikis in step until it is stopped.",
 }
-"""Command name to the one line of ``--help``; module ``wikisync.cli.<name>``."""
+"""Command name to the one line of ``--help``; module ``wikisync.cli.<name>``, with
+an underscore for each hyphen."""
 
 
 class LazyGroup(click.Group):
@@ -61,7 +64,7 @@ class LazyGroup(click.Group):
         """Import the command's module; its attribute ``command`` is the command."""
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"wikisync.cli.{cmd_name}")
+        module = importlib.import_module(f"wikisync.cli.{cmd_name.replace('-', '_')}")
         command = module.command
         assert isinstance(command, click.Command)
         return command

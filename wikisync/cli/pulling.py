@@ -191,7 +191,7 @@ async def _pull(
     known = state.wiki(wiki.owner)
     if place.policy is Policy.MIRROR and not known.is_same_wiki(str(wiki.id)):
         # pages of another project that had this path would outlive it
-        known.start_over(str(wiki.id))
+        known = state.bind(wiki.owner, state.begin(wiki.owner, str(wiki.id)))
         shutil.rmtree(folder, ignore_errors=True)
     behind = _remote(client, wiki, state, place, has_folder=folder.is_dir())
     if place.policy is Policy.MIRROR or not known.base():

@@ -29,6 +29,7 @@ from wikisync.cli.attention_file import (
 )
 from wikisync.cli.conflict_texts import conflict_texts, show_conflict_texts
 from wikisync.cli.memory import give_back_memory
+from wikisync.cli.sync_report import note_sentence
 from wikisync.cli.syncing import other_folder
 from wikisync.cli.watch_attention import lasting_in_s, seen, service_sentence
 from wikisync.cli.watch_person import Caller
@@ -110,6 +111,8 @@ class Watch:
             is_desktop=notifies,
             told=self._attention(),
         )
+        self._notes: set[str] = set()
+        """On wikis as a whole, each told once."""
         self._untold: dict[str, str] = {}
         """What could not be shown the last time, and why."""
 
@@ -151,6 +154,8 @@ class Watch:
             told = other_folder(self._opened.workspace.folder_of(wiki.section))
             log.warning("%s", told)
             self._console.warn(told)
+        for note in wiki.synced.notes:
+            self._tell_once(note_sentence(wiki.name, note))
         self.report.pushed += result.pushed
         self.report.pulled += result.pulled
         if not outcome.is_quiet:
@@ -163,6 +168,12 @@ class Watch:
         ):
             self._opened.note_adopted()
         self._changed.set()
+
+    def _tell_once(self, note: str) -> None:
+        if note not in self._notes:
+            self._notes.add(note)
+            log.warning("%s", note)
+            self._console.note(note)
 
     def _tell_counts(self, wiki: WatchedWiki) -> None:
         result = wiki.synced.last
@@ -300,7 +311,7 @@ class Watch:
 
     def _wiki_of(self, path: str) -> WatchedWiki | None:
         for wiki in self._wikis.values():
-            if wiki.section.kind == "project" and wiki.section.path == path:
+            if wiki.section.kind == "project" and path in wiki.paths:
                 return wiki
         return None
 

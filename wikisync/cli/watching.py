@@ -70,6 +70,12 @@ class WatchedWiki:
         return self.section.folder
 
     @property
+    def paths(self) -> frozenset[str]:
+        """What its project or group is called, now and in the configuration."""
+        found = () if self._wiki is None else (self._wiki.found.there.owner.full_path,)
+        return frozenset({self.section.path, *found})
+
+    @property
     def is_paused(self) -> bool:
         """Whether a person wants it left alone."""
         return self._opened.known(self.section).is_paused

@@ -155,6 +155,29 @@ async def _agreement(client: Client, there: Located, known: WikiState) -> Agreem
     return Agreement.of(known.base(), seen.pages)
 
 
+async def wiki_at(
+    client: Client, section: WikiSection, known: WikiState
+) -> tuple[str, bool]:
+    """What a service has of a wiki that was synced elsewhere, and whether it is it.
+
+    Args:
+        client: For the other service.
+        section: The wiki.
+        known: Its record.
+    """
+    which: Id = _number(known.remote_id) or section.path
+    try:
+        there = await _ask(client, section.owner, which)
+    except NotFound:
+        return (
+            f"{section.owner} (id {known.remote_id or 'unknown'}) is not there",
+            False,
+        )
+    agreement = await _agreement(client, there, known)
+    path = there.owner.full_path
+    return f"{path} (id {there.id}), {agreement}", agreement.is_enough
+
+
 class _Search:
     """Looks for the record of a wiki that has none at its address."""
 

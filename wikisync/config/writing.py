@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 
 from wikisync.config.sections import (
@@ -36,6 +37,26 @@ def render_config(config: Config) -> str:
     return "\n".join(block for block in blocks if block)
 
 
+def with_service_url(text: str, url: str) -> str | None:
+    """The text of a configuration with another address of its service.
+
+    Everything else stays as it was written, comments too.
+
+    Returns:
+        None where the address is on no line of its own below ``[service]``.
+    """
+    found = re.search(_SERVICE_URL, text)
+    if found is None:
+        return None
+    return f"{text[: found.start('url')]}{_toml(url)}{text[found.end('url') :]}"
+
+
+_SERVICE_URL = re.compile(
+    r"^[ \t]*\[[ \t]*service[ \t]*\][^\n]*\n"
+    r"(?:(?![ \t]*\[)[^\n]*\n)*?"
+    r"[ \t]*url[ \t]*=[ \t]*(?P<url>\"[^\"\n]*\"|'[^'\n]*')",
+    re.MULTILINE,
+)
 _HEAD = """\
 # The workspace's configuration: which wikis, from where, and how the site looks.
 # A token never stands in this file.

@@ -31,11 +31,7 @@ READS_MAX = 8
 """Reads in flight for one wiki."""
 
 
-_OTHER_HINTS = {
-    Policy.PULL: "see what to do about it: wikisync sync",
-    Policy.MIRROR: "if that one is meant from now on, run the same command again with"
-    " --allow-emptying; or use another output folder",
-}
+_OTHER_HINT = "see what to do about it: wikisync sync"
 
 
 class CycleResult(Struct, frozen=True):
@@ -80,8 +76,7 @@ async def pull_wiki(
     again finishes the work.
 
     ``remote_id`` is the service's id of the project or group.  ``allow_emptying`` is
-    a person's yes to removing more pages than the safety stop lets, and for a mirror
-    to another wiki under this path.
+    a person's yes to removing more pages than the safety stop lets.
 
     Raises:
         Halted: another wiki than last time has this path; or more pages would be
@@ -92,10 +87,7 @@ async def pull_wiki(
     started_at = clock()
     known = state.wiki(owner)
     problems: list[Problem] = []
-    if remote_id and policy is Policy.MIRROR and allow_emptying:
-        # a mirror is nobody's work: it becomes what the wiki is now
-        known.note_remote_id(remote_id)
-    refuse_other(known, owner, remote_id, _OTHER_HINTS[policy])
+    refuse_other(known, owner, remote_id, _OTHER_HINT)
     progress.start("list", None)
     base = known.base()
     here, there = await look(local, remote)

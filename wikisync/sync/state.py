@@ -145,6 +145,8 @@ class State:
     def bind(self, owner: WikiOwner, number: int, *, is_real: bool = True) -> WikiState:
         """Use a record for the wiki at this address; what was in use is set aside.
 
+        One that knows no page is not worth keeping.
+
         Args:
             owner: The wiki by its path on this service.
             number: Of the record.
@@ -153,9 +155,14 @@ class State:
         if is_real:
             with self._database.transaction() as connection:
                 address = (self._service_url, owner.kind, owner.full_path)
+                other = "service_url = ? AND kind = ? AND full_path = ? AND id <> ?"
                 connection.execute(
-                    "UPDATE wiki SET is_in_use = 0 WHERE service_url = ?"
-                    " AND kind = ? AND full_path = ? AND id <> ?",
+                    f"DELETE FROM wiki WHERE {other}"  # noqa: S608 - ours
+                    " AND paused IS NULL AND id NOT IN (SELECT wiki FROM page)",
+                    (*address, number),
+                )
+                connection.execute(
+                    f"UPDATE wiki SET is_in_use = 0 WHERE {other}",  # noqa: S608 - ours
                     (*address, number),
                 )
                 connection.execute(
