@@ -293,6 +293,8 @@ class Snapshot(Struct, frozen=True):
     """The replica's own mark of this state, an ETag for one, or empty."""
     busy: Mapping[Slug, str] = field(default_factory=dict)
     """Pages that are open in an editor, each with the lock file that tells so."""
+    is_remembered: bool = False
+    """Nobody looked now: it is what an earlier look saw, with our own writes."""
 
 
 class LateSave(Struct, frozen=True):

@@ -37,7 +37,7 @@ async def service(tmp_path: Path) -> AsyncIterator[EmbeddedService]:
 
 @asynccontextmanager
 async def answering(
-    service: EmbeddedService, root: Path, secret: str = SECRET
+    service: EmbeddedService, root: Path, secret: str = SECRET, until: str = "in step"
 ) -> AsyncIterator[tuple[WatchProcess, str, aiohttp.ClientSession]]:
     """A watch that listens, its address, and who asks."""
     more = '[sync]\nlisten = "127.0.0.1:0"\n'
@@ -47,7 +47,7 @@ async def answering(
         aiohttp.ClientSession() as session,
     ):
         await watch.said("webhooks and health: ")
-        await watch.in_step()
+        await watch.said(until)
         line = next(line for line in watch.lines if "webhooks and health" in line)
         yield watch, line.rpartition(": ")[2], session
 
@@ -177,6 +177,30 @@ async def test_metrics_are_lines_that_prometheus_reads(
         assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
         assert "wikisync_up 1\n" in text
         assert 'wikisync_condition{wiki="handbook",condition="in step"} 1\n' in text
+
+
+async def test_page_of_a_big_wiki_that_a_webhook_names_is_here_at_once(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    """A look reads 32 pages beside it, of those that wait the longest."""
+    text = "words " * 80_000 + "\n"
+    await service.add_pages(OWNER, {f"p{number:03}": text for number in range(80)})
+    async with answering(service, tmp_path / "ws", until="read in turns") as (
+        watch,
+        url,
+        session,
+    ):
+        await watch.until(lambda: watch.health.get("condition") == "read in turns")
+        service.hooks = (Hook(f"{url}/hook", SECRET),)
+        answer = await session.put(
+            f"{service.url}/api/v4/projects/docs%2Fhandbook/wikis/p079",
+            json={"content": f"web {text}", "title": "p079", "format": "markdown"},
+            headers=service.headers,
+        )
+        assert answer.status == 200
+        await watch.until(lambda: watch.text("p079") == f"web {text}")
+        assert watch.health["wikis"][0]["oldest_look_s"] > 0
+        assert not any(": in step" in line for line in watch.lines)
 
 
 async def test_foreign_web_page_is_told_nothing(

@@ -14,7 +14,7 @@ from typing import Any, cast
 import pytest
 
 from wikisync.api.quiet import Area, Quiet, shown_time
-from wikisync.cli.status_report import waits_of_watch
+from wikisync.cli.status_report import notes_of_watch
 from wikisync.cli.watch_log import LOG_FILES_KEPT, logging_to
 from wikisync.cli.watch_person import Caller
 from wikisync.cli.watch_report import HEALTH_FILE, WatchReport, read_health
@@ -178,7 +178,9 @@ def fake_wiki(*actions: object, held: tuple[Held, ...] = (), problems: Any = ())
     plan = SimpleNamespace(actions=actions)
     last = SimpleNamespace(plan=plan, problems=problems)
     synced = SimpleNamespace(held=held, batches=(), last=last)
-    return SimpleNamespace(section=SECTION, name="handbook", synced=synced)
+    return SimpleNamespace(
+        section=SECTION, name="handbook", synced=synced, oldest_look_s=0.0
+    )
 
 
 def created(slug: str) -> CreateRemote:
@@ -247,18 +249,43 @@ def test_status_tells_what_a_watch_waits_for() -> None:
     trouble = Trouble(Condition.OFFLINE, "no answer", "wait", 90, 95, 700, 3, {})
     now = time.time()
     health = json.loads(report(Condition.OFFLINE, trouble).health_text())
-    first, second = waits_of_watch(health, now)
+    first, second = notes_of_watch(health, now)
     assert first.startswith("the service wants no git until 1970-01-01")
     assert f"next try at {shown_time(now + 900)}" in first
     assert second.startswith("the service is offline (no answer); next try at ")
-    assert waits_of_watch(health, now + 3600) == []
-    assert waits_of_watch({}, now) == []
+    assert notes_of_watch(health, now + 3600) == []
+    assert notes_of_watch({}, now) == []
 
 
 def test_health_that_cannot_be_read_is_none(tmp_path: Path) -> None:
     assert read_health(tmp_path) == {}
     (tmp_path / HEALTH_FILE).write_text("[1")
     assert read_health(tmp_path) == {}
+
+
+@pytest.mark.parametrize(("look_at", "age_s"), [(60.0, 1800.0), (-1900.0, 2000.0)])
+def test_age_of_the_oldest_look_is_told(look_at: float, age_s: float) -> None:
+    """Of a page that waits for its turn, or of the whole wiki."""
+    found = report(Condition.IN_TURNS, full_look_at=look_at)
+    cast("Any", found)._wikis["handbook"].oldest_look_s = 1800.0
+
+    health = cast("Any", found.health())
+    assert health["wikis"][0]["oldest_look_s"] == age_s
+    assert f'wikisync_oldest_look_seconds{{wiki="handbook"}} {age_s}\n' in (
+        found.metrics()
+    )
+    assert found.status_line() == "1 wiki: read in turns"
+    assert found.is_healthy
+    note = "handbook: read in turns; the oldest look of the watch at a page was"
+    assert f"{note} {age_s // 60:.0f} minutes ago" in (
+        notes_of_watch(health, health["at"])
+    )
+
+
+def test_wiki_that_was_never_looked_at_has_the_age_of_its_watch() -> None:
+    found = report(Condition.STARTING)
+    json.loads(found.health_text())
+    assert 0 <= cast("Any", found.health())["wikis"][0]["oldest_look_s"] < 60
 
 
 def test_names_in_metrics_cannot_break_their_line() -> None:

@@ -169,3 +169,24 @@ async def test_a_page_that_was_not_looked_at_is_read_before_it_is_written(
     edited = Page(Slug("home"), Format.MARKDOWN, f"{LINK}\nedited\n")
     await pair.remote.write(edited, expected=digest_of(LINK))
     assert "edited" in (await pair.wiki_texts())["home"]
+
+
+async def test_mark_of_the_wiki_outlives_a_cycle_that_did_not_look(pair: Pair) -> None:
+    """Or the next process reads the whole list, though nothing changed."""
+    await remembering(pair)
+    pair.remote.is_remembering = False
+    await pair.cycle()
+    mark = pair.known.remote_tag
+    assert mark
+    pair.remote.is_remembering = True
+
+    assert (await pair.cycle()).is_quiet
+    assert pair.known.remote_tag == mark
+
+    pair.save("home", "edited\n")
+    await pair.cycle()
+    await pair.cycle()
+    assert not pair.known.remote_tag, "it stands for another text"
+    pair.remote.is_remembering = False
+    await pair.cycle()
+    assert pair.known.remote_tag not in {"", mark}

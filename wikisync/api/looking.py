@@ -56,6 +56,11 @@ class Looking:
         self.awaited: frozenset[Slug] = frozenset()
 
     @property
+    def is_in_turns(self) -> bool:
+        """Whether the next look is at a part of the pages."""
+        return self._rotation is not None
+
+    @property
     def oldest_s(self) -> float:
         """How long ago the page was looked at that waits the longest."""
         return self._rotation.oldest_s(self._now()) if self._rotation else 0.0

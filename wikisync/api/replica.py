@@ -92,6 +92,11 @@ class WikiReplica:
         """
         return self._looking.oldest_s
 
+    @property
+    def is_in_turns(self) -> bool:
+        """Whether the wiki is so big that a look reads a part of its pages."""
+        return self._looking.is_in_turns
+
     def await_pages(self, slugs: Iterable[Slug]) -> None:
         """Pages that every look at a big wiki is to read, such as open ones."""
         self._looking.awaited = frozenset(slugs)

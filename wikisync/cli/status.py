@@ -99,7 +99,7 @@ def _show(
     *,
     as_json: bool,
 ) -> None:
-    from wikisync.cli.status_report import status_as_json, waits_of_watch
+    from wikisync.cli.status_report import notes_of_watch, status_as_json
     from wikisync.cli.watch_report import read_health
     from wikisync.folder.workspace import holder_of
 
@@ -116,7 +116,7 @@ def _show(
         console.warn(notice)
     if holder is not None:
         console.note(f"another wikisync works on it: {holder}")
-        for line in waits_of_watch(read_health(workspace.private), time.time()):
+        for line in notes_of_watch(read_health(workspace.private), time.time()):
             console.told(line)
     for status in found:
         _show_wiki(console, status)

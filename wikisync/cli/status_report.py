@@ -462,9 +462,11 @@ def notes(status: WikiStatus, *, now: float | None = None) -> list[str]:
     return found
 
 
-def waits_of_watch(health: Mapping[str, Any], now: float) -> list[str]:
+def notes_of_watch(health: Mapping[str, Any], now: float) -> list[str]:
     """What a watch that works on the workspace waits for, from its health file."""
     from wikisync.api.quiet import shown_time
+    from wikisync.cli.times import ago
+    from wikisync.sync.standing import Condition
 
     found = [
         f"the service wants no {one['what']} until {shown_time(one['until'])};"
@@ -479,7 +481,12 @@ def waits_of_watch(health: Mapping[str, Any], now: float) -> list[str]:
             f"the service is {service['condition']} ({service['problem']});"
             f" next try at {shown_time(again_at)}"
         )
-    return found
+    return found + [
+        f"{one['folder']}: {one['condition']}; the oldest look of the watch at a page"
+        f" was {ago(one['oldest_look_s'] + now - health['at'])}"
+        for one in health.get("wikis", ())
+        if one["condition"] == Condition.IN_TURNS.value
+    ]
 
 
 def status_as_json(

@@ -38,8 +38,8 @@ METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 NAME_CHARS_MAX = 200
 SLUG_CHARS_MAX = 2000
 
-Ask = Callable[[str], bool]
-"""Asks for a look at the wiki of a project's path; whether there is one."""
+Ask = Callable[[str, Slug], bool]
+"""Asks for a look at a page of the wiki of a project's path; whether there is one."""
 Note = Callable[[str, Slug, Edit], None]
 """Remembers who edited a page of a project's wiki."""
 Status = Callable[[], Awaitable[Mapping[str, object]]]
@@ -115,10 +115,11 @@ class Listener:
         path = event.project.path_with_namespace[:NAME_CHARS_MAX]
         page = event.object_attributes
         who = _plain(event.user.name or event.user.username or "")[:NAME_CHARS_MAX]
+        slug = Slug(_plain(page.slug)[:SLUG_CHARS_MAX])
         if event.object_kind == "wiki_page" and who and page.content is not None:
             edit = Edit(digest_of(page.content), who, time.time())
-            self._note(path, Slug(_plain(page.slug)[:SLUG_CHARS_MAX]), edit)
-        if event.object_kind != "wiki_page" or not self._ask(path):
+            self._note(path, slug, edit)
+        if event.object_kind != "wiki_page" or not self._ask(path, slug):
             return _said(202, "nothing of ours")
         log.info(
             "webhook: %r of page %r of %r, version %r",

@@ -60,6 +60,7 @@ class WatchReport:
             Condition.LIMITED,
             Condition.PARTLY,
             Condition.STARTING,
+            Condition.IN_TURNS,
         ):
             if condition in found:
                 return str(condition.value)
@@ -120,12 +121,24 @@ class WatchReport:
             "cycles": standing.cycles,
             "failures": standing.failures,
             "last_good_at": self._epoch(standing.last_good_at),
+            "oldest_look_s": round(self._oldest_look_s(standing), 3),
             "next_try_at": (
                 self._epoch(standing.not_before)
                 if standing.not_before > self._daemon.now()
                 else None
             ),
         }
+
+    def _oldest_look_s(self, standing: Standing) -> float:
+        """How long ago the page was read that waits longest for a look.
+
+        Infinite before the first look is an age that JSON does not know: it is that
+        of the watch then.
+        """
+        looked_s = self._daemon.now() - standing.full_look_at
+        if looked_s == float("inf"):
+            looked_s = time.time() - self._started_at
+        return max(looked_s, self._wikis[standing.name].oldest_look_s)
 
     def health_text(self) -> str:
         """``health`` as a file's content."""
@@ -160,14 +173,18 @@ class WatchReport:
         cycles = _metric("wikisync_cycles_total", "counter", "cycles begun")
         held = _metric("wikisync_held_pages", "gauge", "pages that wait for a person")
         good = _metric("wikisync_last_good_seconds", "gauge", "epoch of the last sync")
+        age = _metric(
+            "wikisync_oldest_look_seconds", "gauge", "age of the oldest look at a page"
+        )
         state = _metric("wikisync_condition", "gauge", "1 for the condition it is in")
         for one in self._daemon.standings.values():
             at = self._epoch(one.last_good_at)
             cycles.value(one.cycles, wiki=one.name)
             held.value(len(self._wikis[one.name].synced.held), wiki=one.name)
             good.value(at or 0, wiki=one.name)
+            age.value(round(self._oldest_look_s(one), 3), wiki=one.name)
             state.value(1, wiki=one.name, condition=one.condition.value)
-        for metric in (cycles, held, good, state):
+        for metric in (cycles, held, good, age, state):
             lines += metric.lines
         return "\n".join(lines) + "\n"
 

@@ -296,10 +296,15 @@ class Watch:
 
     # -- who asks ----------------------------------------------------------------
 
-    def ask_for(self, path: str) -> bool:
-        """Ask for a look at the wiki of this project; whether it is one of ours."""
+    def ask_for(self, path: str, slug: Slug) -> bool:
+        """Ask for a look at the wiki of this project, and at this page of it.
+
+        Returns:
+            Whether it is one of ours.
+        """
         wiki = self._wiki_of(path)
         if wiki is not None:
+            wiki.note_named(slug)
             self.daemon.ask(wiki.name, Why.WIKI)
         return wiki is not None
 

@@ -60,6 +60,8 @@ class WatchedWiki:
         self._etag: str | None = None
         """Of the answer that it came from."""
         self._edits: dict[Slug, Edit] = {}
+        self._named: set[Slug] = set()
+        """Pages that webhooks named since the last look at the wiki."""
         self.section = section
         self.synced = Synced(section)
         """The last cycle, for whoever shows it."""
@@ -97,7 +99,18 @@ class WatchedWiki:
             needs_person=any(sentences(self.synced)),
             problem=str(trouble) if trouble else "",
             hint=trouble.hint if trouble else "",
+            is_in_turns=self._wiki is not None and self._wiki.replica.is_in_turns,
         )
+
+    @property
+    def oldest_look_s(self) -> float:
+        """How long ago the page was read that waits longest; 0 where none does."""
+        return self._wiki.replica.oldest_look_s if self._wiki else 0.0
+
+    def note_named(self, slug: Slug) -> None:
+        """Remember a page that a webhook names, for the next look at the wiki."""
+        if len(self._named) < EDITS_MAX:
+            self._named.add(slug)
 
     def note_edit(self, slug: Slug, edit: Edit) -> None:
         """Remember who edited a page on the wiki, until the next cycle."""
@@ -116,10 +129,12 @@ class WatchedWiki:
         is_first = not self.synced.results
         adopts = self._opened.is_adopting and is_first
         wiki.remote.is_remembering = why is Why.FOLDER
+        named = frozenset() if why is Why.FOLDER else frozenset(self._named)
+        wiki.replica.await_pages(named)
         try:
             with self._opened.meeting(self.section) as is_other:
                 self.synced.has_other_folder = is_other
-                return await exchange(
+                result = await exchange(
                     wiki.remote,
                     wiki.local,
                     self._opened.state,
@@ -136,6 +151,8 @@ class WatchedWiki:
                     outdated=wiki.remote.outdated,
                     note_left=wiki.known.note_left_out,
                 )
+            self._named -= named
+            return result
         finally:
             wiki.remote.is_remembering = False
 

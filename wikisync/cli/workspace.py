@@ -31,6 +31,7 @@ from wikisync.private import PRIVATE_FOLDER, make_private_folder
 
 if TYPE_CHECKING:
     from wikisync.api.client import Client
+    from wikisync.api.replica import WikiReplica
     from wikisync.api.settings import ClientSettings
     from wikisync.cli.console import Console
     from wikisync.cli.whose import FoundRecord
@@ -221,6 +222,8 @@ class SyncedWiki(Struct, frozen=True):
     """Where it is on the service now."""
     remote: TranslatedWiki
     local: LocalReplica
+    replica: WikiReplica
+    """The wiki as it is, behind ``remote``."""
 
     @property
     def remote_id(self) -> str:
@@ -375,7 +378,7 @@ class OpenWorkspace:
             settle_s = self.workspace.config.sync.settle_ms / 1000
         local = self.local(wiki, settle_s=settle_s)
         translated = translated_wiki(remote, folder, known)
-        return SyncedWiki(wiki, folder, found, translated, local)
+        return SyncedWiki(wiki, folder, found, translated, local, remote)
 
     def refuse_lost(self, wiki: WikiSection) -> None:
         """Stop where the disk of the workspace or the wiki's pages went away since.

@@ -56,7 +56,7 @@ def note_health(
 
 def remember_tag(known: WikiState, there: Snapshot) -> None:
     """Note the wiki's mark if the base is exactly what it stands for."""
-    if there.tag == known.remote_tag:
-        return
+    if there.is_remembered or there.tag == known.remote_tag:
+        return  # a base that changed since has lost its mark with that change
     agreed = known.remote_pages()
     known.remember_remote_tag(there.tag if agreed == there.pages else "")

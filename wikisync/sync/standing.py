@@ -46,6 +46,8 @@ class CycleOutcome(Struct, frozen=True):
     """What kept a part of it back; it is tried again, ever more rarely."""
     hint: str = ""
     """What a person does about that."""
+    is_in_turns: bool = False
+    """The wiki is so big that a look reads a part of its pages."""
 
 
 class Condition(Enum):
@@ -53,6 +55,8 @@ class Condition(Enum):
 
     STARTING = "starting"
     IN_STEP = "in step"
+    IN_TURNS = "read in turns"
+    """In step as far as was seen: a look at so big a wiki reads a part of its pages."""
     PARTLY = "partly in step"
     NEEDS_PERSON = "needs a person"
     OFFLINE = "offline"

@@ -55,6 +55,8 @@ RATE_LIMIT_S = 60.0
 RESTLESS_S = 5.0
 """How long a wiki waits that still has something to do after its turn."""
 JITTER = 0.2
+IN_TURNS = "too big to be read whole at each look: its pages are read within an hour"
+IN_TURNS_HINT = "with a webhook, an edit on the wiki is here at once"
 
 Told = Callable[[Standing], None]
 """Called after each change of a wiki's condition or problem."""
@@ -178,10 +180,16 @@ class Standings:
             again_s = self._back_off_s(standing.unsettled)
             standing.due_at = min(standing.due_at, now + again_s)
         self._service_answered(standing.began_at)
-        condition = Condition.PARTLY if outcome.problem else Condition.IN_STEP
+        problem, hint = outcome.problem, outcome.hint
         if outcome.needs_person:
             condition = Condition.NEEDS_PERSON
-        self._set(standing, condition, outcome.problem, outcome.hint)
+        elif problem:
+            condition = Condition.PARTLY
+        elif outcome.is_in_turns:
+            condition, problem, hint = Condition.IN_TURNS, IN_TURNS, IN_TURNS_HINT
+        else:
+            condition = Condition.IN_STEP
+        self._set(standing, condition, problem, hint)
 
     def failed(self, standing: Standing, error: WikisyncError, why: Why) -> None:
         """Let the wiki wait, or all of them where it is the service's trouble."""

@@ -74,7 +74,9 @@ class TranslatedWiki:
         """Look at every page; see ``Replica``."""
         self._links.look_anew()
         if self.is_remembering and self._last is not None and not self._unanswered:
-            return Snapshot(dict(self._last), problems=self._problems)
+            return Snapshot(
+                dict(self._last), problems=self._problems, is_remembered=True
+            )
         seen = await self._wiki.snapshot()
         linked = self._state.pages_with_links()
         pages = dict(seen.pages)
