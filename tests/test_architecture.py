@@ -34,6 +34,7 @@ ALLOWED: dict[str, set[str]] = {
         "errors",
         "private",
         "progress",
+        "origin",
         "decoding",
         "connections",
         "processes",

@@ -1,7 +1,8 @@
-"""The origin of a web address: which server a token or a password is for.  Pure.
+"""Web addresses: which server one leads to, and which may be written.  Pure.
 
-The one place that decides whether two addresses lead to the same server; client,
-git and imports ask here.
+The one place that decides whether two addresses lead to the same server (a token or a
+password is for one), and whether an address that a service sent may stand in a site, on
+a terminal or in a file.  Client, git, imports and sites ask here.
 """
 
 from __future__ import annotations
@@ -38,6 +39,14 @@ def origin_of(address: str) -> Origin | None:
     if usual_port is None or not host:
         return None
     return Origin(parts.scheme, host, usual_port if port is None else port)
+
+
+def web_address(address: str) -> str:
+    """An address that somebody sent, if it is one of http or https; else empty.
+
+    ``javascript:`` would run in a page, and control characters on a terminal.
+    """
+    return address if origin_of(address) else ""
 
 
 def is_same_origin(address: str, other: str) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import msgspec
 
-from wikisync.api.schema import NamespaceRecord, UserRecord
+from wikisync.api.schema import AddressedRecord, NamespaceRecord, UserRecord
 
 
 class CustomAttributeRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,7 +21,7 @@ class CustomAttributeRecord(msgspec.Struct, frozen=True, kw_only=True):
     value: str = ""
 
 
-class LicenseRecord(msgspec.Struct, frozen=True, kw_only=True):
+class LicenseRecord(AddressedRecord, frozen=True, kw_only=True):
     """The licence that the service found in the repository."""
 
     key: str | None = None
@@ -51,7 +51,7 @@ class PermissionsRecord(msgspec.Struct, frozen=True, kw_only=True):
         return max((access.access_level for access in given if access), default=0)
 
 
-class OwnerRecord(msgspec.Struct, frozen=True, kw_only=True):
+class OwnerRecord(AddressedRecord, frozen=True, kw_only=True):
     """The user whose own namespace a project is in."""
 
     id: int
@@ -63,8 +63,10 @@ class OwnerRecord(msgspec.Struct, frozen=True, kw_only=True):
     web_url: str | None = None
 
 
-class ProjectLinksRecord(msgspec.Struct, frozen=True, kw_only=True):
+class ProjectLinksRecord(AddressedRecord, frozen=True, kw_only=True):
     """Where the parts of a project are in the API."""
+
+    is_all_addresses = True
 
     self_: str | None = msgspec.field(default=None, name="self")
     issues: str | None = None
@@ -115,7 +117,7 @@ class ExpirationPolicyRecord(msgspec.Struct, frozen=True, kw_only=True):
     next_run_at: str | None = None
 
 
-class SimpleProject(msgspec.Struct, frozen=True, kw_only=True):
+class SimpleProject(AddressedRecord, frozen=True, kw_only=True):
     """The simple view: ``simple=true``, and all that anonymous callers see."""
 
     id: int
@@ -298,7 +300,7 @@ class ProjectRecord(SimpleProject, frozen=True, kw_only=True):
         return self.topics or self.tag_list or ()
 
 
-class ProjectGroupRecord(msgspec.Struct, frozen=True, kw_only=True):
+class ProjectGroupRecord(AddressedRecord, frozen=True, kw_only=True):
     """A group above a project, or one that it can be shared with."""
 
     id: int
@@ -316,7 +318,7 @@ class StarrerRecord(msgspec.Struct, frozen=True, kw_only=True):
     starred_since: str | None = None
 
 
-class UploadRecord(msgspec.Struct, frozen=True, kw_only=True):
+class UploadRecord(AddressedRecord, frozen=True, kw_only=True):
     """A file uploaded to a project, for its issues and merge requests."""
 
     url: str
@@ -328,7 +330,7 @@ class UploadRecord(msgspec.Struct, frozen=True, kw_only=True):
     id: int | None = None
 
 
-class AvatarRecord(msgspec.Struct, frozen=True, kw_only=True):
+class AvatarRecord(AddressedRecord, frozen=True, kw_only=True):
     """The answer to a new avatar; some services send the whole project."""
 
     avatar_url: str | None = None

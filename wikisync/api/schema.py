@@ -5,11 +5,67 @@ halves speak of one shape.  Unknown keys are ignored and absent ones survive,
 because servers of different versions send different sets
 (``service-behaviour.md`` 5.5): every field but a record's identity has a default,
 and all records are frozen.  Projects are in ``project_schema``.
+
+Addresses in records are those of web pages and of git: one with any other scheme is
+taken for absent, so that nothing written from a record can run.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from functools import cache
+from typing import ClassVar
+
 import msgspec
+
+from wikisync.origin import web_address
+
+_SSH = re.compile(r"(?:ssh://)?[\w.+-]+@[\w.-]+(?::|/)[\w./~:-]*", re.ASCII)
+_HOST_OR_SCHEME = re.compile(r"[^/?#]*:|[/\\]{2}")
+
+
+class AddressedRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A record with addresses, each checked when the record is made."""
+
+    is_all_addresses: ClassVar[bool] = False
+    """Whether every field is one, not only those that are called so."""
+
+    def __post_init__(self) -> None:
+        """Take an address that may not be written for absent."""
+        for name, check, absent in _address_checks(type(self)):
+            given = getattr(self, name)
+            if given and not check(given):
+                msgspec.structs.force_setattr(self, name, absent)
+
+
+_Check = tuple[str, Callable[[str], object], object]
+
+
+@cache
+def _address_checks(kind: type[AddressedRecord]) -> tuple[_Check, ...]:
+    """The addresses of a record: field, check, and what stands for an absent one."""
+    checks: list[_Check] = []
+    for field in msgspec.structs.fields(kind):
+        check = _check_of(field.name, is_address=kind.is_all_addresses)
+        if check is not None:
+            absent = "" if field.required else field.default
+            checks.append((field.name, check, absent))
+    return tuple(checks)
+
+
+def _check_of(name: str, *, is_address: bool) -> Callable[[str], object] | None:
+    if name == "ssh_url_to_repo":
+        return _SSH.fullmatch
+    if name == "url":
+        return _is_path
+    return web_address if is_address or name.endswith(("_url", "_to_repo")) else None
+
+
+def _is_path(address: str) -> bool:
+    """Whether an address is a path of the service, or one of http or https."""
+    is_path = address.isprintable() and not _HOST_OR_SCHEME.match(address)
+    return is_path or bool(web_address(address))
 
 
 class WikiPageRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,7 +81,7 @@ class WikiPageRecord(msgspec.Struct, frozen=True, kw_only=True):
     wiki_page_meta_id: int | None = None
 
 
-class AttachmentLink(msgspec.Struct, frozen=True, kw_only=True):
+class AttachmentLink(AddressedRecord, frozen=True, kw_only=True):
     """Where an uploaded file is, and how a page mentions it."""
 
     url: str
@@ -65,7 +121,7 @@ class VersionRecord(msgspec.Struct, frozen=True, kw_only=True):
     revision: str = ""
 
 
-class UserRecord(msgspec.Struct, frozen=True, kw_only=True):
+class UserRecord(AddressedRecord, frozen=True, kw_only=True):
     """``GET /user``, and users inside other records."""
 
     id: int
@@ -90,7 +146,7 @@ class TokenRecord(msgspec.Struct, frozen=True, kw_only=True):
     expires_at: str | None = None
 
 
-class NamespaceRecord(msgspec.Struct, frozen=True, kw_only=True):
+class NamespaceRecord(AddressedRecord, frozen=True, kw_only=True):
     """The group or user that a project belongs to."""
 
     id: int
@@ -103,7 +159,7 @@ class NamespaceRecord(msgspec.Struct, frozen=True, kw_only=True):
     web_url: str | None = None
 
 
-class GroupRecord(msgspec.Struct, frozen=True, kw_only=True):
+class GroupRecord(AddressedRecord, frozen=True, kw_only=True):
     """A group, as far as wikis need it."""
 
     id: int

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from wikisync.markup.record import MarkupOptions
 from wikisync.model import Problem, Slug, WikiOwner
+from wikisync.origin import web_address
 
 NAV_LINKS_MAX = 150
 """Links of the navigation tree on one page, at any size of the wiki."""
@@ -52,6 +53,11 @@ class WikiSource(Struct, frozen=True):
     problems: tuple[Problem, ...] = ()
     """What went wrong before the build, a missing attachment for one; it is
     shown in the site's report."""
+
+    def __post_init__(self) -> None:
+        """Take an address that no page may have for unknown, wherever it is from."""
+        if self.web_url and not web_address(self.web_url):
+            structs.force_setattr(self, "web_url", "")
 
 
 class SiteOptions(Struct, frozen=True):
