@@ -222,7 +222,7 @@ def test_missing_owner_is_named_once_in_one_sentence(
             error("404 Not Found"),
             UnknownRoute,
             "the service knows no such address",
-            "the project's numeric id",
+            "the numeric id",
         ),
         (
             SERVICE,

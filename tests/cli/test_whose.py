@@ -12,7 +12,7 @@ from tests.cli.workspaces import FILES, HANDBOOK, PAGES, Cloned, age_sightings
 from tests.support.bending import bending_proxy
 from tests.support.service import EmbeddedService, embedded_service
 from wikisync.model import WikiOwner
-from wikisync.service import jobs
+from wikisync.service import jobs, project_tables
 
 GUIDE = WikiOwner("project", "docs/guide")
 
@@ -200,6 +200,30 @@ async def test_renamed_project_is_followed_and_told(
     assert (status.code, doctor.code) == (0, 3)
     assert (await texts(cloned.service, GUIDE))["guide.md"] == "edited here\n"
     assert cloned.read("home.md") == "edited there\n"
+
+
+async def test_project_that_moved_to_another_group_is_followed_with_its_files(
+    cloned: Cloned,
+) -> None:
+    """Pictures are asked for where the wiki is now; the old path is a stranger's."""
+    service = cloned.service
+    moved = WikiOwner("project", "team/handbook")
+    await service.add_group("team")
+    space = await service.ask(project_tables.namespace, "team")
+    assert space is not None
+    await service.ask(project_tables.transfer_project, 1, space)
+    picture = "uploads/0123456789abcdef0123456789abcdef/p.txt"
+    await service.put_file(moved, picture, b"ours")
+    await service.add_pages(moved, {"home": f"[p]({picture})\n"})
+
+    ran = await cloned.run("sync")
+
+    assert ran.code == 0, ran.err
+    assert "it is team/handbook now" in ran.err
+    assert cloned.files()[picture] == "ours"
+    await service.add_project("docs/handbook", {"home": "theirs\n"})
+    await service.put_file(HANDBOOK, picture.replace("p.txt", "q.txt"), b"theirs")
+    assert (await cloned.run("sync")).code == 4
 
 
 async def test_id_whose_old_path_leads_nowhere_needs_equal_pages(

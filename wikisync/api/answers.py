@@ -67,8 +67,9 @@ IMPORT_HINT = (
 )
 LIMIT_HINT = "wait and try again, or let fewer programs use this token"
 PROXY_HINT = (
-    "a proxy in front of the service may take %2F apart: give the project's numeric "
-    "id, or check the service's URL"
+    "a proxy in front of the service may take %2F apart: give the numeric id, as "
+    "--project 42, or as id = 42 beside the path in wikisync.toml; or check the "
+    "service's URL"
 )
 
 _FIELDS = json_decoder(dict[str, object])

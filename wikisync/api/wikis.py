@@ -33,7 +33,7 @@ from wikisync.api.paging import encode_query
 from wikisync.api.request import Request
 from wikisync.api.routes import Method
 from wikisync.api.schema import AttachmentRecord, WikiPageRecord
-from wikisync.errors import Rejected
+from wikisync.errors import ProtocolViolation, Rejected
 from wikisync.model import WRITABLE_FORMATS, AttachmentPath, Format, WikiOwner
 
 if TYPE_CHECKING:
@@ -333,8 +333,9 @@ class Wiki:
         paths = self._slug_paths(slug, purpose)
         try:
             return await ask(paths[0])
-        except UnknownRoute:
-            if len(paths) == 1:
+        except (UnknownRoute, ProtocolViolation) as error:
+            # some proxies have a page of their own for an address with %2F
+            if len(paths) == 1 or error.status != HTTPStatus.NOT_FOUND:
                 raise
         self._has_raw_slashes = not self._has_raw_slashes
         return await ask(paths[1])

@@ -104,6 +104,7 @@ _API_ROUTES: tuple[tuple[routes.Route, Handler], ...] = (
     (routes.PROJECT_UNSTAR, project_acts.unstar_project),
     (routes.PROJECT_ARCHIVE, project_acts.archive_project),
     (routes.PROJECT_UNARCHIVE, project_acts.unarchive_project),
+    (routes.Route("PUT", "/projects/{id}/transfer"), project_edits.transfer_project),
     (routes.PROJECT_RESTORE, project_acts.restore_project),
     (routes.PROJECT_SHARE, project_acts.share_project),
     (routes.PROJECT_UNSHARE, project_acts.unshare_project),

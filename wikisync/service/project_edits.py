@@ -1,4 +1,4 @@
-"""Making and changing projects: create, create for a user, edit.
+"""Making and changing projects: create, create for a user, edit, transfer.
 
 Every change is checked whole before anything is kept, so that a refused request
 leaves no trace.  Rules: service-api.md 4.5, 4.6, service-behaviour.md 9.4.
@@ -36,7 +36,7 @@ from wikisync.service.project_views import reads_code
 from wikisync.service.projects import answer_project
 from wikisync.service.repository import DEFAULT_BRANCH, Author, is_branch_name
 from wikisync.service.rows import Namespace, Project, User
-from wikisync.service.tables import Tables
+from wikisync.service.tables import Tables, id_of, is_number
 from wikisync.service.validation import (
     Problems,
     attribute_problems,
@@ -144,6 +144,28 @@ async def edit_project(call: Call) -> web.Response:
             await keep_avatar(call.service, project.id, sent)
         else:
             await remove_avatar(call.service, project.id)
+    return await answer_project(call, caller, project.id)
+
+
+async def transfer_project(call: Call) -> web.Response:
+    """``PUT /projects/:id/transfer``: to another namespace; the id stays."""
+    parameters = call.parameters()
+    wanted = parameters.required_text("namespace")
+    parameters.check()
+    caller, project = await call.project_for(Act.RELEASE, is_archived_too=True)
+    records = call.service.records
+    named = id_of(wanted) if is_number(wanted) else wanted
+    space = await records.ask(project_tables.namespace, named)
+    assert caller.user is not None, "nobody transfers without a user"
+    if space is None or not await may_create(call, caller, caller.user, space):
+        raise not_found("Namespace")
+    if space.id == project.namespace.id:
+        raise bad_request("Failed to transfer project Project is already in it")
+    try:
+        await records.ask(project_tables.transfer_project, project.id, space)
+    except Taken as taken:
+        text = "Project with same name or path in target namespace already exists"
+        raise bad_request(f"Failed to transfer project {text}") from taken
     return await answer_project(call, caller, project.id)
 
 

@@ -144,6 +144,27 @@ def change_project(tables: Tables, project_id: int, change: ProjectChange) -> No
             _set_topics(tables, project_id, change.topics)
 
 
+def transfer_project(tables: Tables, project_id: int, space: Namespace) -> None:
+    """Move a project to another namespace, with a redirect at its old path.
+
+    Raises:
+        Taken: its name or path is in use there.
+    """
+    with tables.transaction():
+        row = tables.one("SELECT * FROM project WHERE id = ?", (project_id,))
+        if row is None:
+            return
+        full_path = f"{space.full_path}/{row['path']}"
+        _check_free(tables, space.id, full_path, row["name"], project_id)
+        _leave_redirect(tables, project_id, row["full_path"], full_path)
+        columns = {
+            "namespace_id": space.id,
+            "full_path": full_path,
+            "updated_at": tables.stamp(),
+        }
+        _update(tables, project_id, columns)
+
+
 def set_columns(tables: Tables, project_id: int, columns: Mapping[str, object]) -> None:
     """Change columns of a project that are not for people, such as measures."""
     _update(tables, project_id, columns)
