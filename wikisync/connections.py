@@ -105,8 +105,13 @@ def under_way(request: web.BaseRequest, *, ends_with_caller: bool) -> Iterator[N
     Args:
         request: the request.
         ends_with_caller: cancel the block when the caller hangs up.
+
+    Raises:
+        CancelledError: the caller did, before the request could begin.
     """
     transport = request.transport
+    if transport is None and ends_with_caller:
+        raise asyncio.CancelledError
     connection = None if transport is None else transport.get_protocol()
     if not isinstance(connection, Connection):
         yield

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+import signal
+from asyncio.subprocess import Process
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from wikisync.service.editing import Change
 from wikisync.service.pages import ShownPage
-from wikisync.service.render_worker import RenderJob, RenderWorker
+from wikisync.service.render_worker import RenderJob, RenderPool
 from wikisync.service.repository import Author, WikiRepository
+from wikisync.service.settings import Rendering
 
 
 @pytest.fixture
-def worker() -> Iterator[RenderWorker]:
-    made = RenderWorker()
+async def pool() -> AsyncIterator[RenderPool]:
+    made = RenderPool(Rendering(deadline_s=60.0, processes_max=1))
     yield made
-    made.close()
+    await made.close()
 
 
 @pytest.fixture
@@ -47,36 +51,58 @@ def job_of(repository: WikiRepository, content: str) -> RenderJob:
     )
 
 
-def test_page_is_rendered_with_its_links(
-    worker: RenderWorker, repository: WikiRepository
+async def test_page_is_rendered_with_its_links(
+    pool: RenderPool, repository: WikiRepository
 ) -> None:
-    html = worker.render(job_of(repository, "**b** [o](other)"))
+    html = await pool.render(job_of(repository, "**b** [o](other)"), is_stranger=True)
 
     assert "<strong>b</strong>" in html
     assert "/docs/book/-/wikis/other" in html
 
 
-def test_page_over_the_deadline_is_its_source_and_the_next_is_rendered(
-    worker: RenderWorker, repository: WikiRepository
+async def test_page_over_the_deadline_is_its_source_and_the_next_is_rendered(
+    repository: WikiRepository,
 ) -> None:
-    worker.render(job_of(repository, "x"))
-    worker.deadline_s = 0.01
-    # some megabytes take seconds on any machine
-    late = worker.render(job_of(repository, "<b>**x** [o](other)</b>\n\n" * 50_000))
-    worker.deadline_s = 60.0
-    html = worker.render(job_of(repository, "**x**"))
+    pool = RenderPool(Rendering(deadline_s=5.0, processes_max=1))
+    await stop_process(pool, repository)
+    late = await pool.render(job_of(repository, "<b>**x**"), is_stranger=True)
+    html = await pool.render(job_of(repository, "**x**"), is_stranger=True)
+    await pool.close()
 
-    assert "<pre>&lt;b&gt;**x** [o](other)&lt;/b&gt;" in late
+    assert "<pre>&lt;b&gt;**x**" in late
     assert "took too long" in late
     assert "<strong>x</strong>" in html
 
 
-def test_worker_that_died_is_replaced(
-    worker: RenderWorker, repository: WikiRepository
+async def test_process_that_died_is_replaced(
+    pool: RenderPool, repository: WikiRepository
 ) -> None:
-    worker.render(job_of(repository, "x"))
-    assert worker._process is not None
-    worker._process.kill()
-    worker._process.wait()
+    await pool.render(job_of(repository, "x"), is_stranger=False)
+    [process] = pool._idle
+    process.kill()
+    await process.wait()
 
-    assert "<strong>x</strong>" in worker.render(job_of(repository, "**x**"))
+    html = await pool.render(job_of(repository, "**x**"), is_stranger=False)
+
+    assert "<strong>x</strong>" in html
+
+
+async def test_process_ends_with_the_caller(
+    pool: RenderPool, repository: WikiRepository
+) -> None:
+    process = await stop_process(pool, repository)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.1):
+            await pool.render(job_of(repository, "x"), is_stranger=True)
+
+    assert process.returncode is not None
+    html = await pool.render(job_of(repository, "**x**"), is_stranger=True)
+    assert "<strong>x</strong>" in html
+
+
+async def stop_process(pool: RenderPool, repository: WikiRepository) -> Process:
+    """Let the one process of a pool take for ever from now on."""
+    await pool.render(job_of(repository, "x"), is_stranger=True)
+    [process] = pool._idle
+    process.send_signal(signal.SIGSTOP)
+    return process

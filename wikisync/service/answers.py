@@ -163,6 +163,12 @@ def too_large() -> Refusal:
     return Refusal(413, {"message": "413 Request Entity Too Large"})
 
 
+def busy(reason: str, retry_after_s: int) -> Refusal:
+    """Too much is asked at once."""
+    text = f"503 Service Unavailable - {reason}"
+    return Refusal(503, {"message": text}, {"Retry-After": str(retry_after_s)})
+
+
 def refuse(verdict: Verdict, thing: str) -> None:
     """Raise what a verdict other than ALLOWED means for ``thing``."""
     match verdict:

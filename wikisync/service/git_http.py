@@ -104,6 +104,7 @@ async def upload_pack(call: Call) -> web.StreamResponse:
                 ("upload-pack", "--stateless-rpc"),
                 visit.wiki.repository.path,
                 send,
+                is_stranger=visit.caller.user is None,
                 body=body,
                 protocol=_protocol(call),
             )
@@ -247,6 +248,7 @@ async def _collect(
             words,
             visit.wiki.repository.path,
             keep,
+            is_stranger=visit.caller.user is None,
             body=body,
             protocol=_protocol(call),
         )

@@ -19,6 +19,7 @@ from typing import BinaryIO
 
 from wikisync.processes import DEVNULL, PIPE, end_session, start_program_async
 from wikisync.service.answers import PlainRefusal
+from wikisync.service.places import NoPlace, Places
 from wikisync.service.settings import KIB, GitService
 
 log = logging.getLogger(__name__)
@@ -56,7 +57,9 @@ class GitRunner:
 
     def __init__(self, limits: GitService) -> None:
         self._limits = limits
-        self._slots = asyncio.Semaphore(limits.processes_max)
+        self._places = Places(
+            limits.processes_max, limits.waiting_max, limits.waiting_s
+        )
 
     async def run(
         self,
@@ -64,6 +67,7 @@ class GitRunner:
         repository: Path,
         sink: Sink,
         *,
+        is_stranger: bool = False,
         body: Path | None = None,
         protocol: str = "",
     ) -> None:
@@ -76,6 +80,7 @@ class GitRunner:
             words: the command, such as ``("upload-pack", "--stateless-rpc")``.
             repository: its folder.
             sink: takes the output in parts, as it comes.
+            is_stranger: whether it is for somebody without a token.
             body: file for the command's standard input.
             protocol: the ``Git-Protocol`` header.
 
@@ -84,19 +89,26 @@ class GitRunner:
             GitFailed: an error of git, or over the time.
         """
         try:
-            async with asyncio.timeout(self._limits.waiting_s):
-                await self._slots.acquire()
-        except TimeoutError:
+            async with self._places.taken(is_stranger=is_stranger):
+                await self._run_in_time(words, repository, sink, body, protocol)
+        except NoPlace:
             retry = {"Retry-After": str(RETRY_AFTER_S)}
             raise PlainRefusal(503, "too many git processes\n", retry) from None
+
+    async def _run_in_time(
+        self,
+        words: Sequence[str],
+        repository: Path,
+        sink: Sink,
+        body: Path | None,
+        protocol: str,
+    ) -> None:
         try:
             async with asyncio.timeout(self._limits.seconds_max):
                 await self._run(words, repository, sink, body, protocol)
         except TimeoutError:
             log.warning("git %s of %s took too long", words[0], repository.name)
             raise GitFailed from None
-        finally:
-            self._slots.release()
 
     async def _run(
         self,

@@ -18,7 +18,7 @@ from wikisync.service.hooks import Deliveries
 from wikisync.service.pages import PageCache
 from wikisync.service.quirks import OTHER_PROJECT_ID, Quirk, Turns
 from wikisync.service.records import Records
-from wikisync.service.render_worker import RenderWorker
+from wikisync.service.render_worker import RenderPool
 from wikisync.service.repository import (
     DEFAULT_BRANCH,
     Author,
@@ -45,7 +45,7 @@ class Service:
         self.url = "http://127.0.0.1"
         """Where it answers, without a trailing slash; known once it listens."""
         self.pages = PageCache(self.settings.limits.page_cache_bytes_max)
-        self.renderer = RenderWorker(self.settings.limits.render_deadline_s)
+        self.renderer = RenderPool(self.settings.rendering)
         self._wikis: dict[tuple[OwnerKind, int], WikiStorage] = {}
         self._codes: dict[int, WikiStorage] = {}
         self._copies: asyncio.Queue[int] = asyncio.Queue()

@@ -1,20 +1,22 @@
 """Rendering pages beside the service, so that no page holds it up.
 
-A process of its own renders one page after the other; one that takes longer
-than the deadline is shown as its source, and the process ends with it.  The
-next page gets a new one.
+A few processes of their own each render one page after the other; a page that takes
+longer than the deadline is shown as its source, and the process ends with it.  It ends
+as well when the caller leaves.  The next page gets a new one.
 
 Run as a module this is that process: a JSON line in, a JSON line out.
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import html
+import logging
 import os
 import signal
 import sys
-import threading
+from asyncio.subprocess import Process
 from pathlib import Path
 from typing import IO
 
@@ -22,12 +24,20 @@ import msgspec
 
 from wikisync.decoding import json_decoder
 from wikisync.model import OwnerKind, WikiOwner
-from wikisync.processes import RUBY_VARIABLES, Child, python_worker, start_worker
+from wikisync.processes import RUBY_VARIABLES, python_worker, start_worker_async
+from wikisync.service.answers import busy
 from wikisync.service.pages import ShownPage
+from wikisync.service.places import NoPlace, Places
+from wikisync.service.settings import KIB, MIB, Rendering
 
-DEADLINE_S = 10.0
+log = logging.getLogger(__name__)
+
 START_S = 60.0
 """How long the process may take to begin; it loads all of the markup."""
+MEMORY_BYTES_MAX = 1024 * MIB
+"""Of a process; a page that wants more is shown as its source."""
+CHUNK_BYTES = 256 * KIB
+RETRY_AFTER_S = 10
 _NOTICE = "This page took too long to render, so here is its source."
 
 
@@ -48,51 +58,59 @@ _JOBS = json_decoder(RenderJob)
 _HTML = json_decoder(str)
 
 
-class RenderWorker:
-    """The process, started with the first page; for threads, one at a time."""
+class RenderPool:
+    """A few processes, each started when it is first wanted."""
 
-    def __init__(self, deadline_s: float = DEADLINE_S) -> None:
-        self.deadline_s = deadline_s
-        self._turn = threading.Lock()
-        self._process: Child | None = None
+    def __init__(self, limits: Rendering) -> None:
+        self._limits = limits
+        self._places = Places(
+            limits.processes_max, limits.waiting_max, limits.waiting_s
+        )
+        self._idle: list[Process] = []
 
-    def render(self, job: RenderJob) -> str:
-        """The page's HTML, or its escaped source with a notice."""
-        with self._turn:
-            return self._ask(job) or escaped_source(job.page.content)
+    async def render(self, job: RenderJob, *, is_stranger: bool) -> str:
+        """The page's HTML, or its escaped source with a notice.
 
-    def close(self) -> None:
-        """End the process."""
-        with self._turn:
-            self._end()
+        When cancelled, the process that renders the page is gone.
 
-    def _ask(self, job: RenderJob) -> str | None:
-        if self._process is None or self._process.poll() is not None:
-            self._end()
-            self._process = _start()
-            if _line(self._process, START_S) is None:
-                return None
-        process = self._process
-        assert process.stdin is not None, "it was started with a pipe"
-        with contextlib.suppress(BrokenPipeError):
-            process.stdin.write(msgspec.json.encode(job) + b"\n")
-            process.stdin.flush()
-        answer = _line(process, self.deadline_s)
-        if answer is None:
-            self._end()
+        Raises:
+            Refusal: 503 when too many pages wait to be rendered.
+        """
+        try:
+            async with self._places.taken(is_stranger=is_stranger):
+                html = await self._render(job)
+        except NoPlace:
+            raise busy("too many pages are being rendered", RETRY_AFTER_S) from None
+        return escaped_source(job.page.content) if html is None else html
+
+    async def close(self) -> None:
+        """End the processes; nothing is being rendered any more."""
+        while self._idle:
+            await _end(self._idle.pop())
+
+    def _take_idle(self) -> Process | None:
+        while self._idle:
+            process = self._idle.pop()
+            if process.returncode is None:
+                return process
+        return None
+
+    async def _render(self, job: RenderJob) -> str | None:
+        process = self._take_idle() or await _start()
+        is_sound = False
+        try:
+            async with asyncio.timeout(self._limits.deadline_s):
+                answer = await _ask(process, msgspec.json.encode(job))
+            is_sound = answer is not None
+        except TimeoutError:
             return None
-        return _HTML.decode(answer)
-
-    def _end(self) -> None:
-        if self._process is None:
-            return
-        self._process.kill()
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                with contextlib.suppress(BrokenPipeError):
-                    pipe.close()
-        self._process.wait()
-        self._process = None
+        finally:
+            # one that did not answer may answer the next question with it
+            if is_sound:
+                self._idle.append(process)
+            else:
+                await _end(process)
+        return None if answer is None else _HTML.decode(answer)
 
 
 def escaped_source(source: str) -> str:
@@ -126,22 +144,50 @@ def main(requests: IO[bytes], answers: IO[bytes]) -> None:
         answers.flush()
 
 
-def _start() -> Child:
-    command = python_worker("wikisync.service.render_worker")
-    return start_worker(command, variables=RUBY_VARIABLES, stderr=None)
-
-
-def _line(process: Child, seconds_max: float) -> bytes | None:
-    """The next line, or None when none comes in time; then the process is over."""
-    assert process.stdout is not None, "it was started with a pipe"
-    timer = threading.Timer(seconds_max, process.kill)
-    timer.start()
+async def _start() -> Process:
+    command = python_worker(
+        "wikisync.service.render_worker", memory_bytes_max=MEMORY_BYTES_MAX
+    )
+    process = await start_worker_async(command, variables=RUBY_VARIABLES, stderr=None)
     try:
-        line = process.stdout.readline()
-    finally:
-        timer.cancel()
-        timer.join()
-    return line if line.endswith(b"\n") else None
+        async with asyncio.timeout(START_S):
+            await _line(process)
+    except TimeoutError:
+        log.warning("the process that renders pages does not start")
+    except BaseException:
+        await _end(process)
+        raise
+    return process
+
+
+async def _ask(process: Process, job: bytes) -> bytes | None:
+    """The answer to a job, or None when the process died."""
+    assert process.stdin is not None, "it was started with a pipe"
+    with contextlib.suppress(ConnectionError):
+        process.stdin.write(job + b"\n")
+        await process.stdin.drain()
+    return await _line(process)
+
+
+async def _line(process: Process) -> bytes | None:
+    """The next line, or None when the process is over."""
+    assert process.stdout is not None, "it was started with a pipe"
+    line = bytearray()
+    while not line.endswith(b"\n"):
+        part = await process.stdout.read(CHUNK_BYTES)
+        if not part:
+            return None
+        line += part
+    return bytes(line)
+
+
+async def _end(process: Process) -> None:
+    """Kill a process, and close its pipes."""
+    if process.stdin is not None:
+        process.stdin.close()
+    with contextlib.suppress(ProcessLookupError):
+        process.kill()
+    await process.wait()
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ process keeps a second one out.
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import fcntl
 import shutil
@@ -125,7 +124,7 @@ async def running_service(
                 await stack.enter_async_context(running_jobs(service))
                 yield RunningService(service, first_token, was_open=was_open)
         finally:
-            await asyncio.to_thread(service.renderer.close)
+            await service.renderer.close()
             await service.records.close()
 
 

@@ -57,8 +57,6 @@ class Limits(Struct, frozen=True):
     gzip_loopback_bytes_max: int = 1 * MIB
     """Larger bodies are not compressed for this machine itself, where it costs
     three times what it saves."""
-    render_deadline_s: float = 10.0
-    """How long the HTML of one page may take; then its source is shown."""
     page_cache_bytes_max: int = 96 * MIB
     """Encoded pages kept in memory between lists, for all wikis together."""
 
@@ -102,11 +100,25 @@ class GitService(Struct, frozen=True):
     seconds_max: float = 300.0
     """How long one clone or push may run."""
     processes_max: int = 8
+    waiting_max: int = 100
+    """Requests that wait for one of those; further ones are refused."""
     waiting_s: float = 30.0
     """How long a request waits for one of those; then it is refused."""
     request_bytes_max: int = 16 * MIB
     """What a clone or fetch asks for."""
     push_bytes_max: int = 512 * MIB
+
+
+class Rendering(Struct, frozen=True):
+    """How much the HTML of pages may take."""
+
+    deadline_s: float = 10.0
+    """How long one page may take; then its source is shown."""
+    processes_max: int = 2
+    waiting_max: int = 16
+    """Pages that wait for one of those; of further ones callers are sent away."""
+    waiting_s: float = 30.0
+    """How long a page waits."""
 
 
 class Hook(Struct, frozen=True):
@@ -149,6 +161,7 @@ class Settings(Struct, frozen=True):
     deletion: Deletion = field(default_factory=Deletion)
     imports: Imports = field(default_factory=Imports)
     git: GitService = field(default_factory=GitService)
+    rendering: Rendering = field(default_factory=Rendering)
     connections: ConnectionLimits = field(default_factory=ConnectionLimits)
     """Of the moment in which the service begins to listen."""
     hooks: tuple[Hook, ...] = ()
