@@ -34,8 +34,9 @@ from wikisync.processes import (
 )
 from wikisync.service.editing import Change
 from wikisync.service.import_worker import FetchJob, fetch_repository
-from wikisync.service.render_worker import RenderWorker
+from wikisync.service.render_worker import RenderPool
 from wikisync.service.repository import Author, WikiRepository
+from wikisync.service.settings import Rendering
 from wikisync.site.preview_editor import Editor
 
 TELL = """
@@ -210,16 +211,16 @@ def test_asciidoc_engines_run_nothing_of_the_current_folder(
     assert not parsed.is_source
 
 
-def test_rendering_of_the_service_runs_nothing_of_the_current_folder(
+async def test_rendering_of_the_service_runs_nothing_of_the_current_folder(
     trap: Trap,
 ) -> None:
     folder = trap.folder.parent / "a.git"
     repository = WikiRepository(folder, "main")
     change = Change("first", writes={"home.md": b"# T\n"})
     repository.change(lambda _tree: change, Author("Dana", "dana@example.com"))
-    worker = RenderWorker()
-    html = worker.render(job_of(repository, "# T\n"))
-    worker.close()
+    pool = RenderPool(Rendering())
+    html = await pool.render(job_of(repository, "# T\n"), is_stranger=True)
+    await pool.close()
     assert "<h1" in html
 
 
