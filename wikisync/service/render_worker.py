@@ -16,9 +16,8 @@ import logging
 import os
 import signal
 import sys
-from asyncio.subprocess import Process
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import msgspec
 
@@ -29,6 +28,9 @@ from wikisync.service.answers import busy
 from wikisync.service.pages import ShownPage
 from wikisync.service.places import NoPlace, Places
 from wikisync.service.settings import KIB, MIB, Rendering
+
+if TYPE_CHECKING:
+    from wikisync.processes import AsyncChild
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +68,7 @@ class RenderPool:
         self._places = Places(
             limits.processes_max, limits.waiting_max, limits.waiting_s
         )
-        self._idle: list[Process] = []
+        self._idle: list[AsyncChild] = []
 
     async def render(self, job: RenderJob, *, is_stranger: bool) -> str:
         """The page's HTML, or its escaped source with a notice.
@@ -88,7 +90,7 @@ class RenderPool:
         while self._idle:
             await _end(self._idle.pop())
 
-    def _take_idle(self) -> Process | None:
+    def _take_idle(self) -> AsyncChild | None:
         while self._idle:
             process = self._idle.pop()
             if process.returncode is None:
@@ -144,7 +146,7 @@ def main(requests: IO[bytes], answers: IO[bytes]) -> None:
         answers.flush()
 
 
-async def _start() -> Process:
+async def _start() -> AsyncChild:
     command = python_worker(
         "wikisync.service.render_worker", memory_bytes_max=MEMORY_BYTES_MAX
     )
@@ -160,7 +162,7 @@ async def _start() -> Process:
     return process
 
 
-async def _ask(process: Process, job: bytes) -> bytes | None:
+async def _ask(process: AsyncChild, job: bytes) -> bytes | None:
     """The answer to a job, or None when the process died."""
     assert process.stdin is not None, "it was started with a pipe"
     with contextlib.suppress(ConnectionError):
@@ -169,7 +171,7 @@ async def _ask(process: Process, job: bytes) -> bytes | None:
     return await _line(process)
 
 
-async def _line(process: Process) -> bytes | None:
+async def _line(process: AsyncChild) -> bytes | None:
     """The next line, or None when the process is over."""
     assert process.stdout is not None, "it was started with a pipe"
     line = bytearray()
@@ -181,7 +183,7 @@ async def _line(process: Process) -> bytes | None:
     return bytes(line)
 
 
-async def _end(process: Process) -> None:
+async def _end(process: AsyncChild) -> None:
     """Kill a process, and close its pipes."""
     if process.stdin is not None:
         process.stdin.close()
