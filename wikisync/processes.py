@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from asyncio.subprocess import Process as AsyncChild
+    from asyncio.subprocess import Process
 
 Child: TypeAlias = subprocess.Popen[bytes]
 AsyncChild: TypeAlias = "Process"

@@ -17,20 +17,22 @@ import os
 import signal
 import sys
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 import msgspec
 
 from wikisync.decoding import json_decoder
 from wikisync.model import OwnerKind, WikiOwner
-from wikisync.processes import RUBY_VARIABLES, python_worker, start_worker_async
+from wikisync.processes import (
+    RUBY_VARIABLES,
+    AsyncChild,
+    python_worker,
+    start_worker_async,
+)
 from wikisync.service.answers import busy
 from wikisync.service.pages import ShownPage
 from wikisync.service.places import NoPlace, Places
 from wikisync.service.settings import KIB, MIB, Rendering
-
-if TYPE_CHECKING:
-    from wikisync.processes import AsyncChild
 
 log = logging.getLogger(__name__)
 
