@@ -13,8 +13,8 @@ from tests.cli.conftest import Run
 from tests.cli.exports import HANDBOOK, NAMED, PICTURE, digest_of_tree, put_handbook
 from tests.support.git import needs_git
 from tests.support.service import EmbeddedService
-from wikisync.cli.export import default_cache, parse_theme_options
-from wikisync.errors import UsageError
+from wikisync.cli.export import default_cache, held_cache, parse_theme_options
+from wikisync.errors import FolderError, UsageError
 from wikisync.service.quirks import Quirk
 
 
@@ -352,3 +352,14 @@ def test_theme_options_are_toml_where_they_can_be() -> None:
 def test_theme_option_without_a_name_or_value_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="NAME=VALUE"):
         parse_theme_options([text])
+
+
+def test_cache_that_cannot_be_made_is_told_with_its_option(tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("in the way")
+
+    with (
+        pytest.raises(FolderError) as wrong,
+        held_cache(tmp_path / "cache" / "export"),
+    ):
+        pass
+    assert "--cache" in (wrong.value.hint or "")

@@ -143,6 +143,7 @@ async def test_sign_in_page_is_never_stored_in_the_place_of_a_file(
     ran = await behind.run("sync")
 
     assert ran.code == 0
+    assert ran.out == "handbook: 4 pages, 1 pulled, 1 attachment fetched\n"
     assert behind.read(path) == "<html>own</html>"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import logging
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from wikisync import __version__
 from wikisync.cli.console import Console
 from wikisync.cli.main import COMMANDS, main
+from wikisync.errors import UsageError
 
 
 def test_help_lists_every_command_with_its_line(
@@ -62,3 +64,66 @@ def test_verbose_log_does_nothing_to_a_terminal(
         logger.handlers[:] = handlers
         logger.setLevel(level)
     assert capsys.readouterr().err == "INFO    wikisync: pulled a␊␛[2J\n"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        RuntimeError("can't start new thread"),
+        ImportError("nh3.abi3.so: failed to map segment from shared object"),
+        ExceptionGroup("tasks", [ValueError(), ExceptionGroup("", [MemoryError()])]),
+    ],
+)
+def test_missing_memory_is_told_as_such(
+    error: Exception,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def fail(**_words: object) -> None:
+        raise error
+
+    monkeypatch.setattr("wikisync.cli.main.cli.main", fail)
+    assert main(["status"]) == 1
+    said = capsys.readouterr().err
+    assert "error: there is not enough memory" in said
+    assert "ulimit -v" in said
+
+
+@pytest.mark.parametrize("error", [RuntimeError("ours"), ImportError("no module x")])
+def test_fault_of_ours_is_not_taken_for_missing_memory(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(**_words: object) -> None:
+        raise error
+
+    monkeypatch.setattr("wikisync.cli.main.cli.main", fail)
+    with pytest.raises(type(error)):
+        main(["status"])
+
+
+def latin_1(monkeypatch: pytest.MonkeyPatch) -> io.BytesIO:
+    """What is written to a stdout that takes Latin-1 alone."""
+    written = io.BytesIO()
+    stream = io.TextIOWrapper(written, encoding="latin-1", write_through=True)
+    monkeypatch.setattr("sys.stdout", stream)
+    return written
+
+
+def test_sentence_is_escaped_where_stdout_lacks_its_characters(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    written = latin_1(monkeypatch)
+    Console().told("é 日本: edited here")
+    assert written.getvalue() == b"\xe9 \\u65e5\\u672c: edited here\n"
+
+
+def test_data_that_stdout_cannot_take_is_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Escaped, a page's text would be another one."""
+    written = latin_1(monkeypatch)
+    with pytest.raises(UsageError, match="latin-1 alone") as wrong:
+        Console().result("日本")
+    assert written.getvalue() == b""
+    assert "PYTHONIOENCODING=utf-8" in (wrong.value.hint or "")

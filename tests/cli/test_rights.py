@@ -35,6 +35,13 @@ def test_nothing_is_known_of_scopes_but_of_the_role() -> None:
     assert rights.writes is False
 
 
+def test_planner_writes_wikis_though_reporters_may_not() -> None:
+    rights = rights_of(WIKI, 1, API_TOKEN, 15)
+    assert rights.sentence() == (
+        "may read, write, upload and delete: your role is Planner"
+    )
+
+
 def test_token_without_end_says_so() -> None:
     service = Service("https://gitlab.example.com", "17.0", API_TOKEN)
     assert token_sentence(service, date(2026, 1, 1)) == (

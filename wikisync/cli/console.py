@@ -13,7 +13,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any
 
-from wikisync.errors import ConfigError, WikisyncError
+from wikisync.errors import ConfigError, UsageError, WikisyncError
 from wikisync.progress import SilentProgress
 
 if TYPE_CHECKING:
@@ -47,6 +47,12 @@ def visible_line(text: str) -> str:
     return text.translate(_LINE_CONTROLS)
 
 
+def _in_stdout(text: str) -> str:
+    """Sentences in what stdout takes, as stderr gets them: the rest escaped."""
+    encoding = sys.stdout.encoding or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)
+
+
 class VisibleLines(logging.Formatter):
     """One line an event, safe on a terminal; a traceback follows below it."""
 
@@ -66,13 +72,24 @@ class Console:
         self.quiet = quiet
 
     def result(self, text: str) -> None:
-        """Data the command was asked for, to stdout."""
-        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        """Data the command was asked for, to stdout.
+
+        Raises:
+            UsageError: the encoding of stdout lacks a character of it.
+        """
+        try:
+            sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        except UnicodeEncodeError as exc:
+            raise UsageError(
+                f"stdout takes {exc.encoding} alone, which has no"
+                f" {exc.object[exc.start]!a}",
+                hint="set PYTHONIOENCODING=utf-8, or leave it out",
+            ) from exc
         sys.stdout.flush()
 
     def told(self, *lines: str) -> None:
         """Sentences the command was asked for, to stdout, safe on a terminal."""
-        self.result("\n".join(map(visible_line, lines)))
+        self.result(_in_stdout("\n".join(map(visible_line, lines))))
 
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
         """Rows the command was asked for, to stdout; lines with tabs in a pipe."""
@@ -81,7 +98,7 @@ class Console:
         from wikisync.cli.tables import table_text
 
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-        self.result(table_text(columns, rows, width=width))
+        self.result(_in_stdout(table_text(columns, rows, width=width)))
 
     def note(self, text: str) -> None:
         """A line for people, to stderr, unless ``--quiet``."""

@@ -481,7 +481,10 @@ def _make(folder: Path) -> None:
     try:
         make_private_folder(folder)
     except OSError as exc:
-        raise folder_error("write to", str(exc.filename or folder), exc) from exc
+        error = folder_error("write to", str(exc.filename or folder), exc)
+        step = "name another folder for the cache with --cache"
+        error.hint = f"{error.hint}; or {step}" if error.hint else step
+        raise error from exc
 
 
 def _write_tag(tag: Path) -> None:

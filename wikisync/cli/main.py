@@ -140,7 +140,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
         console.error(WikisyncError(f"{name}{error.strerror or error}"))
         _forget_stdout()
         return int(ExitCode.FAILED)
+    except (MemoryError, RuntimeError, ImportError, ExceptionGroup) as error:
+        if not lacks_memory(error):
+            raise
+        console.error(
+            WikisyncError(
+                "there is not enough memory for this",
+                hint="end other programs, or raise the limit (ulimit -v); what was"
+                " done so far is kept, so run it again then",
+            )
+        )
+        return int(ExitCode.FAILED)
     return int(result) if isinstance(result, int) else int(ExitCode.DONE)
+
+
+_OF_MEMORY = ("can't start new thread", "failed to map", "cannot allocate memory")
+"""What Python and the system say where memory is missing, besides ``MemoryError``."""
+
+
+def lacks_memory(error: BaseException) -> bool:
+    """Whether this is what comes of too little memory."""
+    if isinstance(error, BaseExceptionGroup):
+        return any(map(lacks_memory, error.exceptions))
+    said = str(error).lower()
+    return isinstance(error, MemoryError) or any(words in said for words in _OF_MEMORY)
 
 
 def in_our_words(error: click.ClickException) -> UsageError:

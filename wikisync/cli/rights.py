@@ -45,7 +45,7 @@ NEAREST_SHOWN_MAX = 3
 WIKIS_CHECKED_MAX = 100
 """Wikis that are looked at one by one before a workspace is made."""
 READS_MAX = 8
-DEVELOPER, MAINTAINER = 30, 40
+PLANNER, DEVELOPER, MAINTAINER = 15, 30, 40
 ROLES = {
     10: "Guest",
     15: "Planner",
@@ -363,6 +363,9 @@ def rights_of(
         unknown = "the service does not tell your role; the first edit shows it"
         return WikiRights(wiki, pages, None, None, unknown)
     role = f"your role is {ROLES.get(level, level)}"
+    if level == PLANNER:
+        # below Reporter in number, and yet made for writing wikis
+        return WikiRights(wiki, pages, True, True, role)
     if level < DEVELOPER:
         return WikiRights(wiki, pages, False, False, f"{role}, writing needs Developer")
     if level < MAINTAINER:

@@ -105,6 +105,8 @@ def summary(wiki: Synced) -> str:
         return f"paused{because}; go on with it: wikisync resume {folder}"
     counts = {name: wiki.count(name) for name in COUNTS}
     words = [f"{number} {name}" for name, number in counts.items() if number]
+    if fetched := wiki.count("attachments"):
+        words.append(f"{counted(fetched, 'attachment')} fetched")
     if wiki.held:
         words.append(f"{len(wiki.held)} held")
     if wiki.waiting:
@@ -128,6 +130,7 @@ def wiki_as_json(wiki: Synced) -> dict[str, object]:
         "paused": wiki.paused,
         "pages": wiki.last.pages if wiki.results else None,
         **{name: wiki.count(name) for name in COUNTS},
+        "attachments_fetched": wiki.count("attachments"),
         "plan": _plan_lines(wiki) if wiki.results else [],
         "held": [
             {

@@ -133,7 +133,7 @@ def parse_page(
 
             draft.problems.extend(problems_of(page, options.asciidoc_engine))
     except RenderError as error:
-        return shown_as_source(page, source, error.message)
+        return shown_as_source(page, source, error.message, error.hint)
     except MemoryError:
         return shown_as_source(page, source, "it needs too much memory to parse")
     except Exception as error:  # noqa: BLE001 - a parser's bug must not end a build
@@ -245,9 +245,11 @@ def title_of(page: Page) -> str:
     return page.title or page.slug.rpartition("/")[2].replace("-", " ")
 
 
-def shown_as_source(page: Page, source: str, reason: str) -> ParsedPage:
+def shown_as_source(
+    page: Page, source: str, reason: str, hint: str | None = None
+) -> ParsedPage:
     """A page that cannot be rendered, as escaped source with a notice."""
-    hint = "fix the page's text, or see it on the service"
+    hint = hint or "fix the page's text, or see it on the service"
     text = " ".join(source[:TEXT_CHARS_OF_SOURCE_MAX].split())
     return ParsedPage(
         slug=page.slug,

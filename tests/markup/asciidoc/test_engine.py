@@ -116,8 +116,9 @@ def test_closing_ends_the_worker_and_a_later_page_starts_one(
 
 def test_worker_that_does_not_start_names_the_engine() -> None:
     engine = WorkerEngine("odd", ("/nonexistent/program",), SHORT)
-    with pytest.raises(RenderError, match="engine odd does not start"):
+    with pytest.raises(RenderError, match="engine odd does not start") as caught:
         ask(engine, "x")
+    assert "memory" in str(caught.value.hint)
 
 
 def test_worker_that_ends_at_start_names_the_next_step() -> None:

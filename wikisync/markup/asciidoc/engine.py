@@ -91,11 +91,11 @@ class WorkerEngine:
             name: what messages call it.
             command: the program and its arguments.
             limits: of one page.
-            hint: what to do when it does not start.
+            hint: how it is installed, for when it does not start.
             variables: names of those that it needs, if they are set.
         """
         self.name = name
-        self._hint = hint
+        self._start_hint = f"see that memory is left, or install it anew: {hint}"
         self._variables = tuple(variables)
         self._command = tuple(command)
         self._limits = limits
@@ -154,6 +154,7 @@ class WorkerEngine:
         except OSError as error:
             raise RenderError(
                 f"the asciidoc engine {self.name} does not start: {error.strerror}",
+                hint=self._start_hint,
             ) from error
         with Deadline(process, START_SECONDS_MAX):
             try:
@@ -164,7 +165,7 @@ class WorkerEngine:
             end_worker(process)
             raise RenderError(
                 f"the asciidoc engine {self.name} does not start",
-                hint=self._hint,
+                hint=self._start_hint,
             )
         return process
 
