@@ -25,6 +25,8 @@ from typing import cast
 from aiohttp import web
 from msgspec import Struct
 
+from wikisync.malformed import repeat_nothing_malformed
+
 log = logging.getLogger(__name__)
 
 CHECK_S = 5.0
@@ -82,6 +84,7 @@ async def listening(
         OSError: nothing can listen there.
     """
     assert runner.server is not None, "the runner was not set up"
+    repeat_nothing_malformed(runner.server)
     loop = asyncio.get_running_loop()
     connections = Connections(runner.server, limits or USUAL_LIMITS)
     server = await loop.create_server(connections, host, port)

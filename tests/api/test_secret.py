@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pickle
+from base64 import b64encode
 
 import pytest
 
@@ -44,3 +45,11 @@ def test_redacting_masks_every_mention() -> None:
 
     assert secret.redact(f"a {TOKEN} b {TOKEN}") == "a *** b ***"
     assert secret.redact_bytes(TOKEN.encode()) == b"***"
+
+
+def test_redacting_masks_what_git_sends_too() -> None:
+    secret = Secret(TOKEN)
+    login = b64encode(f"oauth2:{TOKEN}".encode())
+
+    assert secret.redact(f"Basic {login.decode()}") == "Basic ***"
+    assert secret.redact_bytes(b"Basic " + login) == b"Basic ***"

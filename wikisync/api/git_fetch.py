@@ -18,8 +18,7 @@ from pathlib import Path
 import pygit2
 
 from wikisync.api.proxy import Proxy
-from wikisync.api.request import GIT_USER
-from wikisync.api.secret import Secret
+from wikisync.api.secret import GIT_USER, Secret
 from wikisync.model import AttachmentPath
 from wikisync.origin import is_same_origin
 from wikisync.private import make_private_folder

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -31,6 +31,7 @@ from wikisync.api.answers import (
     NotHandedOut,
     Purpose,
     error_of,
+    one_line,
 )
 from wikisync.api.network import password_wanted, translating
 from wikisync.api.proxy import Proxy
@@ -200,9 +201,10 @@ class Pool:
                 async with response:
                     self._is_known_host = True
                     spent_s = self._clock() - started
-                    log_answer(
-                        request, shown, response.status, response.headers, spent_s
-                    )
+                    name = response.headers.get("x-request-id", "")
+                    if self._token is not None:
+                        name = self._token.redact(name)
+                    log_answer(request, shown, response.status, name, spent_s)
                     yield response
 
     def _headers(self, request: Request) -> dict[str, str]:
@@ -401,7 +403,7 @@ class Pool:
 
 
 def log_answer(
-    request: Request, url: str, status: int, headers: Mapping[str, str], seconds: float
+    request: Request, url: str, status: int, name: str, seconds: float
 ) -> None:
     """Note how long the service took, and its name for the request."""
     log.debug(
@@ -410,16 +412,21 @@ def log_answer(
         url,
         status,
         seconds * 1000,
-        headers.get("x-request-id", ""),
+        one_line(name),
     )
 
 
 def failure_of(
     answer: Answer, purpose: Purpose, token: Secret | None
 ) -> RemoteError | PassingFailure:
-    """What an answer without success is raised as; its body may echo our token."""
-    body = bytes(answer.body)
-    answer = replace(answer, body=token.redact_bytes(body) if token else body)
+    """What an answer without success is raised as; it may echo our token."""
+    answer = replace(answer, body=bytes(answer.body))
+    if token is not None:
+        answer = replace(
+            answer,
+            body=token.redact_bytes(bytes(answer.body)),
+            headers={name: token.redact(text) for name, text in answer.headers.items()},
+        )
     after_s = parse_retry_after(answer.headers, now=datetime.now(UTC))
     error = error_of(answer, purpose, retry_after_s=after_s)
     if isinstance(error, RateLimited | Unavailable):

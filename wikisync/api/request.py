@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
     from aiohttp import FormData
 
 TOKEN_HEADER = "PRIVATE-TOKEN"  # noqa: S105 - the header's name, not a token
-GIT_USER = "oauth2"
-"""What the service wants as user name where a token is the password."""
 
 OpenForm = Callable[[], "AbstractAsyncContextManager[FormData]"]
 
@@ -76,8 +73,7 @@ def headers_of(
         headers["Accept-Encoding"] = "identity"
     if token is not None and request.is_git:
         # git's side of the service knows passwords only
-        login = f"{GIT_USER}:{token.reveal()}".encode()
-        headers["Authorization"] = f"Basic {b64encode(login).decode()}"
+        headers["Authorization"] = f"Basic {token.reveal_login()}"
     elif token is not None:
         headers[TOKEN_HEADER] = token.reveal()
     if request.json is not None:

@@ -5,18 +5,23 @@ Only ``client`` reveals it, into the one header that carries it.
 
 from __future__ import annotations
 
+from base64 import b64encode
+
 from wikisync.errors import UsageError
 
 MASK = "***"
+GIT_USER = "oauth2"
+"""What the service wants as user name where a token is the password."""
 
 
 class Secret:
     """A token whose ``str``, ``repr`` and formatting show nothing of it."""
 
-    __slots__ = ("_value",)
+    __slots__ = ("_login", "_value")
 
     def __init__(self, value: str) -> None:
         self._value = value
+        self._login = b64encode(f"{GIT_USER}:{value}".encode()).decode()
 
     @classmethod
     def from_text(cls, text: str) -> Secret | None:
@@ -45,13 +50,20 @@ class Secret:
         """The token itself; for the request header and nothing else."""
         return self._value
 
+    def reveal_login(self) -> str:
+        """The token as git sends it: user and password for HTTP Basic."""
+        return self._login
+
     def redact(self, text: str) -> str:
-        """The text with every mention of this token masked."""
-        return text.replace(self._value, MASK)
+        """The text with every mention of this token masked, as git sends it, too."""
+        return text.replace(self._value, MASK).replace(self._login, MASK)
 
     def redact_bytes(self, body: bytes) -> bytes:
         """The same for bytes."""
-        return body.replace(self._value.encode(), MASK.encode())
+        mask = MASK.encode()
+        return body.replace(self._value.encode(), mask).replace(
+            self._login.encode(), mask
+        )
 
     def __repr__(self) -> str:
         return f"Secret({MASK!r})"

@@ -100,8 +100,9 @@ class Guard(Struct, frozen=True):
             return "a request that changes something must say where it comes from"
         if request.content_type != "application/json":
             return "a request that changes something is JSON"
-        given = request.headers.get(TOKEN_HEADER, "")
-        if not hmac.compare_digest(given.encode(), self.token.encode()):
+        # bytes that are no UTF-8 come as surrogates
+        given = request.headers.get(TOKEN_HEADER, "").encode("utf-8", "replace")
+        if not hmac.compare_digest(given, self.token.encode()):
             return "the page is of an earlier run; load it again"
         return None
 
