@@ -28,7 +28,7 @@ ALLOWED: dict[str, set[str]] = {
     "config": {"model", "errors", "private", "config"},
     "api": {"model", "errors", "private", "progress", "origin", "decoding", "api"},
     "folder": {"model", "errors", "private", "progress", "decoding", "folder"},
-    "sync": {"model", "errors", "private", "progress", "sync"},
+    "sync": {"model", "errors", "private", "progress", "decoding", "sync"},
     "markup": {"model", "errors", "progress", "decoding", "processes", "markup"},
     "site": {
         "model",

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from wikisync.model import Format, LateSave, Slug
+from wikisync.sync.echo import front_matter_of
 
 MARK = re.compile(r"<\d+>")
 LINK = re.compile(r"!\[\]\(/?([^)]*)\)")
@@ -51,6 +52,8 @@ class Weather:
     odd: float = 0.0
     """A new page has front matter, or line ends as in Windows; or a case twin is
     made in a folder."""
+    metadata: float = 0.0
+    """A person's edit is of the page's front matter."""
     pictures: float = 0.0
     """A person's act is about a picture: a new one, another one under the same name,
     or one that came from the wiki is thrown away."""
@@ -192,6 +195,8 @@ class World:
             self.create(copy)
         elif self.weather.pictures and self.random.random() < self.weather.pictures:
             self.picture(copy)
+        elif self.weather.metadata and self.random.random() < self.weather.metadata:
+            self.edit_metadata(copy)
         elif kind.startswith("rename"):
             self.rename(copy, is_subtree=kind == "rename all")
         elif kind == "delete":
@@ -204,7 +209,7 @@ class World:
 
     def new_line(self) -> str:
         self.marks += 1
-        return f"line <{self.marks}>\n"
+        return f"- line <{self.marks}>\n"
 
     def create(self, copy: Copy) -> None:
         is_odd = self.random.random() < self.weather.odd
@@ -242,6 +247,22 @@ class World:
         else:
             lines[min(at, len(lines) - 1)] = self.new_line()
         return "".join(lines).replace("\n", end)
+
+    def edit_metadata(self, copy: Copy) -> None:
+        """Begin the front matter of a page, change a key of it, or remove it."""
+        slug = self.random.choice(sorted(copy.pages))
+        text = copy.pages[slug][0]
+        block = front_matter_of(text)
+        body = text[len(block) :].lstrip("\r\n")
+        keys = [line for line in block.splitlines() if ":" in line]
+        key = self.random.choice(("title", "owner"))
+        kept = [line for line in keys if not line.startswith(key)]
+        if not block or self.random.random() < 0.6:
+            kept.append(f"{key}: {self.new_line().strip()}")
+        else:
+            kept = []
+        fenced = "\n".join(("---", *kept, "---", "", "")) if kept else ""
+        self.put(copy, slug, fenced + body)
 
     def picture(self, copy: Copy) -> None:
         """A new picture in a page, another one in its place, or one less."""

@@ -28,6 +28,7 @@ WEATHERS: Mapping[str, Weather] = {
     "extreme contention": Weather(crash=0.01),
     "light traffic": Weather(person=0.025, fault=0.4, crash=0.01, cancel=0.005),
     "odd texts and names": Weather(crash=0.01, odd=0.4),
+    "front matter": Weather(crash=0.01, metadata=0.3),
     "pictures": Weather(crash=0.01, pictures=0.4),
     "over the wire": Weather(
         fault=0.4, crash=0.005, odd=0.2, pictures=0.2, is_wired=True

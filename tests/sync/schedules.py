@@ -293,13 +293,9 @@ class Schedule:
         """Pages that differ by more than line ends, which each side has as it likes.
 
         Also such as show a picture that is not there.
-
-        Where the wiki's only front matter was taken away by a person, the engine
-        takes the service for one that strips it, and keeps it here.
         """
         mine, theirs = client.copy.shown(), self.world.wiki.shown()
-        is_learned = client.known.capabilities().strips_front_matter
-        if is_learned or self.world.strips_front_matter:
+        if self.world.strips_front_matter:
             mine, theirs = _without_front_matter(mine), _without_front_matter(theirs)
         return {
             name

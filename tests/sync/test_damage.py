@@ -59,7 +59,7 @@ def lived_in(path: Path) -> None:
         member = Member(home, digest)
         batch = Batch(1, BatchKind.DELETES_HERE, (member,), 9, Decision.WAITING)
         wiki.record_batches([batch], 1)
-        wiki.learn(replace(ANY_SERVICE, strips_front_matter=True))
+        wiki.learn(replace(ANY_SERVICE, strips_front_matter_of=frozenset({Format.ORG})))
         wiki.note(Event(1.0, Level.INFO, home, "done"))
 
 

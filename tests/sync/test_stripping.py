@@ -4,56 +4,109 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.support.copies import Copies
 from tests.support.pair import paired
+from wikisync.model import Digest, Format, Page
 from wikisync.service.quirks import Quirk
 from wikisync.sync.state import State
 
 BLOCK = "---\ntitle: Notes\n---\n\n"
 PAGES = {"notes": BLOCK + "# Notes\n", "plain": "# Plain\n"}
+MARKDOWN = frozenset({Format.MARKDOWN})
 
 
-async def stripped(state: State) -> Copies:
-    """A wiki that begins to strip front matter."""
+async def test_front_matter_removed_on_the_wiki_is_removed_here(state: State) -> None:
+    """Also where no other page has any: nothing tells of a service that strips it."""
     copies = Copies(state, PAGES)
     await copies.rest()
     copies.there.put("notes", "# Notes\n")
     await copies.rest()
-    return copies
+    assert copies.texts()["notes"] == "# Notes\n"
+    assert not copies.known.capabilities().strips_front_matter_of
 
 
-async def test_a_service_that_strips_is_known_by_its_texts(state: State) -> None:
-    copies = await stripped(state)
-    assert copies.known.capabilities().strips_front_matter
-    assert copies.here.texts() == PAGES
-
-
-async def test_a_page_that_still_shows_its_own_proves_the_contrary(
+async def test_front_matter_removed_on_the_wiki_stays_removed_with_the_next_edit(
     state: State,
 ) -> None:
-    """Then somebody took it from the other page, and that is an edit."""
-    copies = Copies(state, {**PAGES, "more": BLOCK + "# More\n"})
+    copies = Copies(state, PAGES)
     await copies.rest()
     copies.there.put("notes", "# Notes\n")
     await copies.rest()
-    assert not copies.known.capabilities().strips_front_matter
-    assert copies.texts()["notes"] == "# Notes\n"
-
-
-async def test_an_edit_on_such_a_service_keeps_the_block_here(state: State) -> None:
-    copies = await stripped(state)
-    copies.there.put("notes", "# Notes\n\nedited there\n")
+    copies.here.put("notes", "# Notes\n\nmore\n")
     await copies.rest()
-    assert copies.here.texts()["notes"] == BLOCK + "# Notes\n\nedited there\n"
+    assert copies.texts()["notes"] == "# Notes\n\nmore\n"
+
+
+async def test_a_service_that_strips_is_known_by_its_answer_to_a_write(
+    tmp_path: Path,
+) -> None:
+    async with paired(tmp_path, {"notes": "# Notes\n"}) as pair:
+        pair.service.quirks = frozenset({Quirk.STRIPS_FRONT_MATTER})
+        await pair.rest()
+        pair.save("notes", PAGES["notes"])
+        await pair.rest()
+        known = pair.known.capabilities()
+        assert known.strips_front_matter_of == MARKDOWN
+        assert (await pair.wiki_texts())["notes"] == PAGES["notes"]
+        assert pair.texts()["notes"] == PAGES["notes"]
+
+
+async def test_an_edit_on_such_a_service_keeps_the_block_here(tmp_path: Path) -> None:
+    async with paired(tmp_path, {"notes": "# Notes\n"}) as pair:
+        pair.service.quirks = frozenset({Quirk.STRIPS_FRONT_MATTER})
+        await pair.rest()
+        pair.save("notes", PAGES["notes"])
+        await pair.rest()
+        await pair.edit("notes", PAGES["notes"] + "\nedited there\n")
+        await pair.rest()
+        assert pair.texts()["notes"] == PAGES["notes"] + "\nedited there\n"
 
 
 async def test_the_block_is_sent_with_every_edit(tmp_path: Path) -> None:
     """The service keeps it in the page, though it does not show it."""
-    async with paired(tmp_path, PAGES) as pair:
-        await pair.rest()
+    async with paired(tmp_path, {"notes": "# Notes\n"}) as pair:
         pair.service.quirks = frozenset({Quirk.STRIPS_FRONT_MATTER})
         await pair.rest()
-        pair.save("notes", BLOCK + "# Notes\n\nedited here\n")
+        for text in (PAGES["notes"], PAGES["notes"] + "\nedited here\n"):
+            pair.save("notes", text)
+            await pair.rest()
+        assert (await pair.wiki_texts())["notes"] == pair.texts()["notes"] == text
+
+
+async def test_a_page_that_shows_its_own_proves_that_it_no_longer_strips(
+    tmp_path: Path,
+) -> None:
+    """Then a page without it is one whose front matter somebody removed."""
+    async with paired(tmp_path, {"notes": "# Notes\n", "more": "# More\n"}) as pair:
+        pair.service.quirks = frozenset({Quirk.STRIPS_FRONT_MATTER})
         await pair.rest()
-        assert (await pair.wiki_texts())["notes"] == pair.texts()["notes"]
-        assert pair.texts()["notes"] == BLOCK + "# Notes\n\nedited here\n"
+        pair.save("notes", PAGES["notes"])
+        pair.save("more", BLOCK + "# More\n")
+        await pair.rest()
+        pair.service.quirks = frozenset()
+        await pair.rest()
+        assert not pair.known.capabilities().strips_front_matter_of
+        await pair.edit("notes", "# Notes\n")
+        await pair.rest()
+        assert pair.texts() == {"notes": "# Notes\n", "more": BLOCK + "# More\n"}
+
+
+async def test_one_answer_without_it_is_no_proof(
+    state: State, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may show the edit of somebody else, so the page is read once more."""
+    copies = Copies(state, {"notes": "# Notes\n"})
+    await copies.rest()
+    write = copies.there.write
+
+    async def answer_without(page: Page, *, expected: Digest | None) -> Page:
+        answer = await write(page, expected=expected)
+        return Page(answer.slug, answer.format, "# Notes\n")
+
+    monkeypatch.setattr(copies.there, "write", answer_without)
+    copies.here.put("notes", PAGES["notes"])
+    await copies.rest()
+    assert copies.texts()["notes"] == PAGES["notes"]
+    assert not copies.known.capabilities().strips_front_matter_of

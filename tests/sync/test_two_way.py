@@ -3,6 +3,7 @@ from __future__ import annotations
 import random
 from itertools import islice
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,7 +13,7 @@ from tests.sync import exhaustive
 from tests.sync.prove_plan import main
 from tests.sync.world import run_schedule
 from wikisync.model import Format, PageState, Slug, Snapshot, digest_of, fold_text
-from wikisync.sync.capabilities import Capabilities
+from wikisync.sync.capabilities import ANY_SERVICE
 from wikisync.sync.plan import (
     BasePage,
     CreateLocal,
@@ -57,7 +58,8 @@ def base(pages: str) -> dict[Slug, BasePage]:
 
 def plan(old: str, here: str, there: str, **known: bool) -> Plan:
     sides = base(old), snapshot(here), snapshot(there)
-    return reconcile(*sides, Policy.TWO_WAY, Capabilities(**known))
+    service = msgspec.structs.replace(ANY_SERVICE, **known)
+    return reconcile(*sides, Policy.TWO_WAY, service)
 
 
 def lines(old: str, here: str, there: str, **known: bool) -> list[str]:

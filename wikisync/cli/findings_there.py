@@ -134,8 +134,8 @@ async def _check_wiki(
 def _ways(opened: OpenWorkspace, wiki: WikiSection) -> Iterator[str]:
     """What was learned of the service from its answers."""
     known = opened.known(wiki).capabilities()
-    if known.strips_front_matter:
-        yield "the service gives texts without their front matter; it is kept here"
+    if formats := ", ".join(sorted(known.strips_front_matter_of)):
+        yield f"the service hides the front matter of {formats} pages; it is kept here"
     if not known.takes_empty:
         yield "the service takes no empty pages; they are held"
     if not known.folds_case:

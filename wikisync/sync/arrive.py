@@ -194,7 +194,7 @@ class Arrivals:
         if mine.digest != expected:
             return page  # nor will the write replace it, and it is not to be kept
         content = page.content
-        if self._state.capabilities().strips_front_matter:
+        if page.format in self._state.capabilities().strips_front_matter_of:
             content = with_front_matter(content, mine.content)
         content = with_line_ends_of(content, mine.content)
         self._keeping[page.slug] = self._state.remember_replaced(

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from wikisync.model import Format
+
 
 class Capabilities(Struct, frozen=True):
     """One service, as far as it is known."""
@@ -18,8 +20,9 @@ class Capabilities(Struct, frozen=True):
     """A rename moves every page below the renamed one along (Q4)."""
     takes_empty: bool = True
     """A page may be empty (Q10)."""
-    strips_front_matter: bool = False
-    """It gives texts back without their front matter, but keeps it (Q8)."""
+    strips_front_matter_of: frozenset[Format] = frozenset()
+    """Formats of which it gives texts back without their front matter (Q8), as its
+    answers to our own writes have shown; the page keeps it."""
 
 
 ANY_SERVICE = Capabilities()

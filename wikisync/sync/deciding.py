@@ -231,12 +231,12 @@ class Deciding:
 
     def _capabilities(self, there: Snapshot) -> Capabilities:
         """What is known of the service, with what this look tells."""
-        from wikisync.sync.stripping import is_stripping
-
         service = self._known.capabilities()
-        if service.strips_front_matter or not is_stripping(self._known, there):
+        if not service.strips_front_matter_of:
             return service
-        service = replace(service, strips_front_matter=True)
+        from wikisync.sync.stripping import without_shown
+
+        service = without_shown(service, there)
         if not self._options.is_dry_run:
             self._known.learn(service)
         return service
@@ -320,7 +320,9 @@ class Deciding:
 
     def _is_stripped(self, seen: PageState, there: Snapshot) -> bool:
         """Whether a text differs from the agreed one by front matter alone."""
-        if not self._known.capabilities().strips_front_matter:
+        page = there.texts.get(seen.slug)
+        formats = self._known.capabilities().strips_front_matter_of
+        if page is None or page.format not in formats:
             return False
         from wikisync.sync.stripping import is_stripped
 

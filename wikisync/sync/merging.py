@@ -150,7 +150,7 @@ class Merging:
         page = self._there.texts.get(slug) or await self._remote.read(slug)
         if isinstance(action, Merge) and page.digest != action.remote:
             raise PreconditionFailed(f"{slug} was edited on the wiki meanwhile")
-        if not self._state.capabilities().strips_front_matter:
+        if page.format not in self._state.capabilities().strips_front_matter_of:
             return page
         known = self._state.text(slug) or ""
         content = with_front_matter(page.content, known)

@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from msgspec import structs
 
+from wikisync.decoding import convert
 from wikisync.model import Digest, Format, Problem, Slug
-from wikisync.sync.capabilities import ANY_SERVICE, Capabilities
+from wikisync.sync.capabilities import Capabilities
 from wikisync.sync.database import WikiRows
 from wikisync.sync.ledger import (
     BundleRecord,
@@ -118,10 +119,7 @@ class Observations(WikiRows):
         rows = self._rows("SELECT name, value FROM capability WHERE wiki = ?")
         with self._database.reading():
             known = {name: msgspec.json.decode(value) for name, value in rows}
-        fields = set(Capabilities.__struct_fields__)
-        return structs.replace(
-            ANY_SERVICE, **{name: known[name] for name in fields & known.keys()}
-        )
+            return convert(known, Capabilities)
 
     def learn(self, capabilities: Capabilities) -> None:
         """Remember what was learned of the service."""

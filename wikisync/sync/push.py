@@ -14,8 +14,6 @@ import logging
 from collections.abc import Callable
 from typing import assert_never
 
-from msgspec.structs import replace
-
 from wikisync.errors import (
     AuthenticationFailed,
     FolderError,
@@ -43,6 +41,7 @@ from wikisync.sync.plan import (
 )
 from wikisync.sync.replica import LocalReplica, RemoteReplica
 from wikisync.sync.state import Agreed, PackedText, WikiState
+from wikisync.sync.stripping import with_stripped
 from wikisync.sync.tally import Tally
 
 log = logging.getLogger(__name__)
@@ -149,33 +148,52 @@ class Pushes:
     async def _create(self, action: CreateRemote) -> None:
         page = await self._local_page(action)
         intent = self._state.begin(self._intent(Operation.CREATE, page))
-        answer = await self._write(page, None)
+        answer, echo = await self._write(page, None)
         if answer.slug != page.slug:
             self._take_name(page.slug, answer.slug)
-        self._agree(page, answer, intent, action)
+        self._agree(page, answer, echo, intent, action)
 
     async def _replace(self, action: Push) -> None:
         page = await self._local_page(action)
         record = self._intent(Operation.REPLACE, page, before=action.remote)
         intent = self._state.begin(record)
-        answer = await self._write(page, action.remote)
+        answer, echo = await self._write(page, action.remote)
         if answer.slug == page.slug:
-            self._agree(page, answer, intent, action)
+            self._agree(page, answer, echo, intent, action)
         elif answer.slug == path_of_title(page.slug):
             with self._state.together():
                 self._take_spelling(page.slug, answer.slug)
-                self._agree(page, answer, intent, action)
+                self._agree(page, answer, echo, intent, action)
         else:
             answer = await self._move_back(page.slug, answer)
-            self._agree(page, answer, intent, action)
+            self._agree(
+                page, answer, echo_of(page.content, answer.content), intent, action
+            )
 
-    async def _write(self, page: Page, expected: Digest | None) -> Page:
+    async def _write(self, page: Page, expected: Digest | None) -> tuple[Page, Echo]:
         """Send a text; the next page may be sent before this answer is noted."""
         answer = await self._remote.write(page, expected=expected)
         self._note_window(page.slug)
         for _ in range(STEPS_TO_SEND):
             await asyncio.sleep(0)
-        return answer
+        return answer, await self._echo(page, answer)
+
+    async def _echo(self, sent: Page, answer: Page) -> Echo:
+        """What the service did to a text; whether it strips front matter is learned.
+
+        One answer may show an edit of somebody else, so the page is read once more.
+        """
+        echo = echo_of(sent.content, answer.content)
+        known = self._state.capabilities()
+        is_known = sent.format in known.strips_front_matter_of
+        if echo is Echo.FRONT_MATTER and not is_known:
+            again = await self._remote.read(answer.slug)
+            echo = echo_of(sent.content, again.content)
+            if echo is Echo.FRONT_MATTER and again.digest == answer.digest:
+                self._state.learn(with_stripped(known, sent.format))
+            else:
+                echo = Echo.OTHER
+        return echo
 
     async def _local_page(self, action: CreateRemote | Push) -> Page:
         """The text to send, which must still be the one decided upon."""
@@ -184,11 +202,12 @@ class Pushes:
             raise PreconditionFailed(f"{action.slug} was edited here meanwhile")
         return Page(action.slug, action.format, page.content, page.title)
 
-    def _agree(self, sent: Page, answer: Page, intent: int, action: Sending) -> None:
+    def _agree(
+        self, sent: Page, answer: Page, echo: Echo, intent: int, action: Sending
+    ) -> None:
         """Note what both sides hold now: the folder's bytes, the service's text."""
-        echo = echo_of(sent.content, answer.content)
         if echo is not Echo.SAME:
-            self._learn(answer.slug, echo)
+            log.info("%s: the service %s", answer.slug, echo)
         if answer.format is not sent.format:
             self._tally.fail(
                 "format-changed",
@@ -216,12 +235,6 @@ class Pushes:
             self._state.drop_refusal(sent.slug)
             self._note(action, answer.slug)
         self._tally.pushed += 1
-
-    def _learn(self, slug: Slug, echo: Echo) -> None:
-        log.info("%s: the service %s", slug, echo)
-        known = self._state.capabilities()
-        if echo is Echo.FRONT_MATTER and not known.strips_front_matter:
-            self._state.learn(replace(known, strips_front_matter=True))
 
     def _take_spelling(self, slug: Slug, given: Slug) -> None:
         """Keep the file of a page that the service cannot keep under its name.

@@ -1,25 +1,39 @@
-"""Whether the service gives texts back without their front matter (Q8).
+"""Services that give texts back without their front matter (Q8).
 
-Some versions strip it from every answer and keep it in the page all the same.  A
-service that does so shows no page with front matter; one page that still shows its
-own is proof that somebody took it from the others.  In doubt the front matter is
-kept: it costs one more edit, and no text.
+Some versions strip it from every answer and keep it in the page all the same.  That is
+learned from an answer to our own write alone, and forgotten once a page shows its
+front matter: on any other service a page without it is one whose front matter somebody
+removed.
 """
 
 from __future__ import annotations
 
-from wikisync.model import PageState, Slug, Snapshot, digest_of, fold_text
+from msgspec.structs import replace
+
+from wikisync.model import Format, PageState, Snapshot, digest_of, fold_text
+from wikisync.sync.capabilities import Capabilities
 from wikisync.sync.echo import front_matter_of, with_front_matter
 from wikisync.sync.state import WikiState
 
 
-def is_stripping(known: WikiState, there: Snapshot) -> bool:
-    """Whether this look shows that the service strips front matter."""
-    if not any(_has_lost_it(known, there, slug) for slug in _changed(known, there)):
-        return False
-    return not any(
-        _shows_it(known, there, slug) for slug in known.base() if slug in there.pages
-    )
+def with_stripped(service: Capabilities, page_format: Format) -> Capabilities:
+    """The service, now that it stripped the front matter of a page of this format."""
+    found = service.strips_front_matter_of | {page_format}
+    return replace(service, strips_front_matter_of=found)
+
+
+def without_shown(service: Capabilities, there: Snapshot) -> Capabilities:
+    """The service without the formats of which a page shows its front matter."""
+    shown = {
+        page.format
+        for page in there.texts.values()
+        if page.format in service.strips_front_matter_of
+        and front_matter_of(page.content)
+    }
+    if not shown:
+        return service
+    left = service.strips_front_matter_of - shown
+    return replace(service, strips_front_matter_of=left)
 
 
 def is_stripped(known: WikiState, there: Snapshot, state: PageState) -> bool:
@@ -29,24 +43,3 @@ def is_stripped(known: WikiState, there: Snapshot, state: PageState) -> bool:
         return False
     whole = with_front_matter(seen.content, text)
     return digest_of(fold_text(whole)) == digest_of(fold_text(text))
-
-
-def _changed(known: WikiState, there: Snapshot) -> list[Slug]:
-    return [
-        slug
-        for slug, page in known.base().items()
-        if slug in there.texts and there.pages[slug].digest != page.remote
-    ]
-
-
-def _has_lost_it(known: WikiState, there: Snapshot, slug: Slug) -> bool:
-    had = front_matter_of(known.text(slug) or "")
-    return bool(had) and not front_matter_of(there.texts[slug].content)
-
-
-def _shows_it(known: WikiState, there: Snapshot, slug: Slug) -> bool:
-    seen = there.texts.get(slug)
-    if seen is not None:
-        return bool(front_matter_of(seen.content))
-    is_same = there.pages[slug].digest == known.base()[slug].remote
-    return is_same and bool(front_matter_of(known.text(slug) or ""))
