@@ -26,7 +26,7 @@ async def blocked(cloned: Cloned) -> Cloned:
     await cloned.run("sync")
     await cloned.run("sync")
     cloned.age_sightings(100)
-    await cloned.edit({BLOCKED: "soon\n"})
+    await cloned.edit({BLOCKED: f"{PAGES['guide']}and more\n"})
     return cloned
 
 

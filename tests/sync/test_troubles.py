@@ -6,9 +6,11 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.support.pair import Pair, paired
-from wikisync.model import Problem, Slug
+from wikisync.errors import ProtocolViolation
+from wikisync.model import Page, Problem, Slug, Snapshot
 from wikisync.service.quirks import Quirk
 from wikisync.sync.deciding import ExchangeOptions
 from wikisync.sync.plan import Plan, SkipReason
@@ -29,10 +31,10 @@ async def pair(tmp_path: Path) -> AsyncIterator[Pair]:
         yield made
 
 
-async def blocked(pair: Pair) -> None:
+async def blocked(pair: Pair, text: str = "old\nand more\n") -> None:
     """A page of the wiki cannot be written: a file is in its folder's place."""
     (pair.folder / "plans").write_text("a list\n")
-    await pair.edit("plans/2027", "soon\n")
+    await pair.edit("plans/2027", text)
 
 
 async def test_lasting_error_asks_for_no_further_cycle_at_once(pair: Pair) -> None:
@@ -53,14 +55,66 @@ async def test_lasting_error_asks_for_no_further_cycle_at_once(pair: Pair) -> No
 async def test_removal_goes_through_once_the_refused_page_is_held(pair: Pair) -> None:
     """From then on nothing is sent, so no cycle has an error any more."""
     pair.service.quirks = frozenset({Quirk.REFUSES_EMPTY})
+    pair.remove("notes")
+    await pair.cycle()
     pair.save("blank", " \n")
     refused = await pair.cycle()
-    assert refused.has_more
-    assert "old" in pair.texts()
+    assert [one.subject for one in refused.problems] == ["blank"]
     held = await pair.cycle()
     assert [one.slug for one in held.held] == ["blank"]
-    assert "old" not in pair.texts()
+    assert "notes" not in await pair.wiki_texts()
     assert not held.has_more
+
+
+async def test_page_that_cannot_be_written_keeps_no_other_removal_back(
+    pair: Pair,
+) -> None:
+    """No page of a wiki with one page of 50 MB was ever removed."""
+    await blocked(pair, "soon\n")
+    pair.remove("notes")
+    result = await pair.cycle()
+    assert [one.subject for one in result.problems] == ["plans/2027"]
+    assert "old" not in pair.texts()
+    await pair.cycle()
+    await pair.cycle()
+    assert set(await pair.wiki_texts()) == {"home", "guide", "plans/2027"}
+    good_at = pair.known.health().last_good_at
+    assert good_at is not None
+    assert good_at > pair.now - 60
+
+
+async def test_page_whose_text_cannot_be_known_keeps_back_what_went_with_it(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may have been renamed into the one that cannot be read; later ones not."""
+    unread = Slug("big")
+    read = pair.remote.read
+
+    async def refuse(slug: Slug) -> Page:
+        if slug == unread:
+            raise ProtocolViolation("the page is too large")
+        return await read(slug)
+
+    async def bare() -> Snapshot:
+        seen = await snapshot()
+        return replace(seen, texts={})
+
+    snapshot = pair.remote.snapshot
+    monkeypatch.setattr(pair.remote, "read", refuse)
+    monkeypatch.setattr(pair.remote, "snapshot", bare)
+    await pair.edit("big", "nobody knows\n")
+    await pair.erase("guide")
+    for _ in range(4):
+        await pair.cycle()
+    await pair.erase("notes")
+    for _ in range(4):
+        result = await pair.cycle()
+
+    assert pair.texts().keys() == {"home", "guide", "old"}
+    assert [(one.slug, one.reason) for one in result.plan.skipped] == [
+        (Slug("guide"), SkipReason.TROUBLE),
+        (Slug("old"), SkipReason.TROUBLE),
+    ]
 
 
 async def test_error_is_forgotten_with_the_cycle_that_has_none(pair: Pair) -> None:
@@ -73,7 +127,7 @@ async def test_error_is_forgotten_with_the_cycle_that_has_none(pair: Pair) -> No
 
 
 def test_plan_without_removals_has_nothing_put_off() -> None:
-    assert put_off(Plan(), [WRONG]) == (Plan(), ())
+    assert put_off(Plan(), {Slug("home"): [WRONG]}) == (Plan(), ())
 
 
 def test_sentence_names_the_first_few_removals_and_each_error_once() -> None:

@@ -188,7 +188,13 @@ async def _look_at_both(
 async def _look_here(opened: OpenWorkspace, status: WikiStatus) -> WikiStatus:
     """What the folder alone tells, against what both sides last agreed on."""
     from wikisync.folder.workspace import refuse_emptied
-    from wikisync.sync.troubles import in_the_way, lasting, put_off
+    from wikisync.sync.troubles import (
+        in_the_way,
+        is_older_here,
+        lasting,
+        put_off,
+        waiting_removals,
+    )
 
     section = status.section
     known = opened.known(section)
@@ -216,7 +222,9 @@ async def _look_here(opened: OpenWorkspace, status: WikiStatus) -> WikiStatus:
     plan, batches = with_brakes(known, plan, base, here, there, is_dry_run=True)
     plan = without_removals(plan, uncertain)
     errors = lasting(known, plan, is_wiki_seen=False)
-    plan, postponed = put_off(plan, in_the_way(errors, plan))
+    in_way = in_the_way(errors, plan)
+    put_back = waiting_removals(plan, in_way, known, {}, is_older_here(known))
+    plan, postponed = put_off(plan, put_back)
     # what the wiki was braked for cannot be seen from here
     waiting = {
         batch.kind: batch

@@ -126,13 +126,29 @@ class Apply:
         await self.write_pages(plan)
         await self.record_equal_pages(plan)
         if self.outcome.problems and plan.deletes:
-            from wikisync.sync.troubles import postponed
-
-            removed = [one.slug for one in plan.deletes]
-            self.outcome.problems.append(postponed(removed, self.outcome.problems))
-        else:
-            await self.remove_pages(plan.deletes)
+            plan = self._without_waiting(plan)
+        await self.remove_pages(plan.deletes)
         return self.outcome
+
+    def _without_waiting(self, plan: Plan) -> Plan:
+        """The plan without the removals that wait for what went wrong."""
+        from wikisync.sync.troubles import put_off, waiting_removals
+
+        problems = self.outcome.problems
+        last = {one.subject for one in self._state.troubles()}
+        failed = {Slug(one.subject) for one in problems}
+        seen = self._seen.texts
+        waiting = waiting_removals(
+            plan,
+            problems,
+            self._state,
+            {slug: seen[slug].content for slug in failed & seen.keys()},
+            # a page that is gone was still there when it went wrong the last time
+            lambda error, _: error in last,
+        )
+        plan, told = put_off(plan, waiting)
+        self.outcome.problems += told
+        return plan
 
     # -- pages from the wiki to the folder ---------------------------------------
 

@@ -13,12 +13,18 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from wikisync.errors import Halted
-from wikisync.model import Problem, WikiOwner
+from wikisync.model import Problem, Slug, WikiOwner
 from wikisync.progress import Progress, SilentProgress
 from wikisync.sync.absence import confirm_absences
 from wikisync.sync.apply import Apply
 from wikisync.sync.attachments import AttachmentFetch
-from wikisync.sync.frame import look, note_health, refuse_other, remember_tag
+from wikisync.sync.frame import (
+    look,
+    note_health,
+    note_told,
+    refuse_other,
+    remember_tag,
+)
 from wikisync.sync.plan import Hold, Plan, Skip, SkipReason
 from wikisync.sync.reconcile import Policy, reconcile
 from wikisync.sync.replica import AttachmentFolder, Replica
@@ -111,7 +117,9 @@ async def pull_wiki(
         )
     # what waits for a person is no trouble of the cycle
     trouble = (*here.problems, *there.problems, *outcome.problems, *fetch.problems)
-    note_health(known, trouble, there, started_at=started_at, now=clock())
+    note_health(known, trouble, here, there, started_at=started_at, now=clock())
+    known.record_troubles(tuple(outcome.problems))
+    note_told(known, {Slug(one.subject): one.message for one in trouble}, clock())
     problems += (*here.problems, *there.problems, *_waiting(plan), *outcome.problems)
     if not problems:
         remember_tag(known, there)

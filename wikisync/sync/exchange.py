@@ -28,8 +28,15 @@ from wikisync.model import (
 from wikisync.progress import Progress, SilentProgress
 from wikisync.sync.deciding import Decided, Deciding, ExchangeOptions, Outdated
 from wikisync.sync.flow import each
-from wikisync.sync.frame import look, note_health, refuse_other, remember_tag
-from wikisync.sync.ledger import NO_SLUG, Event, Level
+from wikisync.sync.frame import (
+    EVENTS_EACH_MAX,
+    look,
+    note_health,
+    note_told,
+    refuse_other,
+    remember_tag,
+)
+from wikisync.sync.ledger import NO_SLUG
 from wikisync.sync.narrowing import Direction
 from wikisync.sync.plan import (
     Action,
@@ -52,7 +59,7 @@ from wikisync.sync.plan import (
     Skip,
     describe,
 )
-from wikisync.sync.replica import LocalReplica, RemoteReplica
+from wikisync.sync.replica import LocalReplica, RemoteReplica, Replica
 from wikisync.sync.safety import Batch, Decision
 from wikisync.sync.state import State, WikiState
 from wikisync.sync.tally import Tally
@@ -68,8 +75,8 @@ __all__ = ["ExchangeOptions", "ExchangeResult", "Held", "exchange"]
 
 log = logging.getLogger(__name__)
 
-EVENTS_EACH_MAX = 200
-"""Pages of one cycle that the log tells each in a line of its own."""
+TEXTS_COMPARED_MAX = 20
+"""Pages with an error whose texts are compared with those of removed pages."""
 SENDS_MAX = 3
 """Pages on their way to the wiki: one is written, the next ones are got ready."""
 
@@ -240,6 +247,8 @@ class _Exchange:
         """Attachments that could not be had; no reason to keep a page."""
         self._absent: tuple[Problem, ...] = ()
         self._errors: tuple[Problem, ...] = ()
+        self._waiting: Mapping[Slug, Sequence[Problem]] = {}
+        """Removals that wait, and for which of them."""
         """What keeps removals back."""
         self._is_way_free = False
         """What kept removals back is held from now on, and so in nobody's way."""
@@ -292,7 +301,7 @@ class _Exchange:
             await self._carry_out(decided)
             self._note_errors(decided.plan)
         else:
-            self._expect_errors(decided.plan)
+            await self._expect_errors(decided)
         decided, postponed = self._without_removals(decided)
         problems = (
             *decided.here.problems,
@@ -306,6 +315,7 @@ class _Exchange:
             note_health(
                 self._known,
                 problems,
+                decided.here,
                 decided.there,
                 started_at=started_at,
                 now=self._clock(),
@@ -372,13 +382,16 @@ class _Exchange:
         await self._send(plan, pushes)
         await self._fetch_attachments()
         self._errors = tuple(self._tally.problems)
-        if self._errors or self._tally.overtaken:
+        self._waiting = await self._put_off(decided)
+        if self._tally.overtaken:
             return
         # not before: a page that was to come back under its new name, and could
         # not, would be a stranger to the one under its old name
-        self._known.record(dropped=ended)
+        self._known.record(dropped=[one for one in ended if one not in self._waiting])
         for action in plan.actions:
-            if isinstance(action, DeleteLocal | DeleteRemote):
+            if not isinstance(action, DeleteLocal | DeleteRemote):
+                continue
+            if action.slug not in self._waiting:
                 await self._one(action, decided, arrivals, pushes)
 
     async def _one(
@@ -456,21 +469,53 @@ class _Exchange:
             errors += [one for one in before if Slug(one.subject) not in tried]
         self._known.record_troubles(tuple(dict.fromkeys(errors)))
 
-    def _expect_errors(self, plan: Plan) -> None:
+    async def _expect_errors(self, decided: Decided) -> None:
         """What went wrong last time, and would again."""
         from wikisync.sync.troubles import in_the_way, lasting
 
-        errors = lasting(self._known, plan)
+        errors = lasting(self._known, decided.plan)
         self._tally.problems += errors
-        self._errors = in_the_way(errors, plan)
+        self._errors = in_the_way(errors, decided.plan)
+        self._waiting = await self._put_off(decided)
+
+    async def _put_off(self, decided: Decided) -> Mapping[Slug, Sequence[Problem]]:
+        """Removals that wait for what went wrong."""
+        if not self._errors:
+            return {}
+        from wikisync.sync.troubles import is_older_here, waiting_removals
+
+        texts: dict[Slug, str] = {}
+        for error in self._errors[:TEXTS_COMPARED_MAX]:
+            slug = Slug(error.subject)
+            text = await self._text_of(slug, decided, error)
+            if text is not None:
+                texts[slug] = text
+        older = is_older_here(self._known)
+        return waiting_removals(decided.plan, self._errors, self._known, texts, older)
+
+    async def _text_of(
+        self, slug: Slug, decided: Decided, error: Problem
+    ) -> str | None:
+        """The text that could not be carried over; None where it cannot be had."""
+        is_sent = any(one.slug == slug for one in decided.plan.sends)
+        known = None if is_sent else decided.there.texts.get(slug)
+        if known is not None:
+            return known.content
+        if error.code == "page-unreadable":
+            return None
+        try:
+            side: Replica = self._local if is_sent else self._remote
+            return (await side.read(slug)).content
+        except WikisyncError:
+            return None
 
     def _without_removals(self, decided: Decided) -> tuple[Decided, Sequence[Problem]]:
         """The decision as it came out where an error kept the removals back."""
-        if not self._errors:
+        if not self._waiting:
             return decided, ()
         from wikisync.sync.troubles import put_off
 
-        plan, postponed = put_off(decided.plan, self._errors)
+        plan, postponed = put_off(decided.plan, self._waiting)
         if postponed:
             log.info("%s", postponed[0])
             refused = self._tally.refused
@@ -499,11 +544,7 @@ class _Exchange:
         """Log what is new of what a person has to look at."""
         told = {Slug(one.subject): one.message for one in problems}
         told |= {one.slug: str(one.reason) for one in plan.held}
-        now = self._clock()
-        for slug, what in list(told.items())[:EVENTS_EACH_MAX]:
-            last = self._known.events(1, slug)
-            if not last or last[0].what != what:
-                self._known.note(Event(now, Level.WARNING, slug, what))
+        note_told(self._known, told, self._clock())
 
     def _result(
         self, decided: Decided, problems: tuple[Problem, ...]

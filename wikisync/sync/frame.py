@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from wikisync.model import Problem, Snapshot, WikiOwner
+from wikisync.model import Problem, Slug, Snapshot, WikiOwner
 from wikisync.sync.flow import plain_errors
 from wikisync.sync.identity import other_error
+from wikisync.sync.ledger import Event, Level
 from wikisync.sync.replica import Replica
 from wikisync.sync.state import WikiState
 
@@ -24,6 +25,31 @@ def refuse_other(known: WikiState, owner: WikiOwner, remote_id: str, hint: str) 
         raise other_error(owner, known.remote_id, remote_id, hint)
 
 
+EVENTS_EACH_MAX = 200
+"""Pages of one cycle that the log tells each in a line of its own."""
+LASTING = frozenset(
+    {
+        "page-listed-twice",
+        "page-malformed",
+        "page-not-text",
+        "page-not-utf-8",
+        "page-refused",
+        "page-shadowed",
+        "page-unreadable",
+        "page-unwritable",
+    }
+)
+"""Problems of one page, which stay until somebody changes that page."""
+
+
+def note_told(known: WikiState, told: Mapping[Slug, str], now: float) -> None:
+    """Log what is new of what a person has to look at, by page."""
+    for slug, what in list(told.items())[:EVENTS_EACH_MAX]:
+        last = known.events(1, slug)
+        if not last or last[0].what != what:
+            known.note(Event(now, Level.WARNING, slug, what))
+
+
 async def look(local: Replica, remote: Replica) -> tuple[Snapshot, Snapshot]:
     """Look at both sides at once."""
     with plain_errors():
@@ -36,14 +62,20 @@ async def look(local: Replica, remote: Replica) -> tuple[Snapshot, Snapshot]:
 def note_health(
     known: WikiState,
     problems: Sequence[Problem],
+    here: Snapshot,
     there: Snapshot,
     *,
     started_at: float,
     now: float,
 ) -> None:
-    """Note how a cycle went; it was good where all was seen and nothing failed."""
+    """Note how a cycle went.
+
+    It was good where all was seen and nothing failed but pages that would fail
+    again: one that can never be read says nothing of all others.
+    """
     health = known.health()
-    is_good = not problems and there.is_complete
+    is_whole = here.is_complete and there.is_complete
+    is_good = is_whole and all(one.code in LASTING for one in problems)
     known.record_health(
         replace(
             health,

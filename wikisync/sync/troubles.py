@@ -1,22 +1,31 @@
 """What went wrong with single pages, and what waits until it is mended.
 
-Nothing is removed in a cycle that had an error (``sync.md`` 3.5): what failed may be
-the first sign that a side is not what it seems.  The errors of the last cycle are
-kept, so that ``status`` and dry runs, which try nothing, know what stands in the way.
+A page that is gone may be one that was renamed, or whose text was put into another
+page.  Where that other page cannot be carried over, the removal waits (``sync.md``
+3.5), or no copy in this place would have the text.  A page that can never be carried
+over keeps back no other removal.  The errors of the last cycle are kept, so that
+``status`` and dry runs, which try nothing, know what stands in the way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from wikisync.model import Problem, Slug
+from wikisync.sync.ledger import Side
 from wikisync.sync.plan import (
     Action,
+    CreateLocal,
+    CreateRemote,
     DeleteLocal,
     DeleteRemote,
+    DropRecord,
     Hold,
+    Merge,
     Plan,
+    Pull,
+    Push,
     Skip,
     SkipReason,
 )
@@ -25,6 +34,11 @@ if TYPE_CHECKING:
     from wikisync.sync.state import WikiState
 
 NAMES_SHOWN_MAX = 3
+OF_ONE_PAGE = frozenset({"page-unwritable", "page-unreadable", "page-refused"})
+"""Errors that say nothing of other pages, unlike a service that does not answer."""
+
+Since = Callable[[Slug, Slug], bool]
+"""Whether an error with the first page is older than the absence of the second."""
 
 
 def lasting(
@@ -59,18 +73,82 @@ def in_the_way(errors: Iterable[Problem], plan: Plan) -> tuple[Problem, ...]:
     return tuple(one for one in errors if one.subject not in own)
 
 
-def put_off(plan: Plan, errors: Sequence[Problem]) -> tuple[Plan, tuple[Problem, ...]]:
-    """The plan with its removals waiting for these errors, and what is said of it."""
-    removed = _removed(plan)
-    if not removed or not errors:
+def waiting_removals(
+    plan: Plan,
+    errors: Sequence[Problem],
+    known: WikiState,
+    texts: Mapping[Slug, str],
+    is_older: Since,
+) -> Mapping[Slug, Sequence[Problem]]:
+    """Pages that may not be removed or forgotten yet, each with the errors behind it.
+
+    Args:
+        plan: What was to be done.
+        errors: What went wrong.
+        known: What is known of the wiki.
+        texts: Of the pages with an error, as far as they are known, from the side
+            where they could not be carried over.
+        is_older: Whether an error is older than an absence.
+    """
+    goings = [one for one in plan.actions if isinstance(one, _Going)]
+    if not goings or not errors:
+        return {}
+    failed = {a.slug: a for a in plan.actions if isinstance(a, _Coming | _Sending)}
+    lines = {slug: frozenset(_lines(text)) for slug, text in texts.items()}
+
+    def waits(going: _Going, error: Problem) -> bool:
+        action = failed.get(Slug(error.subject))
+        if error.code not in OF_ONE_PAGE or action is None:
+            return True
+        other = _Sending if isinstance(going, DeleteLocal) else _Coming
+        if isinstance(action, other) and not isinstance(going, DropRecord):
+            return False  # what is gone on one side did not go to the other one
+        if action.slug not in lines:
+            return not is_older(action.slug, going.slug)
+        own = _lines(known.text(going.slug) or "")
+        return 2 * len(lines[action.slug].intersection(own)) >= max(1, len(own))
+
+    found = {
+        one.slug: [error for error in errors if waits(one, error)] for one in goings
+    }
+    return {slug: behind for slug, behind in found.items() if behind}
+
+
+_Going = DeleteLocal | DeleteRemote | DropRecord
+_Coming = CreateLocal | Pull | Merge
+_Sending = CreateRemote | Push
+
+
+def _lines(text: str) -> set[str]:
+    return {line.strip() for line in text.splitlines()} - {""}
+
+
+def is_older_here(known: WikiState) -> Since:
+    """What the log and the sightings tell of the age of errors and absences."""
+    sightings = {**known.sightings(Side.LOCAL), **known.sightings(Side.REMOTE)}
+
+    def is_older(error: Slug, absence: Slug) -> bool:
+        told, seen = known.events(1, error), sightings.get(absence)
+        return bool(told) and (seen is None or told[0].at < seen.first_at)
+
+    return is_older
+
+
+def put_off(
+    plan: Plan, waiting: Mapping[Slug, Sequence[Problem]]
+) -> tuple[Plan, tuple[Problem, ...]]:
+    """The plan with these removals waiting for their errors, and what is said of it."""
+    removed = [slug for slug in _removed(plan) if slug in waiting]
+    if not removed:
         return plan, ()
 
     def wait(action: Action) -> Action:
-        if isinstance(action, DeleteLocal | DeleteRemote):
+        if isinstance(action, DeleteLocal | DeleteRemote) and action.slug in waiting:
             return Skip(action.slug, SkipReason.TROUBLE)
         return action
 
-    return plan.turned(wait), (postponed(removed, errors),)
+    behind = [error for slug in removed for error in waiting[slug]]
+    return plan.turned(wait), (postponed(removed, behind),)
 
 
 def postponed(removed: Sequence[Slug], errors: Iterable[Problem]) -> Problem:
