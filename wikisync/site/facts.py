@@ -14,9 +14,9 @@ from msgspec import Struct
 
 from wikisync.markup.record import TocEntry
 from wikisync.model import Problem, Slug
-from wikisync.site.addresses import HOME_SLUG
 from wikisync.site.crosslinks import Found
 from wikisync.site.navigation import folder_title
+from wikisync.site.titles import TITLE_CHARS_MAX, display_title, shortened
 
 if TYPE_CHECKING:
     from wikisync.site.sources import ScannedWiki, SourcePage
@@ -35,7 +35,8 @@ class BrokenRef(msgspec.Struct, frozen=True, array_like=True):
 class ParsedFacts(msgspec.Struct, frozen=True, array_like=True):
     """What phase A tells about a page without its HTML."""
 
-    title: str
+    page_title: str
+    """As the page itself shows it."""
     ids: frozenset[str]
     summary: str
     problems: tuple[Problem, ...]
@@ -43,6 +44,11 @@ class ParsedFacts(msgspec.Struct, frozen=True, array_like=True):
     """Each target that the page includes with the digest of what it got."""
     search_digest: bytes
     """Hash of what the search index takes from the page."""
+
+    @property
+    def title(self) -> str:
+        """As all other pages show it."""
+        return shortened(self.page_title, TITLE_CHARS_MAX)
 
 
 class FinishedFacts(msgspec.Struct, frozen=True, array_like=True):
@@ -131,9 +137,3 @@ def unread_page(source: SourcePage, last: IndexedPage | None) -> IndexedPage:
 
 
 NOTHING_LINKED = FinishedFacts(b"", (), (), (), (), (), b"")
-
-
-def display_title(title: str, slug: Slug) -> str:
-    """The page's title; the home's plain slug is written as the service shows it."""
-    title = " ".join(title.split()) or slug
-    return "Home" if title == HOME_SLUG and slug == HOME_SLUG else title

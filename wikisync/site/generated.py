@@ -38,6 +38,7 @@ from wikisync.site.context import (
     WikiContext,
 )
 from wikisync.site.navigation import natural_key
+from wikisync.site.titles import LINK_CHARS_MAX, shortened
 
 if TYPE_CHECKING:
     from wikisync.model import Problem
@@ -172,7 +173,7 @@ class GeneratedPages:
             sources = tuple(wiki.reference(slug) for slug in wanted.pages[:SOURCES_MAX])
             items.append(
                 ListingItem(
-                    wanted.slug,
+                    shortened(wanted.slug, LINK_CHARS_MAX),
                     None,
                     wiki=self._name(wiki),
                     count=len(wanted.pages),
@@ -200,7 +201,7 @@ class GeneratedPages:
             wiki = by_name[link.wiki]
             items.append(
                 ListingItem(
-                    link.href,
+                    shortened(link.href, LINK_CHARS_MAX),
                     None,
                     wiki=self._name(wiki),
                     note=link.reason,

@@ -30,11 +30,11 @@ from wikisync.site.facts import (
     IndexedWiki,
     PageView,
     ParsedFacts,
-    display_title,
     unread_page,
 )
 from wikisync.site.fingerprint import program_fingerprint
 from wikisync.site.includes import Includes
+from wikisync.site.titles import SUMMARY_CHARS_MAX, display_title, shortened
 
 if TYPE_CHECKING:
     from wikisync.progress import Progress
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from wikisync.site.cache import Cache
     from wikisync.site.sources import ScannedWiki, SourcePage
 
-SUMMARY_CHARS = 160
 UNREADABLE = Digest("unreadable")
 """Stands for the content of a file that vanished after it was listed."""
 
@@ -175,7 +174,7 @@ class Indexer:
             Page(page.slug, page.format, text), options, include=include
         )
         facts = ParsedFacts(
-            title=display_title(parsed.title, parsed.slug),
+            page_title=display_title(parsed.title, parsed.slug),
             ids=parsed.ids,
             summary=_summary(parsed),
             problems=(*problems, *parsed.problems),
@@ -352,11 +351,8 @@ def _summary(parsed: ParsedPage) -> str:
     given = parsed.meta.get("description")
     found = (one.text for one in parsed.sections if one.text.strip())
     text = given if isinstance(given, str) else next(found, "")
-    text = " ".join(text[: 4 * SUMMARY_CHARS].split())
-    if len(text) <= SUMMARY_CHARS:
-        return text
-    cut = text[:SUMMARY_CHARS].rpartition(" ")[0] or text[:SUMMARY_CHARS]
-    return f"{cut} …"
+    text = " ".join(text[: 4 * SUMMARY_CHARS_MAX].split())
+    return shortened(text, SUMMARY_CHARS_MAX)
 
 
 def _addresses_digest(addresses: Iterable[WikiAddresses]) -> bytes:

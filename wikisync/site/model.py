@@ -14,6 +14,11 @@ from msgspec import Struct, field, structs
 from wikisync.markup.record import MarkupOptions
 from wikisync.model import Problem, Slug, WikiOwner
 from wikisync.origin import web_address
+from wikisync.site.titles import (
+    DESCRIPTION_CHARS_MAX,
+    TITLE_CHARS_MAX,
+    shortened,
+)
 
 NAV_LINKS_MAX = 150
 """Links of the navigation tree on one page, at any size of the wiki."""
@@ -55,9 +60,12 @@ class WikiSource(Struct, frozen=True):
     shown in the site's report."""
 
     def __post_init__(self) -> None:
-        """Take an address that no page may have for unknown, wherever it is from."""
-        if self.web_url and not web_address(self.web_url):
-            structs.force_setattr(self, "web_url", "")
+        """Bring what a service said to what a page may show, wherever it is from."""
+        structs.force_setattr(self, "web_url", web_address(self.web_url))
+        title = shortened(self.title, TITLE_CHARS_MAX)
+        structs.force_setattr(self, "title", title)
+        description = shortened(self.description, DESCRIPTION_CHARS_MAX)
+        structs.force_setattr(self, "description", description)
 
 
 class SiteOptions(Struct, frozen=True):

@@ -33,6 +33,7 @@ from wikisync.site.context import (
 )
 from wikisync.site.crosslinks import PageUrls, Place, SiteLinks, service_address
 from wikisync.site.navigation import Tree, natural_key, neighbours, reading_order
+from wikisync.site.titles import TITLE_CHARS_MAX, shortened
 
 if TYPE_CHECKING:
     from wikisync.markup.record import TocEntry
@@ -164,7 +165,7 @@ class WikiPages:
         slug, url = page.slug, self._urls[page.slug]
         web_url = f"{self._service}/{quote(slug)}" if self._service else None
         return PageContext(
-            title=page.parsed.title,
+            title=page.parsed.page_title,
             slug=slug,
             format=page.source.format,
             url=url,
@@ -276,7 +277,8 @@ class _Heading:
         """The finished entry; at most six levels deep."""
         entry = self.entry
         children = tuple(heading.node() for heading in self.below)
-        return TocNode(entry.level, entry.id, entry.text, children)
+        text = shortened(entry.text, TITLE_CHARS_MAX)
+        return TocNode(entry.level, entry.id, text, children)
 
 
 def _tags(meta: Mapping[str, object]) -> tuple[str, ...]:

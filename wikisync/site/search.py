@@ -35,6 +35,8 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
+from wikisync.site.titles import TITLE_CHARS_MAX, shortened
+
 SHARD_BYTES_MAX = 24 * 1024
 WORD_CHARS_MAX = 32
 """Longer words (hashes, base64) are found by their beginning."""
@@ -283,7 +285,10 @@ def _document_shards(
                     document.title,
                     quote(document.url, errors="replace"),
                     document.wiki if many else "",
-                    [[section.id, section.heading] for section in document.sections],
+                    [
+                        [section.id, shortened(section.heading, TITLE_CHARS_MAX)]
+                        for section in document.sections
+                    ],
                 ]
                 for slot, document in group.items()
             },
