@@ -432,3 +432,23 @@ async def test_service_that_is_away_ends_the_export_at_once(
     assert (await export()).code == 1
     assert digest_of_tree(site) == before
     assert ids
+
+
+@pytest.mark.parametrize("chosen", [ALL, ("--all",)], ids=["group", "keyset"])
+async def test_list_without_the_headers_of_its_parts_is_read_to_its_end(
+    export: Any,
+    proxy: BendingProxy,
+    service: EmbeddedService,
+    ids: dict[str, int],
+    site: Path,
+    chosen: tuple[str, ...],
+) -> None:
+    for number in range(20):
+        await service.add_project(f"docs/q{number}", {"home": "x\n"})
+    service.set_limits(per_page_max=20)
+    dropped = ("Link", "X-Next-Page", "X-Total", "X-Total-Pages")
+    proxy.bend("/(projects|groups)", headers=dict.fromkeys(dropped))
+    ran = await export("--json", chosen=chosen)
+    assert ran.code == 0
+    assert len(ran.json["wikis"]) == 20 + len(ids)
+    assert pages_of(site, "docs/q19")

@@ -38,7 +38,7 @@ from wikisync.api.answers import (
     in_words,
 )
 from wikisync.api.listing import Listing, Part
-from wikisync.api.paging import encode_query, next_query, total_of
+from wikisync.api.paging import encode_query, next_query, says_end, total_of
 from wikisync.api.pool import Pool
 from wikisync.api.proxy import proxy_for
 from wikisync.api.quiet import Area, Quiet
@@ -358,7 +358,8 @@ class Client:
             answer = await self._pool.exchange(request)
             records = _decoded(answer, list[kind], request.purpose)  # type: ignore[valid-type]
             following = next_query(answer.headers, request.query)
-            return Part(records, following, total_of(answer.headers))
+            total, is_told_last = total_of(answer.headers), says_end(answer.headers)
+            return Part(records, following, total, is_told_last)
 
         return await self._repeated(request, attempt)
 

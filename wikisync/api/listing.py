@@ -17,6 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync.api.answers import NOT_THE_API_HINT
+from wikisync.api.paging import made_query, may_go_on
 from wikisync.errors import ProtocolViolation, Rejected
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ class Part(Struct, Generic[T], frozen=True):
     """Query of the next part; None where this was the last."""
     total: int | None
     """Records in the whole list; None where the service does not count them."""
+    is_told_last: bool = True
+    """Whether the service says that this was the last, where nothing follows."""
 
 
 class OffsetLimit(Struct, Generic[T], frozen=True):
@@ -100,30 +103,62 @@ class Listing(AsyncIterator[T]):
         """Every record of every part.
 
         Raises:
-            ProtocolViolation: the parts lead round in a circle or never end.
+            ProtocolViolation: the parts lead round in a circle or never end, or one
+                of them does not say whether it was the last.
             Rejected: the list is longer than offset paging goes.
         """
-        asked = {self.request.query}
+        asked = {(here := self.request.query)}
         part, count, limit = await self._first(), 0, self._limit
+        before: list[T] = []
         while True:
+            if part.records and part.records == before:
+                # a service that does not page gives the whole list again
+                return
             for record in part.records:
                 yield record
             count += len(part.records)
             query = None if self._is_one_page else part.following
+            if query is None and not self._is_one_page:
+                query = self._beyond(part, here, count)
+                before = part.records
             if query is None:
                 return
             if limit is not None and is_keyset(query):
                 limit = None
             if limit is not None and count >= limit.records_max:
                 query, limit = self._behind(part, limit, count), None
+            here = query
             try:
                 part = await self._next(query, asked)
             except Rejected as refused:
                 # services may set another limit than the usual one
                 if limit is None or refused.status != HTTPStatus.METHOD_NOT_ALLOWED:
                     raise
-                query, limit = self._behind(part, limit, count, refused), None
-                part = await self._next(query, asked)
+                here, limit = self._behind(part, limit, count, refused), None
+                part = await self._next(here, asked)
+
+    def _beyond(self, part: Part[T], query: str, count: int) -> str | None:
+        """The query of what may follow a part that names nothing; None for the end."""
+        records = part.records
+        is_short = part.total is not None and count < part.total
+        if not records or (
+            not is_short and (part.is_told_last or not may_go_on(query, len(records)))
+        ):
+            return None
+        made = made_query(query, getattr(records[-1], "id", None))
+        if made is None:
+            raise ProtocolViolation(
+                f"cannot {self.request.purpose.action}: the list stops after {count} "
+                "records without saying that it ends there",
+                url=self._client.shown(self.request),
+                hint="let what stands before the service pass its Link headers on",
+            )
+        log.info(
+            "%s: an answer with %d records names no next part; asking for what follows",
+            self.request.purpose.action,
+            len(records),
+        )
+        return made
 
     async def _next(self, query: str, asked: set[str]) -> Part[T]:
         settings = self._client.settings
