@@ -42,6 +42,7 @@ poll_interval_s = 60
 listen = "127.0.0.1:8765"
 hook_secret_file = "~/.wikisync-hook"
 attention_command = "mail -s 'a page waits' me"
+exclude = ["docs"]
 
 [site]
 title = "Our handbook"
@@ -96,6 +97,7 @@ def test_every_key_is_read() -> None:
             listen="127.0.0.1:8765",
             hook_secret_file="~/.wikisync-hook",
             attention_command=("mail", "-s", "a page waits", "me"),
+            exclude=("docs",),
         ),
         site=SiteSection(
             title="Our handbook",
@@ -416,3 +418,24 @@ KEYS = [
 def test_every_key_is_in_the_guide(key: str) -> None:
     text = (GUIDE / "configuration.org").read_text(encoding="utf-8")
     assert f"={key}=" in text
+
+
+def test_wikis_that_are_excluded_by_path_or_folder_are_not_kept_in_step() -> None:
+    config = parse_config(
+        SERVICE
+        + '[[wiki]]\nproject = "docs/one"\n[[wiki]]\nproject = "docs/two"\n'
+        + '[[wiki]]\nproject = "docs/three"\nfolder = "3"\n'
+        + '[sync]\nexclude = ["docs/one", "3"]\n'
+    )
+    assert [wiki.path for wiki in config.synced_wikis] == ["docs/two"]
+
+
+def test_excluded_wiki_that_is_none_of_the_file_is_refused() -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse_config(
+            SERVICE
+            + '[[wiki]]\nproject = "docs/one"\n[sync]\nexclude = ["docs/onne"]\n'
+        )
+    assert caught.value.problems == (
+        "sync.exclude: no wiki of this file has the path or folder docs/onne",
+    )

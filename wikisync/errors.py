@@ -165,6 +165,12 @@ class ProtocolViolation(RemoteError):
     """An answer that this API never gives: HTML, a cut body, a wrong shape."""
 
 
+OF_SERVICE = (AuthenticationFailed, RateLimited, Unavailable)
+"""Errors met at one wiki that may as well be the whole service's."""
+OWN_TROUBLE = (AuthenticationFailed, Unavailable)
+"""Those of them that no waiting mends where the service answers all the same."""
+
+
 class FolderError(WikisyncError):
     """A path in the local folder cannot be used; carries the path."""
 

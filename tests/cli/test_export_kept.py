@@ -21,6 +21,12 @@ THREE = tuple(word for path in PATHS for word in ("--project", path))
 BROKEN = "docs/p2"
 
 
+@pytest.fixture(autouse=True)
+def _hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ask again at once: the pauses are chosen at random, from zero on."""
+    monkeypatch.setattr("wikisync.api.client.spread", lambda: 0.0)
+
+
 @pytest.fixture
 async def ids(service: EmbeddedService) -> dict[str, int]:
     """Three wikis of five pages each in a group; the projects' ids."""

@@ -68,10 +68,12 @@ class WatchProcess:
         found = (await self.service.files(OWNER)).get(f"{slug}.md")
         return None if found is None else found.decode()
 
-    async def until(self, is_so: Callable[[], Awaitable[bool] | bool]) -> None:
+    async def until(
+        self, is_so: Callable[[], Awaitable[bool] | bool], wait_s: float = WAIT_S
+    ) -> None:
         """Wait until something is so; with all that was said where it never is."""
         try:
-            async with asyncio.timeout(WAIT_S):
+            async with asyncio.timeout(wait_s):
                 while not await _answer(is_so()):  # noqa: ASYNC110 - another process
                     await asyncio.sleep(LOOK_S)
         except TimeoutError:
@@ -107,12 +109,13 @@ async def _collect(stream: asyncio.StreamReader | None, lines: list[str]) -> Non
         lines.append(line.decode().rstrip("\n"))
 
 
-def make_workspace(root: Path, url: str, *, more: str = "") -> Path:
-    """A workspace of the wiki of ``OWNER``, never synced."""
+def make_workspace(
+    root: Path, url: str, *, more: str = "", project: str | None = OWNER.full_path
+) -> Path:
+    """A workspace of the wiki of a project, never synced; None: of those in more."""
     root.mkdir(parents=True, exist_ok=True)
-    (root / "wikisync.toml").write_text(
-        f'[service]\nurl = "{url}"\n[[wiki]]\nproject = "{OWNER.full_path}"\n{more}'
-    )
+    wiki = f'[[wiki]]\nproject = "{project}"\n' if project else ""
+    (root / "wikisync.toml").write_text(f'[service]\nurl = "{url}"\n{wiki}{more}')
     return root
 
 
@@ -123,10 +126,11 @@ async def watching(
     *words: str,
     more: str = "",
     url: str | None = None,
+    project: str | None = OWNER.full_path,
     environment: Mapping[str, str] | None = None,
 ) -> AsyncIterator[WatchProcess]:
     """Watch a workspace until the block ends."""
-    make_workspace(root, url or service.url, more=more)
+    make_workspace(root, url or service.url, more=more, project=project)
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "wikisync", "watch", "-C", str(root), *words),
         stdout=asyncio.subprocess.PIPE,

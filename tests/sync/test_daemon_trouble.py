@@ -166,6 +166,58 @@ def test_wiki_whose_requests_alone_fail_does_not_keep_the_others_waiting() -> No
     watched(test, "ill", "well")
 
 
+@pytest.mark.parametrize(
+    ("error", "condition"),
+    [
+        (AWAY, Condition.FAILING),
+        (AuthenticationFailed("401", url="https://x.example"), Condition.REFUSED),
+    ],
+)
+def test_wiki_that_fails_while_the_service_answers_is_its_own_trouble(
+    error: Exception, condition: Condition
+) -> None:
+    """The service is never away, and the others are carried as promptly as ever."""
+
+    async def test(watch: Watch) -> None:
+        ill, well = watch.works
+        ill.failure = error
+        for second in range(1200):
+            watch.daemon.ask("well", Why.FOLDER)
+            await watch.at(second)
+            assert watch.daemon.trouble is None
+        assert max(gaps([at for at, _ in well.cycles])) <= 2
+        assert watch.told_service == []
+        assert len(ill.cycles) >= standings.LASTING_TRIES - 1
+        standing = watch.daemon.standings["ill"]
+        assert standing.condition is condition
+
+    watched(test, "ill", "well", is_away=False)
+
+
+def test_wiki_that_fails_three_times_while_the_service_answers_says_so_once() -> None:
+    async def test(watch: Watch) -> None:
+        watch.works[0].failure = AWAY
+        await watch.at(HOUR_S)
+        problems = [problem for name, _, problem in watch.told if name == "ill"]
+        message = "the service does not answer"
+        assert problems == [
+            message,
+            f"{message}; 3 tries in a row failed while the service answers",
+        ]
+
+    watched(test, "ill", "well", is_away=False)
+
+
+def test_service_that_is_away_is_so_for_all_wikis() -> None:
+    async def test(watch: Watch) -> None:
+        for work in watch.works:
+            work.failure = AWAY
+        await watch.at(600)
+        assert watch.told_service == ["offline"]
+
+    watched(test, "a", "b", is_away=True)
+
+
 def test_refused_token_is_told_once_and_tried_again_after_a_quarter_of_an_hour() -> (
     None
 ):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from tests.sync.virtual import START_S, VirtualLoop, run_virtually
-from wikisync.errors import Unavailable
+from wikisync.errors import OF_SERVICE, Unavailable, WikisyncError
 from wikisync.sync import daemon as module
 from wikisync.sync.daemon import Daemon
 from wikisync.sync.standing import Condition, CycleOutcome, Hint, Trouble, Why
@@ -89,8 +89,16 @@ def watched(
     test: Callable[[Watch], Awaitable[None]],
     *names: str,
     after_cycle: module.AfterCycle | None = None,
+    is_away: bool | None = None,
 ) -> None:
-    """Run a test beside a daemon of these wikis."""
+    """Run a test beside a daemon of these wikis.
+
+    ``is_away`` is what the service itself says when it is asked; None asks nothing.
+    """
+
+    async def ask_service(error: WikisyncError) -> bool:
+        assert isinstance(error, OF_SERVICE)
+        return bool(is_away)
 
     async def run(loop: VirtualLoop) -> None:
         works = [Work(name, loop) for name in names or ("docs",)]
@@ -108,6 +116,7 @@ def watched(
             told=lambda one: told.append((one.name, one.condition, one.problem)),
             told_service=note,
             after_cycle=after_cycle,
+            is_away=None if is_away is None else ask_service,
         )
         watch = Watch(loop, works, daemon, told, told_service)
         async with asyncio.TaskGroup() as group:

@@ -21,8 +21,9 @@ from wikisync.cli.attention import (
 )
 from wikisync.cli.console import visible_line
 from wikisync.cli.passing import is_passing
-from wikisync.cli.syncing import OF_ALL, Synced
+from wikisync.cli.syncing import Synced
 from wikisync.errors import (
+    OF_SERVICE,
     AuthenticationFailed,
     FolderError,
     Halted,
@@ -91,7 +92,7 @@ def _kept_of_service(was: Sequence[str], done: Sequence[Synced]) -> list[str]:
 
 def _is_answer(failure: WikisyncError | None) -> bool:
     """Whether it is what the service said of one wiki, and took the token for."""
-    return isinstance(failure, RemoteError) and not isinstance(failure, OF_ALL)
+    return isinstance(failure, RemoteError) and not isinstance(failure, OF_SERVICE)
 
 
 def _is_kept(line: str, wiki: Synced) -> bool:

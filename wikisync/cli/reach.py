@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wikisync.errors import (
+    OF_SERVICE,
     AuthenticationFailed,
     RateLimited,
     RemoteError,
@@ -20,14 +21,14 @@ from wikisync.errors import (
 if TYPE_CHECKING:
     from wikisync.api.client import Client
 
-OF_ALL = (AuthenticationFailed, RateLimited, Unavailable)
-"""Errors that the other wikis of the service may meet, too."""
-
 
 async def is_of_all(client: Client, error: WikisyncError) -> bool:
     """Whether the other wikis of the service would meet this error, too."""
-    if not isinstance(error, OF_ALL):
+    if not isinstance(error, OF_SERVICE):
         return False
+    if isinstance(error, RateLimited):
+        # the client knows whether several wikis met it
+        return error.is_everywhere
     try:
         await client.version()
     except AuthenticationFailed:

@@ -15,6 +15,7 @@ import click
 
 from wikisync.cli.service_command import token_option
 from wikisync.cli.workspace import (
+    exclude_option,
     find_workspace,
     open_service,
     open_workspace,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 @workspace_option()
 @click.option("--offline", is_flag=True, help="Look at the folders alone.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@exclude_option()
 @token_option()
 @click.pass_obj
 def command(
@@ -41,6 +43,7 @@ def command(
     start: Path,
     wikis: tuple[str, ...],
     token_file: Path | None,
+    excluded: tuple[str, ...],
     *,
     offline: bool,
     as_json: bool,
@@ -52,11 +55,10 @@ def command(
     """
     from wikisync.cli.status_report import exit_code_of
 
-    workspace = find_workspace(start)
+    workspace = find_workspace(start).without(excluded)
+    chosen = workspace.wikis(wikis) if wikis else workspace.synced
     with open_workspace(workspace, is_held=False, allows_network_disk=True) as opened:
-        found = asyncio.run(
-            _look(console, opened, workspace.wikis(wikis), token_file, offline=offline)
-        )
+        found = asyncio.run(_look(console, opened, chosen, token_file, offline=offline))
         notices = list(opened.notices())
     _show(console, workspace, found, notices, as_json=as_json)
     return exit_code_of(found)
@@ -70,8 +72,8 @@ async def _look(
     *,
     offline: bool,
 ) -> list[WikiStatus]:
+    from wikisync.cli.reach import is_of_all
     from wikisync.cli.status_report import look_at
-    from wikisync.cli.syncing import OF_ALL
 
     client, unseen = None, None
     async with AsyncExitStack() as stack:
@@ -86,8 +88,9 @@ async def _look(
             is_paused = opened.known(section).is_paused
             asked = None if is_paused else client
             found.append(await look_at(opened, section, asked, unseen=unseen))
-            if isinstance(found[-1].unseen, OF_ALL):
-                client, unseen = None, found[-1].unseen
+            failure = found[-1].unseen
+            if asked and failure is not None and await is_of_all(asked, failure):
+                client, unseen = None, failure
         return found
 
 

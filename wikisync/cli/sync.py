@@ -17,12 +17,21 @@ from wikisync.cli.service_command import token_option
 from wikisync.cli.workspace import (
     OpenWorkspace,
     SyncedWiki,
+    exclude_option,
     find_workspace,
     open_service,
     open_workspace,
     workspace_option,
 )
-from wikisync.errors import FolderError, UsageError, WikisyncError
+from wikisync.errors import (
+    OWN_TROUBLE,
+    AuthenticationFailed,
+    FolderError,
+    PermissionDenied,
+    SyncError,
+    UsageError,
+    WikisyncError,
+)
 
 if TYPE_CHECKING:
     from wikisync.api.client import Client
@@ -62,6 +71,7 @@ AFTER_ANOTHER = (
 @click.option(
     "--network-disk", is_flag=True, help="Only this machine writes on that disk."
 )
+@exclude_option()
 @token_option()
 @click.pass_obj
 def command(
@@ -78,7 +88,7 @@ def command(
             "--pull and --push exclude each other",
             hint="leave both out to carry edits both ways",
         )
-    workspace = find_workspace(start)
+    workspace = find_workspace(start).without(options["excluded"])
     return asyncio.run(_sync(console, workspace, pages, options))
 
 
@@ -142,7 +152,7 @@ def _show_attention(opened: OpenWorkspace, done: Sequence[Synced]) -> Iterator[P
 
     workspace = opened.workspace
     try:
-        show_attention(workspace.root, workspace.config.wikis, done)
+        show_attention(workspace.root, workspace.synced, done)
     except FolderError as error:
         # what was done and what waits is told all the same
         yield _unwritten(workspace.root, error)
@@ -187,7 +197,7 @@ def wanted_pages(
         UsageError: a page is of no wiki, or can be none.
     """
     if not pages:
-        return [(wiki, None) for wiki in workspace.config.wikis]
+        return [(wiki, None) for wiki in workspace.synced]
     from wikisync.cli.named import refuse_impossible
 
     refuse_impossible(workspace, pages)
@@ -211,8 +221,9 @@ async def _each(
     wanted: Sequence[tuple[WikiSection, frozenset[Slug] | None]],
     options: dict[str, Any],
 ) -> list[Synced]:
-    """One wiki after the other, until one meets what all others would meet."""
-    from wikisync.cli.syncing import OF_ALL, Synced
+    """One wiki after the other, until the service is away or refuses the token."""
+    from wikisync.cli.reach import is_of_all
+    from wikisync.cli.syncing import Synced
 
     done: list[Synced] = []
     for section, slugs in wanted:
@@ -224,9 +235,34 @@ async def _each(
             done.append(await _one(console, opened, client, section, slugs, options))
         except WikisyncError as error:
             done.append(Synced(section, failure=error))
-        if isinstance(done[-1].failure, OF_ALL):
+        failure = done[-1].failure
+        if failure is not None and await is_of_all(client, failure):
             break
+        if not options.get("dry_run"):
+            done[-1].failure = _counted(opened, section, failure)
     return done
+
+
+def _counted(
+    opened: OpenWorkspace, section: WikiSection, failure: WikisyncError | None
+) -> WikisyncError | None:
+    """What one wiki failed with while the service answers; often in a row, it lasts."""
+    name = f"failures {section.owner}"
+    before = opened.state.recalled(name)
+    if not isinstance(failure, OWN_TROUBLE):
+        if before:
+            opened.state.remember(name, "")
+        return failure
+    tries = int(before or 0) + 1
+    opened.state.remember(name, str(tries))
+    from wikisync.sync.standings import LASTING_TRIES, lasting
+
+    if tries >= LASTING_TRIES:
+        return SyncError(lasting(failure.message), hint=failure.hint)
+    if isinstance(failure, AuthenticationFailed):
+        # the token is good elsewhere: it is a right that it lacks here
+        return PermissionDenied(failure.message, hint=failure.hint)
+    return failure
 
 
 async def _one(

@@ -16,11 +16,8 @@ from msgspec.structs import replace
 
 from wikisync.cli.workspace import OpenWorkspace, SyncedWiki
 from wikisync.errors import (
-    AuthenticationFailed,
     ExitCode,
     Halted,
-    RateLimited,
-    Unavailable,
     WikisyncError,
 )
 from wikisync.model import Problem, Slug
@@ -38,9 +35,6 @@ ROUNDS_MAX = 8
 """Cycles in a row for one wiki; a merge and its push are two."""
 WAITS_MAX = 8
 """Times that ``--wait`` waits until an absence is certain."""
-
-OF_ALL = (AuthenticationFailed, RateLimited, Unavailable)
-"""Errors that the other wikis of the service would meet, too."""
 
 
 class Synced(Struct):

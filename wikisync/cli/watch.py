@@ -12,6 +12,7 @@ import os
 import signal
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from wikisync.cli.service_command import token_option
 from wikisync.cli.workspace import (
     OpenWorkspace,
     Workspace,
+    exclude_option,
     find_workspace,
     open_service,
     open_workspace,
@@ -76,6 +78,7 @@ ANEW_LOOK_S = 2.0
 @click.option(
     "--network-disk", is_flag=True, help="Only this machine writes on that disk."
 )
+@exclude_option()
 @token_option()
 @click.pass_obj
 def command(console: Console, /, start: Path, **options: Any) -> int:
@@ -119,7 +122,7 @@ async def _watch(console: Console, start: Path, options: dict[str, Any]) -> int:
     from wikisync.cli.watch_log import logging_to
 
     signals, notifier = _Signals(), Notifier(os.environ)
-    workspace, before = find_workspace(start), None
+    workspace, before = find_workspace(start).without(options["excluded"]), None
     with logging_to(workspace.private, options["log_format"]):
         while not signals.stopped.is_set():
             try:
@@ -152,6 +155,7 @@ async def _watch_with(
     """
     from wikisync.api.settings import ClientSettings
     from wikisync.cli.attention_file import told_where_halted
+    from wikisync.cli.reach import is_of_all
     from wikisync.cli.watch_run import Watch, answering, hook_secret
 
     async with AsyncExitStack() as stack:
@@ -175,6 +179,7 @@ async def _watch_with(
             _wikis(opened, client, options),
             notifier,
             client.quiet,
+            is_away=partial(is_of_all, client),
             publishes=options["site"] or workspace.config.site.publish,
             notifies=options["notify"],
         )
@@ -202,7 +207,7 @@ def _wikis(
     settle_s = None if settle_ms is None else settle_ms / 1000
     return [
         WatchedWiki(opened, section, client, asked, settle_s=settle_s)
-        for section in opened.workspace.config.wikis
+        for section in opened.workspace.synced
     ]
 
 
@@ -275,7 +280,7 @@ def _reread(
     signals.reload.clear()
     notifier.reloading()
     try:
-        new = find_workspace(workspace.root)
+        new = find_workspace(workspace.root).without(options["excluded"])
         workspace_token(new.config, options["token_file"], console, os.environ)
     except WikisyncError as error:
         console.error(error)

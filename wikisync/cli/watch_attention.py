@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from wikisync.api.quiet import shown_time
 from wikisync.cli.attention import SERVICE, refused_sentence
 from wikisync.cli.passing import LASTING_S, is_passing
-from wikisync.cli.syncing import OF_ALL, Synced
-from wikisync.errors import SyncError, WikisyncError
+from wikisync.cli.syncing import Synced
+from wikisync.errors import OF_SERVICE, OWN_TROUBLE, SyncError, WikisyncError
 from wikisync.sync.standing import Condition
-from wikisync.sync.standings import REFUSED_RETRY_S
+from wikisync.sync.standings import LASTING_TRIES, REFUSED_RETRY_S
 
 if TYPE_CHECKING:
     from wikisync.api.quiet import Wait
@@ -65,8 +65,13 @@ def _seen(daemon: Daemon, wiki: WatchedWiki) -> Synced:
 
 def _failure(daemon: Daemon, standing: Standing) -> WikisyncError | None:
     error = standing.failure
-    if error is None or (isinstance(error, OF_ALL) and daemon.trouble is not None):
-        return None  # the latter is told of the service
+    if error is None:
+        return None
+    if isinstance(error, OF_SERVICE) and daemon.trouble is not None:
+        return None  # it is told of the service
+    if isinstance(error, OWN_TROUBLE) and standing.failures >= LASTING_TRIES:
+        # while all others go on, no waiting for the service mends it
+        return SyncError(standing.problem, hint=error.hint or _HINT)
     if not is_passing(error):
         return error
     if daemon.now() - standing.failing_since < LASTING_S:

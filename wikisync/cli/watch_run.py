@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from wikisync.model import Problem, Slug
     from wikisync.sync.ledger import Edit
     from wikisync.sync.standing import CycleOutcome, Standing, Trouble
+    from wikisync.sync.standings import IsAway
     from wikisync.sync.work import WikiWork
 
 log = logging.getLogger(__name__)
@@ -81,6 +82,7 @@ class Watch:
         notifier: Notifier,
         quiet: Quiet,
         *,
+        is_away: IsAway | None = None,
         publishes: bool,
         notifies: bool,
     ) -> None:
@@ -99,6 +101,7 @@ class Watch:
             told=self._told,
             told_service=self._told_service,
             after_cycle=self._after_cycle,
+            is_away=is_away,
         )
         self.report = WatchReport(self.daemon, wikis, quiet)
         self.states = WatchedStates(self._wikis)

@@ -61,6 +61,17 @@ def workspace_option() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     )
 
 
+def exclude_option() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The option that leaves wikis out; the command gets it as ``excluded``."""
+    return click.option(
+        "--exclude",
+        "excluded",
+        multiple=True,
+        metavar="WIKI",
+        help="Leave out this wiki, by folder or full path; may be given again.",
+    )
+
+
 class Workspace(Struct, frozen=True):
     """A workspace on the disk, held by nobody yet."""
 
@@ -93,6 +104,30 @@ class Workspace(Struct, frozen=True):
                 )
             found += matches
         return tuple(dict.fromkeys(found)) if named else self.config.wikis
+
+    @property
+    def synced(self) -> tuple[WikiSection, ...]:
+        """The wikis that are kept in step, where no other ones are named."""
+        return self.config.synced_wikis
+
+    def without(self, excluded: Sequence[str]) -> Workspace:
+        """The same without some wikis, by their folders or full paths.
+
+        Raises:
+            UsageError: a name is none of theirs, or no wiki is left.
+        """
+        if not excluded and self.synced:
+            return self
+        sync = self.config.sync
+        named = tuple(wiki.path for wiki in self.wikis(excluded)) if excluded else ()
+        sync = replace(sync, exclude=(*sync.exclude, *named))
+        workspace = replace(self, config=replace(self.config, sync=sync))
+        if not workspace.synced:
+            raise UsageError(
+                "every wiki of the workspace is left out",
+                hint="take one from --exclude, or from exclude in wikisync.toml",
+            )
+        return workspace
 
     def wiki_at(self, name: str) -> WikiSection | None:
         """The wiki whose folder a person names; None where it is none's."""

@@ -121,6 +121,12 @@ def parse_config(text: str, source: str = FILE_NAME) -> Config:
     )
     top.refuse_the_rest()
     check_folders(found, config.site.output, problems)
+    names = {name for wiki in config.wikis for name in (wiki.path, wiki.folder)}
+    problems += [
+        f"sync.exclude: no wiki of this file has the path or folder {name}"
+        for name in config.sync.exclude
+        if name not in names
+    ]
     if problems:
         raise ConfigError(f"{source} is wrong", problems=tuple(problems))
     return config
@@ -193,6 +199,7 @@ def _sync(table: Table) -> SyncSection:
         listen=table.text("listen", default.listen, check_listen),
         hook_secret_file=table.text("hook_secret_file", default.hook_secret_file),
         attention_command=table.command("attention_command"),
+        exclude=table.texts("exclude"),
     )
     table.refuse_the_rest()
     return section

@@ -59,6 +59,8 @@ class SyncSection(Struct, frozen=True):
     """File that holds what webhooks have to bring."""
     attention_command: tuple[str, ...] = ()
     """Command to run when a person is needed; without a shell."""
+    exclude: tuple[str, ...] = ()
+    """Wikis that ``sync``, ``status`` and ``watch`` leave out, by path or folder."""
 
 
 class SiteSection(Struct, frozen=True):
@@ -130,3 +132,11 @@ class Config(Struct, frozen=True):
     site: SiteSection = field(default_factory=SiteSection)
     markup: MarkupSection = MarkupSection()
     preview: PreviewSection = PreviewSection()
+
+    @property
+    def synced_wikis(self) -> tuple[WikiSection, ...]:
+        """The wikis that are kept in step: those that ``[sync] exclude`` names not."""
+        left_out = set(self.sync.exclude)
+        return tuple(
+            wiki for wiki in self.wikis if not left_out & {wiki.path, wiki.folder}
+        )

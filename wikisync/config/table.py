@@ -116,6 +116,14 @@ class Table:
             self._refuse(key, "has a quote that is not closed")
             return ()
 
+    def texts(self, key: str) -> tuple[str, ...]:
+        """A list of strings."""
+        found = self._take(key, list, "a list of strings") or []
+        if not all(isinstance(one, str) for one in found):
+            self._refuse(key, "expected a list of strings")
+            return ()
+        return tuple(found)
+
     def options(self, key: str) -> Mapping[str, OptionValue]:
         """A flat table for somebody else to check."""
         options: dict[str, OptionValue] = {}

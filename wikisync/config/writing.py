@@ -67,6 +67,7 @@ _SYNC_NOTES = {
     "poll_interval_s": "seconds between two hints while nothing happens",
     "listen": 'address on this machine for webhooks, like "127.0.0.1:8765"',
     "hook_secret_file": "file that holds what webhooks have to bring",
+    "exclude": 'wikis that sync, status and watch leave out, like ["docs/broken"]',
     "attention_command": "command to run when a person is needed",
 }
 _SITE_NOTES = {

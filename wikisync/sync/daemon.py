@@ -32,6 +32,7 @@ from wikisync.sync.standings import (
     FULL_LOOK_S,
     HINT_MAX_S,
     JITTER,
+    IsAway,
     Standings,
     Told,
     ToldService,
@@ -72,6 +73,7 @@ class Daemon:
         told: Told | None = None,
         told_service: ToldService | None = None,
         after_cycle: AfterCycle | None = None,
+        is_away: IsAway | None = None,
     ) -> None:
         """Make a daemon.
 
@@ -84,6 +86,8 @@ class Daemon:
             told: Hears of every change of a standing.
             told_service: Hears of what keeps all wikis waiting, once.
             after_cycle: Called after each cycle that ended without an error.
+            is_away: Asks the service itself whether an error of one wiki is that of
+                all; without it each that may be is taken so.
         """
         self._clock = clock
         self._wall = wall
@@ -97,6 +101,7 @@ class Daemon:
             hint_max_s=hint_max_s,
             told=told,
             told_service=told_service,
+            is_away=is_away,
         )
         self._hints = Hints(self._works, self._standings, chance=chance)
 
@@ -211,7 +216,8 @@ class Daemon:
                     break
                 why = Why.EVERYTHING
         except WikisyncError as error:
-            self._standings.failed(standing, error, why)
+            is_of_service = await self._standings.is_of_service(error)
+            self._standings.failed(standing, error, why, is_of_service=is_of_service)
         else:
             self._standings.succeeded(standing, outcome, why)
         finally:

@@ -12,12 +12,7 @@ import random
 from collections.abc import Mapping
 from contextlib import suppress
 
-from wikisync.errors import (
-    AuthenticationFailed,
-    RateLimited,
-    Unavailable,
-    WikisyncError,
-)
+from wikisync.errors import RateLimited, WikisyncError
 from wikisync.sync.standing import Standing, Why
 from wikisync.sync.standings import JITTER, Standings
 from wikisync.sync.work import WikiWork, guarded
@@ -68,15 +63,15 @@ class Hints:
         hint = self._works[standing.name].hint()
         try:
             found = await guarded(standing.name, hint)
-        except (Unavailable, RateLimited, AuthenticationFailed) as error:
+        except WikisyncError as error:
             if isinstance(error, RateLimited) and not error.is_everywhere:
                 log.info("%s: no hint: %s", standing.name, error.message)
                 standing.hint_s = self._standings.hint_range_s(standing)[1]
                 return
-            self._standings.ask_quietly(standing, Why.WIKI)
-            self._standings.service_failed(error)
-            return
-        except WikisyncError as error:
+            if await self._standings.is_of_service(error):
+                self._standings.ask_quietly(standing, Why.WIKI)
+                self._standings.service_failed(error)
+                return
             log.info("%s: no hint: %s", standing.name, error.message)
             found = None
         standing.has_hints = found is not None

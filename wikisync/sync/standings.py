@@ -1,7 +1,8 @@
 """How all wikis of a daemon fare together: who is asked for, who waits, and how long.
 
 Errors make a wiki wait, alone where it is the wiki's trouble, with all wikis of the
-service where the service is away.
+service where the service is away.  The error alone does not tell which: one wiki can
+answer 500 for weeks.  So the service is asked for something that needs no wiki.
 """
 
 from __future__ import annotations
@@ -9,15 +10,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
 from wikisync.errors import (
+    OF_SERVICE,
+    OWN_TROUBLE,
     AuthenticationFailed,
     Halted,
     PermissionDenied,
     RateLimited,
     RemoteError,
-    Unavailable,
     WikisyncError,
 )
 from wikisync.sync.standing import (
@@ -27,6 +29,7 @@ from wikisync.sync.standing import (
     Trouble,
     Why,
 )
+from wikisync.sync.work import guarded
 
 log = logging.getLogger(__name__)
 
@@ -52,6 +55,8 @@ REFUSED_RETRY_S = 900.0
 """After a refused token, and after whatever the service asks for at the most."""
 RATE_LIMIT_S = 60.0
 """After "too many requests" that do not say how long to wait."""
+LASTING_TRIES = 3
+"""So often in a row a wiki fails while the service answers until a person is called."""
 RESTLESS_S = 5.0
 """How long a wiki waits that still has something to do after its turn."""
 JITTER = 0.2
@@ -60,6 +65,8 @@ IN_TURNS_HINT = "with a webhook, an edit on the wiki is here at once"
 
 Told = Callable[[Standing], None]
 """Called after each change of a wiki's condition or problem."""
+IsAway = Callable[[WikisyncError], Awaitable[bool]]
+"""Asks the service whether an error that one wiki met is that of all wikis."""
 ToldService = Callable[[Trouble | None], None]
 """Called when all wikis have to wait, and with None when they need not any more."""
 
@@ -76,6 +83,7 @@ class Standings:
         hint_max_s: float = HINT_MAX_S,
         told: Told | None = None,
         told_service: ToldService | None = None,
+        is_away: IsAway | None = None,
     ) -> None:
         """Ask for a first cycle of each of these wikis; see ``Daemon``."""
         self.clock = clock
@@ -83,6 +91,7 @@ class Standings:
         self._hint_max_s = hint_max_s
         self._told = told or _tell_nobody
         self._told_service = told_service or _tell_nobody
+        self._is_away = is_away
         self.wake = asyncio.Event()
         """Set when something may be due earlier than was thought."""
         self.trouble: Trouble | None = None
@@ -191,26 +200,49 @@ class Standings:
             condition = Condition.IN_STEP
         self._set(standing, condition, problem, hint)
 
-    def failed(self, standing: Standing, error: WikisyncError, why: Why) -> None:
+    async def is_of_service(self, error: WikisyncError) -> bool:
+        """Whether the other wikis would meet this error, too."""
+        if not isinstance(error, OF_SERVICE):
+            return False
+        if isinstance(error, RateLimited):
+            # the client knows whether several wikis met it
+            return error.is_everywhere
+        if self._is_away is None:
+            return True
+        try:
+            return await guarded("the service", self._is_away(error))
+        except WikisyncError:
+            return True
+
+    def failed(
+        self,
+        standing: Standing,
+        error: WikisyncError,
+        why: Why,
+        *,
+        is_of_service: bool,
+    ) -> None:
         """Let the wiki wait, or all of them where it is the service's trouble."""
         self.ask_quietly(standing, why)
         self._count(standing, error)
-        if isinstance(error, RateLimited) and not error.is_everywhere:
-            standing.not_before = self.clock() + limit_s(error)
+        now = self.clock()
+        if isinstance(error, RateLimited) and not is_of_service:
+            standing.not_before = now + limit_s(error)
             self._service_answered(standing.began_at)
             self._set(standing, Condition.LIMITED, error.message, error.hint or "")
             return
-        if isinstance(error, Unavailable | RateLimited | AuthenticationFailed):
-            # it may be the trouble of this wiki alone: then it keeps to itself
-            standing.not_before = self.clock() + self._back_off_s(standing.failures)
+        if is_of_service:
+            standing.not_before = now + self._back_off_s(standing.failures)
             self.service_failed(error)
             return
-        if isinstance(error, RemoteError):
+        if isinstance(error, OF_SERVICE):
+            # it answered just now when it was asked about this
+            self._service_answered(now)
+        elif isinstance(error, RemoteError):
             self._service_answered(standing.began_at)
         log.error("%s: %s", standing.name, error.message)
-        now = self.clock()
         match error:
-            case PermissionDenied():
+            case PermissionDenied() | AuthenticationFailed():
                 standing.not_before = now + REFUSED_RETRY_S
                 condition = Condition.REFUSED
             case Halted():
@@ -219,7 +251,10 @@ class Standings:
             case _:
                 standing.not_before = now + self._back_off_s(standing.failures)
                 condition = Condition.FAILING
-        self._set(standing, condition, error.message, error.hint or "")
+        problem = error.message
+        if isinstance(error, OWN_TROUBLE) and standing.failures >= LASTING_TRIES:
+            problem = lasting(problem)
+        self._set(standing, condition, problem, error.hint or "")
 
     def _count(self, standing: Standing, error: WikisyncError) -> None:
         if not standing.failures:
@@ -229,7 +264,7 @@ class Standings:
 
     # -- the service -------------------------------------------------------------
 
-    def service_failed(self, error: RemoteError) -> None:
+    def service_failed(self, error: WikisyncError) -> None:
         """All wikis wait; of many that fail together, the first one counts."""
         now, before = self.clock(), self.trouble
         if before is not None and now < before.until:
@@ -298,6 +333,14 @@ class Standings:
 def limit_s(error: RateLimited) -> float:
     """How long to wait after a limit: as it asks, but one try is made in time."""
     return min(error.retry_after_s or RATE_LIMIT_S, REFUSED_RETRY_S)
+
+
+def lasting(problem: str) -> str:
+    """What is said of a wiki that alone fails again and again.
+
+    The words are the same after each try, so that a person is called once.
+    """
+    return f"{problem}; {LASTING_TRIES} tries in a row failed while the service answers"
 
 
 def _tell_nobody(standing: object) -> None:

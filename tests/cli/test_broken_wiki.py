@@ -1,0 +1,195 @@
+"""One broken wiki keeps no other one old: clone, sync, status and watch go on."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Ran, Run
+from tests.support.bending import BendingProxy, Rule, bending_proxy
+from tests.support.service import EmbeddedService
+from tests.support.watching import watching
+from wikisync.model import WikiOwner
+from wikisync.sync.standings import LASTING_TRIES
+
+NAMES = ("p1", "p2", "p3")
+ALL = ("--group", "docs", "--all")
+TRIES_S = 120.0
+"""For three tries of a watch, each of five requests."""
+LASTING = f"{LASTING_TRIES} tries in a row failed while the service answers"
+OWNERS = {name: WikiOwner("project", f"docs/{name}") for name in NAMES}
+
+
+@dataclass
+class Three:
+    """A workspace of three wikis behind a proxy; the second one can be broken."""
+
+    service: EmbeddedService
+    proxy: BendingProxy
+    root: Path
+    ids: dict[str, int]
+    run_main: Run
+
+    async def run(self, *words: str | Path) -> Ran:
+        return await self.run_main(*words, "-C", self.root)
+
+    def break_one(self, status: int = 500, **more: Any) -> Rule:
+        number = self.ids["p2"]
+        pages = f"/projects/(docs%2Fp2|{number})/wikis"
+        return self.proxy.bend(pages, status=status, body=b"{}", **more)
+
+    def save(self, name: str, text: str) -> None:
+        (self.root / name / "home.md").write_text(text)
+
+    async def on_wiki(self, name: str) -> str:
+        return (await self.service.files(OWNERS[name]))["home.md"].decode()
+
+    @property
+    def attention(self) -> str:
+        path = self.root / "WIKISYNC-ATTENTION.md"
+        return path.read_text() if path.exists() else ""
+
+
+@pytest.fixture(autouse=True)
+def _hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ask again at once: the pauses are chosen at random, from zero on."""
+    monkeypatch.setattr("wikisync.api.client.spread", lambda: 0.0)
+
+
+@pytest.fixture
+async def three(
+    service: EmbeddedService, run: Run, tmp_path: Path
+) -> AsyncIterator[Three]:
+    await service.add_group("docs", wiki=False)
+    ids = {
+        name: await service.add_project(owner.full_path, {"home": f"{name}\n"})
+        for name, owner in OWNERS.items()
+    }
+    async with bending_proxy(service.url) as proxy:
+        yield Three(service, proxy, tmp_path / "ws", ids, run)
+
+
+@pytest.fixture
+async def cloned(three: Three) -> Three:
+    assert (await three.run_main("clone", three.proxy.url, *ALL, three.root)).code == 0
+    return three
+
+
+async def test_clone_goes_on_with_the_other_wikis(three: Three) -> None:
+    rule = three.break_one()
+    ran = await three.run_main("clone", three.proxy.url, *ALL, three.root)
+    assert ran.code == 3
+    assert (three.root / "p3" / "home.md").read_text() == "p3\n"
+    assert "project docs/p2: left out: " in ran.err
+    rule.end()
+    assert (await three.run("sync")).code == 0
+    assert (three.root / "p2" / "home.md").read_text() == "p2\n"
+
+
+async def test_clone_leaves_out_what_is_excluded(three: Three) -> None:
+    rule = three.break_one()
+    words = ("clone", three.proxy.url, *ALL, "--exclude", "docs/p2", three.root)
+    assert (await three.run_main(*words)).code == 0
+    assert rule.met == 0
+    assert "docs/p2" not in (three.root / "wikisync.toml").read_text()
+
+
+@pytest.mark.parametrize("status", [500, 401])
+async def test_sync_goes_on_with_the_other_wikis(cloned: Three, status: int) -> None:
+    cloned.break_one(status)
+    cloned.save("p2", "edited\n")
+    cloned.save("p3", "edited\n")
+    ran = await cloned.run("sync")
+    assert ran.code == 1
+    assert await cloned.on_wiki("p3") == "edited\n"
+    assert await cloned.on_wiki("p2") == "p2\n"
+    assert "docs/p2" in ran.err
+
+
+async def test_sync_names_the_wiki_in_the_attention_file_after_three_tries(
+    cloned: Three,
+) -> None:
+    rule = cloned.break_one()
+    for _ in range(LASTING_TRIES - 1):
+        await cloned.run("sync")
+    assert not cloned.attention
+    ran = await cloned.run("sync")
+    assert LASTING in ran.err
+    assert "- p2: cannot list the pages of project docs/p2: " in cloned.attention
+    assert LASTING in cloned.attention
+    rule.end()
+    assert (await cloned.run("sync")).code == 0
+    assert not cloned.attention
+    cloned.break_one()
+    await cloned.run("sync")
+    assert not cloned.attention, "the count begins anew"
+
+
+async def test_sync_ends_where_the_service_is_away(cloned: Three) -> None:
+    """The others would wait in vain, one after the other."""
+    cloned.proxy.bend("", status=502, body=b"{}")
+    ran = await cloned.run("sync")
+    assert ran.code == 1
+    assert "error: p1: " in ran.err
+    assert "p2" not in ran.err
+    assert not cloned.attention
+
+
+async def test_sync_leaves_out_what_is_excluded(cloned: Three) -> None:
+    rule = cloned.break_one()
+    cloned.save("p3", "edited\n")
+    assert (await cloned.run("sync", "--exclude", "p2")).code == 0
+    assert await cloned.on_wiki("p3") == "edited\n"
+    config = cloned.root / "wikisync.toml"
+    text = config.read_text().replace("[sync]\n", '[sync]\nexclude = ["docs/p2"]\n')
+    config.write_text(text)
+    cloned.save("p3", "again\n")
+    assert (await cloned.run("sync")).code == 0
+    assert await cloned.on_wiki("p3") == "again\n"
+    assert rule.met == 0
+    status = await cloned.run("status", "--json")
+    assert [wiki["folder"] for wiki in status.json["wikis"]] == ["p1", "p3"]
+
+
+async def test_excluding_every_wiki_is_refused(cloned: Three) -> None:
+    words = [word for name in NAMES for word in ("--exclude", name)]
+    ran = await cloned.run("sync", *words)
+    assert ran.code == 2
+    assert "every wiki of the workspace is left out" in ran.err
+
+
+async def test_status_looks_at_the_other_wikis(cloned: Three) -> None:
+    cloned.break_one()
+    cloned.save("p3", "edited\n")
+    ran = await cloned.run("status", "--json")
+    seen = {wiki["folder"]: wiki["is_wiki_seen"] for wiki in ran.json["wikis"]}
+    assert seen == {"p1": True, "p2": False, "p3": True}
+
+
+@pytest.mark.slow
+async def test_watch_carries_the_other_wikis_and_names_the_broken_one(
+    cloned: Three,
+) -> None:
+    cloned.break_one()
+    more = "".join(f'[[wiki]]\nproject = "docs/{name}"\n' for name in NAMES)
+    async with watching(
+        cloned.service, cloned.root, url=cloned.proxy.url, more=more, project=None
+    ) as watch:
+        await watch.until(lambda: LASTING in cloned.attention, TRIES_S)
+        cloned.save("p3", "edited\n")
+
+        async def is_there() -> bool:
+            return await cloned.on_wiki("p3") == "edited\n"
+
+        await watch.until(is_there)
+        await watch.until(lambda: bool(watch.health.get("attention")))
+        assert watch.health["service"]["condition"] == "in reach"
+        by_name = {wiki["folder"]: wiki for wiki in watch.health["wikis"]}
+        assert by_name["p2"]["condition"] == "failing"
+        assert by_name["p2"]["failures"] >= LASTING_TRIES
+        assert by_name["p3"]["condition"] == "in step"
+        assert not any("offline" in line or "is back" in line for line in watch.lines)
