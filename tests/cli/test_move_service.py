@@ -46,7 +46,8 @@ async def test_without_a_yes_it_is_only_said(cloned: Cloned, new_url: str) -> No
     ran = await cloned.run("move-service", old_url, new_url)
     assert ran.code == 0
     assert "handbook: docs/handbook (id 1), 4 of 4 pages are the same" in ran.out
-    assert f'url = "{new_url}" would be changed' in ran.out
+    assert f'url = "{new_url}" in the place of "{old_url}"' in ran.out
+    assert "the address of 1 record: the same" in ran.out
     assert "nothing was changed; do it with --yes" in ran.err
     assert (cloned.root / "wikisync.toml").read_bytes() == before
     assert recorded_urls(cloned) == {old_url}

@@ -165,7 +165,7 @@ async def test_running_watch_follows_a_renamed_project_and_tells(
         await service.add_project(PROJECT.full_path, {"home": "secret\n"})
         with pytest.raises(Halted, match="is another project now"):
             await wiki.cycle(Why.EVERYTHING)
-    assert note.message == "it is docs/guide now"
+    assert note.message == "the project docs/handbook is docs/guide now"
     assert (tmp_path / "handbook/home.md").read_text() == "two\n"
 
 

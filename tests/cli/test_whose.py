@@ -92,7 +92,7 @@ async def test_edits_that_waited_go_to_the_right_project_once_the_path_is_correc
     ran = await cloned.run("sync")
 
     assert (ran.code, ran.out) == (0, "handbook: 5 pages, 2 pushed\n")
-    assert "handbook: it was docs/handbook (id 1); what was known of it is" in ran.err
+    assert "at the last sync the project was docs/handbook (id 1); what is" in ran.err
     expected = {**FILES, "guide.md": "edited here\n", "mine.md": "mine\n"}
     assert await texts(cloned.service, GUIDE) == expected
     assert set(await cloned.wiki()) == {"home.md", "payroll.md"}
@@ -177,6 +177,55 @@ async def test_id_that_is_changed_back_finds_its_record_again(cloned: Cloned) ->
     assert "guide.md" not in await texts(cloned.service, GUIDE)
 
 
+@pytest.mark.parametrize("has_id", [True, False])
+async def test_two_projects_that_changed_places_stop_until_the_paths_are_corrected(
+    cloned: Cloned, *, has_id: bool
+) -> None:
+    service = cloned.service
+    other = WikiOwner("project", "docs/other")
+    await service.add_project("docs/other", {"start": "other\n"})
+    file = cloned.root / "wikisync.toml"
+    file.write_text(
+        f'[service]\nurl = "{service.url}"\n'
+        '[[wiki]]\nproject = "docs/handbook"\nid = 1\nfolder = "handbook"\n'
+        '[[wiki]]\nproject = "docs/other"\nid = 2\nfolder = "other"\n'
+    )
+    if not has_id:
+        file.write_text(
+            file.read_text().replace("id = 1\n", "").replace("id = 2\n", "")
+        )
+    await cloned.run("sync")
+    for number, path in ((1, "third"), (2, "handbook"), (1, "other")):
+        change = project_tables.ProjectChange({"path": path}, {})
+        await service.ask(project_tables.change_project, number, change)
+    cloned.write("home.md", "edited here\n")
+    (cloned.root / "other/start.md").write_text("edited here, too\n")
+
+    stopped = await cloned.run("sync")
+    text = file.read_text().replace('"docs/handbook"', '"third"')
+    text = text.replace('"docs/other"', '"docs/handbook"').replace(
+        "third", "docs/other"
+    )
+    file.write_text(text)
+    dry, ran = await cloned.run("sync", "--dry-run"), await cloned.run("sync")
+    again = await cloned.run("sync")
+
+    assert stopped.code == 4
+    assert "yours (id 1) is docs/other" in stopped.err
+    assert "yours (id 2) is docs/handbook" in stopped.err
+    assert (
+        dry.out == "handbook:\nupdate  home on the wiki\n"
+        "other:\nupdate  start on the wiki\n"
+    )
+    assert (ran.code, ran.out) == (
+        0,
+        "handbook: 4 pages, 1 pushed\nother: 1 page, 1 pushed\n",
+    )
+    assert (again.code, again.err) == (0, "")
+    assert await texts(service, other) == {**FILES, "home.md": "edited here\n"}
+    assert await texts(service, HANDBOOK) == {"start.md": "edited here, too\n"}
+
+
 # -- a project that moved ----------------------------------------------------------
 
 
@@ -195,7 +244,7 @@ async def test_renamed_project_is_followed_and_told(
 
     assert (ran.code, ran.out) == (0, "handbook: 4 pages, 1 pulled, 1 pushed\n")
     for told in (ran.err, status.out, doctor.out):
-        assert "it is docs/guide now" in told
+        assert "the project docs/handbook is docs/guide now" in told
         assert 'write project = "docs/guide" into wikisync.toml' in told
     assert (status.code, doctor.code) == (0, 3)
     assert (await texts(cloned.service, GUIDE))["guide.md"] == "edited here\n"
@@ -219,7 +268,7 @@ async def test_project_that_moved_to_another_group_is_followed_with_its_files(
     ran = await cloned.run("sync")
 
     assert ran.code == 0, ran.err
-    assert "it is team/handbook now" in ran.err
+    assert "the project docs/handbook is team/handbook now" in ran.err
     assert cloned.files()[picture] == "ours"
     await service.add_project("docs/handbook", {"home": "theirs\n"})
     await service.put_file(HANDBOOK, picture.replace("p.txt", "q.txt"), b"theirs")
@@ -268,8 +317,8 @@ async def test_corrected_path_keeps_everything_that_was_known(cloned: Cloned) ->
     dry = await cloned.run("sync", "--dry-run")
     ran = await sync_for_long(cloned)
 
-    assert "what was known of it is carried over" in dry.err
-    assert "what was known of it is carried over" in ran.err
+    assert "what is known of its wiki is carried over" in dry.err
+    assert "what is known of its wiki is carried over" in ran.err
     await assert_all_is_carried(cloned, GUIDE, ran)
 
 
@@ -331,8 +380,9 @@ async def test_new_address_of_the_service_keeps_everything_that_was_known(
     await change_both_sides(cloned, HANDBOOK)
     ran = await sync_for_long(cloned)
     assert (
-        f"handbook: it was docs/handbook at {cloned.service.url} (id 1); what was known"
-        " of it is carried over" in ran.err
+        "handbook: at the last sync the project was docs/handbook at"
+        f" {cloned.service.url} (id 1); what is known of its wiki is carried over"
+        in ran.err
     )
     await assert_all_is_carried(cloned, HANDBOOK, ran)
     configure(cloned, alias, cloned.service.url)

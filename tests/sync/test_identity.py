@@ -70,14 +70,14 @@ RECORD = WikiRecord(1, OLD, OURS.owner, "pages", "7", True, 12, 100.0)
 
 
 def carried(
-    *records: WikiRecord, others: set[tuple[str, str]] | None = None
+    *records: WikiRecord, others: dict[WikiOwner, str] | None = None
 ) -> list[int]:
     found = carried_records(
         records,
         service_url=NEW,
         there=MOVED,
         folder="pages",
-        configured=others or set(),  # type: ignore[arg-type]
+        others=others or {},
     )
     return [one.number for one in found]
 
@@ -102,10 +102,14 @@ def test_record_of_something_else_is_not_carried_over(other: WikiRecord) -> None
 
 def test_record_of_another_wiki_of_the_workspace_stays_its_own() -> None:
     here = replace(RECORD, service_url=NEW)
-    assert carried(here, others={("project", "g/a")}) == []
-    assert carried(replace(here, is_in_use=False), others={("project", "g/a")}) == [1]
+    others = {OURS.owner: "pages"}
+    assert carried(here, others=others) == []
+    assert carried(replace(here, folder=""), others=others) == []
+    assert carried(replace(here, is_in_use=False), others=others) == [1]
     # at the other service that path is nobody's here
-    assert carried(RECORD, others={("project", "g/a")}) == [1]
+    assert carried(RECORD, others=others) == [1]
+    # that one has the path by now, and its own folder
+    assert carried(here, others={OURS.owner: "elsewhere"}) == [1]
 
 
 def test_record_of_this_service_comes_first_and_then_the_latest() -> None:

@@ -167,18 +167,25 @@ class Client:
 
         return await self.fetch(self._project(project), ProjectRecord)
 
-    async def address_of(self, kind: OwnerKind, owner: Id) -> AddressRecord:
+    async def address_of(
+        self, kind: OwnerKind, owner: Id, *, name: str = ""
+    ) -> AddressRecord:
         """Id and path of a project or group; the rest of the record is not read.
+
+        Args:
+            kind: which of both.
+            owner: its id or path.
+            name: how messages call it; as it is asked for by default.
 
         Raises:
             NotFound: it does not exist, or is hidden from this token.
         """
         ask = self._project if kind == "project" else self._group
-        return await self.fetch(ask(owner), AddressRecord)
+        return await self.fetch(ask(owner, name), AddressRecord)
 
-    def _project(self, project: Id) -> Request:
+    def _project(self, project: Id, name: str = "") -> Request:
         path = routes.PROJECT.path(id=project)
-        purpose = self.purpose(f"read project {project}", "project", project)
+        purpose = self.purpose(f"read project {name or project}", "project", project)
         return Request("GET", path, purpose)
 
     async def poll_project(
@@ -209,11 +216,11 @@ class Client:
         """
         return await self.fetch(self._group(group), GroupRecord)
 
-    def _group(self, group: Id) -> Request:
+    def _group(self, group: Id, name: str = "") -> Request:
         path = routes.GROUP.path(id=group)
         # a group can hold thousands of projects, which have a list of their own
         query = encode_query({"with_projects": False})
-        purpose = self.purpose(f"read group {group}", "group", group)
+        purpose = self.purpose(f"read group {name or group}", "group", group)
         return Request("GET", path, purpose, query)
 
     def projects(

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from wikisync.api.address import ServiceAddress
+from wikisync.cli.sentences import counted
 from wikisync.cli.service_command import token_option
 from wikisync.cli.workspace import (
     find_workspace,
@@ -74,14 +75,14 @@ def command(
             console.told(*asyncio.run(_compared(opened, new_url, token)))
         text = _new_text(workspace, old_url, new_url)
         count = sum(bool(one.pages) for one in moved)
-        verb = "changed" if is_yes else "would be changed"
         if is_yes:
             opened.state.move_service(old_url, new_url)
             _write(workspace, text)
             opened.state.settle_move(new_url)
         console.told(
-            f'{workspace.root / "wikisync.toml"}: url = "{new_url}" {verb}',
-            f"records with the address {new_url}: {count} {verb}",
+            f'{workspace.root / "wikisync.toml"}: url = "{new_url}"'
+            f' in the place of "{old_url}"',
+            f"the address of {counted(count, 'record')}: the same",
         )
     if not is_yes:
         console.note("nothing was changed; do it with --yes")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -72,6 +73,10 @@ async def find_wiki(
         Halted: another one has its path.
     """
     owner, known = section.owner, opened.known(section)
+    others = _others(opened, section)
+    if known.folder in others.values():
+        # two wikis have changed places in the configuration: this is the other's
+        known = opened.state.of_record(opened.state.begin(owner, ""))
     found = await _locate(client, section, known)
     there = found.there
     if not found.is_certain:
@@ -98,6 +103,12 @@ async def find_wiki(
         warnings.append(deletion_warning(owner, there))
     may_adopt = before is None and known.follows is None
     return FoundRecord(there, known, tuple(notes), tuple(warnings), may_adopt)
+
+
+def _others(opened: OpenWorkspace, section: WikiSection) -> Mapping[WikiOwner, str]:
+    """The workspace's other wikis with their folders."""
+    wikis = opened.workspace.config.wikis
+    return {one.owner: one.folder for one in wikis if one is not section}
 
 
 async def _locate(client: Client, section: WikiSection, known: WikiState) -> Known:
@@ -136,7 +147,7 @@ async def _locate(client: Client, section: WikiSection, known: WikiState) -> Kno
 
 
 async def _ask(client: Client, owner: WikiOwner, which: Id) -> Located:
-    record = await client.address_of(owner.kind, which)
+    record = await client.address_of(owner.kind, which, name=owner.full_path)
     path = record.path or owner.full_path
     on = record.marked_for_deletion_on or ""
     return Located(WikiOwner(owner.kind, path), record.id, on)
@@ -223,17 +234,12 @@ class _Search:
 
     async def _carried(self, records: tuple[WikiRecord, ...]) -> WikiRecord | None:
         """The record that is of this wiki under another address, if there is one."""
-        others = {
-            (wiki.kind, wiki.path)
-            for wiki in self._opened.workspace.config.wikis
-            if wiki is not self._section
-        }
         found = carried_records(
             records,
             service_url=self._service_url,
             there=self._there,
             folder=self._section.folder,
-            configured=others,
+            others=_others(self._opened, self._section),
         )
         for one in found:
             if one.service_url == self._service_url:

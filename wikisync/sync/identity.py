@@ -10,12 +10,12 @@ record may be used under another address, ``Agreement`` whether pages prove it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
 from wikisync.errors import Halted
-from wikisync.model import OwnerKind, PageState, Problem, Slug, WikiOwner
+from wikisync.model import PageState, Problem, Slug, WikiOwner
 from wikisync.sync.plan import BasePage
 
 EQUAL_PAGES = 10
@@ -151,7 +151,7 @@ def carried_records(
     service_url: str,
     there: Located,
     folder: str,
-    configured: Collection[tuple[OwnerKind, str]],
+    others: Mapping[WikiOwner, str],
 ) -> Sequence[WikiRecord]:
     """Records that may be of this wiki, under another address; the likeliest first.
 
@@ -160,8 +160,8 @@ def carried_records(
         service_url: The service that is asked now.
         there: The wiki's project or group.
         folder: The folder that the wiki is to be synced with.
-        configured: Kinds and paths of the workspace's other wikis, whose records
-            stay theirs.
+        others: The workspace's other wikis with their folders; their records stay
+            theirs.
     """
     found = [
         one
@@ -173,7 +173,8 @@ def carried_records(
         and not (
             one.is_in_use
             and one.service_url == service_url
-            and (one.owner.kind, one.owner.full_path) in configured
+            and one.owner in others
+            and one.folder in {"", others[one.owner]}
         )
     ]
     return sorted(
@@ -240,7 +241,7 @@ def moved_note(owner: WikiOwner, there: Located) -> Problem:
     return Problem(
         "wiki-moved",
         str(owner),
-        f"it is {path} now",
+        f"the {owner.kind} {owner.full_path} is {path} now",
         f'write {owner.kind} = "{path}" into wikisync.toml',
     )
 
@@ -264,7 +265,8 @@ def carried_note(owner: WikiOwner, record: WikiRecord, service_url: str) -> Prob
     return Problem(
         "record-carried-over",
         str(owner),
-        f"it was {was} (id {record.remote_id}); what was known of it is carried over",
+        f"at the last sync the {owner.kind} was {was} (id {record.remote_id});"
+        " what is known of its wiki is carried over",
     )
 
 

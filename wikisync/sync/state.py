@@ -317,9 +317,14 @@ class WikiState(Agreements, Journal, Observations):
         """Note the service's id of the project or group, or that none is known."""
         self._write_wiki("remote_id = ?", remote_id)
 
+    @property
+    def folder(self) -> str:
+        """The folder in the workspace that it was synced with, or empty."""
+        return str(self._rows("SELECT folder FROM wiki WHERE id = ?")[0][0])
+
     def note_folder(self, folder: str) -> None:
         """Note the folder in the workspace that it is synced with."""
-        if self._rows("SELECT folder FROM wiki WHERE id = ?")[0][0] != folder:
+        if self.folder != folder:
             self._write_wiki("folder = ?", folder)
 
     @property
