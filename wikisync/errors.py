@@ -23,6 +23,7 @@
     │   └── StateError          .wikisync/state.db
     │       └── StateDamaged    it is set aside and made anew
     ├── RenderError             a page that cannot be rendered
+    │   └── LimitExceeded       it takes too much time or memory
     ├── SiteError               theme or output folder
     └── ServiceError            the embedded service cannot start or load
 
@@ -34,6 +35,11 @@ secret: URLs are given without user information and token parameters.
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import Literal
+
+Breach = Literal["time", "memory", "lost"]
+"""Which limit: processor time, memory, or none that is known: the process ended, or
+did not answer, as on a machine that has no memory or no time left."""
 
 
 class ExitCode(IntEnum):
@@ -209,6 +215,16 @@ class StateDamaged(StateError):
 
 class RenderError(WikisyncError):
     """A page cannot be rendered; the page is shown as source instead."""
+
+
+class LimitExceeded(RenderError):
+    """A page takes more time or memory than it may; its text may be sound."""
+
+    def __init__(
+        self, message: str, breach: Breach, *, hint: str | None = None
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.breach = breach
 
 
 class SiteError(WikisyncError):

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
 
-from wikisync.cli.build import after_command
-from wikisync.cli.folders import find_shown
 from wikisync.cli.main import main
 from wikisync.errors import ExitCode
 
@@ -112,15 +109,16 @@ def test_a_command_that_fails_is_told_and_the_site_stands(
     assert (workspace / "public" / "index.html").exists()
 
 
-def test_the_command_that_follows_gets_no_token(workspace: Path) -> None:
-    set_site(workspace, 'after = "deploy --now"\n')
-    shown = find_shown(workspace)
-    environment = {"PATH": os.defpath, "WIKISYNC_TOKEN": "glpat-EXAMPLE"}
-    command = after_command(shown, shown.config(), environment)
-    assert command is not None
-    assert command.command == ("deploy", "--now")
-    assert command.environment == {"PATH": os.defpath}
-    assert command.folder == workspace
+def test_the_command_that_follows_gets_no_token(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_site(workspace, """after = ["sh", "-c", "env > known"]\n""")
+    monkeypatch.setenv("WIKISYNC_TOKEN", "glpat-EXAMPLE")
+    monkeypatch.setenv("STORAGE_KEY", "its own")
+    assert main(["build", str(workspace), "--publish"]) == ExitCode.DONE
+    known = (workspace / "known").read_text()
+    assert "glpat-EXAMPLE" not in known
+    assert "STORAGE_KEY=its own" in known
 
 
 # -- what the site holds already -----------------------------------------------------

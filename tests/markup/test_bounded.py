@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
@@ -68,13 +70,74 @@ def test_failing_include_is_the_callers_error_and_leaves_no_half_answer(
     assert parser.parse(PAGE) == parse_page(PAGE)
 
 
-def test_page_over_its_deadline_is_shown_as_source() -> None:
-    parser = BoundedParser(seconds_max=0.0)
-    page = Page(Slug("slow"), Format.MARKDOWN, "*a* [b](c) " * 50_000)
-    parsed = parser.parse(page)
-    assert parsed.is_source
-    assert "longer than 0 seconds" in parsed.problems[0].message
-    parser.close()
+@pytest.mark.parametrize("engine", ["comrak", "markdown-it"])
+def test_page_over_its_time_is_shown_as_source(engine: MarkdownEngine) -> None:
+    """In a parser that is Python's as well as in one that is not."""
+    with closing(BoundedParser(seconds_max=0.0)) as parser:
+        page = Page(Slug("slow"), Format.MARKDOWN, "*a* [b](c) " * 10_000)
+        parsed = parser.parse(page, MarkupOptions(engine=engine))
+        assert parsed.is_source
+        assert parsed.breach == "time"
+        assert "longer than 0 seconds of processor" in parsed.problems[0].message
+        assert parser.parse(page, MarkupOptions(engine=engine), seconds_max=60) == (
+            parse_page(page, MarkupOptions(engine=engine))
+        )
+
+
+def test_page_may_have_less_time_than_the_parser_gives(parser: BoundedParser) -> None:
+    page = Page(Slug("slow"), Format.REST, "a\n\n----\n\n" * 10_000)
+    parsed = parser.parse(page, seconds_max=0.1)
+    assert parsed.breach == "time"
+    assert "longer than 0.1 seconds" in parsed.problems[0].message
+
+
+def test_time_that_others_take_of_the_machine_does_not_count() -> None:
+    """The worker waits for longer than its limit, and takes nothing meanwhile."""
+    with closing(BoundedParser(seconds_max=0.2)) as parser:
+        page = Page(Slug("a"), Format.MARKDOWN, "::include{file=x}\n")
+
+        def wait(_target: str) -> str:
+            threading.Event().wait(0.5)
+            return "text"
+
+        assert not parser.parse(page, include=wait).is_source
+
+
+def test_worker_that_gives_no_answer_is_ended_by_the_clock() -> None:
+    with closing(BoundedParser(wait_seconds_max=0.2)) as parser:
+        page = Page(Slug("a"), Format.MARKDOWN, "::include{file=x}\n")
+
+        def stop(_target: str) -> str:
+            assert parser._process is not None
+            os.kill(parser._process.pid, signal.SIGSTOP)
+            return "text"
+
+        parsed = parser.parse(page, include=stop)
+        assert parsed.breach == "lost"
+        assert "no answer in 0.2 seconds" in parsed.problems[0].message
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_DATA")
+def test_page_whose_substitutions_double_is_out_of_memory_before_the_machine() -> None:
+    with closing(BoundedParser(seconds_max=60.0)) as parser:
+        lines = [f".. |a{n}| replace:: |a{n - 1}| |a{n - 1}|\n" for n in range(1, 40)]
+        source = "\n".join([".. |a0| replace:: x\n", *lines, "|a39|\n"])
+        parsed = parser.parse(Page(Slug("a"), Format.REST, source))
+        assert parsed.breach == "memory"
+        assert parser.parse(PAGE) == parse_page(PAGE)
+
+
+@pytest.mark.parametrize("engine", ["quickjs", "mini-racer", "asciidoc3"])
+def test_asciidoc_page_over_its_time_is_shown_as_source(engine: AsciidocEngine) -> None:
+    """The engine is a process too, whose time counts."""
+    with closing(BoundedParser()) as parser:
+        options = MarkupOptions(asciidoc_engine=engine)
+        page = Page(Slug("a"), Format.ASCIIDOC, "== A\n\nx\n\n" * 8_000)
+        parsed = parser.parse(page, options, seconds_max=0.2)
+        assert parsed.breach == "time"
+        assert "0.2 s of processor time" in parsed.problems[0].message
+        good = Page(Slug("a"), Format.ASCIIDOC, "= T\n\n_x_\n")
+        assert not parser.parse(good, options).is_source
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_DATA")
@@ -87,6 +150,7 @@ def test_page_that_eats_memory_is_shown_as_source_and_the_next_one_is_not(
     parsed = parser.parse(page, MarkupOptions(engine=engine))
     assert parsed.is_source
     assert "too much memory" in parsed.problems[0].message
+    assert parsed.breach == "memory"
     assert parser.parse(PAGE) == parse_page(PAGE)
     parser.close()
 
@@ -133,6 +197,7 @@ def test_worker_that_dies_costs_one_page() -> None:
         "ended without a word"
         in parser.parse(include_kills, include=kill).problems[0].message
     )
+    assert parser.parse(include_kills, include=kill).breach == "lost"
     assert parser.parse(PAGE) == parse_page(PAGE)
     parser.close()
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -65,6 +67,7 @@ class Studio:
     root: Path
     sources: list[WikiSource] = field(default_factory=list)
     options: SiteOptions = field(default_factory=lambda: SiteOptions("Docs"))
+    clock: Callable[[], float] = time.time
 
     @property
     def site(self) -> Path:
@@ -87,7 +90,11 @@ class Studio:
     def build(self) -> BuildReport:
         """Bring the site up to date."""
         return build_site(
-            self.sources, self.site, self.options, cache=self.root / "cache"
+            self.sources,
+            self.site,
+            self.options,
+            cache=self.root / "cache",
+            clock=self.clock,
         )
 
     def clean_build(self) -> dict[str, bytes]:

@@ -11,7 +11,12 @@ import struct
 import sys
 import time
 
-from wikisync.markup.asciidoc.worker import read_frame, write_frame
+from wikisync.markup.asciidoc.worker import (
+    end_limit,
+    limit_time,
+    read_frame,
+    write_frame,
+)
 
 requests, answers = sys.stdin.buffer, sys.stdout.buffer
 
@@ -20,6 +25,9 @@ def answer(command: str) -> None:
     match command.split():
         case ["sleep"]:
             time.sleep(600)
+        case ["spin"]:
+            while True:
+                pass
         case ["die"]:
             os._exit(7)
         case ["fail", reason]:
@@ -47,4 +55,6 @@ def answer(command: str) -> None:
 if "--silent-start" not in sys.argv:
     write_frame(answers, {"ready": True})
 while (request := read_frame(requests)) is not None:
+    limit_time(request)
     answer(str(request["source"]))
+    end_limit()

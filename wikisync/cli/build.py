@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 from msgspec import Struct
+from msgspec.structs import replace
 
 from wikisync.cli.folders import ShownFolder, cache_folder, find_shown
 from wikisync.cli.site_report import replace_option
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from wikisync.progress import Progress
     from wikisync.site.model import BuildReport
     from wikisync.site.publish import AfterCommand, Published
-
-"""What no other program is given."""
 
 
 class Built(Struct, frozen=True):
@@ -58,6 +57,11 @@ class Built(Struct, frozen=True):
 )
 @replace_option()
 @click.option(
+    "--retry",
+    is_flag=True,
+    help="Try pages again that took too much time or memory.",
+)
+@click.option(
     "--strict", is_flag=True, help="Fail if a link is broken or a problem is left."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
@@ -69,6 +73,7 @@ def command(
     *,
     is_published: bool,
     replaces: bool,
+    retry: bool,
     strict: bool,
     as_json: bool,
 ) -> int:
@@ -82,9 +87,11 @@ def command(
     place = output or site_folder(shown, config)
     with console.progress() as progress:
         if is_published:
-            built = publish(shown, config, place, progress, replaces=replaces)
+            built = publish(
+                shown, config, place, progress, replaces=replaces, retries=retry
+            )
         else:
-            built = build(shown, place, progress, replaces=replaces)
+            built = build(shown, place, progress, replaces=replaces, retries=retry)
     return show_report(console, built, is_strict=strict, as_json=as_json)
 
 
@@ -103,7 +110,12 @@ def site_folder(shown: ShownFolder, config: Config | None) -> Path:
 
 
 def build(
-    shown: ShownFolder, output: Path, progress: Progress, *, replaces: bool = False
+    shown: ShownFolder,
+    output: Path,
+    progress: Progress,
+    *,
+    replaces: bool = False,
+    retries: bool = False,
 ) -> Built:
     """Bring the site in a folder up to date, file by file.
 
@@ -118,6 +130,7 @@ def build(
     from wikisync.site.published import leave
 
     wikis, options = shown.site()
+    options = replace(options, retries=retries)
     cache = cache_folder(shown, "site", os.environ)
     report = build_site(
         wikis,
@@ -137,6 +150,7 @@ def publish(
     progress: Progress,
     *,
     replaces: bool = False,
+    retries: bool = False,
 ) -> Built:
     """Switch a new version of the site in at once, and run what follows.
 
@@ -156,7 +170,7 @@ def publish(
         publish_site(
             wikis,
             output,
-            options,
+            replace(options, retries=retries),
             cache=cache_folder(shown, "site", os.environ),
             keep=config.site.keep if config else KEEP_DEFAULT,
             after=after_command(shown, config, os.environ),

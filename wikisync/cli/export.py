@@ -112,6 +112,11 @@ class Exported(Struct, frozen=True):
     help="Where to keep what was read, for the next export.",
 )
 @click.option(
+    "--retry",
+    is_flag=True,
+    help="Try pages again that took too much time or memory.",
+)
+@click.option(
     "--allow-emptying",
     is_flag=True,
     help="Remove pages from the site even if most of a wiki, or a whole one, is gone.",
@@ -142,6 +147,7 @@ def command(
     cache: Path | None,
     *,
     is_all: bool,
+    retry: bool,
     strict: bool,
     allow_emptying: bool,
     replaces: bool,
@@ -188,6 +194,7 @@ def command(
             templates=templates,
             mermaid=mermaid,
             markup=rendering,
+            retries=retry,
             progress=progress,
         )
     return show_report(console, exported, is_strict=strict, as_json=as_json)
@@ -244,6 +251,7 @@ def build(
     templates: Path | None = None,
     mermaid: Path | None = None,
     markup: MarkupOptions | None = None,
+    retries: bool = False,
     progress: Progress,
 ) -> Exported:
     """Make the site of what was pulled.
@@ -275,6 +283,7 @@ def build(
         templates=templates,
         mermaid=mermaid,
         markup=markup or MarkupOptions(),
+        retries=retries,
     )
     report = build_site(
         sources,

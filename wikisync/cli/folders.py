@@ -132,6 +132,7 @@ def _workspace_site(
         templates=workspace / site.templates if site.templates else None,
         mermaid=workspace / site.mermaid if site.mermaid else None,
         markup=markup_options(config.markup),
+        slow_pages_seconds=site.slow_pages_seconds,
     )
 
 

@@ -213,6 +213,9 @@ def _site(table: Table) -> SiteSection:
         after=table.command("after"),
         keep=table.integer("keep", default.keep, 0, 100),
         publish=table.flag("publish", is_on=default.publish),
+        slow_pages_seconds=table.integer(
+            "slow_pages_seconds", default.slow_pages_seconds, 0, 86_400
+        ),
         public=table.flag("public", is_on=default.public),
         url=table.text("url", default.url, check_url),
         language=table.text("language", default.language, check_language),

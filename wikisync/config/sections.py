@@ -76,6 +76,8 @@ class SiteSection(Struct, frozen=True):
     """Earlier versions of a published site that stay."""
     publish: bool = False
     """Whether ``watch`` keeps it in step."""
+    slow_pages_seconds: int = 60
+    """Processor time of a build for pages that go over a limit."""
     public: bool = False
     """Whether search engines may list it."""
     url: str = ""

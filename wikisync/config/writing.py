@@ -76,6 +76,7 @@ _SITE_NOTES = {
     "after": "command to run when a new version is published",
     "keep": "earlier versions of a published site that stay",
     "publish": "whether watch keeps the site in step",
+    "slow_pages_seconds": "processor time for pages that take too long to render",
     "public": "whether search engines may list it",
     "url": "address where it will be published",
     "language": "language tag of the site's own words",

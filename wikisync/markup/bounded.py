@@ -1,8 +1,13 @@
-"""``parse_page`` with a deadline: the page is parsed in a process of its own.
+"""``parse_page`` with limits: the page is parsed in a process of its own.
 
-Every parser here takes time that grows with the page and no faster, but a site
-must be built whatever a page finds.  One worker is started with the first page
-and kept; a page over its deadline costs the worker, and is shown as source.
+Our parsers take time that grows with the page and no faster; those of others do
+not, and a site must be built whatever a page holds.  One worker is started with
+the first page and kept; a page over a limit costs the worker, and is shown as
+source.
+
+Time is processor time, which the worker's own timer counts: a machine that is busy
+with other things turns no sound page into source.  The clock ends only a worker
+that does not answer at all.
 """
 
 from __future__ import annotations
@@ -17,7 +22,7 @@ import msgspec
 
 from wikisync.decoding import msgpack_decoder
 from wikisync.errors import RenderError
-from wikisync.markup.context import Include, include_nothing
+from wikisync.markup.context import PAGE_SECONDS_MAX, Include, include_nothing
 from wikisync.markup.frames import (
     OUT_OF_MEMORY,
     Answer,
@@ -30,10 +35,10 @@ from wikisync.markup.frames import (
     read_frame,
     write_frame,
 )
-from wikisync.markup.page import shown_as_source
+from wikisync.markup.page import TOO_MUCH_MEMORY, shown_as_source
 from wikisync.markup.record import MarkupOptions, ParsedPage
 from wikisync.markup.source import clean_source
-from wikisync.model import Format, Page
+from wikisync.model import Page
 from wikisync.processes import (
     RUBY_VARIABLES,
     Child,
@@ -44,14 +49,15 @@ from wikisync.processes import (
     streams,
 )
 
-PAGE_SECONDS_MAX = 10.0
 MEMORY_BYTES_MAX = 1 << 30
 """Of one worker; the worst page of 1 MiB that is known takes two thirds of it."""
+WAIT_SECONDS_MAX = 600.0
+"""By the clock, for one page; thirty times what an AsciiDoc page may take of the
+processor, in the worker and in its engine."""
 LAST_WORD_SECONDS_MAX = 1.0
 """For a worker that has closed its output, to end with a code that tells why."""
-START_SECONDS_MAX = 30.0
-"""For loading the program, on a machine that is busy with other things; an
-AsciiDoc page may wait as long again, since its engine is a process too."""
+START_SECONDS_MAX = 120.0
+"""For loading the program, on a machine that is busy with other things."""
 
 _ANSWERS: msgspec.msgpack.Decoder[Answer] = msgpack_decoder(Answer)
 
@@ -64,8 +70,10 @@ class BoundedParser:
         *,
         seconds_max: float = PAGE_SECONDS_MAX,
         memory_bytes_max: int = MEMORY_BYTES_MAX,
+        wait_seconds_max: float = WAIT_SECONDS_MAX,
     ) -> None:
         self._seconds_max = seconds_max
+        self._wait_seconds_max = wait_seconds_max
         self._memory_bytes_max = memory_bytes_max
         self._process: Child | None = None
         self._lock = threading.Lock()
@@ -76,17 +84,26 @@ class BoundedParser:
         options: MarkupOptions = MarkupOptions(),  # noqa: B008 - frozen, no state
         *,
         include: Include = include_nothing,
+        seconds_max: float | None = None,
     ) -> ParsedPage:
-        """What ``parse_page`` gives, or source with a notice after the deadline.
+        """What ``parse_page`` gives, or source with a notice after a breach.
+
+        Args:
+            page: The page.
+            options: How it is parsed.
+            include: What it may include.
+            seconds_max: Of processor time, less than this parser's limit.
 
         Raises:
             RenderError: no worker can be started on this machine.
         """
-        answer = self._answer(Job(page, options), include)
+        seconds = self._seconds_max if seconds_max is None else seconds_max
+        answer = self._answer(Job(page, options, seconds_max=seconds), include)
         if isinstance(answer, Done):
             return answer.parsed
         assert isinstance(answer, Refused)
-        return shown_as_source(page, clean_source(page.content), answer.message)
+        source = clean_source(page.content)
+        return shown_as_source(page, source, answer.message, breach=answer.breach)
 
     def html(
         self,
@@ -102,7 +119,7 @@ class BoundedParser:
             RenderError: the parser refuses the page, is over its deadline, or no
                 worker can be started on this machine.
         """
-        answer = self._answer(Job(page, options, stage), include)
+        answer = self._answer(Job(page, options, stage, self._seconds_max), include)
         if isinstance(answer, Shown):
             return answer.html
         assert isinstance(answer, Refused)
@@ -110,11 +127,9 @@ class BoundedParser:
 
     def _answer(self, job: Job, include: Include) -> Done | Shown | Refused:
         """A worker's last answer to a job, or why there is none."""
-        is_asciidoc = job.page.format is Format.ASCIIDOC
-        extra = START_SECONDS_MAX if is_asciidoc else 0.0
         with self._lock:
             process = self._running()
-            deadline = Deadline(process, self._seconds_max + extra)
+            deadline = Deadline(process, self._wait_seconds_max)
             try:
                 with deadline:
                     answer = self._exchange(process, job, include)
@@ -128,13 +143,16 @@ class BoundedParser:
                 if isinstance(answer, Done) and answer.is_spent:
                     self._end()
                 return answer
-        if deadline.is_over:
-            seconds = f"{self._seconds_max:g} seconds"
-            return Refused(f"it takes longer than {seconds} to parse")
+        if code == -signal.SIGPROF:
+            seconds = f"{job.seconds_max:.3g} seconds of processor time"
+            return Refused(f"it takes longer than {seconds} to parse", "time")
         if code in {OUT_OF_MEMORY, -signal.SIGABRT}:
             # libraries that are not Python's end the process that has no memory
-            return Refused("it needs too much memory to parse")
-        return Refused("its parser ended without a word")
+            return Refused(TOO_MUCH_MEMORY, "memory")
+        if deadline.is_over:
+            seconds = f"{self._wait_seconds_max:g} seconds"
+            return Refused(f"its parser gave no answer in {seconds}", "lost")
+        return Refused("its parser ended without a word", "lost")
 
     def close(self) -> None:
         """End the worker; a later page starts another one."""

@@ -12,11 +12,17 @@ follow, and not in what ``render --stage parse`` shows.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import ContextVar
 
 from msgspec import Struct
 
 from wikisync.markup.record import AsciidocEngine, MarkdownEngine
 from wikisync.model import Slug
+
+PAGE_SECONDS_MAX = 10.0
+"""Processor time of the process that parses a page, and of an engine's."""
+page_seconds: ContextVar[float] = ContextVar("page_seconds", default=PAGE_SECONDS_MAX)
+"""What the page that is being parsed may take in an engine's process."""
 
 SIGN = "data-sign"
 """Attribute of a box with another sign than ``x`` in it: that sign."""

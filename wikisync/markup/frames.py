@@ -7,6 +7,8 @@ from typing import IO, Literal
 
 import msgspec
 
+from wikisync.errors import Breach
+from wikisync.markup.context import PAGE_SECONDS_MAX
 from wikisync.markup.record import MarkupOptions, ParsedPage
 from wikisync.model import Page
 
@@ -25,6 +27,8 @@ class Job(msgspec.Struct, frozen=True, array_like=True):
     options: MarkupOptions
     stage: Stage = "final"
     """What is wanted: what the parser gives, that sanitised, or all of phase A."""
+    seconds_max: float = PAGE_SECONDS_MAX
+    """Of processor time; a page that takes more ends the worker."""
 
 
 class Included(msgspec.Struct, frozen=True, array_like=True):
@@ -57,6 +61,8 @@ class Refused(msgspec.Struct, frozen=True, array_like=True, tag="refused"):
     """An earlier stage cannot be had: from the worker, last."""
 
     message: str
+    breach: Breach | None = None
+    """The limit that the page is over."""
 
 
 class Ready(msgspec.Struct, frozen=True, array_like=True, tag="ready"):

@@ -18,8 +18,9 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
+from types import ModuleType
 
-from wikisync.errors import RenderError
+from wikisync.errors import Breach, LimitExceeded, RenderError
 from wikisync.markup.context import Include, PageContext, include_nothing
 from wikisync.markup.draft import Draft
 from wikisync.markup.filters.code import filter_code
@@ -83,6 +84,8 @@ PARSERS: Mapping[Format, str] = {
 }
 """Module of each format's ``to_html``, loaded for its first page."""
 OTHER_FORMATS = "wikisync.markup.foreign"
+TOO_MUCH_MEMORY = "it needs too much memory to parse"
+SPLIT_HINT = "split the page; --retry of build and export tries it again at once"
 TEXT_CHARS_OF_SOURCE_MAX = 100_000
 """How much of an unrendered page the search may see."""
 
@@ -132,10 +135,12 @@ def parse_page(
             from wikisync.markup.asciidoc import problems_of
 
             draft.problems.extend(problems_of(page, options.asciidoc_engine))
+    except LimitExceeded as error:
+        return shown_as_source(page, source, error.message, breach=error.breach)
     except RenderError as error:
         return shown_as_source(page, source, error.message, error.hint)
     except MemoryError:
-        return shown_as_source(page, source, "it needs too much memory to parse")
+        return shown_as_source(page, source, TOO_MUCH_MEMORY, breach="memory")
     except Exception as error:  # noqa: BLE001 - a parser's bug must not end a build
         return shown_as_source(page, source, f"its parser failed: {error!r:.200}")
     return record_of(draft, front, source)
@@ -165,13 +170,18 @@ def front_html(
     first_line: int = 0,
 ) -> str:
     """What the format's parser gives of a page that is split at its front matter."""
-    module = importlib.import_module(PARSERS.get(page.format, OTHER_FORMATS))
+    module = load_parser(page.format)
     context = PageContext(
         page.slug, include, options.engine, options.asciidoc_engine, first_line
     )
     html: str = module.to_html(front.body, context)
     shown = code_html(front.shown, front.language) if front.language else ""
     return shown + html
+
+
+def load_parser(page_format: Format) -> ModuleType:
+    """A format's module; it takes longer than most pages the first time."""
+    return importlib.import_module(PARSERS.get(page_format, OTHER_FORMATS))
 
 
 def first_line(source: str, front: FrontMatter) -> int:
@@ -246,9 +256,16 @@ def title_of(page: Page) -> str:
 
 
 def shown_as_source(
-    page: Page, source: str, reason: str, hint: str | None = None
+    page: Page,
+    source: str,
+    reason: str,
+    hint: str | None = None,
+    *,
+    breach: Breach | None = None,
 ) -> ParsedPage:
     """A page that cannot be rendered, as escaped source with a notice."""
+    if breach is not None:
+        hint = SPLIT_HINT
     hint = hint or "fix the page's text, or see it on the service"
     text = " ".join(source[:TEXT_CHARS_OF_SOURCE_MAX].split())
     return ParsedPage(
@@ -260,4 +277,5 @@ def shown_as_source(
         sections=(Section("", "", text),),
         problems=(Problem("page-not-rendered", page.slug, reason, hint),),
         is_source=True,
+        breach=breach,
     )

@@ -12,9 +12,10 @@ from typing import Literal
 
 import msgspec
 
+from wikisync.errors import Breach
 from wikisync.model import AttachmentPath, Format, Problem, Slug
 
-PARSED_VERSION = 5
+PARSED_VERSION = 6
 """Raise it when the same page and options give another ``ParsedPage``."""
 
 LinkKind = Literal["page", "attachment", "external", "fragment", "none"]
@@ -126,6 +127,8 @@ class ParsedPage(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[Problem, ...] = ()
     is_source: bool = False
     """Shown as escaped source because it could not be rendered."""
+    breach: Breach | None = None
+    """The limit that it went over: another attempt may render it."""
 
 
 class RenderedPage(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,14 +10,16 @@ import os
 import re
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 import msgspec
 
 from wikisync.decoding import msgpack_decoder
-from wikisync.errors import RenderError
-from wikisync.markup.context import Include
+from wikisync.errors import LimitExceeded, RenderError
+from wikisync.markup.context import Include, page_seconds
 from wikisync.markup.frames import (
     OUT_OF_MEMORY,
     Done,
@@ -30,9 +32,23 @@ from wikisync.markup.frames import (
     read_frame,
     write_frame,
 )
-from wikisync.markup.page import parse_page, safe_html, to_html
+from wikisync.markup.page import (
+    TOO_MUCH_MEMORY,
+    load_parser,
+    parse_page,
+    safe_html,
+    to_html,
+)
+from wikisync.model import Format
 
 STATUS = Path("/proc/self/status")
+SECONDS_MIN = 0.001
+"""Less is no limit to the system."""
+FORMAT_BYTES_MAX = {Format.REST: 224 << 20, Format.ASCIIDOC: 224 << 20}
+"""Where parsers of others need memory that grows faster than the page.  With the
+process that builds and an engine, which has as much, a build stays below 500 MB."""
+SPENT_BYTES = 256 << 20
+"""A worker that has held more is replaced before the next page."""
 PEAK = re.compile(rb"^VmHWM:\s+(\d+) kB$", re.MULTILINE)
 
 _INCLUDED = msgpack_decoder(Included)
@@ -54,7 +70,10 @@ def serve(
             job = _JOBS.decode(read_frame(source))
         except EOFError:
             return
-        answer = answer_to(job, include)
+        limit_memory(job.page.format, memory_bytes_max)
+        load_parser(job.page.format)
+        with processor_time(job.seconds_max):
+            answer = answer_to(job, include)
         if isinstance(answer, Done):
             answer = msgspec.structs.replace(
                 answer, is_spent=is_spent(memory_bytes_max)
@@ -69,14 +88,49 @@ def answer_to(job: Job, include: Include) -> Done | Shown | Refused:
     render = to_html if job.stage == "parse" else safe_html
     try:
         return Shown(render(job.page, job.options, include=include))
+    except LimitExceeded as error:
+        return Refused(error.message, error.breach)
     except RenderError as error:
         return Refused(error.message)
+    except MemoryError:
+        return Refused(TOO_MUCH_MEMORY, "memory")
     except Exception as error:  # noqa: BLE001 - as in parse_page: a parser's bug
         return Refused(f"its parser failed: {error!r:.200}")
 
 
+@contextmanager
+def processor_time(seconds: float) -> Iterator[None]:
+    """End this process when the block has used so much time of the processor.
+
+    The default action of the signal ends it, also in the middle of a library that
+    is not Python's.
+    """
+    token = page_seconds.set(seconds)
+    signal.setitimer(signal.ITIMER_PROF, max(seconds, SECONDS_MIN))
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        page_seconds.reset(token)
+
+
+def limit_memory(page_format: Format, memory_bytes_max: int | None) -> None:
+    """Let a page have what its format needs, and not more than any page may."""
+    try:
+        import resource
+    except ImportError:
+        return
+    if memory_bytes_max is None:
+        return
+    limit = min(FORMAT_BYTES_MAX.get(page_format, memory_bytes_max), memory_bytes_max)
+    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    if hard != resource.RLIM_INFINITY:
+        limit = min(limit, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
+
+
 def is_spent(memory_bytes_max: int | None) -> bool:
-    """Whether this process has once held half of what it may; False if not known.
+    """Whether this process has once held much memory; False if not known.
 
     The peak that ``getrusage`` tells will not do: it begins with that of the
     process which has started this one.
@@ -88,7 +142,9 @@ def is_spent(memory_bytes_max: int | None) -> bool:
     except OSError:
         return False
     found = PEAK.search(status)
-    return found is not None and int(found[1]) * 1024 > memory_bytes_max // 2
+    return found is not None and int(found[1]) * 1024 > min(
+        memory_bytes_max // 2, SPENT_BYTES
+    )
 
 
 def main() -> None:

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,6 +32,7 @@ from wikisync.site.addresses import (
     SIDEBAR_SLUG,
     wiki_prefix,
 )
+from wikisync.site.attempts import Attempts
 from wikisync.site.cache import Cache, with_cache
 from wikisync.site.drawings import DRAWING_BYTES_MAX, static_drawing
 from wikisync.site.fingerprint import program_fingerprint
@@ -76,6 +78,9 @@ class BuildNote(msgspec.Struct, frozen=True):
     linked: tuple[tuple[int, str, str], ...] = ()
     """Loose files that pages link to: number of the wiki, path, and digest, which is
     empty for one that could not be read."""
+    retry_at: float = 0.0
+    """When the first page that went over a limit may be tried again; 0: there is
+    no such page."""
 
 
 _NOTES = msgpack_decoder(BuildNote)
@@ -90,6 +95,7 @@ def build_site(
     cache: Path,
     may_leave: MayLeave = nothing_may_leave,
     progress: Progress | None = None,
+    clock: Callable[[], float] = time.time,
 ) -> BuildReport:
     """Make the website of some wikis, or bring it up to date.
 
@@ -100,6 +106,7 @@ def build_site(
         cache: Folder for what the next build can use again.
         may_leave: Which wikis of the site that is there may be missing in this one.
         progress: Who watches; nobody by default.
+        clock: Seconds since the epoch.
 
     Raises:
         UsageError: The output holds a wiki that is not among these, or of which
@@ -116,7 +123,7 @@ def build_site(
         mermaid=options.mermaid,
     )
     progress = progress or SilentProgress()
-    work = partial(_built, sources, output, options, theme, may_leave, progress)
+    work = partial(_built, sources, output, options, theme, may_leave, progress, clock)
     return with_cache(cache, work)
 
 
@@ -127,6 +134,7 @@ def _built(
     theme: Theme,
     may_leave: MayLeave,
     progress: Progress,
+    clock: Callable[[], float],
     store: Cache,
 ) -> BuildReport:
     """Build with an open cache, where there is something to build."""
@@ -134,12 +142,19 @@ def _built(
     scanned = [scan_wiki(source, store) for source in sources]
     inputs = _inputs_key(scanned, theme, options)
     note = _decoded_note(store.state(name))
-    is_same = note.inputs == inputs and _has_same_linked(scanned, note)
+    attempts = Attempts(
+        options.slow_pages_seconds, retries=options.retries, clock=clock
+    )
+    is_same = (
+        note.inputs == inputs
+        and not attempts.is_due(note.retry_at)
+        and _has_same_linked(scanned, note)
+    )
     if is_same and is_untouched(output, note.states):
         _settle_linked(scanned, store)
         return _unchanged(note)
     place = open_output(output, note.states)
-    build = _Build(store, scanned, theme, options, note.keys)
+    build = _Build(store, scanned, theme, options, note.keys, attempts)
     with place.staging():
         _refuse_leaving(scanned, output, may_leave)
         build.write(place, progress)
@@ -228,12 +243,14 @@ class _Build:
         theme: Theme,
         options: SiteOptions,
         old_keys: Mapping[str, bytes],
+        attempts: Attempts,
     ) -> None:
         self._store = store
         self._scanned = scanned
         self._theme = theme
         self._options = options
         self._old_keys = old_keys
+        self._attempts = attempts
         self._keys: dict[str, bytes] = {}
         self._problems: list[Problem] = []
         self._broken_links: tuple[BrokenLink, ...] = ()
@@ -251,7 +268,9 @@ class _Build:
         sources = [wiki.source for wiki in self._scanned]
         loose = [wiki.loose for wiki in self._scanned]
         table = WikiTable(sources, self._addresses, loose)
-        self._indexer = Indexer(self._store, table, progress, self._options.markup)
+        self._indexer = Indexer(
+            self._store, table, progress, self._options.markup, self._attempts
+        )
         progress.start("reading pages", self._page_count)
         self._wikis = [
             self._indexer.index(number, wiki)
@@ -290,6 +309,15 @@ class _Build:
                 (number, path, state.digest if state else "")
                 for number, scanned in enumerate(self._scanned)
                 for path, state in sorted(scanned.loose.seen.items())
+            ),
+            retry_at=min(
+                (
+                    page.parsed.retry_at
+                    for wiki in self._wikis
+                    for page in wiki.pages.values()
+                    if page.parsed.retry_at
+                ),
+                default=0.0,
             ),
         )
 

@@ -90,6 +90,7 @@ def _checked(
     progress: Progress,
     store: Cache,
 ) -> CheckReport:
+    from wikisync.site.attempts import Attempts
     from wikisync.site.composing import composed_site, site_addresses, site_problems
     from wikisync.site.crosslinks import WikiTable
     from wikisync.site.index import Indexer
@@ -98,7 +99,8 @@ def _checked(
     scanned = [scan_wiki(source, store) for source in sources]
     addresses = site_addresses(scanned, options)
     table = WikiTable(sources, addresses, [wiki.loose for wiki in scanned])
-    indexer = Indexer(store, table, progress, options.markup)
+    attempts = Attempts(options.slow_pages_seconds, retries=options.retries)
+    indexer = Indexer(store, table, progress, options.markup, attempts)
     progress.start("reading pages", sum(len(wiki.pages) for wiki in scanned))
     indexed = [indexer.index(number, wiki) for number, wiki in enumerate(scanned)]
     site = composed_site(indexed, addresses, options, theme, indexer, table)

@@ -44,6 +44,11 @@ class ParsedFacts(msgspec.Struct, frozen=True, array_like=True):
     """Each target that the page includes with the digest of what it got."""
     search_digest: bytes
     """Hash of what the search index takes from the page."""
+    retry_at: float = 0.0
+    """When a page that went over a limit may be tried again, in seconds since the
+    epoch; 0: it went over none."""
+    is_slow: bool = False
+    """It may end in a full attempt, for which there was no time."""
 
     @property
     def title(self) -> str:

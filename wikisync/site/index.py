@@ -18,10 +18,13 @@ import msgspec
 
 from wikisync.decoding import msgpack_decoder
 from wikisync.markup.bounded import bounded_parser
-from wikisync.markup.page import PARSED_VERSION, finish_page
+from wikisync.markup.context import PAGE_SECONDS_MAX
+from wikisync.markup.page import PARSED_VERSION, finish_page, shown_as_source
 from wikisync.markup.placeholders import values_of
 from wikisync.markup.record import MarkupOptions, ParsedPage
+from wikisync.markup.source import clean_source
 from wikisync.model import Digest, Page, Problem, Slug, digest_of
+from wikisync.site.attempts import Attempts
 from wikisync.site.crosslinks import PageUrls, SiteLinks, WikiTable
 from wikisync.site.facts import (
     BrokenRef,
@@ -37,6 +40,7 @@ from wikisync.site.includes import Includes
 from wikisync.site.titles import SUMMARY_CHARS_MAX, display_title, shortened
 
 if TYPE_CHECKING:
+    from wikisync.markup.context import Include
     from wikisync.progress import Progress
     from wikisync.site.addresses import WikiAddresses
     from wikisync.site.cache import Cache
@@ -65,11 +69,15 @@ class Indexer:
         table: WikiTable,
         progress: Progress,
         options: MarkupOptions | None = None,
+        attempts: Attempts | None = None,
     ) -> None:
         self._cache = cache
         self._table = table
         self._options = options or MarkupOptions()
         self._progress = progress
+        self._attempts = attempts or Attempts()
+        self._slow: list[SourcePage] = []
+        """Pages whose quick attempt did not end, and that had no other yet."""
         self._program = hashlib.sha256(
             program_fingerprint() + repr((PARSED_VERSION, self._options)).encode()
         ).digest()
@@ -97,6 +105,8 @@ class Indexer:
         """
         texts = Includes(scanned)
         known = before or {}
+        if chosen is not None:
+            self._attempts.renew()
         parsed: dict[Slug, tuple[bytes, ParsedFacts]] = {}
         for page in scanned.pages.values():
             is_chosen = chosen is None or page.slug in chosen
@@ -105,6 +115,7 @@ class Indexer:
             if found is not None:
                 parsed[page.slug] = found
             self._progress.advance()
+        parsed |= self._parse_slow(scanned, texts)
         headings = {slug: facts.ids for slug, (_, facts) in parsed.items()}
         links = SiteLinks(number, self._table, headings, scanned.pages)
         ids = _ids_of(headings)
@@ -121,7 +132,9 @@ class Indexer:
 
     def read(self, scanned: ScannedWiki, page: SourcePage) -> None:
         """Parse one page ahead, so that the cache knows it."""
-        self._parsed(scanned, page, None, Includes(scanned), is_chosen=True)
+        texts = Includes(scanned)
+        self._parsed(scanned, page, None, texts, is_chosen=True)
+        self._parse_slow(scanned, texts)
 
     def parsed_page(self, page: IndexedPage) -> ParsedPage:
         """Phase A of a page, from the cache."""
@@ -156,12 +169,41 @@ class Indexer:
         key = self._parsed_key(page, page.digest, self._options_for(scanned))
         known = self._known_parse(key, page.slug, texts)
         if known is not None:
-            return key, known
+            is_due = is_chosen and self._attempts.is_due(known.retry_at)
+            if is_due and known.is_slow:
+                self._slow.append(page)
+            if known.is_slow or not is_due:
+                return key, known
         return self._parse(scanned, page, texts) if is_chosen else None
 
+    def _parse_slow(
+        self, scanned: ScannedWiki, texts: Includes
+    ) -> dict[Slug, tuple[bytes, ParsedFacts]]:
+        """Give pages that need it their full time, as long as there is some."""
+        slow, self._slow = self._slow, []
+        return {
+            page.slug: self._parse(
+                scanned, page, texts, PAGE_SECONDS_MAX if self._attempts.has_time else 0
+            )
+            for page in slow
+        }
+
     def _parse(
-        self, scanned: ScannedWiki, page: SourcePage, texts: Includes
+        self,
+        scanned: ScannedWiki,
+        page: SourcePage,
+        texts: Includes,
+        seconds: float | None = None,
     ) -> tuple[bytes, ParsedFacts]:
+        """Parse a page and keep what comes of it.
+
+        Args:
+            scanned: Its wiki.
+            page: The page.
+            texts: What it may include.
+            seconds: What it may take; 0: it is shown as source at once.  None: a
+                quick attempt, after which it is slow or done.
+        """
         options = self._options_for(scanned)
         content = scanned.read(page.path)
         # the file may have changed since the look: the key names what was read
@@ -170,9 +212,17 @@ class Indexer:
         )
         text, problems = _text_of(content, page)
         include = texts.recorder(page.slug)
-        parsed = bounded_parser().parse(
-            Page(page.slug, page.format, text), options, include=include
+        parsed = self._attempted(
+            Page(page.slug, page.format, text), options, include, seconds
         )
+        retry_at, is_slow = 0.0, False
+        if parsed.breach:
+            given = self._attempts.quick_seconds(text) if seconds is None else seconds
+            is_full = parsed.breach == "time" and given >= PAGE_SECONDS_MAX
+            is_slow = not is_full and parsed.breach != "memory"
+            retry_at = self._attempts.failed(given, is_slow=is_slow)
+            if is_slow and seconds is None:
+                self._slow.append(page)
         facts = ParsedFacts(
             page_title=display_title(parsed.title, parsed.slug),
             ids=parsed.ids,
@@ -180,11 +230,29 @@ class Indexer:
             problems=(*problems, *parsed.problems),
             includes=tuple(include.seen.items()),
             search_digest=_packed_digest(parsed.sections),
+            retry_at=retry_at,
+            is_slow=is_slow,
         )
         self._cache.store(
             "parsed", key, msgspec.msgpack.encode(facts), msgspec.msgpack.encode(parsed)
         )
         return key, facts
+
+    def _attempted(
+        self,
+        page: Page,
+        options: MarkupOptions,
+        include: Include,
+        seconds: float | None,
+    ) -> ParsedPage:
+        if seconds == 0:
+            source, reason = clean_source(page.content), self._attempts.refusal()
+            return shown_as_source(page, source, reason, breach="time")
+        if seconds is None:
+            seconds = self._attempts.quick_seconds(page.content)
+        return bounded_parser().parse(
+            page, options, include=include, seconds_max=seconds
+        )
 
     def _options_for(self, scanned: ScannedWiki) -> MarkupOptions:
         """The site's options with what this wiki's placeholders stand for."""
@@ -244,7 +312,8 @@ class Indexer:
             parsed_key
             + self._program
             + self._bases
-            + _bytes(rest + repr(parsed.includes))
+            # what went over a limit has problems that it may lose again
+            + _bytes(rest + repr((parsed.includes, parsed.problems)))
         ).digest()
         facts = self._known_finish(key, number, last, ids)
         if facts is None:

@@ -88,6 +88,10 @@ class SiteOptions(Struct, frozen=True):
     nav_links_max: int = NAV_LINKS_MAX
     markup: MarkupOptions = MarkupOptions()
     """How pages are rendered; placeholders that are on get each wiki's values."""
+    slow_pages_seconds: float = 60.0
+    """Processor time for attempts to render pages that go over a limit."""
+    retries: bool = False
+    """Try such pages again before their time."""
     is_public: bool = False
     """The site is meant for everybody: wikis that are not public are refused."""
 

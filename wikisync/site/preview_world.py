@@ -26,6 +26,7 @@ from wikisync.site.addresses import (
     SIDEBAR_SLUG,
     WikiAddresses,
 )
+from wikisync.site.attempts import Attempts
 from wikisync.site.composing import (
     ComposedSite,
     composed_site,
@@ -222,7 +223,9 @@ def _layout(
 ) -> Layout:
     addresses = site_addresses(scanned, inputs.options)
     table = WikiTable(inputs.wikis, addresses, [wiki.loose for wiki in scanned])
-    indexer = Indexer(cache, table, progress, inputs.options.markup)
+    options = inputs.options
+    attempts = Attempts(options.slow_pages_seconds)
+    indexer = Indexer(cache, table, progress, options.markup, attempts)
     folders = [wiki.source.folder for wiki in scanned]
     return Layout(addresses, table, indexer, folders)
 

@@ -8,18 +8,20 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from wikisync.errors import RenderError
+from wikisync.errors import LimitExceeded, RenderError
 from wikisync.markup.asciidoc.engine import WorkerEngine, WorkerLimits
-from wikisync.markup.context import include_nothing
+from wikisync.markup.context import include_nothing, page_seconds
 from wikisync.processes import python_worker
 
 ROOT = Path(__file__).parents[3]
 ODD_WORKER = ROOT / "tests" / "support" / "odd_worker.py"
 SHORT = WorkerLimits(seconds_max=0.3, source_bytes_max=1000)
+IMPATIENT = WorkerLimits(wait_seconds_max=0.3)
 
 
 def engine_of(*arguments: str, limits: WorkerLimits = SHORT) -> WorkerEngine:
@@ -63,10 +65,28 @@ def test_page_over_its_time_is_named_and_the_next_one_goes_on(
     engine: WorkerEngine,
 ) -> None:
     first = ask(engine, "pid")
-    with pytest.raises(RenderError, match=r"takes longer than 0\.3 s"):
-        ask(engine, "sleep")
+    with pytest.raises(LimitExceeded, match=r"longer than 0\.3 s of proc") as caught:
+        ask(engine, "spin")
+    assert caught.value.breach == "time"
     assert ask(engine, "pid") != first
     assert not is_alive(int(first))
+
+
+def test_page_may_have_less_time_than_the_engine_gives(engine: WorkerEngine) -> None:
+    token = page_seconds.set(0.01)
+    with pytest.raises(LimitExceeded, match=r"takes longer than 0\.01 s"):
+        ask(engine, "spin")
+    page_seconds.reset(token)
+
+
+def test_worker_that_does_not_answer_is_ended_by_the_clock() -> None:
+    """It takes no time of the processor, however long it may sleep."""
+    with closing(engine_of(limits=IMPATIENT)) as engine:
+        first = ask(engine, "pid")
+        with pytest.raises(LimitExceeded, match=r"no answer in 0\.3 s") as caught:
+            ask(engine, "sleep")
+        assert caught.value.breach == "lost"
+        assert not is_alive(int(first))
 
 
 @pytest.mark.parametrize(

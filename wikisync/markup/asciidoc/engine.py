@@ -1,14 +1,15 @@
 """The engines behind AsciiDoc pages: one interface, and a worker that fulfils it.
 
 A worker is a child process that is started with the first page and kept.  The
-page can take its time and its memory, not ours: after ``seconds_max`` of wall
-clock the process is killed, after a breach of a limit it ends itself, and the
-next page gets a new one.  Frames and messages are described in ``worker``.
+page can take its time and its memory, not ours: after a breach of a limit the
+process ends itself, without an answer it is killed, and the next page gets a new
+one.  Frames and messages are described in ``worker``.
 """
 
 from __future__ import annotations
 
 import contextlib
+import signal
 import struct
 import threading
 from collections.abc import Mapping, Sequence
@@ -18,15 +19,24 @@ import msgspec
 from msgspec import Struct
 
 from wikisync.decoding import json_decoder
-from wikisync.errors import RenderError
+from wikisync.errors import LimitExceeded, RenderError
 from wikisync.markup.asciidoc.includes import IncludeRequest, Inclusion
-from wikisync.markup.context import Include, include_nothing
+from wikisync.markup.context import (
+    PAGE_SECONDS_MAX,
+    Include,
+    include_nothing,
+    page_seconds,
+)
 from wikisync.processes import Child, Deadline, end_worker, start_worker
 
 LENGTH = struct.Struct(">I")
-START_SECONDS_MAX = 30
+START_SECONDS_MAX = 120.0
 """For the start alone, on a machine that is busy with other things."""
 STOP_SECONDS_MAX = 2
+LAST_WORD_SECONDS_MAX = 1.0
+"""For a worker that breaks off, to end with a code that tells why."""
+OUT_OF_TIME = frozenset({-signal.SIGPROF, -signal.SIGXCPU})
+"""Exit codes of a worker whose page has used its time up."""
 
 
 class Engine(Protocol):
@@ -52,8 +62,11 @@ class Engine(Protocol):
 class WorkerLimits(Struct, frozen=True):
     """What one page may take."""
 
-    seconds_max: float = 10.0
-    memory_bytes_max: int = 256 << 20
+    seconds_max: float = PAGE_SECONDS_MAX
+    """Of processor time."""
+    wait_seconds_max: float = 300.0
+    """By the clock, on a machine that is busy with other things."""
+    memory_bytes_max: int = 192 << 20
     source_bytes_max: int = 1 << 20
     html_bytes_max: int = 16 << 20
 
@@ -66,7 +79,11 @@ class Answer(msgspec.Struct):
 
     ready: bool = False
     html: str | None = None
+    is_spent: bool = False
+    """Beside ``html``: it holds much memory, and another one should follow it."""
     error: str | None = None
+    is_memory: bool = False
+    """Beside ``error``: there was not enough memory."""
     include: IncludeRequest | None = None
 
 
@@ -114,21 +131,26 @@ class WorkerEngine:
             )
         with self._lock:
             process = self._running()
+            seconds = min(self._limits.seconds_max, page_seconds.get())
             message = {
+                "seconds_max": seconds,
                 "source": source,
                 "attributes": dict(attributes),
                 "is_alone": include is include_nothing,
             }
-            with Deadline(process, self._limits.seconds_max) as deadline:
+            with Deadline(process, self._limits.wait_seconds_max) as deadline:
                 try:
-                    return self._converse(process, message, Inclusion(include))
+                    answer = self._converse(process, message, Inclusion(include))
                 except (_WorkerFailure, OSError) as failure:
-                    self._kill()
-                    raise self._told(failure, deadline) from failure
+                    code = self._end(LAST_WORD_SECONDS_MAX)
+                    raise self._told(failure, deadline, code, seconds) from failure
                 except BaseException:
                     # Raised by the include: the conversation is half held.
-                    self._kill()
+                    self._end()
                     raise
+            if answer.is_spent:
+                self._end()
+            return answer.html or ""
 
     def close(self) -> None:
         """End the worker; it gets a moment to go by itself."""
@@ -143,7 +165,7 @@ class WorkerEngine:
 
     def _running(self) -> Child:
         if self._process is not None and self._process.poll() is not None:
-            self._kill()
+            self._end()
         if self._process is None:
             self._process = self._start()
         return self._process
@@ -174,7 +196,7 @@ class WorkerEngine:
         process: Child,
         message: Mapping[str, object],
         inclusion: Inclusion,
-    ) -> str:
+    ) -> Answer:
         _send(process, message)
         while True:
             answer = self._receive(process)
@@ -182,9 +204,9 @@ class WorkerEngine:
                 included = inclusion.resolve(answer.include)
                 _send(process, {"text": included.text, "path": included.path})
             elif answer.error is not None:
-                raise _WorkerFailure(answer.error)
+                raise _WorkerFailure(answer.error, is_memory=answer.is_memory)
             elif answer.html is not None:
-                return answer.html
+                return answer
             else:
                 raise _WorkerFailure("it gave an empty answer")
 
@@ -198,23 +220,40 @@ class WorkerEngine:
         except msgspec.MsgspecError as error:
             raise _WorkerFailure("its answer cannot be read") from error
 
-    def _kill(self) -> None:
+    def _end(self, seconds: float = 0.0) -> int | None:
+        """End the worker, which gets a moment to end by itself; its exit code."""
         process, self._process = self._process, None
-        if process is not None:
-            end_worker(process)
+        return None if process is None else end_worker(process, seconds)
 
-    def _told(self, failure: Exception, deadline: Deadline) -> RenderError:
-        if deadline.is_over:
-            return RenderError(
-                f"the page takes longer than {self._limits.seconds_max:g} s",
+    def _told(
+        self, failure: Exception, deadline: Deadline, code: int | None, seconds: float
+    ) -> RenderError:
+        if code in OUT_OF_TIME:
+            return LimitExceeded(
+                f"the page takes longer than {seconds:.3g} s of processor time",
+                "time",
                 hint="split the page, or take out what nests deeply",
             )
-        reason = str(failure) if isinstance(failure, _WorkerFailure) else "it died"
-        return RenderError(f"the asciidoc engine {self.name} failed: {reason}")
+        message = f"the asciidoc engine {self.name}"
+        if deadline.is_over:
+            waited = f"{self._limits.wait_seconds_max:g} s"
+            return LimitExceeded(f"{message} gave no answer in {waited}", "lost")
+        if not isinstance(failure, _WorkerFailure) or failure.is_end:
+            return LimitExceeded(f"{message} failed: {failure}", "lost")
+        if failure.is_memory:
+            return LimitExceeded(f"{message} failed: {failure}", "memory")
+        return RenderError(f"{message} failed: {failure}")
 
 
 class _WorkerFailure(Exception):
     """The worker broke off, or answered nonsense."""
+
+    def __init__(
+        self, reason: str, *, is_memory: bool = False, is_end: bool = False
+    ) -> None:
+        super().__init__(reason)
+        self.is_memory = is_memory
+        self.is_end = is_end
 
 
 def _send(process: Child, message: Mapping[str, object]) -> None:
@@ -227,5 +266,5 @@ def _send(process: Child, message: Mapping[str, object]) -> None:
 def _read_exactly(stream: IO[bytes], length: int) -> bytes:
     body = stream.read(length)
     if len(body) < length:
-        raise _WorkerFailure("it ended without an answer")
+        raise _WorkerFailure("it ended without an answer", is_end=True)
     return body

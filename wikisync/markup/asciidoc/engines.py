@@ -19,6 +19,9 @@ from wikisync.errors import RenderError
 from wikisync.markup.asciidoc.engine import USUAL_LIMITS, WorkerEngine, WorkerLimits
 from wikisync.processes import RUBY_VARIABLES, python_worker
 
+PROCESS_BYTES_MAX = 1 << 30
+"""Of an engine's process, which reserves more than it uses; the engine itself keeps
+to ``WorkerLimits.memory_bytes_max``."""
 HERE = Path(__file__).parent
 GRACE_SECONDS = 1
 """A worker's own clock is later than ours, which can say what happened."""
@@ -101,9 +104,10 @@ def _script_engine(name: str, limits: WorkerLimits) -> WorkerEngine:
             name,
             str(library),
             str(HERE / "convert.js"),
-            str(limits.seconds_max + GRACE_SECONDS),
+            str(limits.wait_seconds_max + GRACE_SECONDS),
             str(limits.memory_bytes_max),
         ),
+        memory_bytes_max=PROCESS_BYTES_MAX,
     )
     return WorkerEngine(name, command, limits, hint=KINDS[name].hint)
 
@@ -113,7 +117,7 @@ def _ruby_engine(limits: WorkerLimits) -> WorkerEngine:
         "ruby",
         "-W0",
         str(HERE / "worker.rb"),
-        str(limits.seconds_max + GRACE_SECONDS),
+        str(limits.wait_seconds_max + GRACE_SECONDS),
         str(limits.memory_bytes_max),
     )
     return WorkerEngine(
@@ -124,6 +128,7 @@ def _ruby_engine(limits: WorkerLimits) -> WorkerEngine:
 def _asciidoc3_engine(limits: WorkerLimits) -> WorkerEngine:
     command = python_worker(
         HERE / "worker_asciidoc3.py",
-        (str(limits.seconds_max + GRACE_SECONDS), str(limits.memory_bytes_max)),
+        (str(limits.wait_seconds_max + GRACE_SECONDS), str(limits.memory_bytes_max)),
+        memory_bytes_max=PROCESS_BYTES_MAX,
     )
     return WorkerEngine("asciidoc3", command, limits, hint=KINDS["asciidoc3"].hint)

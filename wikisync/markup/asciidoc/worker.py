@@ -4,10 +4,13 @@ It imports nothing of wikisync, so that it starts fast and knows nothing: its
 arguments are the engine, the files of the two scripts and the limits; all else comes
 in frames (4 bytes length, big endian, then JSON):
 
-    in   {"source", "attributes", "is_alone"}    a page
+    in   {"source", "attributes", "is_alone", "seconds_max"}    a page
     out  {"include": {...}}          what the page wants to include; answered by
     in   {"text": str|null, "path"}
-    out  {"html": str}, or {"error": str} and the end of the process
+    out  {"html": str, "is_spent": bool},
+         or {"error": str, "is_memory": bool} and the end of the process
+
+A page that takes more than its seconds of processor time ends the process, too.
 
 The scripts see no file, network or process: the engine has none.  After an
 error nothing of the engine is trusted: the process ends, the parent starts another.
@@ -33,6 +36,10 @@ UNCOLLECTED_CHARS_MAX = 100_000
 """Of pages, before their memory is collected; the engine does so itself, too."""
 PAGE_COST_CHARS = 10_000
 """What a page takes however short it is."""
+OUT_OF_MEMORY = "out of memory"
+SPENT_BYTES = 160 << 20
+"""An engine that holds more after a page is replaced before the next one."""
+STATUS = Path("/proc/self/status")
 V8_FLAG = "--max-semi-space-size=8"
 """V8 takes memory as long as it gets some; a limit on what it keeps for new objects,
 in MB, keeps a long build flat.  To have it collect all it can every few pages does
@@ -57,6 +64,10 @@ def write_frame(stream: BinaryIO, message: dict[str, object]) -> None:
 
 class PageError(Exception):
     """The engine failed on a page, and may not be used again."""
+
+    def __init__(self, reason: str, *, is_memory: bool = False) -> None:
+        super().__init__(reason)
+        self.is_memory = is_memory or reason == OUT_OF_MEMORY
 
 
 Ask = Callable[[dict[str, object]], dict[str, object]]
@@ -104,6 +115,7 @@ def v8_renderer(scripts: list[str], memory_bytes_max: int, ask: Ask) -> Render:
     from py_mini_racer import (
         DEFAULT_V8_FLAGS,
         JSEvalException,
+        JSOOMException,
         MiniRacer,
         init_mini_racer,
     )
@@ -130,7 +142,8 @@ def v8_renderer(scripts: list[str], memory_bytes_max: int, ask: Ask) -> Render:
                     )
                 )
             except JSEvalException as error:
-                raise PageError(reason_of(error)) from error
+                is_memory = isinstance(error, JSOOMException)
+                raise PageError(reason_of(error), is_memory=is_memory) from error
             if not answer["asked"]:
                 break
             for text in answer["asked"]:
@@ -144,7 +157,29 @@ def reason_of(error: Exception) -> str:
     """The first line of what an engine says."""
     reason = (str(error).splitlines() or [type(error).__name__])[0]
     # There was no memory left to say so.
-    return "out of memory" if reason == "null" else reason
+    return OUT_OF_MEMORY if reason in {"null", "MemoryError"} else reason
+
+
+def limit_time(page: dict[str, object]) -> None:
+    """End this process once the page has used its time of the processor."""
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_PROF, float(cast(float, page["seconds_max"])))
+
+
+def end_limit() -> None:
+    """The page is done."""
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+def is_spent() -> bool:
+    """Whether this process holds much memory; False where that is not known."""
+    try:
+        lines = STATUS.read_text(encoding="ascii", errors="replace").splitlines()
+    except OSError:
+        return False
+    held = [line.split()[1] for line in lines if line.startswith("VmRSS:")]
+    return bool(held) and int(held[0]) * 1024 > SPENT_BYTES
 
 
 RENDERERS = {"quickjs": quickjs_renderer, "mini-racer": v8_renderer}
@@ -169,14 +204,18 @@ def serve(arguments: list[str], requests: BinaryIO, answers: BinaryIO) -> None:
         # The parent's clock comes first.  This one ends a process whose parent
         # has died; an engine's own limit would forbid calls into Python.
         faulthandler.dump_traceback_later(float(seconds_max), exit=True, file=nowhere)
+        limit_time(page)
         try:
             html = render(page)
         except PageError as error:
-            write_frame(answers, {"error": str(error)})
+            end_limit()
+            is_memory = error.is_memory
+            write_frame(answers, {"error": str(error), "is_memory": is_memory})
             return
         finally:
+            end_limit()
             faulthandler.cancel_dump_traceback_later()
-        write_frame(answers, {"html": html})
+        write_frame(answers, {"html": html, "is_spent": is_spent()})
 
 
 def main() -> None:

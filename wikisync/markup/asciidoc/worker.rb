@@ -1,6 +1,6 @@
 # The child process that holds Asciidoctor itself, as the service runs it.
 #
-# Arguments are the limits: seconds for a page and bytes of memory.  Messages are
+# Arguments are the limits: seconds by the clock and bytes of memory.  Messages are
 # those of worker.py.  What the service sets around Asciidoctor is the same as in
 # convert.js; a change to one of the two is a change to both.
 
@@ -151,10 +151,15 @@ Process.setrlimit(Process::RLIMIT_AS, Integer(ARGV[1]) + (512 << 20))
 Process.setrlimit(Process::RLIMIT_FSIZE, 0)
 write_frame("ready" => true)
 while (page = read_frame)
+  # the signal at the soft limit ends the process; it counts whole seconds
+  used = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID)
+  hard = Process.getrlimit(Process::RLIMIT_CPU)[1]
+  Process.setrlimit(Process::RLIMIT_CPU, [(used + Float(page["seconds_max"])).ceil, hard].min, hard)
   begin
     html = Timeout.timeout(Float(ARGV[0])) { render(page) }
   rescue StandardError, SystemStackError, NoMemoryError => error
-    write_frame("error" => error.message.lines.first.to_s.strip)
+    reason = error.message.lines.first.to_s.strip
+    write_frame("error" => reason, "is_memory" => error.is_a?(NoMemoryError))
     exit
   end
   write_frame("html" => html)

@@ -504,7 +504,7 @@ def limit_process(memory_bytes_max: int) -> None:
 
 def serve(arguments: list[str], requests: BinaryIO, answers: BinaryIO) -> None:
     """Answer pages until the parent closes the pipe or a page fails."""
-    seconds_max, memory_bytes_max = float(arguments[0]), int(arguments[1])
+    wait_seconds_max, memory_bytes_max = float(arguments[0]), int(arguments[1])
 
     def ask(request: dict[str, object]) -> dict[str, Any]:
         write_frame(answers, {"include": request})
@@ -521,13 +521,18 @@ def serve(arguments: list[str], requests: BinaryIO, answers: BinaryIO) -> None:
     sys.addaudithook(forbid)
     write_frame(answers, {"ready": True})
     while (page := read_frame(requests)) is not None:
-        faulthandler.dump_traceback_later(seconds_max, exit=True, file=nowhere)
+        faulthandler.dump_traceback_later(wait_seconds_max, exit=True, file=nowhere)
+        signal.setitimer(signal.ITIMER_PROF, page["seconds_max"])
         try:
             html = render(program, page, ask)
         except (PageError, MemoryError, ValueError, LookupError) as error:
-            write_frame(answers, {"error": str(error) or type(error).__name__})
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            reason = str(error) or type(error).__name__
+            is_memory = isinstance(error, MemoryError)
+            write_frame(answers, {"error": reason, "is_memory": is_memory})
             return
         finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
             faulthandler.cancel_dump_traceback_later()
         write_frame(answers, {"html": html})
 
