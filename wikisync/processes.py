@@ -304,6 +304,21 @@ def end_worker(process: Child, seconds: float = 0.0) -> int:
     return process.wait()
 
 
+def limit_memory(process: AsyncChild, bytes_max: int) -> None:
+    """Bound what a running program, and each that it starts, may write to.
+
+    Where the system cannot do that, nothing is bounded.
+    """
+    try:
+        import resource
+
+        limits = (bytes_max, bytes_max)
+        resource.prlimit(process.pid, resource.RLIMIT_DATA, limits)
+    except (ImportError, AttributeError, OSError, ValueError):
+        # another system, or the program is over already
+        return
+
+
 async def end_session(process: AsyncChild) -> None:
     """Kill a program with all that it started, and wait until it is gone."""
     with contextlib.suppress(ProcessLookupError):

@@ -163,6 +163,14 @@ def too_large() -> Refusal:
     return Refusal(413, {"message": "413 Request Entity Too Large"})
 
 
+def unreadable(reason: str) -> Refusal:
+    """A wiki that holds more than is shown; it is there, so it is not absent."""
+    text = (
+        f"503 Service Unavailable - this version of the wiki cannot be read: {reason}"
+    )
+    return Refusal(503, {"message": text})
+
+
 def busy(reason: str, retry_after_s: int) -> Refusal:
     """Too much is asked at once."""
     text = f"503 Service Unavailable - {reason}"

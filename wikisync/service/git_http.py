@@ -33,9 +33,10 @@ from wikisync.service.access import (
 from wikisync.service.answers import PlainRefusal, Refusal, unmatched_route
 from wikisync.service.bodies import call_for_body, spool_folder
 from wikisync.service.call import Call, Caller, Owner
-from wikisync.service.git_process import GitFailed, find_git
+from wikisync.service.git_process import GitFailed, GitInput, find_git
 from wikisync.service.instance import WikiStorage
 from wikisync.service.page_ids import moves_between, update_page_ids
+from wikisync.service.push_check import PushRefused, check_push, read_push
 from wikisync.service.quirks import Quirk
 from wikisync.service.rows import Project
 from wikisync.service.settings import KIB, MIB
@@ -101,12 +102,10 @@ async def upload_pack(call: Call) -> web.StreamResponse:
         body = await _spool(call, spool, call.service.settings.git.request_bytes_max)
         try:
             await call.service.git.run(
-                ("upload-pack", "--stateless-rpc"),
+                ("upload-pack", "--stateless-rpc", "."),
                 visit.wiki.repository.path,
                 send,
-                is_stranger=visit.caller.user is None,
-                body=body,
-                protocol=_protocol(call),
+                _given(call, visit, body),
             )
         except GitFailed:
             # a client that hangs up is an error to git; what was sent stands
@@ -123,9 +122,14 @@ async def upload_pack(call: Call) -> web.StreamResponse:
 async def receive_pack(call: Call) -> web.StreamResponse:
     """``POST .../git-receive-pack``: push."""
     visit = await _enter(call, is_push=True)
+    headers = _headers(f"{RECEIVE_PACK}-result")
     with spool_folder(call.service.spool) as spool:
         # the whole push is here before the wiki is locked for it
         body = await _spool(call, spool, call.service.settings.git.push_bytes_max)
+
+        refusal = await _check(call, visit, body, spool)
+        if refusal is not None:
+            return web.Response(body=refusal, headers=headers)
 
         async def push() -> bytes:
             return await _collect(
@@ -133,13 +137,30 @@ async def receive_pack(call: Call) -> web.StreamResponse:
             )
 
         report, before, after = await visit.wiki.receive(push)
-    if before.commit != after.commit:
+    if before is None or after is None:
+        # which pages moved cannot be known
+        note_activity(call, visit.caller, visit.owner)
+    elif before.commit != after.commit:
         moved, gone = moves_between(before, after)
         records = call.service.records
         if moved or gone:
             await records.ask(update_page_ids, visit.kind, visit.owner.id, moved, gone)
         note_activity(call, visit.caller, visit.owner)
-    return web.Response(body=report, headers=_headers(f"{RECEIVE_PACK}-result"))
+    return web.Response(body=report, headers=headers)
+
+
+async def _check(call: Call, visit: Visit, body: Path, spool: Path) -> bytes | None:
+    """The report of a push that brings too much; None where git shall decide."""
+    git = call.service.git
+    push = await asyncio.to_thread(read_push, body, git.limits)
+    if push is None:
+        return None
+    try:
+        await check_push(push, body, visit.wiki.repository, git, spool)
+    except PushRefused as refused:
+        log.warning("a push to %s is refused: %s", visit.owner.full_path, refused)
+        return push.refusal(str(refused))
+    return None
 
 
 async def _enter(call: Call, *, is_push: bool) -> Visit:
@@ -245,12 +266,10 @@ async def _collect(
 
     try:
         await call.service.git.run(
-            words,
+            (*words, "."),
             visit.wiki.repository.path,
             keep,
-            is_stranger=visit.caller.user is None,
-            body=body,
-            protocol=_protocol(call),
+            _given(call, visit, body),
         )
     except GitFailed:
         raise _failed() from None
@@ -284,8 +303,15 @@ def _too_large() -> PlainRefusal:
     return PlainRefusal(413, "more than this service takes at once\n")
 
 
-def _protocol(call: Call) -> str:
-    return call.request.headers.get("Git-Protocol", "")
+def _given(call: Call, visit: Visit, body: Path | None) -> GitInput:
+    is_push = call.request.rel_url.raw_path.endswith(RECEIVE_PACK)
+    most = call.service.settings.git.push_memory_bytes_max if is_push else None
+    return GitInput(
+        body,
+        memory_bytes_max=most,
+        protocol=call.request.headers.get("Git-Protocol", ""),
+        is_stranger=visit.caller.user is None,
+    )
 
 
 def _headers(kind: str) -> Mapping[str, str]:

@@ -15,9 +15,17 @@ import tempfile
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
-from wikisync.processes import DEVNULL, PIPE, end_session, start_program_async
+from msgspec import Struct
+
+from wikisync.processes import (
+    DEVNULL,
+    PIPE,
+    end_session,
+    limit_memory,
+    start_program_async,
+)
 from wikisync.service.answers import PlainRefusal
 from wikisync.service.places import NoPlace, Places
 from wikisync.service.settings import KIB, GitService
@@ -44,7 +52,29 @@ Sink = Callable[[bytes], Awaitable[None]]
 
 
 class GitFailed(Exception):
-    """Git did not do what it was asked for; the log says why."""
+    """Git did not do what it was asked for; the text says why, for the log."""
+
+
+class GitInput(Struct, frozen=True):
+    """What a command is given besides its words."""
+
+    body: Path | None = None
+    """File for its standard input."""
+    offset: int = 0
+    """Where in the file it begins."""
+    protocol: str = ""
+    """The ``Git-Protocol`` header."""
+    objects: Path | None = None
+    """Folder of objects in place of the repository's own."""
+    are_added: bool = False
+    """The folder's objects are there besides the repository's, for reading."""
+    is_stranger: bool = False
+    """Somebody without a token asks."""
+    memory_bytes_max: int | None = None
+    """Of the command, and of each that it starts."""
+
+
+NOTHING = GitInput()
 
 
 def find_git() -> str | None:
@@ -56,7 +86,7 @@ class GitRunner:
     """Runs git, a few at a time."""
 
     def __init__(self, limits: GitService) -> None:
-        self._limits = limits
+        self.limits = limits
         self._places = Places(
             limits.processes_max, limits.waiting_max, limits.waiting_s
         )
@@ -66,10 +96,7 @@ class GitRunner:
         words: Sequence[str],
         repository: Path,
         sink: Sink,
-        *,
-        is_stranger: bool = False,
-        body: Path | None = None,
-        protocol: str = "",
+        given: GitInput = NOTHING,
     ) -> None:
         """Run one command on a repository, its output to ``sink``.
 
@@ -80,17 +107,15 @@ class GitRunner:
             words: the command, such as ``("upload-pack", "--stateless-rpc")``.
             repository: its folder.
             sink: takes the output in parts, as it comes.
-            is_stranger: whether it is for somebody without a token.
-            body: file for the command's standard input.
-            protocol: the ``Git-Protocol`` header.
+            given: what it reads, and within what bounds.
 
         Raises:
             PlainRefusal: 503 when too many run already.
             GitFailed: an error of git, or over the time.
         """
         try:
-            async with self._places.taken(is_stranger=is_stranger):
-                await self._run_in_time(words, repository, sink, body, protocol)
+            async with self._places.taken(is_stranger=given.is_stranger):
+                await self._run_in_time(words, repository, sink, given)
         except NoPlace:
             retry = {"Retry-After": str(RETRY_AFTER_S)}
             raise PlainRefusal(503, "too many git processes\n", retry) from None
@@ -100,39 +125,39 @@ class GitRunner:
         words: Sequence[str],
         repository: Path,
         sink: Sink,
-        body: Path | None,
-        protocol: str,
+        given: GitInput,
     ) -> None:
         try:
-            async with asyncio.timeout(self._limits.seconds_max):
-                await self._run(words, repository, sink, body, protocol)
+            async with asyncio.timeout(self.limits.seconds_max):
+                await self._run(words, repository, sink, given)
         except TimeoutError:
             log.warning("git %s of %s took too long", words[0], repository.name)
-            raise GitFailed from None
+            raise GitFailed("it took too long") from None
 
     async def _run(
         self,
         words: Sequence[str],
         repository: Path,
         sink: Sink,
-        body: Path | None,
-        protocol: str,
+        given: GitInput,
     ) -> None:
         executable = find_git()
         if executable is None:
-            raise GitFailed
-        config = [*_CONFIG, f"receive.maxInputSize={self._limits.push_bytes_max}"]
+            raise GitFailed("there is no git")
+        config = [*_CONFIG, f"receive.maxInputSize={self.limits.push_bytes_max}"]
         options = [part for value in config for part in ("-c", value)]
-        with _input(body) as source, tempfile.TemporaryFile() as complaints:
+        with _input(given) as source, tempfile.TemporaryFile() as complaints:
             process = await start_program_async(
-                [executable, *options, *words, "."],
+                [executable, *options, *words],
                 # not the service's own, which may be in another repository
                 folder=repository,
                 stdin=source,
                 stdout=PIPE,
                 stderr=complaints,
-                environment=_environment(executable, protocol),
+                environment=_environment(executable, repository, given),
             )
+            if given.memory_bytes_max is not None:
+                limit_memory(process, given.memory_bytes_max)
             try:
                 assert process.stdout is not None, "asked for a pipe"
                 while chunk := await process.stdout.read(CHUNK_BYTES):
@@ -142,26 +167,29 @@ class GitRunner:
                 if process.returncode is None:
                     await end_session(process)
             if code != 0:
+                why = _complaint(complaints)
                 log.warning(
                     "git %s of %s ended with %d: %s",
                     words[0],
                     repository.name,
                     code,
-                    _complaint(complaints),
+                    why,
                 )
-                raise GitFailed
+                raise GitFailed(why)
 
 
 @contextmanager
-def _input(body: Path | None) -> Iterator[BinaryIO | int]:
-    if body is None:
+def _input(given: GitInput) -> Iterator[IO[bytes] | int]:
+    if given.body is None:
         yield DEVNULL
         return
-    with body.open("rb") as source:
+    # the command reads from where the descriptor is, so nothing may be read ahead
+    with given.body.open("rb", buffering=0) as source:
+        source.seek(given.offset)
         yield source
 
 
-def _environment(executable: str, protocol: str) -> dict[str, str]:
+def _environment(executable: str, repository: Path, given: GitInput) -> dict[str, str]:
     environment = {
         "PATH": os.pathsep.join((str(Path(executable).parent), os.defpath)),
         "LC_ALL": "C",
@@ -170,8 +198,13 @@ def _environment(executable: str, protocol: str) -> dict[str, str]:
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_TERMINAL_PROMPT": "0",
     }
-    if _PROTOCOL.fullmatch(protocol):
-        environment["GIT_PROTOCOL"] = protocol
+    if _PROTOCOL.fullmatch(given.protocol):
+        environment["GIT_PROTOCOL"] = given.protocol
+    if given.objects is not None:
+        environment["GIT_OBJECT_DIRECTORY"] = str(given.objects.resolve())
+    if given.are_added:
+        own = str(repository.resolve() / "objects")
+        environment["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = own
     return environment
 
 

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from wikisync.model import OwnerKind
-from wikisync.service.answers import invalid
+from wikisync.service.answers import invalid, unreadable
 from wikisync.service.editing import Change
 from wikisync.service.git_process import GitRunner
 from wikisync.service.hooks import Deliveries
@@ -27,6 +27,7 @@ from wikisync.service.repository import (
 )
 from wikisync.service.settings import Settings
 from wikisync.service.tree import WikiTree
+from wikisync.service.tree_walk import TreeLimits, TreeTooLarge
 
 
 class Service:
@@ -57,6 +58,14 @@ class Service:
         """Folder for bodies on their way in."""
         return self.data / "spool"
 
+    @property
+    def tree_limits(self) -> TreeLimits:
+        """How much one commit may hold."""
+        limits = self.settings.limits
+        return TreeLimits(
+            directories_max=limits.directories_max, entries_max=limits.entries_max
+        )
+
     def wiki(self, kind: OwnerKind, owner_id: int) -> WikiStorage:
         """The wiki of a project or group, by the owner's id."""
         if Quirk.ANOTHER_PROJECT in self.settings.quirks:
@@ -64,13 +73,15 @@ class Service:
         key = (kind, owner_id)
         if key not in self._wikis:
             path = self.data / "wikis" / f"{kind}s" / f"{owner_id}.git"
-            self._wikis[key] = WikiStorage(WikiRepository(path))
+            repository = WikiRepository(path, limits=self.tree_limits)
+            self._wikis[key] = WikiStorage(repository)
         return self._wikis[key]
 
     def code(self, project_id: int, first_branch: str = DEFAULT_BRANCH) -> WikiStorage:
         """A project's own repository; the branch counts when it is made."""
         if project_id not in self._codes:
-            repository = WikiRepository(self.code_folder(project_id), first_branch)
+            folder = self.code_folder(project_id)
+            repository = WikiRepository(folder, first_branch, self.tree_limits)
             self._codes[project_id] = WikiStorage(repository)
         return self._codes[project_id]
 
@@ -147,11 +158,19 @@ class WikiStorage:
         self._writing = asyncio.Lock()
 
     async def tree(self, version: str | None = None) -> WikiTree | None:
-        """The files now, or at a commit; None for a commit that is not there."""
-        if version is None:
-            at_hand = self.repository.tree_at_hand()
-            return at_hand or await asyncio.to_thread(self.repository.tree)
-        return await asyncio.to_thread(self.repository.tree_at, version)
+        """The files now, or at a commit; None for a commit that is not there.
+
+        Raises:
+            Refusal: 503 for more files than a wiki may have.
+        """
+        if version is None and (at_hand := self.repository.tree_at_hand()):
+            return at_hand
+        try:
+            if version is None:
+                return await asyncio.to_thread(self.repository.tree)
+            return await asyncio.to_thread(self.repository.tree_at, version)
+        except TreeTooLarge as error:
+            raise unreadable(str(error)) from error
 
     async def read(self, blob: bytes) -> bytes:
         """A file's content by its object id."""
@@ -186,6 +205,8 @@ class WikiStorage:
                 )
             except GitRefused as error:
                 raise invalid("base", str(error)) from error
+            except TreeTooLarge as error:
+                raise unreadable(str(error)) from error
         return decided[-1], tree
 
     async def make(self) -> None:
@@ -196,15 +217,22 @@ class WikiStorage:
 
     async def receive(
         self, push: Callable[[], Awaitable[bytes]]
-    ) -> tuple[bytes, WikiTree, WikiTree]:
+    ) -> tuple[bytes, WikiTree | None, WikiTree | None]:
         """Let git write by itself, while nobody else does.
 
         Returns:
-            What ``push`` gave, and the files before and after it.
+            What ``push`` gave, and the files before and after it; None where they
+            cannot be read, which a push may mend.
         """
         async with self._writing:
-            before = await asyncio.to_thread(self.repository.tree)
+            before = await asyncio.to_thread(self._readable_tree)
             report = await push()
             await asyncio.to_thread(self.repository.adopt_branch)
-            after = await asyncio.to_thread(self.repository.tree)
+            after = await asyncio.to_thread(self._readable_tree)
             return report, before, after
+
+    def _readable_tree(self) -> WikiTree | None:
+        try:
+            return self.repository.tree()
+        except TreeTooLarge:
+            return None

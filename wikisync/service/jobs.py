@@ -26,6 +26,7 @@ from wikisync.service.project_templates import COMMIT_MESSAGE, template_files
 from wikisync.service.repository import Author, GitRefused
 from wikisync.service.rows import Project
 from wikisync.service.tables import Tables
+from wikisync.service.tree_walk import TreeTooLarge
 
 log = logging.getLogger(__name__)
 
@@ -101,7 +102,7 @@ async def run_import(service: Service, project_id: int) -> None:
     except FetchFailed as error:
         log.warning("cannot import project %s: %s", project.full_path, error)
         await _end_import(service, project_id, "failed", str(error))
-    except (GitRefused, Refusal) as error:
+    except (GitRefused, Refusal, TreeTooLarge) as error:
         log.warning("cannot import project %s: %s", project.full_path, error)
         text = "The repository could not be copied."
         await _end_import(service, project_id, "failed", text)

@@ -10,7 +10,7 @@ import os
 import re
 import shutil
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,13 +21,14 @@ from wikisync.private import make_private_folder
 from wikisync.service.editing import Change
 from wikisync.service.packing import blob_id, write_blob_pack
 from wikisync.service.settings import MIB
-from wikisync.service.tree import (
-    EMPTY,
-    Directory,
-    PageFile,
-    RepositoryFile,
-    WikiTree,
-    page_in,
+from wikisync.service.tree import EMPTY, Directory, RepositoryFile, WikiTree
+from wikisync.service.tree_walk import (
+    DIRECTORY_MODE,
+    USUAL_LIMITS,
+    Read,
+    TreeLimits,
+    tree_entries,
+    walk,
 )
 
 DEFAULT_BRANCH = "main"
@@ -39,8 +40,11 @@ PACKED_BYTES_MAX = 4 * MIB
 """Larger files are streamed into an object of their own."""
 BRANCH_BYTES_MAX = 244
 """As the real service has it; one component of a path holds 255, with a suffix."""
+TAGS_MAX = 10
+"""Tags of tags that are followed to their commit."""
+HEADER_BYTES = 100
+"""The first line of a commit or tag is shorter."""
 FILE_MODE = 0o100644
-DIRECTORY_MODE = 0o040000
 
 _TreeEdits = Mapping[str, RepositoryFile | None]
 
@@ -59,8 +63,14 @@ class GitRefused(Exception):
 class WikiRepository:
     """A bare repository that comes into being with its first commit."""
 
-    def __init__(self, path: Path, first_branch: str = DEFAULT_BRANCH) -> None:
+    def __init__(
+        self,
+        path: Path,
+        first_branch: str = DEFAULT_BRANCH,
+        limits: TreeLimits = USUAL_LIMITS,
+    ) -> None:
         self.path = path
+        self._limits = limits
         self._first_branch = first_branch
         self._lock = threading.RLock()
         self._opened: pygit2.Repository | None = None
@@ -68,7 +78,11 @@ class WikiRepository:
         self._root = EMPTY
 
     def tree(self) -> WikiTree:
-        """The default branch as it is now."""
+        """The default branch as it is now.
+
+        Raises:
+            TreeTooLarge: it holds more than a wiki may.
+        """
         with self._lock:
             repository = self._open()
             if repository is None:
@@ -77,8 +91,7 @@ class WikiRepository:
             if commit is None:
                 return WikiTree(None, ())
             if self._tree is None or self._tree.commit != commit:
-                root = _root(repository, commit)
-                self._root = _walk(repository, root, known=self._root)
+                self._root = self._walk(repository, commit)
                 self._tree = _shown(commit, self._root)
             return self._tree
 
@@ -99,6 +112,9 @@ class WikiRepository:
 
         No other name is looked up: git's own language of names has searches in it
         that go through the whole history.
+
+        Raises:
+            TreeTooLarge: the commit holds more than a wiki may.
         """
         if COMMIT_ID.fullmatch(commit_id) is None:
             return None
@@ -110,8 +126,8 @@ class WikiRepository:
                 commit = repository[commit_id].peel(pygit2.Commit)
             except (KeyError, ValueError, pygit2.GitError):
                 return None
-            root = bytes(commit.tree_id.raw)
-            return _shown(str(commit.id), _walk(repository, root, known=self._root))
+            found = str(commit.id)
+            return _shown(found, self._walk(repository, found))
 
     def read(self, blob: bytes) -> bytes:
         """A file's content by its object id."""
@@ -248,7 +264,8 @@ class WikiRepository:
             if repository is None or LOADED_REFERENCE not in repository.references:
                 return WikiTree(None, ())
             commit = repository.references[LOADED_REFERENCE].peel(pygit2.Commit)
-            return _tree_of(repository, str(commit.id))
+            found = str(commit.id)
+            return _shown(found, self._walk(repository, found))
 
     def remember_loaded(
         self, files: tuple[RepositoryFile, ...], author: Author
@@ -310,6 +327,11 @@ class WikiRepository:
                     yield content
             stored[path] = RepositoryFile(path, blob)
 
+    def _walk(self, repository: pygit2.Repository, commit: str) -> Directory:
+        """The root of a commit; what is known of the present one is not read again."""
+        root = _root(repository, commit)
+        return walk(_reader(repository), root, self._root, self._limits)
+
     def _open(self) -> pygit2.Repository | None:
         if self._opened is None and self.path.exists():
             self._opened = pygit2.Repository(
@@ -322,6 +344,35 @@ class WikiRepository:
         with self._lock:
             if self._open() is None:
                 self.create()
+
+    def check_pushed(self, objects: Path, tips: Iterable[bytes]) -> None:
+        """Refuse commits whose files would be more than a wiki may hold.
+
+        Args:
+            objects: folder of objects that are not in the repository yet.
+            tips: raw ids of commits, or of tags of commits.
+
+        Raises:
+            TreeTooLarge: what is too much in one of them.
+            GitRefused: one of them is no commit that can be read.
+        """
+        with self._lock:
+            repository, known = self._open(), self._root
+        assert repository is not None, "a push to no repository"
+        # not the repository's own database: it would keep the folder in mind
+        database = pygit2.Odb(str(objects))
+        database.add_disk_alternate(str(self.path.resolve() / "objects"))
+
+        def read(tree: bytes) -> bytes:
+            return bytes(database.read(pygit2.Oid(raw=tree))[1])
+
+        try:
+            for tip in tips:
+                root = root_of(tip, database)
+                if root is not None:
+                    walk(read, root, known, self._limits)
+        except (KeyError, ValueError, pygit2.GitError) as error:
+            raise GitRefused(f"what was sent cannot be read: {error}") from error
 
     def adopt_branch(self) -> None:
         """Where the default branch was never made, show the first there is."""
@@ -344,6 +395,24 @@ class WikiRepository:
         opened = self._open()
         assert opened is not None
         return opened
+
+
+def root_of(tip: bytes, database: pygit2.Odb) -> bytes | None:
+    """The raw id of the tree of a commit or tag; None of anything else.
+
+    Raises:
+        KeyError: an object is not there.
+        ValueError: an object is malformed.
+    """
+    for _ in range(TAGS_MAX):
+        kind, content = database.read(pygit2.Oid(raw=tip))
+        first, _, _rest = bytes(content[:HEADER_BYTES]).partition(b"\n")
+        tip = bytes.fromhex(first.rpartition(b" ")[2].decode())
+        if kind == pygit2.GIT_OBJECT_COMMIT:
+            return tip
+        if kind != pygit2.GIT_OBJECT_TAG:
+            return None
+    raise ValueError("there are too many tags of tags")
 
 
 def is_branch_name(name: str) -> bool:
@@ -405,10 +474,6 @@ def _tip(repository: pygit2.Repository, branch: str) -> str | None:
     return None if reference is None else str(reference.peel(pygit2.Commit).id)
 
 
-def _tree_of(repository: pygit2.Repository, commit: str) -> WikiTree:
-    return _shown(commit, _walk(repository, _root(repository, commit)))
-
-
 def _shown(commit: str, root: Directory) -> WikiTree:
     return WikiTree(commit, root.files, root.pages, root=root)
 
@@ -424,77 +489,11 @@ def _root(repository: pygit2.Repository, commit: str) -> bytes:
     return bytes(repository[commit].peel(pygit2.Tree).id.raw)
 
 
-def _walk(
-    repository: pygit2.Repository,
-    tree: bytes,
-    prefix: str = "",
-    known: Directory = EMPTY,
-) -> Directory:
-    """Read a directory depth first, which is the byte order of whole paths.
+def _reader(repository: pygit2.Repository) -> Read:
+    def read(tree: bytes) -> bytes:
+        return bytes(repository.read(pygit2.Oid(raw=tree))[1])
 
-    Args:
-        repository: where the tree object is.
-        tree: its raw id.
-        prefix: path of the directory, with a slash at its end.
-        known: the same directory in an earlier commit; what has not changed
-            since is taken from it.
-    """
-    if known.tree == tree:
-        return known
-    files: list[RepositoryFile] = []
-    pages: list[PageFile] = []
-    own_files: dict[str, RepositoryFile] = {}
-    own_pages: dict[str, PageFile] = {}
-    below: dict[str, Directory] = {}
-    for name, mode, raw in _entries(repository, tree):
-        try:
-            path = prefix + name.decode()
-        except UnicodeDecodeError:
-            # no JSON can name it, so it is no page and no attachment
-            continue
-        if mode == DIRECTORY_MODE:
-            earlier = known.below.get(path, EMPTY)
-            below[path] = _walk(repository, raw, path + "/", earlier)
-            files += below[path].files
-            pages += below[path].pages
-            continue
-        file = known.own_files.get(path)
-        if file is None or file.blob != raw or file.mode != mode:
-            file = RepositoryFile(path, raw, mode)
-            page = page_in(file)
-        else:
-            page = known.own_pages.get(path)
-        own_files[path] = file
-        files.append(file)
-        if page is not None:
-            own_pages[path] = page
-            pages.append(page)
-    return Directory(tree, tuple(files), tuple(pages), own_files, own_pages, below)
-
-
-def _entries(
-    repository: pygit2.Repository, tree: bytes
-) -> list[tuple[bytes, int, bytes]]:
-    """A tree object's entries: (name, mode, raw object id).
-
-    Git's format is ``mode SP name NUL id`` repeated; read directly because a
-    thousand entry objects cost thirty times as much.
-    """
-    content: bytes = repository.read(pygit2.Oid(raw=tree))[1]
-    entries: list[tuple[bytes, int, bytes]] = []
-    start = 0
-    while start < len(content):
-        space = content.index(b" ", start)
-        end = content.index(b"\0", space)
-        entries.append(
-            (
-                content[space + 1 : end],
-                int(content[start:space], 8),
-                content[end + 1 : end + 21],
-            )
-        )
-        start = end + 21
-    return entries
+    return read
 
 
 def _commit(
@@ -607,5 +606,5 @@ def _present(
         return {}
     return {
         name.decode("utf-8", "surrogateescape"): (mode, raw)
-        for name, mode, raw in _entries(repository, tree)
+        for name, mode, raw in tree_entries(_reader(repository)(tree))
     }

@@ -32,6 +32,8 @@ class Limits(Struct, frozen=True):
     """Every other component of a title."""
     directories_max: int = 64
     """How many directories a page or an attachment may be in."""
+    entries_max: int = 200_000
+    """Files and directories of a wiki in all."""
     redirects_bytes_max: int = 512 * KIB
     attachment_bytes_max: int = 100 * MIB
     attachment_name_chars_max: int = 255
@@ -107,6 +109,16 @@ class GitService(Struct, frozen=True):
     request_bytes_max: int = 16 * MIB
     """What a clone or fetch asks for."""
     push_bytes_max: int = 512 * MIB
+    references_max: int = 1000
+    """Branches and tags of one push."""
+    objects_max: int = 500_000
+    """Of one push."""
+    file_bytes_max: int = 256 * MIB
+    """Of one file in a push, unpacked."""
+    files_bytes_max: int = 4096 * MIB
+    """Of all files of all commits in a push, unpacked."""
+    push_memory_bytes_max: int = 1024 * MIB
+    """Of each process that unpacks a push."""
 
 
 class Rendering(Struct, frozen=True):
