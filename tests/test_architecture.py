@@ -258,6 +258,17 @@ def test_only_one_module_starts_processes(path: Path) -> None:
     assert found == STARTS_ITSELF_ANEW.get(module_name(path), set())
 
 
+def test_one_function_of_the_folder_knows_disks_without_hard_links() -> None:
+    """A caller of its own would fail on exFAT; that function says what to do."""
+    linking = {
+        module_name(path)
+        for path in MODULES
+        if module_name(path).startswith("folder.")
+        and re.search(r"\bos\.link\(", path.read_text(encoding="utf-8"))
+    }
+    assert linking == {"folder.rename"}
+
+
 def test_importing_the_package_loads_nothing_heavy() -> None:
     """``import wikisync`` stays under 50 ms because it imports nothing."""
     script = "import sys, wikisync; print(*sorted(sys.modules))"

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.memory import MemoryReplica
+from tests.support.plain_disk import make_plain
 from wikisync.folder.replica import FolderReplica
 from wikisync.model import Format, Page, Slug, digest_of
 from wikisync.sync.replica import LocalReplica
@@ -14,10 +15,14 @@ from wikisync.sync.replica import LocalReplica
 HOME = Slug("home")
 
 
-@pytest.fixture(params=["memory", "folder"])
-def local(request: pytest.FixtureRequest, tmp_path: Path) -> LocalReplica:
+@pytest.fixture(params=["memory", "folder", "folder on a plain disk"])
+def local(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> LocalReplica:
     if request.param == "memory":
         return MemoryReplica()
+    if request.param.endswith("plain disk"):
+        make_plain(monkeypatch)
     (tmp_path / "wiki").mkdir()
     return FolderReplica.two_way(tmp_path / "wiki")
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.memory import MemoryReplica
+from tests.support.plain_disk import make_plain
 from tests.support.service import embedded_service
 from wikisync.api.client import Client
 from wikisync.api.replica import WikiReplica
@@ -38,13 +39,24 @@ async def remote_replica(place: Path) -> AsyncIterator[MovingReplica]:
             yield WikiReplica(Wiki(client, WikiOwner("project", "docs/handbook")))
 
 
-@pytest.fixture(params=["memory", "folder", "two-way folder", "service"])
+@pytest.fixture(
+    params=[
+        "memory",
+        "folder",
+        "two-way folder",
+        "folder on a plain disk",
+        "two-way folder on a plain disk",
+        "service",
+    ]
+)
 async def replica(
-    request: pytest.FixtureRequest, tmp_path: Path
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[MovingReplica]:
+    if request.param.endswith("plain disk"):
+        make_plain(monkeypatch)
     if request.param == "memory":
         yield MemoryReplica()
-    elif request.param.endswith("folder"):
+    elif "folder" in request.param:
         root = tmp_path / "wiki"
         is_two_way = request.param.startswith("two-way")
         folder = FolderReplica.two_way(root) if is_two_way else FolderReplica(root)

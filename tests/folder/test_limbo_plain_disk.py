@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.folder.rooms import NEW, SAVED, Crash, Room
+from tests.support.plain_disk import no_links
 from wikisync.errors import PreconditionFailed
 from wikisync.folder import limbo as limbo_module
 from wikisync.folder.rename import NotSupported
@@ -21,10 +22,6 @@ def room(tmp_path: Path) -> Room:
 
 def no_swap(*_args: object) -> None:
     raise NotSupported(errno.EINVAL, "Invalid argument")
-
-
-def no_links(*_args: object, **_kwargs: object) -> None:
-    raise OSError(errno.EPERM, "Operation not permitted")
 
 
 @pytest.fixture(params=["links", "no links"])

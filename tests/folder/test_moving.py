@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.plain_disk import make_plain
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder import moving as moving_module
 from wikisync.folder.limbo import Limbo
@@ -40,11 +41,13 @@ def room(tmp_path: Path) -> Room:
     return Room(tmp_path)
 
 
-@pytest.fixture(params=["in one step", "with links"])
+@pytest.fixture(params=["in one step", "with links", "plain"])
 def any_disk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_args: object) -> None:
         raise NotSupported(22, "Invalid argument")
 
+    if request.param == "plain":
+        make_plain(monkeypatch)
     if request.param == "with links":
         monkeypatch.setattr(moving_module, "rename_to_free", refuse)
 

@@ -26,8 +26,8 @@ from msgspec import Struct
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder.descent import folder_error, open_file, read_all
 from wikisync.folder.rename import (
-    NO_HARD_LINKS,
     NotSupported,
+    link_to_free,
     put_back,
     swap_names,
 )
@@ -336,19 +336,10 @@ class Batch:
         kept = self._kept[entry]
         aside = entry + _ASIDE
         try:
-            os.link(
-                name,
-                aside,
-                src_dir_fd=folder,
-                dst_dir_fd=self.folder,
-                follow_symlinks=False,
-            )
+            if not link_to_free(folder, name, self.folder, aside):
+                aside = ""
         except FileNotFoundError as exc:
             raise PreconditionFailed(f"{kept.path} is gone") from exc
-        except OSError as exc:
-            if exc.errno not in NO_HARD_LINKS:
-                raise
-            aside = ""
         looked = _look(self.folder, aside) if aside else _look(folder, name)
         if looked.digest != kept.expected or looked != _look(folder, name):
             if aside:

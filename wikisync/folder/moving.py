@@ -15,7 +15,13 @@ from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder.descent import file_status
 from wikisync.folder.expected import check_expected
 from wikisync.folder.limbo import Limbo
-from wikisync.folder.rename import NotSupported, put_back, rename_to_free
+from wikisync.folder.rename import (
+    NotSupported,
+    link_to_free,
+    look_and_rename,
+    put_back,
+    rename_to_free,
+)
 from wikisync.folder.trash import Trash
 from wikisync.model import Digest
 
@@ -98,16 +104,13 @@ def _rename_to_free(
     source: Place, target: Place, expected: Digest, limbo: Limbo | None
 ) -> None:
     """The rename alone; where the disk cannot refuse, the file is linked first."""
+    names = source.folder, source.name, target.folder, target.name
     with suppress(NotSupported):
-        rename_to_free(source.folder, source.name, target.folder, target.name)
+        rename_to_free(*names)
         return
-    os.link(
-        source.name,
-        target.name,
-        src_dir_fd=source.folder,
-        dst_dir_fd=target.folder,
-        follow_symlinks=False,
-    )
+    if not link_to_free(*names):
+        look_and_rename(*names)
+        return
     if limbo is None:
         os.unlink(source.name, dir_fd=source.folder)
         return

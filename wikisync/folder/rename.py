@@ -17,7 +17,7 @@ _CALLS = {"linux": ("renameat2", 2, 1), "darwin": ("renameatx_np", 2, 4)}
 """Platform to the call's name and its flags for swapping and for a free name."""
 
 _REFUSALS = frozenset({errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP})
-NO_HARD_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK})
+_NO_HARD_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK})
 """What a disk says that has no hard links."""
 
 
@@ -66,6 +66,22 @@ def put_back(source_folder: int, source: str, target_folder: int, name: str) -> 
 
 
 def _put_back_slowly(source_folder: int, source: str, target: int, name: str) -> None:
+    if link_to_free(source_folder, source, target, name):
+        os.unlink(source, dir_fd=source_folder)
+    else:
+        look_and_rename(source_folder, source, target, name)
+
+
+def link_to_free(source_folder: int, source: str, target: int, name: str) -> bool:
+    """Give a file a second name, which nothing has.
+
+    Returns:
+        False where the disk has no hard links; nothing has changed then.
+
+    Raises:
+        FileExistsError: something has the name.
+        OSError: anything else; nothing has changed then.
+    """
     try:
         os.link(
             source,
@@ -75,11 +91,21 @@ def _put_back_slowly(source_folder: int, source: str, target: int, name: str) ->
             follow_symlinks=False,
         )
     except OSError as exc:
-        if exc.errno not in NO_HARD_LINKS:
+        if exc.errno not in _NO_HARD_LINKS:
             raise
-    else:
-        os.unlink(source, dir_fd=source_folder)
-        return
+        return False
+    return True
+
+
+def look_and_rename(source_folder: int, source: str, target: int, name: str) -> None:
+    """Rename a file to a name that is free, on a disk that cannot see to that.
+
+    A file that takes the name in the last moment is replaced unseen.
+
+    Raises:
+        FileExistsError: something has the name.
+        OSError: anything else; nothing has changed then.
+    """
     if _is_there(target, name):
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), name)
     os.rename(source, name, src_dir_fd=source_folder, dst_dir_fd=target)

@@ -32,7 +32,7 @@ from wikisync.folder.expected import ANYTHING, Expected, check_expected
 from wikisync.folder.limbo import NEW_FILE, Batch, Limbo
 from wikisync.folder.moving import Place, move_file, take_file
 from wikisync.folder.private import own_folder, private_place
-from wikisync.folder.rename import NO_HARD_LINKS
+from wikisync.folder.rename import link_to_free, look_and_rename
 from wikisync.folder.trash import Trash
 from wikisync.model import Digest
 from wikisync.private import FILE_MODE, FOLDER_MODE
@@ -315,20 +315,11 @@ class FolderWriter:
 
     def _link(self, temporary: str, parent: int, name: str) -> None:
         """Give a name that is free, and see that it is in the same moment."""
-        try:
-            os.link(
-                temporary,
-                name,
-                src_dir_fd=self._temporary,
-                dst_dir_fd=parent,
-                follow_symlinks=False,
-            )
-        except OSError as exc:
-            if exc.errno not in NO_HARD_LINKS:
-                raise
-            self._rename(temporary, parent, name)
-        else:
+        if link_to_free(self._temporary, temporary, parent, name):
             self._discard(temporary)
+        else:
+            look_and_rename(self._temporary, temporary, parent, name)
+            self._staged.discard(temporary)
 
     def _rename(self, temporary: str, parent: int, name: str) -> None:
         os.replace(temporary, name, src_dir_fd=self._temporary, dst_dir_fd=parent)

@@ -30,7 +30,7 @@ from wikisync.folder.descent import (
 )
 from wikisync.folder.disk import fsync_file, write_all
 from wikisync.folder.naming import parse_path
-from wikisync.folder.rename import NO_HARD_LINKS
+from wikisync.folder.rename import link_to_free
 from wikisync.model import Slug
 from wikisync.private import FOLDER_MODE
 
@@ -339,16 +339,16 @@ def _link_or_copy(folder: int, name: str, entry: int, file: str, path: str) -> i
     descriptor = open_file(folder, name, path)
     try:
         try:
-            os.link(
-                name, file, src_dir_fd=folder, dst_dir_fd=entry, follow_symlinks=False
-            )
+            is_linked = link_to_free(folder, name, entry, file)
         except OSError as exc:
-            if exc.errno not in NO_HARD_LINKS | _OTHER_DISK:
+            if exc.errno not in _OTHER_DISK:
                 raise
-            content = read_all(descriptor, path)
-            _write_new(entry, file, content, path)
-            return len(content)
-        return os.fstat(descriptor).st_size
+            is_linked = False
+        if is_linked:
+            return os.fstat(descriptor).st_size
+        content = read_all(descriptor, path)
+        _write_new(entry, file, content, path)
+        return len(content)
     finally:
         os.close(descriptor)
 

@@ -1,0 +1,21 @@
+"""A disk that can neither link files nor look at a name while it renames: exFAT."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+import pytest
+
+from wikisync.folder import rename
+
+
+def no_links(*_names: object, **_folders: object) -> None:
+    """What the system says on such a disk."""
+    raise PermissionError(errno.EPERM, "Operation not permitted")
+
+
+def make_plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every disk be such a one until the test ends."""
+    monkeypatch.setattr(os, "link", no_links)
+    monkeypatch.setattr(rename, "_function", lambda _platform: None)
