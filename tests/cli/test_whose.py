@@ -440,3 +440,45 @@ async def test_pause_goes_with_the_record(cloned: Cloned) -> None:
     ran = await cloned.run("sync")
     assert "paused" in ran.out
     assert "mine.md" not in await texts(cloned.service, GUIDE)
+
+
+async def test_nothing_of_another_wiki_is_put_on_this_one_on_the_way_back(
+    cloned: Cloned, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pages that came, were edited or went there were not made here."""
+    async with embedded_service(tmp_path / "staging") as staging:
+        await staging.add_project("docs/first", {})
+        await staging.add_project("docs/handbook", {**PAGES, "secret": "theirs\n"})
+        monkeypatch.setenv("WIKISYNC_TOKEN", staging.token)
+        configure(cloned, cloned.service.url, staging.url)
+        configure(cloned, "id = 1\n", "")
+        assert "is met for the first time" in (await cloned.run("sync")).err
+        await staging.add_pages(HANDBOOK, {"home": "edited there\n"})
+        await staging.remove_file(HANDBOOK, "team/rules.md")
+        await sync_for_long(cloned)
+    assert cloned.read("home.md") == "edited there\n"
+    assert not (cloned.folder / "team/rules.md").exists()
+    monkeypatch.setenv("WIKISYNC_TOKEN", cloned.service.token)
+    configure(cloned, staging.url, cloned.service.url)
+    cloned.write("guide.md", "edited here\n")
+    (cloned.folder / "team/people.md").unlink()
+    dry = await cloned.run("sync", "--dry-run")
+    status = await cloned.run("status")
+
+    first = await cloned.run("sync", "--adopt", "push")
+    ran = await sync_for_long(cloned)
+    pushed = await cloned.run("sync", "--adopt", "push")
+
+    for told in (dry.err, status.out, first.err):
+        assert f"at {staging.url} in between" in told
+    assert "in between" not in ran.err
+    assert "--adopt does not apply" in pushed.err
+    expected = {**FILES, "guide.md": "edited here\n"}
+    del expected["team/people.md"]
+    assert await cloned.wiki() == expected
+    assert cloned.read("team/rules.md") == PAGES["team/rules"]
+    assert "handbook/home: created here and on the wiki" in first.err
+    assert cloned.read("secret.md") == "theirs\n"
+    named = await cloned.run("sync", cloned.folder / "secret.md")
+    assert named.code == 0
+    assert "secret.md" in await cloned.wiki()

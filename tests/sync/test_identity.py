@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from wikisync.model import Digest, Format, PageState, Slug, WikiOwner
+from wikisync.model import Digest, Format, PageState, Slug, Snapshot, WikiOwner
 from wikisync.sync.identity import (
     Agreement,
+    Between,
     Known,
     Located,
     Stranger,
@@ -169,3 +170,30 @@ def test_ten_equal_pages_or_half_of_a_small_wiki_are_enough(
     found = agreement(pages, changed)
     assert (found.equal, found.pages) == (pages - changed, pages)
     assert found.is_enough is is_enough
+
+
+# -- back from another wiki ----------------------------------------------------------
+
+
+def page(slug: str, text: str) -> BasePage:
+    return BasePage(Slug(slug), Format.MARKDOWN, Digest(text), Digest(text))
+
+
+def test_what_another_wiki_changed_here_is_not_ours() -> None:
+    """Nor what is missing since, unless it was here and of no interest there."""
+    slugs = ("same", "edited", "deleted", "gone-there", "left", "kept")
+    base = {Slug(slug): page(slug, "old") for slug in slugs}
+    other = {
+        Slug("same"): page("same", "old"),
+        Slug("edited"): page("edited", "new"),
+        Slug("deleted"): page("deleted", "old"),
+        Slug("theirs"): page("theirs", "new"),
+    }
+    here = Snapshot(
+        {
+            Slug(slug): PageState(Slug(slug), Format.MARKDOWN, Digest("old"))
+            for slug in ("same", "edited", "kept", "theirs")
+        }
+    )
+    between = Between(other, frozenset({Slug("left")}))
+    assert between.not_ours(base, here) == {"edited", "gone-there"}

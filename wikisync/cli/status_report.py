@@ -168,6 +168,7 @@ async def _look_at_both(
             is_dry_run=True,
             adopts=opened.is_adopting,
             is_other_folder=status.has_other_folder,
+            between=wiki.found.between,
             puts_new=False,
             leaves=wiki.known.left_out,
             reads_max=opened.workspace.config.sync.reads_max,

@@ -134,7 +134,12 @@ async def sync_wiki(
 
     synced = Synced(wiki.section, notes=wiki.found.notes, warnings=wiki.found.warnings)
     # who says sync may have mended the token or the service's limits just now
-    options = replace(options, adopts=opened.is_adopting, tries_again=True)
+    options = replace(
+        options,
+        adopts=opened.is_adopting,
+        tries_again=True,
+        between=wiki.found.between,
+    )
     rounds = waited = 0
     while rounds < ROUNDS_MAX:
         rounds += 1
@@ -155,7 +160,9 @@ async def sync_wiki(
             synced.failure = error
             return synced
         leaves = options.leaves if options.puts_new else wiki.known.left_out
-        options = replace(options, adopts=False, tries_again=False, leaves=leaves)
+        options = replace(
+            options, adopts=False, tries_again=False, between=None, leaves=leaves
+        )
         synced.results.append(result)
         synced.has_other_folder |= other
         if options.is_dry_run:

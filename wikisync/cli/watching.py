@@ -145,6 +145,7 @@ class WatchedWiki:
                         adopts=adopts,
                         is_other_folder=is_other,
                         tries_again=is_first,
+                        between=wiki.found.between if is_first else None,
                         puts_new=puts_new,
                         leaves=frozenset() if puts_new else wiki.known.left_out,
                     ),

@@ -18,6 +18,7 @@ from wikisync.errors import NotFound, ProtocolViolation, RemoteError
 from wikisync.model import Problem, WikiOwner
 from wikisync.sync.identity import (
     Agreement,
+    Between,
     Known,
     Located,
     Stranger,
@@ -28,6 +29,7 @@ from wikisync.sync.identity import (
     doubtful_error,
     first_meeting,
     is_same_path,
+    met_again,
     moved_note,
     record_before,
     stranger_error,
@@ -55,6 +57,8 @@ class FoundRecord(Struct, frozen=True):
     """What a person has to look at."""
     may_adopt: bool = True
     """Whether pages that are only here may be put on it all at once."""
+    between: Between | None = None
+    """What the folder had of another wiki since it was synced with this one."""
 
 
 async def find_wiki(
@@ -93,6 +97,14 @@ async def find_wiki(
         notes += search.notes
         if before is not None:
             warnings.append(first_meeting(owner, before, search.why(before)))
+    between = opened.state.used_since(known) if known.base() else None
+    had: Between | None = None
+    if between is not None:
+        other = opened.state.of_record(between.number)
+        had = Between(other.base(), other.left_out)
+        notes.append(met_again(owner, between))
+        if is_real:
+            known.note_follows(between.number)
     if is_real:
         if known.remote_id != str(there.id):
             known.note_remote_id(str(there.id))
@@ -101,8 +113,14 @@ async def find_wiki(
         notes.append(moved_note(owner, there))
     if there.deletion_on:
         warnings.append(deletion_warning(owner, there))
-    may_adopt = before is None and known.follows is None
-    return FoundRecord(there, known, tuple(notes), tuple(warnings), may_adopt)
+    return FoundRecord(
+        there,
+        known,
+        tuple(notes),
+        tuple(warnings),
+        may_adopt=before is None and between is None and known.follows is None,
+        between=had,
+    )
 
 
 def _others(opened: OpenWorkspace, section: WikiSection) -> Mapping[WikiOwner, str]:

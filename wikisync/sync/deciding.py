@@ -27,6 +27,7 @@ from wikisync.model import (
 )
 from wikisync.sync import narrowing
 from wikisync.sync.capabilities import Capabilities
+from wikisync.sync.identity import Between
 from wikisync.sync.ledger import Side
 from wikisync.sync.narrowing import Direction
 from wikisync.sync.plan import (
@@ -81,6 +82,9 @@ class ExchangeOptions(Struct, frozen=True):
     was agreed on, and waits for a person."""
     tries_again: bool = False
     """Send once more what the service refused: its rights may be others by now."""
+    between: Between | None = None
+    """What the folder had of another wiki since the last cycle with this one: it is
+    neither put on this wiki, nor taken for an edit or a deletion."""
     puts_new: bool = True
     """In a first sync, put pages that are only here on the wiki."""
     leaves: frozenset[Slug] = frozenset()
@@ -170,6 +174,8 @@ class Deciding:
         if self._options.adopts or is_other:
             anew = met_anew(self._base(), here, there, is_other_folder=is_other)
             self._forget(anew)
+        if self._options.between is not None:
+            self._forget(self._options.between.not_ours(self._base(), here))
         base = self._base()
         if is_at_rest(base, here, there):
             # most cycles; the table would look at every page to find nothing
@@ -225,7 +231,7 @@ class Deciding:
     def _forget(self, pages: frozenset[Slug]) -> None:
         """Forget pages, so that what either side has of them is a new page."""
         if self._options.is_dry_run:
-            self._forgotten = pages
+            self._forgotten |= pages
         elif pages:
             self._known.record(dropped=pages)
 
@@ -373,6 +379,8 @@ class Deciding:
         leaves = self._options.leaves
         if not self._options.puts_new and not base:
             leaves = frozenset(action.slug for action in plan.sends)
+        if self._options.between is not None:
+            leaves |= self._options.between.base.keys() - base.keys()
         # who names a page asks for it
         leaves -= self._options.pages or frozenset()
         if leaves:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from wikisync.errors import Halted
-from wikisync.model import PageState, Problem, Slug, WikiOwner
+from wikisync.model import PageState, Problem, Slug, Snapshot, WikiOwner
 from wikisync.sync.plan import BasePage
 
 EQUAL_PAGES = 10
@@ -205,6 +205,35 @@ def record_before(
     return max(found, key=lambda one: one.last_good_at or 0.0, default=None)
 
 
+class Between(Struct, frozen=True):
+    """What the folder had of another wiki, since it was last synced with this one."""
+
+    base: Mapping[Slug, BasePage]
+    """What it agreed on with that one."""
+    left_out: frozenset[Slug]
+    """Pages that were here, and not put there."""
+
+    def not_ours(
+        self, base: Mapping[Slug, BasePage], here: Snapshot
+    ) -> frozenset[Slug]:
+        """Pages whose state here may come from there, and not from a person.
+
+        Args:
+            base: What was agreed on with this wiki.
+            here: The folder now.
+        """
+        seen = here.pages.keys() | here.unreadable | self.left_out
+        return frozenset(
+            slug
+            for slug, page in base.items()
+            if (
+                self.base[slug].local != page.local
+                if slug in self.base
+                else slug not in seen
+            )
+        )
+
+
 class Agreement(Struct, frozen=True):
     """How many pages of a record the wiki has unchanged."""
 
@@ -267,6 +296,16 @@ def carried_note(owner: WikiOwner, record: WikiRecord, service_url: str) -> Prob
         str(owner),
         f"at the last sync the {owner.kind} was {was} (id {record.remote_id});"
         " what is known of its wiki is carried over",
+    )
+
+
+def met_again(owner: WikiOwner, between: WikiRecord) -> Problem:
+    """One line on a folder that is back at a wiki after it was with another one."""
+    return Problem(
+        "wiki-again",
+        str(owner),
+        f"its folder was synced with {between} in between; what came from there is not"
+        " put on this wiki, and what changed there waits for you",
     )
 
 

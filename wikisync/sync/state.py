@@ -142,6 +142,19 @@ class State:
             for number, url, kind, path, folder, id_, is_used, *rest in rows
         )
 
+    def used_since(self, known: WikiState) -> WikiRecord | None:
+        """Another record that the folder of this one was synced with since."""
+        found = self._database.rows(
+            "SELECT wiki.id FROM wiki JOIN health ON health.wiki = wiki.id"
+            " WHERE folder = ? AND folder <> '' AND wiki.id <> ? AND last_started_at >"
+            " (SELECT last_started_at FROM health WHERE wiki = ?)"
+            " ORDER BY last_started_at DESC LIMIT 1",
+            *(known.folder, known.number, known.number),
+        )
+        if not found:
+            return None
+        return next(one for one in self.records() if one.number == found[0][0])
+
     def bind(self, owner: WikiOwner, number: int, *, is_real: bool = True) -> WikiState:
         """Use a record for the wiki at this address; what was in use is set aside.
 
@@ -340,7 +353,7 @@ class WikiState(Agreements, Journal, Observations):
     def follow(self, number: int) -> None:
         """Note of whose wiki the folder was before, and take over its history."""
         with self.together():
-            self._write_wiki("follows = ?", number)
+            self.note_follows(number)
             self._write_wiki(
                 "last_batch = (SELECT last_batch FROM wiki WHERE id = ?)", number
             )
@@ -351,6 +364,10 @@ class WikiState(Agreements, Journal, Observations):
                     f" SELECT ?, {columns} FROM {table} WHERE wiki = ?",
                     number,
                 )
+
+    def note_follows(self, number: int) -> None:
+        """Note that the folder was synced with the wiki of this record, too."""
+        self._write_wiki("follows = ?", number)
 
     @property
     def place(self) -> str:
