@@ -38,6 +38,12 @@ BLOCK = re.compile(
 CRON_FIELD = re.compile(r"(\*|\d{1,2}(-\d{1,2})?)(/\d{1,2})?(,\d{1,2})*")
 CRON_LIMITS = (59, 23, 31, 12, 7)
 RUN_S = 120.0
+PAGES = {".md", ".org", ".rdoc", ".asciidoc"}
+SECRET_WORD = re.compile(
+    r"^[\s$>|`*]*(?:curl|wget|git|wikisync|python|glab)\b.*"
+    r"(?:PRIVATE-TOKEN: |://[^/@ ]*:[^/@ ]+@|private_token=|glpat-|--hook-secret )"
+)
+"""A line of code with a command that is given a secret."""
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -467,3 +473,21 @@ def test_recipe_is_found_from_the_sidebar_and_the_list(path: Path) -> None:
     link = f"(recipes/{path.stem})"
     assert link in (handbook / "_sidebar.md").read_text(encoding="utf-8")
     assert link in (handbook / "recipes.md").read_text(encoding="utf-8")
+
+
+def test_no_command_of_the_guide_has_a_secret_among_its_words() -> None:
+    """Everybody on a machine can see the words of a command."""
+    guide = RECIPES.parent.parent
+    texts = [
+        *(path for path in guide.rglob("*") if path.suffix in PAGES),
+        *(guide.parent / "docs").glob("*.md"),
+        guide.parent / "README.md",
+    ]
+    assert len(texts) > 20
+    found = [
+        f"{path.name}: {line}"
+        for path in texts
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if SECRET_WORD.search(line)
+    ]
+    assert not found

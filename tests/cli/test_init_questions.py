@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Ran
+from tests.cli.conftest import Ran, Run
 from tests.support.service import EmbeddedService
 from wikisync.config import load_config
 
@@ -163,3 +163,45 @@ async def test_wrong_answers_end_some_time(
     )
     assert ran.code == 2
     assert not workspace.exists()
+
+
+async def test_token_at_the_wrong_question_is_not_repeated(
+    handbook: EmbeddedService, workspace: Path
+) -> None:
+    ran = await asyncio.to_thread(
+        run_in_terminal,
+        ["init", workspace],
+        [
+            ("Address of the service", handbook.token),
+            ("Address of the service", handbook.url),
+            ("Where does the token come from", handbook.token),
+            ("Where does the token come from", "file"),
+            ("File that holds", handbook.token),
+            ("File that holds", "nowhere"),
+            ("Where does the token come from", "command"),
+            ("Command whose first line", f"echo {handbook.token}"),
+            ("Command whose first line", "false"),
+            ("Where does the token come from", "variable"),
+            ("Token, for the checks", handbook.token),
+            ("Projects and groups", handbook.token),
+            ("Projects and groups", "docs/handbook"),
+            ("Folder for project docs/handbook", handbook.token),
+            ("Folder for project docs/handbook", "pages"),
+            ("Make this workspace?", "y"),
+        ],
+        "",
+    )
+    assert ran.code == 0, ran.err
+    # the terminal itself shows what is typed, once
+    assert ran.err.count(handbook.token) == 6
+    assert ran.err.count("this may be a token") == 5
+    assert handbook.token not in (workspace / "wikisync.toml").read_text()
+
+
+@pytest.mark.parametrize("option", ["--url", "--project", "--folder", "--token-file"])
+async def test_token_as_the_wrong_option_is_not_repeated(
+    handbook: EmbeddedService, workspace: Path, run: Run, option: str
+) -> None:
+    ran = await run(*words(handbook, workspace), "--yes", option, handbook.token)
+    assert ran.code != 0
+    assert handbook.token not in ran.out + ran.err

@@ -90,10 +90,11 @@ def test_serve_prints_url_and_token_and_how_to_export(
         token, url = (line.partition(": ")[2] for line in url_line(process))
         status = version(url, token)
         process.send_signal(signal.SIGTERM)
-        _stdout, stderr = process.communicate(timeout=20)
+        stdout, stderr = process.communicate(timeout=20)
 
     assert status == 200
     assert process.returncode == 0
+    assert token not in stdout + stderr, "it is printed once"
     assert "loaded the wiki of project docs/handbook" in stderr
     assert f"wikisync export {url} --group docs --all -o site" in stderr
     assert "Traceback" not in stderr
@@ -232,7 +233,9 @@ def test_edit_is_told_to_the_hook(tmp_path: Path, folder: Path) -> None:
     with HTTPServer(("127.0.0.1", 0), Answer) as server:
         server.timeout = 20
         hook = f"http://127.0.0.1:{server.server_port}/"
-        words = ("--load", folder, "--hook", hook, "--hook-secret", "s3cret")
+        (tmp_path / "secret").write_text("s3cret\n")
+        file = ("--hook-secret-file", tmp_path / "secret")
+        words = ("--load", folder, "--hook", hook, *file)
         with serving("--data", tmp_path / "data", *words) as process:
             token, url = (line.partition(": ")[2] for line in url_line(process))
             page = f"{url}/api/v4/projects/docs%2Fhandbook/wikis/home?content=2"
@@ -255,7 +258,8 @@ def test_edit_is_told_to_the_hook(tmp_path: Path, folder: Path) -> None:
         ("--hook", "127.0.0.1:8000"),
         ("--hook", "http://"),
         ("--hook", "http://127.0.0.1:x/"),
-        ("--hook", "http://127.0.0.1/", "--hook-secret", "two\nlines"),
+        ("--hook", "http://127.0.0.1/", "--hook-secret-file", "/nowhere"),
+        ("--hook", "http://127.0.0.1/", "--hook-secret-file", __file__),
     ],
 )
 def test_hook_that_cannot_be_told_is_refused(

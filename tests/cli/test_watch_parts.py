@@ -14,11 +14,11 @@ from typing import Any, cast
 import pytest
 
 from wikisync.api.quiet import Area, Quiet, shown_time
+from wikisync.cli.hook_secret import hook_secret
 from wikisync.cli.status_report import notes_of_watch
 from wikisync.cli.watch_log import LOG_FILES_KEPT, logging_to
 from wikisync.cli.watch_person import Caller
 from wikisync.cli.watch_report import HEALTH_FILE, WatchReport, read_health
-from wikisync.cli.watch_run import hook_secret
 from wikisync.cli.watch_states import WatchedStates
 from wikisync.config import WikiSection
 from wikisync.errors import FolderError, Halted, UsageError
@@ -157,17 +157,17 @@ async def test_desktop_gets_the_lines_without_their_frame(
 def test_secret_of_the_variable_goes_before_the_file(tmp_path: Path) -> None:
     place = tmp_path / "secret"
     place.write_text("of the file\n")
-    assert hook_secret(str(place), {}) == "of the file"
-    assert hook_secret(str(place), {"WIKISYNC_HOOK_SECRET": "v"}) == "v"
-    assert hook_secret("", {}) == ""
+    assert hook_secret(str(place), {}, "the setting") == "of the file"
+    assert hook_secret(str(place), {"WIKISYNC_HOOK_SECRET": "v"}, "the setting") == "v"
+    assert hook_secret("", {}, "the setting") == ""
 
 
 def test_secret_that_cannot_be_had_is_an_error_of_usage(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be read"):
-        hook_secret(str(tmp_path / "none"), {})
+        hook_secret(str(tmp_path / "none"), {}, "the setting")
     (tmp_path / "empty").touch()
     with pytest.raises(UsageError, match="is empty"):
-        hook_secret(str(tmp_path / "empty"), {})
+        hook_secret(str(tmp_path / "empty"), {}, "the setting")
 
 
 # -- the report, and pages' states -------------------------------------------------

@@ -5,6 +5,7 @@ Only ``client`` reveals it, into the one header that carries it.
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 
 from wikisync.errors import UsageError
@@ -12,6 +13,22 @@ from wikisync.errors import UsageError
 MASK = "***"
 GIT_USER = "oauth2"
 """What the service wants as user name where a token is the password."""
+_PREFIXED = re.compile(
+    r"gl(?:pat|oas|dt|rtr?|cbt|ptt|ft|imt|agent|soat|ffct|wt)-[A-Za-z0-9_.-]{15,}"
+)
+"""Tokens of the kinds that the service makes, by their public prefixes."""
+_BARE = re.compile(r"(?=.*[0-9])(?=.*[a-z])(?=.*[A-Z])[A-Za-z0-9_-]{20,}")
+"""What old services make; a name of this length rarely has all three."""
+
+
+def could_be_token(text: str) -> bool:
+    """Whether what a person typed may be a token, which nothing must repeat."""
+    return bool(_PREFIXED.search(text) or _BARE.fullmatch(text.strip()))
+
+
+def without_tokens(text: str) -> str:
+    """A message without anything that has a token's prefix and length."""
+    return _PREFIXED.sub(MASK, text)
 
 
 class Secret:

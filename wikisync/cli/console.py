@@ -47,6 +47,13 @@ def visible_line(text: str) -> str:
     return text.translate(_LINE_CONTROLS)
 
 
+def _shown(text: str) -> str:
+    """A line of an error, which may repeat a token given in a wrong place."""
+    from wikisync.api.secret import without_tokens
+
+    return visible_line(without_tokens(text))
+
+
 def _in_stdout(text: str) -> str:
     """Sentences in what stdout takes, as stderr gets them: the rest escaped."""
     encoding = sys.stdout.encoding or "utf-8"
@@ -111,16 +118,12 @@ class Console:
 
     def error(self, error: WikisyncError) -> None:
         """An error with all its problems and its hint, to stderr."""
-        sys.stderr.write(
-            f"{self._paint('error', RED)}: {visible_line(error.message)}\n"
-        )
+        sys.stderr.write(f"{self._paint('error', RED)}: {_shown(error.message)}\n")
         if isinstance(error, ConfigError):
             for problem in error.problems:
-                sys.stderr.write(f"  - {visible_line(problem)}\n")
+                sys.stderr.write(f"  - {_shown(problem)}\n")
         if error.hint:
-            sys.stderr.write(
-                f"{self._paint('hint', BOLD)}: {visible_line(error.hint)}\n"
-            )
+            sys.stderr.write(f"{self._paint('hint', BOLD)}: {_shown(error.hint)}\n")
 
     def problems(self, problems: Iterable[Problem]) -> None:
         """One line a problem, with its hint where it has one."""

@@ -66,6 +66,8 @@ class Questions:
             type=click.Choice(PLACES),
             default=PLACES[0],
             err=True,
+            # click's own error repeats what was typed, which may be the token
+            value_proc=_place,
         )
         if place == "file":
             return (
@@ -103,7 +105,36 @@ class Questions:
 
     def ask_folder(self, owner: WikiOwner, default: str) -> str:
         """The folder for a wiki's pages."""
-        return str(click.prompt(f"Folder for {owner}", default=default, err=True))
+        return self._asked(f"Folder for {owner}", default)
 
-    def _asked(self, question: str) -> str:
-        return str(click.prompt(question, err=True)).strip()
+    def _asked(self, question: str, default: str | None = None) -> str:
+        """An answer that may be shown.
+
+        click asks again where it is none.
+        """
+        answer = click.prompt(
+            question, default=default, err=True, value_proc=_shown_answer
+        )
+        return str(answer).strip()
+
+
+def _shown_answer(text: str) -> str:
+    """What was typed, unless it has been seen by too many already.
+
+    Raises:
+        BadParameter: it may be a token; the message does not repeat it.
+    """
+    from wikisync.api.secret import could_be_token
+
+    if any(map(could_be_token, text.split())):
+        raise click.BadParameter(
+            "this may be a token, and it was shown as you typed it; init asks for a"
+            " token without showing it, after the variable, file or command"
+        )
+    return text
+
+
+def _place(text: str) -> str:
+    if text.strip() not in PLACES:
+        raise click.BadParameter(f"answer one of {', '.join(PLACES)}")
+    return text.strip()

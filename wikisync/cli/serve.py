@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import os
 import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -99,11 +100,11 @@ def complete_quirk(_ctx: object, _parameter: object, incomplete: str) -> list[st
     help="Tell this address of edits of wiki pages; may be given again.",
 )
 @click.option(
-    "--hook-secret",
-    metavar="SECRET",
-    envvar="WIKISYNC_HOOK_SECRET",
+    "--hook-secret-file",
+    metavar="FILE",
     default="",
-    help="Sent along, so that the receiver knows the sender.",
+    help="File with what is sent along, so that the receiver knows the sender;"
+    " else $WIKISYNC_HOOK_SECRET.",
 )
 @click.option(
     "--quirk",
@@ -133,7 +134,7 @@ def command(
     connections_per_address: int | None,
     new_token: bool,
     hook_urls: tuple[str, ...],
-    hook_secret: str,
+    hook_secret_file: str,
     quirks: tuple[str, ...],
     latency: float,
 ) -> int:
@@ -156,7 +157,7 @@ def command(
         new_token,
         quirks=parse_quirks(quirks),
         latency_s=latency,
-        hooks=parse_hooks(hook_urls, hook_secret),
+        hooks=parse_hooks(hook_urls, hook_secret_file),
         are_imports_allowed=allow_imports,
         connections_per_address=connections_per_address,
     )
@@ -187,19 +188,16 @@ def parse_quirks(names: Iterable[str]) -> frozenset[Quirk]:
     return frozenset(found)
 
 
-def parse_hooks(urls: Iterable[str], secret: str) -> tuple[Hook, ...]:
+def parse_hooks(urls: Iterable[str], secret_file: str) -> tuple[Hook, ...]:
     """Who is told of edits.
 
     Raises:
         UsageError: no address of a web server, or a secret no header can hold.
     """
+    from wikisync.cli.hook_secret import hook_secret
     from wikisync.service.settings import Hook
 
-    if not secret.isprintable() or not secret.isascii():
-        raise UsageError(
-            "the secret of --hook-secret is not plain text on one line",
-            hint="use letters, digits and signs",
-        )
+    secret = hook_secret(secret_file, os.environ, "--hook-secret-file")
     hooks = tuple(Hook(url, secret) for url in urls)
     if not all(is_web_address(hook.url) for hook in hooks):
         raise UsageError(
@@ -295,7 +293,7 @@ async def serve(console: Console, options: ServeOptions) -> int:
             loop.add_signal_handler(number, stop)
         announce(console, options, service)
         if loaded is not None:
-            describe_load(console, loaded, service.url, token)
+            describe_load(console, loaded, service.url)
         console.note("stop it with Ctrl-C")
         await stopped.wait()
         console.note("stopping")
@@ -325,9 +323,7 @@ def announce(console: Console, options: ServeOptions, service: RunningService) -
         )
 
 
-def describe_load(
-    console: Console, loaded: LoadedFolder, url: str, token: str | None
-) -> None:
+def describe_load(console: Console, loaded: LoadedFolder, url: str) -> None:
     """Say what was loaded, what was not, and how to export it."""
     for owner in loaded.owners:
         console.note(f"loaded the wiki of {owner}")
@@ -337,9 +333,8 @@ def describe_load(
         console.warn(f"{path} was changed here too; the service's text stays")
     selection = export_selection(loaded.owners)
     if selection:
-        console.note("export it as a website with")
-        shown = token or "..."
-        console.note(f"  WIKISYNC_TOKEN={shown} wikisync export {url} {selection}")
+        console.note("export it as a website, with the token in WIKISYNC_TOKEN:")
+        console.note(f"  wikisync export {url} {selection}")
 
 
 def export_selection(owners: Sequence[WikiOwner]) -> str:

@@ -155,8 +155,9 @@ async def _watch_with(
     """
     from wikisync.api.settings import ClientSettings
     from wikisync.cli.attention_file import told_where_halted
+    from wikisync.cli.hook_secret import hook_secret
     from wikisync.cli.reach import is_of_all
-    from wikisync.cli.watch_run import Watch, answering, hook_secret
+    from wikisync.cli.watch_run import Watch, answering
 
     async with AsyncExitStack() as stack:
         stack.enter_context(told_where_halted(workspace.root))
@@ -185,7 +186,9 @@ async def _watch_with(
         )
         sync = workspace.config.sync
         if sync.listen:
-            secret = hook_secret(sync.hook_secret_file, os.environ)
+            secret = hook_secret(
+                sync.hook_secret_file, os.environ, "[sync] hook_secret_file"
+            )
             url = await stack.enter_async_context(answering(watch, sync.listen, secret))
             console.note(f"webhooks and health: {url}")
         if options["preview"]:

@@ -36,7 +36,7 @@ from wikisync.cli.watch_person import Caller
 from wikisync.cli.watch_report import HEALTH_FILE, WatchReport
 from wikisync.cli.watch_site import PublishedSite
 from wikisync.cli.watch_states import WatchedStates
-from wikisync.errors import FolderError, StateError, UsageError, WikisyncError
+from wikisync.errors import FolderError, StateError, WikisyncError
 from wikisync.folder.ignore import CONFLICT_MARK
 from wikisync.folder.naming import parse_path
 from wikisync.folder.swap import PRIVATE, write_atomically
@@ -67,8 +67,6 @@ ASK_FILE = "ask"
 """In ``.wikisync``: who touches it asks for a look at every wiki; so does who writes
 into the state, such as ``wikisync approve``."""
 ASK_LOOK_S = 1.0
-SECRET_VARIABLE = "WIKISYNC_HOOK_SECRET"  # noqa: S105 - the variable's name
-SECRET_BYTES_MAX = 4096
 
 
 class Watch:
@@ -391,33 +389,6 @@ def _touched(path: Path) -> int:
         return path.stat().st_mtime_ns
     except OSError:
         return 0
-
-
-def hook_secret(watched: str, environment: Mapping[str, str]) -> str:
-    """What webhooks have to bring: of the variable, or of the file; else nothing.
-
-    Raises:
-        UsageError: the file cannot be read, or is empty.
-    """
-    given = environment.get(SECRET_VARIABLE, "").strip()
-    if given or not watched:
-        return given
-    path = Path(watched).expanduser()
-    try:
-        with path.open("rb") as file:
-            secret = file.read(SECRET_BYTES_MAX).decode("utf-8", "replace").strip()
-    except OSError as exc:
-        raise UsageError(
-            f"the file {path} of [sync] hook_secret_file cannot be read:"
-            f" {exc.strerror}",
-            hint=f"name a file that you can read, or set {SECRET_VARIABLE}",
-        ) from exc
-    if not secret:
-        raise UsageError(
-            f"the file {path} of [sync] hook_secret_file is empty",
-            hint="put the secret into it, the same as in the webhook's settings",
-        )
-    return secret
 
 
 @asynccontextmanager
