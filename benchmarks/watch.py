@@ -449,11 +449,14 @@ async def serving(
     wiki: Path, root: Path, latency_s: float, hooks: list[str]
 ) -> AsyncIterator[tuple[str, str]]:
     words = [WIKISYNC, "serve", "--data", f"{root}-service", "--load", str(wiki)]
-    words += ["--latency", str(latency_s), "--hook-secret", SECRET]
+    words += ["--latency", str(latency_s)]
     for hook in hooks:
         words += ["--hook", hook]
     process = await asyncio.create_subprocess_exec(
-        *words, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
+        *words,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        env={**os.environ, "WIKISYNC_HOOK_SECRET": SECRET},
     )
     assert process.stdout is not None
     said: dict[str, str] = {}
