@@ -19,9 +19,11 @@ from wikisync.site import preview as preview_module
 from wikisync.site import preview_world
 from wikisync.site.cache import CACHE_NAME
 from wikisync.site.preview import PreviewOptions, running_preview
+from wikisync.site.preview_pages import Rendered
 from wikisync.site.preview_site import LiveSite
 from wikisync.site.preview_states import PageStatus
 from wikisync.site.preview_world import PreviewInputs
+from wikisync.site.sources import SourceFile
 
 MY_PAGE = "{% extends '!theme/page.html' %}\n{% block content %}"
 
@@ -80,6 +82,49 @@ async def test_an_attachment_is_served_from_the_folder_and_runs_nothing(
         assert answer.headers["Content-Type"] == "image/svg+xml"
         assert answer.headers["Content-Security-Policy"].startswith("sandbox;")
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
+
+
+async def test_an_attachment_that_becomes_a_link_is_not_followed(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the answer, which names the file, and its being opened."""
+    file = desk.root / "handbook" / "uploads" / HASH / "map.svg"
+    (desk.root / "outside").write_text("of somebody else")
+    found = LiveSite.answer
+
+    def found_then_swapped(site: LiveSite, path: str) -> Rendered | SourceFile:
+        answer = found(site, path)
+        if isinstance(answer, SourceFile) and not file.is_symlink():
+            file.unlink()
+            file.symlink_to(desk.root / "outside")
+        return answer
+
+    monkeypatch.setattr(LiveSite, "answer", found_then_swapped)
+    async with desk.previewing() as reader:
+        status, text = await reader.get(f"uploads/{HASH}/map.svg")
+        assert (status, "somebody else" in text) == (404, False)
+
+
+async def test_a_page_among_the_attachments_is_shown_as_a_text(desk: Desk) -> None:
+    folder = desk.root / "handbook" / "uploads" / HASH
+    (folder / "notes.html.").write_text("<script>alert(1)</script>")
+    async with desk.previewing() as reader:
+        assert (await reader.get(f"uploads/{HASH}/notes.html"))[0] == 404
+        answer = await reader.ask("GET", f"uploads/{HASH}/notes-html.txt")
+        assert answer.status == 200
+        assert answer.headers["Content-Type"] == "text/plain"
+        assert answer.headers["Content-Security-Policy"].startswith("sandbox;")
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+
+
+async def test_a_part_of_a_film_can_be_asked_for(desk: Desk) -> None:
+    (desk.root / "handbook" / "uploads" / HASH / "film.mp4").write_bytes(b"0123456789")
+    async with desk.previewing() as reader:
+        url = f"{reader.preview.url}uploads/{HASH}/film.mp4"
+        headers = {"Range": "bytes=2-4"}
+        async with reader.session.get(url, headers=headers) as answer:
+            assert (answer.status, await answer.read()) == (206, b"234")
+            assert answer.headers["Content-Type"] == "video/mp4"
 
 
 async def test_several_wikis_are_one_site(desk: Desk) -> None:

@@ -17,6 +17,7 @@ from msgspec import Struct, field
 
 from wikisync.cli.rendering import chosen_markup, markup_option, workspace_markup
 from wikisync.errors import ExitCode, FolderError, RenderError, WikisyncError
+from wikisync.folder.descent import opened_inside, read_all
 from wikisync.folder.naming import attachment_path, parse_path
 from wikisync.markup.bounded import bounded_parser
 from wikisync.markup.links import LinkIndex, normal_path
@@ -409,11 +410,10 @@ def include_from(root: Path | None, relative: str) -> Include:
 
 def read_inside(root: Path, inside: str) -> str | None:
     """A text below the root; None for anything that is not, links out included."""
-    path = (root / inside).resolve()
-    if not path.is_relative_to(root.resolve()) or not path.is_file():
-        return None
     try:
-        raw = path.read_bytes() if path.stat().st_size <= INCLUDE_BYTES_MAX else b"\0"
+        with opened_inside(root, inside) as descriptor:
+            is_long = os.fstat(descriptor).st_size > INCLUDE_BYTES_MAX
+            raw = b"\0" if is_long else read_all(descriptor, inside)
         return None if b"\0" in raw else raw.decode("utf-8")
-    except (OSError, UnicodeDecodeError):
+    except (OSError, FolderError, UnicodeDecodeError):
         return None

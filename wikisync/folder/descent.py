@@ -13,7 +13,7 @@ import errno
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from wikisync.errors import FolderError, PlaceTaken
@@ -185,6 +185,15 @@ def link_error(path: str) -> PlaceTaken:
     )
 
 
+def link_out_error(path: str) -> FolderError:
+    """A symbolic link leads somewhere else."""
+    return FolderError(
+        f"{path} is a link out of its folder",
+        path=path,
+        hint="put a copy of the file there",
+    )
+
+
 def file_status(parent: int, name: str, path: str) -> os.stat_result | None:
     """What is under a name in an open folder; None where nothing.
 
@@ -309,6 +318,33 @@ def opened_below(root: Path, path: str) -> Iterator[int]:
         opened_file(folders, path) as descriptor,
     ):
         yield descriptor
+
+
+@contextmanager
+def opened_inside(root: Path, path: str) -> Iterator[int]:
+    """The same where links that stay below the folder are followed.
+
+    Raises:
+        FileNotFoundError: nothing is there.
+        FolderError: it leads out of the folder, or cannot be read.
+    """
+    with ExitStack() as opened:
+        try:
+            descriptor = opened.enter_context(opened_below(root, path))
+        except PlaceTaken:
+            # what is resolved holds no link, unless somebody puts one there now
+            inside = _resolved(root, path)
+            descriptor = opened.enter_context(opened_below(root, inside))
+        yield descriptor
+
+
+def _resolved(root: Path, path: str) -> str:
+    """A path below a folder without the links on its way."""
+    real = root.resolve()
+    try:
+        return (real / path).resolve().relative_to(real).as_posix()
+    except ValueError:
+        raise link_out_error(path) from None
 
 
 def read_chunks(descriptor: int, path: str) -> Iterator[bytes]:

@@ -12,9 +12,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from wikisync.errors import SiteError
+from wikisync.errors import FolderError, SiteError
+from wikisync.folder.descent import opened_inside, read_all
 from wikisync.site.theme_manifest import ThemeManifest, did_you_mean, parse_manifest
 
+MANIFEST = "theme.toml"
 _SUBFOLDERS = ("templates", "static", "i18n", "icons")
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 
@@ -57,11 +59,8 @@ def theme_chain(name: str) -> list[Layer]:
 def _read_theme(name: str, beside: Path | None) -> Layer:
     folder = _theme_folder(name, beside)
     files = read_files(folder)
-    source = folder / "theme.toml"
-    try:
-        text = source.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as exc:
-        raise SiteError(f"cannot read {source}: {exc}") from exc
+    source = folder / MANIFEST
+    text = decoded(_read_file(folder, MANIFEST), source)
     return Layer(folder.name, folder, files, parse_manifest(text, str(source)))
 
 
@@ -85,32 +84,28 @@ def read_files(folder: Path) -> dict[str, bytes]:
     """Templates, static files, strings and icons below a folder."""
     if not folder.is_dir():
         raise SiteError(f"no theme folder at {folder}")
-    files: dict[str, bytes] = {}
-    for path in _theme_files(folder):
-        try:
-            files[path.relative_to(folder).as_posix()] = path.read_bytes()
-        except OSError as exc:
-            raise SiteError(f"cannot read theme file {path}: {exc.strerror}") from exc
-    return files
+    return {name: _read_file(folder, name) for name in _theme_files(folder)}
 
 
-def _theme_files(folder: Path) -> Iterator[Path]:
-    real = folder.resolve()
+def _theme_files(folder: Path) -> Iterator[str]:
     for subfolder in _SUBFOLDERS:
-        top = folder / subfolder
-        is_top_a_link = top.is_symlink()
-        for path in sorted(top.rglob("*")):
-            if path.name.startswith(".") or not path.is_file():
-                continue
-            # no folder in between is one: rglob follows none
-            is_link = is_top_a_link or path.is_symlink()
-            if is_link and not path.resolve().is_relative_to(real):
-                # A static file is published: never one from outside the theme.
-                raise SiteError(
-                    f"theme file {path} is a link out of its folder",
-                    hint="put a copy of the file there",
-                )
-            yield path
+        for path in sorted((folder / subfolder).rglob("*")):
+            if not path.name.startswith(".") and path.is_file():
+                yield path.relative_to(folder).as_posix()
+
+
+def _read_file(folder: Path, name: str) -> bytes:
+    """A file of a theme: it is published, so never one from outside the theme."""
+    try:
+        with opened_inside(folder, name) as descriptor:
+            return read_all(descriptor, name)
+    except FolderError as exc:
+        raise SiteError(
+            f"cannot read theme file {folder / name}: {exc.message}",
+            hint="put a copy of the file there",
+        ) from exc
+    except OSError as exc:
+        raise SiteError(f"cannot read theme file {folder / name}: {exc}") from exc
 
 
 def merged(layers: tuple[Layer, ...], subfolder: str) -> dict[str, bytes]:
