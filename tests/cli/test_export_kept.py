@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -73,6 +75,16 @@ def pages_of(site: Path, path: str) -> dict[str, bytes]:
     return found
 
 
+def of_pages(files: dict[str, bytes], path: str) -> dict[str, bytes]:
+    """Those files of a site that are a wiki's, by their paths in it."""
+    start = wiki_path(path)
+    return {
+        name.removeprefix(start): content
+        for name, content in files.items()
+        if name.startswith(start)
+    }
+
+
 def of_wiki(ids: dict[str, int], path: str = BROKEN) -> str:
     """The requests about one wiki's pages, by path or id."""
     return f"/projects/({path.replace('/', '%2F')}|{ids[path]})/wikis"
@@ -112,11 +124,7 @@ async def test_wiki_that_cannot_be_read_stays_as_it_was_read_last(
     after = digest_of_tree(site)
     assert ran.code == 3
     assert before.keys() <= after.keys()
-    assert pages_of(site, BROKEN) == {
-        name.removeprefix(wiki_path(BROKEN)): content
-        for name, content in before.items()
-        if name.startswith(wiki_path(BROKEN))
-    }
+    assert pages_of(site, BROKEN) == of_pages(before, BROKEN)
     assert b"new words" in pages_of(site, "docs/p3")["page1.html"]
     assert re.search(
         r"warning: project docs/p2: .*; the site keeps its copy from \S.* "
@@ -458,3 +466,82 @@ async def test_list_without_the_headers_of_its_parts_is_read_to_its_end(
     assert ran.code == 0
     assert len(ran.json["wikis"]) == 20 + len(ids)
     assert pages_of(site, "docs/q19")
+
+
+# -- the cache is lost as well -----------------------------------------------------
+
+
+def searched(site: Path) -> set[str]:
+    """Addresses of all pages that the search index of a site holds."""
+    found: set[str] = set()
+    for path in (site / "-/search").glob("d-*.js"):
+        value = json.loads(path.read_text().partition(",")[2].rstrip().rstrip(")"))
+        found |= {entry[1] for entry in value.values()}
+    return found
+
+
+@pytest.mark.parametrize("fault", ["404", "500"])
+async def test_published_pages_stay_where_the_cache_is_lost(
+    export: Any,
+    proxy: BendingProxy,
+    service: EmbeddedService,
+    ids: dict[str, int],
+    site: Path,
+    tmp_path: Path,
+    fault: str,
+) -> None:
+    await export()
+    before, searched_before = digest_of_tree(site), searched(site)
+    shutil.rmtree(tmp_path / "exported")
+    await service.add_pages(WikiOwner("project", "docs/p3"), {"page1": "text zebra\n"})
+    with proxy.bend(of_wiki(ids), **FAULTS[fault]):
+        for _ in range(2):
+            ran = await export("--json")
+            assert ran.code == 3
+            [kept] = ran.json["kept"]
+            assert (kept["path"], kept["from"]) == (BROKEN, "site")
+            after = digest_of_tree(site)
+            changed = {name for name in after if before.get(name) != after[name]}
+            assert before.keys() == after.keys()
+            assert not {name for name in changed if name.startswith("docs/p2")}
+            assert "docs/p3/-/wikis/page1.html" in changed
+            assert searched(site) == searched_before
+            for listing in ("index.html", "-/all.html"):
+                assert "docs/p2" in (site / listing).read_text()
+        assert "; the site keeps its published pages from " in ran.err
+    assert (await export()).code == 0
+    clean = await export("-o", str(tmp_path / "clean"))
+    assert clean.code == 0
+    assert digest_of_tree(site) == digest_of_tree(tmp_path / "clean")
+
+
+async def test_empty_list_with_a_lost_cache_keeps_the_published_pages(
+    export: Any, proxy: BendingProxy, ids: dict[str, int], site: Path, tmp_path: Path
+) -> None:
+    """Without a cache no safety stop compares the pages; the site's own count does."""
+    await export()
+    before = digest_of_tree(site)
+    shutil.rmtree(tmp_path / "exported")
+    proxy.bend(of_wiki(ids) + r"($|\?)", body=b"[]")
+    for _ in range(2):
+        ran = await export()
+        assert ran.code == 3
+        assert digest_of_tree(site).keys() == before.keys()
+        assert pages_of(site, BROKEN) == of_pages(before, BROKEN)
+
+
+async def test_wiki_with_most_of_its_pages_missing_is_kept_with_a_lost_cache(
+    export: Any, proxy: BendingProxy, ids: dict[str, int], site: Path, tmp_path: Path
+) -> None:
+    await export()
+    before = digest_of_tree(site)
+    shutil.rmtree(tmp_path / "exported")
+    proxy.bend(
+        of_wiki(ids) + r"($|\?)",
+        body=lambda body: json.dumps(json.loads(body)[:1]).encode(),
+    )
+    ran = await export()
+    assert ran.code == 3
+    assert "the service lists 1 of its 5 pages" in ran.err
+    assert digest_of_tree(site).keys() == before.keys()
+    assert pages_of(site, BROKEN) == of_pages(before, BROKEN)

@@ -16,6 +16,7 @@ from tests.support.archive import tree_bytes, unpack
 from wikisync.model import WikiOwner
 from wikisync.site.build import build_site
 from wikisync.site.model import BuildReport, SiteOptions, WikiSource
+from wikisync.site.published import leave
 
 HOST = "https://gitlab.example.com"
 
@@ -87,7 +88,7 @@ class Studio:
         """Use templates that print their whole context, and are quick."""
         self.set(templates=unpack(SHOW_ALL, self.root / "theme"))
 
-    def build(self) -> BuildReport:
+    def build(self, *, replaces: bool = True) -> BuildReport:
         """Bring the site up to date."""
         return build_site(
             self.sources,
@@ -95,6 +96,7 @@ class Studio:
             self.options,
             cache=self.root / "cache",
             clock=self.clock,
+            may_leave=leave(replaces=replaces),
         )
 
     def clean_build(self) -> dict[str, bytes]:

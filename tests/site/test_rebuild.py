@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.site.sites import HANDBOOK, Studio
+from wikisync.errors import UsageError
 from wikisync.site.theme import Theme
 
 
@@ -164,6 +165,23 @@ def test_wiki_that_is_no_longer_published_is_removed(own_instance: Studio) -> No
     own_instance.build()
     assert not [path for path in own_instance.files() if path.startswith("docs/b/")]
     assert own_instance.files() == own_instance.clean_build()
+
+
+@pytest.mark.parametrize("is_emptied", [False, True])
+def test_wiki_leaves_a_site_only_with_leave(
+    own_instance: Studio, *, is_emptied: bool
+) -> None:
+    """An empty folder may be a disk that is away."""
+    before = own_instance.files()
+    gone = own_instance.sources[1]
+    if is_emptied:
+        for page in gone.folder.rglob("*.md"):
+            page.unlink()
+    else:
+        del own_instance.sources[1]
+    with pytest.raises(UsageError, match=f"remove the wiki of {gone.owner}"):
+        own_instance.build(replaces=False)
+    assert own_instance.files() == before
 
 
 def test_order_of_the_wikis_does_not_matter(own_instance: Studio) -> None:

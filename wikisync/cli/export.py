@@ -27,7 +27,7 @@ from wikisync.cli.keeping import Keeping, KeptWiki, service_of
 from wikisync.cli.rendering import chosen_markup, markup_option, parse_settings
 from wikisync.cli.service_command import ServiceCommand
 from wikisync.cli.site_report import replace_option
-from wikisync.errors import ExitCode, FolderError, UsageError
+from wikisync.errors import ExitCode, FolderError, UsageError, WikisyncError
 from wikisync.private import keep_private, make_private_file, make_private_folder
 
 if TYPE_CHECKING:
@@ -276,8 +276,14 @@ def build(
         )
     sources = [_source(client, one) for one in pulled.wikis]
     sources += [copy for one in kept if (copy := one.source())]
+    published = [one.wiki for one in kept if one.folder is None]
+    if not sources:
+        raise WikisyncError(
+            f"no wiki of the site {output} could be read: {kept[0].reason}",
+            hint="the site stays as it is; export again when the cause is mended",
+        )
     options: SiteOptions = SiteOptions(
-        title=title or site_title(sources, client),
+        title=title or site_title([*sources, *published], client),
         theme=theme,
         theme_options=theme_options or {},
         templates=templates,
@@ -291,6 +297,7 @@ def build(
         options,
         cache=cache / SITE_FOLDER,
         may_leave=keeping.may_leave,
+        kept=published,
         progress=progress,
     )
     now = time.time()
@@ -359,7 +366,7 @@ def _source(client: Client, one: PulledWiki) -> WikiSource:
     )
 
 
-def site_title(wikis: Sequence[WikiSource], client: Client) -> str:
+def site_title(wikis: Sequence[WikiSource | PublishedWiki], client: Client) -> str:
     """The wiki's own title, the group's where all lie in it, else the host."""
     from yarl import URL
 

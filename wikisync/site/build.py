@@ -14,6 +14,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,7 @@ from wikisync.site.attempts import Attempts
 from wikisync.site.cache import Cache, with_cache
 from wikisync.site.drawings import DRAWING_BYTES_MAX, static_drawing
 from wikisync.site.fingerprint import program_fingerprint
+from wikisync.site.kept import kept_context, kept_documents, kept_paths
 from wikisync.site.model import BrokenLink, BuildReport, SiteOptions, WikiSource
 from wikisync.site.output import (
     Changes,
@@ -94,6 +96,7 @@ def build_site(
     *,
     cache: Path,
     may_leave: MayLeave = nothing_may_leave,
+    kept: Sequence[PublishedWiki] = (),
     progress: Progress | None = None,
     clock: Callable[[], float] = time.time,
 ) -> BuildReport:
@@ -105,6 +108,7 @@ def build_site(
         options: How it is made.
         cache: Folder for what the next build can use again.
         may_leave: Which wikis of the site that is there may be missing in this one.
+        kept: Wikis of that site of which nothing else is left: their pages stay.
         progress: Who watches; nobody by default.
         clock: Seconds since the epoch.
 
@@ -123,7 +127,11 @@ def build_site(
         mermaid=options.mermaid,
     )
     progress = progress or SilentProgress()
-    work = partial(_built, sources, output, options, theme, may_leave, progress, clock)
+    # at the top of the site they would be in the way of all others
+    kept = tuple(wiki for wiki in kept if wiki.prefix)
+    work = partial(
+        _built, sources, output, options, theme, may_leave, kept, progress, clock
+    )
     return with_cache(cache, work)
 
 
@@ -133,6 +141,7 @@ def _built(
     options: SiteOptions,
     theme: Theme,
     may_leave: MayLeave,
+    kept: Sequence[PublishedWiki],
     progress: Progress,
     clock: Callable[[], float],
     store: Cache,
@@ -140,7 +149,7 @@ def _built(
     """Build with an open cache, where there is something to build."""
     name = b"build:" + os.fsencode(output.absolute())
     scanned = [scan_wiki(source, store) for source in sources]
-    inputs = _inputs_key(scanned, theme, options)
+    inputs = _inputs_key(scanned, theme, options, kept)
     note = _decoded_note(store.state(name))
     attempts = Attempts(
         options.slow_pages_seconds, retries=options.retries, clock=clock
@@ -154,9 +163,9 @@ def _built(
         _settle_linked(scanned, store)
         return _unchanged(note)
     place = open_output(output, note.states)
-    build = _Build(store, scanned, theme, options, note.keys, attempts)
+    build = _Build(store, scanned, theme, options, note.keys, attempts, kept)
     with place.staging():
-        _refuse_leaving(scanned, output, may_leave)
+        _refuse_leaving(scanned, kept, output, may_leave)
         build.write(place, progress)
         changes = place.commit(build.published())
     done = build.note(inputs, changes)
@@ -175,16 +184,20 @@ def _built(
 
 
 def _refuse_leaving(
-    scanned: Sequence[ScannedWiki], output: Path, may_leave: MayLeave
+    scanned: Sequence[ScannedWiki],
+    kept: Sequence[PublishedWiki],
+    output: Path,
+    may_leave: MayLeave,
 ) -> None:
     """Refuse to remove a whole wiki from a site unasked.
 
     Raises:
         UsageError: a wiki would be removed that may not leave.
     """
-    staying = (
-        (wiki.source.owner, wiki.source.origin, wiki.page_count) for wiki in scanned
-    )
+    staying = [
+        *((one.source.owner, one.source.origin, one.page_count) for one in scanned),
+        *((wiki.owner, wiki.origin, wiki.pages) for wiki in kept),
+    ]
     gone = leaving(published_wikis(output), staying)
     refuse_leaving([wiki for wiki in gone if not may_leave(wiki)])
 
@@ -244,6 +257,7 @@ class _Build:
         options: SiteOptions,
         old_keys: Mapping[str, bytes],
         attempts: Attempts,
+        kept: Sequence[PublishedWiki],
     ) -> None:
         self._store = store
         self._scanned = scanned
@@ -251,13 +265,14 @@ class _Build:
         self._options = options
         self._old_keys = old_keys
         self._attempts = attempts
+        self._kept = kept
         self._keys: dict[str, bytes] = {}
         self._problems: list[Problem] = []
         self._broken_links: tuple[BrokenLink, ...] = ()
         self._wikis: list[IndexedWiki] = []
         from wikisync.site.composing import site_addresses
 
-        self._addresses = site_addresses(scanned, options)
+        self._addresses = site_addresses(scanned, options, kept)
 
     def write(self, output: Output, progress: Progress) -> None:
         """Put every file of the site."""
@@ -289,10 +304,11 @@ class _Build:
 
     def published(self) -> tuple[PublishedWiki, ...]:
         """The wikis of the site, for its manifest."""
-        return tuple(
+        made = [
             published_from(scanned.source, addresses.prefix, scanned.page_count)
             for scanned, addresses in zip(self._scanned, self._addresses, strict=True)
-        )
+        ]
+        return tuple(sorted([*made, *self._kept], key=lambda wiki: wiki.path))
 
     def note(self, inputs: bytes, changes: Changes) -> BuildNote:
         """What the next build shall know of this one."""
@@ -302,7 +318,8 @@ class _Build:
             inputs=inputs if is_whole else b"",
             states=dict(changes.states),
             keys=self._keys,
-            pages=sum(scanned.page_count for scanned in self._scanned),
+            pages=sum(wiki.page_count for wiki in self._scanned)
+            + sum(wiki.pages for wiki in self._kept),
             problems=(*self._problems, *changes.problems),
             broken_links=self._broken_links,
             linked=tuple(
@@ -342,6 +359,7 @@ class _Build:
             self._theme,
             self._indexer,
             table,
+            self._kept,
         )
         self._site, self._settings_key = site.context, site.settings_key
         return site.wikis
@@ -379,7 +397,10 @@ class _Build:
     ) -> None:
         from wikisync.site.generated import GeneratedPages
 
-        generated = GeneratedPages(self._site, pages, self._text)
+        wikis = self._site.wikis
+        homes = {wiki.full_path: wiki.url for wiki in wikis if wiki.kind == "group"}
+        kept = [kept_context(wiki, homes) for wiki in self._kept]
+        generated = GeneratedPages(self._site, pages, self._text, kept)
         for page in generated.all(report, self._problems):
             key = _hash(self._settings_key, page)
             if not self._keep(output, page.path, key):
@@ -391,11 +412,16 @@ class _Build:
         from wikisync.site.search import build_shards
 
         key = search_digest(pages)
+        if self._kept:
+            key = _hash(key, [(wiki.owner, wiki.pages) for wiki in self._kept])
         old = [path for path in self._old_keys if path.startswith(SEARCH_FOLDER)]
         if old and all(self._keep(output, path, key) for path in old):
             return
 
-        documents = search_documents(pages, self._indexer)
+        documents = chain(
+            search_documents(pages, self._indexer),
+            kept_documents(output.known, self._kept, output.read) if self._kept else (),
+        )
         for name, content in build_shards(documents).items():
             self._keys[SEARCH_FOLDER + name] = key
             output.put(SEARCH_FOLDER + name, content)
@@ -416,6 +442,10 @@ class _Build:
             for addresses, wiki in zip(self._addresses, self._scanned, strict=True)
         ]
         prefixes = [(addresses.prefix, is_public) for addresses, is_public in wikis]
+        prefixes += [(wiki.prefix, wiki.visibility == "public") for wiki in self._kept]
+        still = list(kept_paths(output.known, self._kept)) if self._kept else []
+        for path in still:
+            output.keep_published(path)
         output.put(ROBOTS, robots_text(self._site, prefixes).encode())
         public = [
             path
@@ -423,6 +453,12 @@ class _Build:
             if is_public
             for slug, path in addresses.pages.items()
             if slug != SIDEBAR_SLUG
+        ]
+        open_prefixes = tuple(prefix for prefix, is_public in prefixes if is_public)
+        public += [
+            path
+            for path in still
+            if path.endswith(".html") and path.startswith(open_prefixes)
         ]
         if self._site.url and public:
             for path, text in sitemaps(self._site.url, public):
@@ -477,14 +513,17 @@ def _large_drawing(name: str) -> Problem:
 
 
 def _inputs_key(
-    scanned: Sequence[ScannedWiki], theme: Theme, options: SiteOptions
+    scanned: Sequence[ScannedWiki],
+    theme: Theme,
+    options: SiteOptions,
+    kept: Sequence[PublishedWiki],
 ) -> bytes:
     """Hash of everything that a site is made from."""
     from wikisync.site.options import options_text
 
     prints = [wiki.fingerprint() for wiki in scanned]
     return _hash(
-        program_fingerprint(), theme.fingerprint, options_text(options), prints
+        program_fingerprint(), theme.fingerprint, options_text(options), prints, kept
     )
 
 

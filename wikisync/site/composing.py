@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from wikisync.site.facts import IndexedWiki
     from wikisync.site.index import Indexer
     from wikisync.site.model import SiteOptions
+    from wikisync.site.published import PublishedWiki
     from wikisync.site.sources import ScannedWiki
     from wikisync.site.theme import Theme
 
@@ -42,12 +43,14 @@ class ComposedSite(Struct, frozen=True):
 
 
 def site_addresses(
-    scanned: Sequence[ScannedWiki], options: SiteOptions
+    scanned: Sequence[ScannedWiki],
+    options: SiteOptions,
+    kept: Sequence[PublishedWiki] = (),
 ) -> list[WikiAddresses]:
-    """Output paths of all wikis of a site."""
+    """Output paths of all wikis of a site, but for those that keep their pages."""
     is_dropped = options.drop_prefix
     if is_dropped is None:
-        is_dropped = len(scanned) == 1
+        is_dropped = len(scanned) + len(kept) == 1
     return [
         assign_addresses(
             "" if is_dropped else wiki_prefix(wiki.source.owner),
@@ -65,11 +68,12 @@ def composed_site(
     theme: Theme,
     indexer: Indexer,
     table: WikiTable,
+    kept: Sequence[PublishedWiki] = (),
 ) -> ComposedSite:
     """A composer of pages for each wiki, around one site."""
     sources = [wiki.scanned.source for wiki in wikis]
     fingerprint = theme.fingerprint
-    site = site_context(sources, addresses, options, fingerprint)
+    site = site_context(sources, addresses, options, fingerprint, kept)
     limit = options.nav_links_max
     settings_key = settings_hash(program_fingerprint(), fingerprint, site, limit)
     homes = group_homes(sources, addresses)

@@ -20,10 +20,12 @@ from wikisync.site.addresses import (
 )
 from wikisync.site.context import PageRef, SiteContext, WikiContext, WikiRef
 from wikisync.site.crosslinks import service_address
+from wikisync.site.kept import kept_reference
 from wikisync.site.options import options_text
 
 if TYPE_CHECKING:
     from wikisync.site.model import SiteOptions, WikiSource
+    from wikisync.site.published import PublishedWiki
     from wikisync.site.sources import ScannedWiki
 
 RIGHT_TO_LEFT = frozenset(
@@ -40,32 +42,37 @@ def site_context(
     addresses: Sequence[WikiAddresses],
     options: SiteOptions,
     theme_fingerprint: str,
+    kept: Sequence[PublishedWiki] = (),
 ) -> SiteContext:
     """``site`` for the templates; nothing in it changes with a page."""
     is_only = is_top(addresses)
+    wikis = [
+        WikiRef(
+            title=source.title,
+            kind=source.owner.kind,
+            full_path=source.owner.full_path,
+            url=wiki.home,
+            visibility=source.visibility,
+            description=source.description,
+        )
+        for source, wiki in zip(sources, addresses, strict=True)
+    ]
+    if kept:
+        wikis += map(kept_reference, kept)
+        wikis.sort(key=lambda wiki: wiki.full_path)
     return SiteContext(
         title=options.title,
         url=options.url.rstrip("/") if options.url else None,
         lang=options.lang,
         dir="rtl" if options.lang.partition("-")[0] in RIGHT_TO_LEFT else "ltr",
         description=options.description,
-        wikis=tuple(
-            WikiRef(
-                title=source.title,
-                kind=source.owner.kind,
-                full_path=source.owner.full_path,
-                url=wiki.home,
-                visibility=source.visibility,
-                description=source.description,
-            )
-            for source, wiki in zip(sources, addresses, strict=True)
-        ),
+        wikis=tuple(wikis),
         built_from=hashlib.sha256(
             (theme_fingerprint + options_text(options)).encode()
         ).hexdigest()[:16],
         generator=f"wikisync {__version__}",
         options=dict(options.theme_options),
-        noindex=all(source.visibility != "public" for source in sources),
+        noindex=all(wiki.visibility != "public" for wiki in wikis),
         home_url=INDEX_PAGE,
         search_url=SEARCH_PAGE,
         all_url=wiki_list_path(sources[0].owner, is_only=True) if is_only else ALL_PAGE,

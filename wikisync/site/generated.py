@@ -67,13 +67,21 @@ class GeneratedPages:
     """Everything around the wikis' own pages."""
 
     def __init__(
-        self, site: SiteContext, wikis: Sequence[WikiPages], translate: Translate
+        self,
+        site: SiteContext,
+        wikis: Sequence[WikiPages],
+        translate: Translate,
+        kept: Sequence[WikiContext] = (),
     ) -> None:
+        """Take the wikis, and those whose pages are made already."""
         self._site = site
         self._wikis = wikis
         self._translate = translate
+        self._contexts = [*(wiki.context for wiki in wikis), *kept]
+        if kept:
+            self._contexts.sort(key=lambda wiki: wiki.full_path)
         self._is_only = site.home_url == wikis[0].context.url if wikis else False
-        self._noindex = any(wiki.context.visibility != "public" for wiki in wikis)
+        self._noindex = any(wiki.visibility != "public" for wiki in self._contexts)
 
     def all(
         self, report: LinkReport, problems: Sequence[Problem]
@@ -135,11 +143,9 @@ class GeneratedPages:
         return self._wikis[0] if self._is_only else None
 
     def _index(self) -> GeneratedPage:
-        contexts = [wiki.context for wiki in self._wikis]
         frame = self._frame(INDEX_PAGE, self._site.title, None)
-        return GeneratedPage(
-            INDEX_PAGE, "index.html", {**frame, "groups": group_tree(contexts)}
-        )
+        groups = group_tree(self._contexts)
+        return GeneratedPage(INDEX_PAGE, "index.html", {**frame, "groups": groups})
 
     def _wiki_home(self, wiki: WikiPages) -> GeneratedPage:
         path = wiki.context.url
@@ -157,12 +163,12 @@ class GeneratedPages:
     def _all_wikis(self) -> Iterator[GeneratedPage]:
         items = [
             ListingItem(
-                wiki.context.title,
-                wiki.context.all_url,
-                wiki=wiki.context.full_path,
-                count=wiki.context.page_count,
+                wiki.title,
+                wiki.all_url,
+                wiki=wiki.full_path,
+                count=wiki.page_count,
             )
-            for wiki in self._wikis
+            for wiki in self._contexts
         ]
         yield from self._list(ALL_PAGE, "wikis", "all_pages", items, self._only)
 

@@ -186,6 +186,23 @@ class Output:
         self._files[path] = (state.size, state.digest)
         return True
 
+    @property
+    def known(self) -> tuple[str, ...]:
+        """Files that builds of ours put here."""
+        return tuple(self._known)
+
+    def read(self, path: str) -> bytes | None:
+        """What a file of ours holds now; None where it cannot be read."""
+        if self.current(path) is None or _has_link_above(self._root, path):
+            return None
+        return (self._root / path).read_bytes()
+
+    def keep_published(self, path: str) -> None:
+        """Leave a file as it is, where it still is there and nothing replaces it."""
+        digest = self.current(path)
+        if digest is not None and path not in self._files:
+            self._files[path] = ((self._root / path).lstat().st_size, digest)
+
     def put(self, path: str, content: bytes) -> None:
         """The file shall have this content; staged only where it differs."""
         digest = Digest(hashlib.sha256(content).hexdigest())

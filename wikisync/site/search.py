@@ -31,7 +31,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from msgspec import Struct
 
@@ -307,6 +307,39 @@ def _text_shards(slots: Mapping[int, SearchDocument]) -> Iterator[tuple[str, obj
                 for slot, document in group.items()
             },
         )
+
+
+def read_documents(shards: Mapping[str, object]) -> Iterator[SearchDocument]:
+    """The documents of an index, from the values of its ``d-`` and ``x-`` files.
+
+    Of long sections only the beginning is there.  What does not have the shape that
+    ``build_shards`` gives is left out: the files may have been edited.
+    """
+    texts: dict[str, object] = {}
+    for name, value in shards.items():
+        if name.startswith("x-") and isinstance(value, dict):
+            texts |= value
+    for name, value in shards.items():
+        if name.startswith("d-") and isinstance(value, dict):
+            for slot, entry in value.items():
+                try:
+                    title, url, wiki, headings = entry
+                    parts = texts.get(slot)
+                    yield SearchDocument(
+                        unquote(url),
+                        title,
+                        tuple(
+                            SearchSection(id_, heading, text)
+                            for (id_, heading), text in zip(
+                                headings,
+                                parts if isinstance(parts, list) else (),
+                                strict=True,
+                            )
+                        ),
+                        wiki,
+                    )
+                except (TypeError, ValueError):
+                    continue
 
 
 def _grouped(

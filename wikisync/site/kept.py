@@ -1,0 +1,101 @@
+"""Wikis whose published pages stay as they are, because nothing else is left of them.
+
+Their files stay, and so do the theme's that these pages were made with.  What is
+around all wikis is made anew, and lists them from what the manifest says of them and
+what the last search index holds.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from wikisync.site.addresses import (
+    ASSETS_FOLDER,
+    INDEX_PAGE,
+    SEARCH_FOLDER,
+    wiki_list_path,
+)
+from wikisync.site.context import PageRef, WikiContext, WikiRef
+from wikisync.site.published import PublishedWiki
+from wikisync.site.search import SearchDocument, read_documents
+
+Read = Callable[[str], bytes | None]
+"""A file of the site by its path; None where it cannot be read."""
+
+
+def kept_reference(wiki: PublishedWiki) -> WikiRef:
+    """The wiki among ``site.wikis``."""
+    return WikiRef(
+        title=wiki.title,
+        kind=wiki.kind,
+        full_path=wiki.path,
+        url=wiki.prefix + INDEX_PAGE,
+        visibility=wiki.visibility,
+        description=wiki.description,
+    )
+
+
+def kept_context(wiki: PublishedWiki, homes: Mapping[str, str]) -> WikiContext:
+    """The wiki for the templates of lists; ``homes`` as in ``wiki_context``."""
+    home = wiki.prefix + INDEX_PAGE
+    above = wiki.path.split("/")[:-1]
+    return WikiContext(
+        title=wiki.title,
+        kind=wiki.kind,
+        full_path=wiki.path,
+        url=home,
+        web_url=wiki.web_url,
+        visibility=wiki.visibility,
+        description=wiki.description,
+        home=home,
+        page_count=wiki.pages,
+        all_url=wiki_list_path(wiki.owner, is_only=False),
+        groups=tuple(
+            PageRef(name, homes.get("/".join(above[: depth + 1])))
+            for depth, name in enumerate(above)
+        ),
+    )
+
+
+def kept_paths(known: Iterable[str], wikis: Sequence[PublishedWiki]) -> Iterator[str]:
+    """Files of a site that its kept wikis need."""
+    beginnings = [wiki.prefix for wiki in wikis]
+    # a long list of pages has more parts: -/all/docs/handbook-2.html
+    lists = [wiki_list_path(wiki.owner, is_only=False) for wiki in wikis]
+    parts = [path.removesuffix(".html") for path in lists]
+    for path in known:
+        stem, _, number = path.removesuffix(".html").rpartition("-")
+        is_list = path in lists or (stem in parts and number.isdigit())
+        if is_list or path.startswith((ASSETS_FOLDER, *beginnings)):
+            yield path
+
+
+def kept_documents(
+    known: Iterable[str], wikis: Sequence[PublishedWiki], read: Read
+) -> Iterator[SearchDocument]:
+    """What the last search index says of the pages of kept wikis."""
+    names = sorted(path for path in known if path.startswith(SEARCH_FOLDER))
+    shards: dict[str, object] = {}
+    for name in names:
+        content = read(name) if name[len(SEARCH_FOLDER) :][:2] in {"d-", "x-"} else None
+        if content is not None:
+            shards[name.removeprefix(SEARCH_FOLDER)] = _value_of(content)
+    labels = {wiki.prefix: wiki.title for wiki in wikis}
+    for document in read_documents(shards):
+        for prefix, title in labels.items():
+            if document.url.startswith(prefix):
+                label = document.wiki or title
+                yield SearchDocument(
+                    document.url, document.title, document.sections, label
+                )
+
+
+def _value_of(script: bytes) -> object:
+    """What a file of the search index calls its function with; None if it is none."""
+    text = script.decode("utf-8", "replace")
+    try:
+        _name, _, value = text.partition(",")
+        return json.loads(value.rstrip().removesuffix(")"))
+    except ValueError:
+        return None
