@@ -13,7 +13,7 @@ LOCKED := pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
 	--no-emit-options --build-deps-for editable --build-deps-for wheel --extra math
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint soak bench prove-plan prove-sim prove-crash prove-merge prove-guards prove-real conformance parity bench-markup wheel lock clean
+.PHONY: help demo test lint soak bench prove-plan prove-sim prove-crash prove-merge prove-guards prove-real conformance parity bench-markup wheel audit lock clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -69,10 +69,16 @@ bench-markup: .venv/dev ## Print what a page costs (PAGES=folder: on its pages),
 wheel: .venv/run ## Build the wheel into dist/
 	@$(BIN)/python -m hatchling build --target wheel
 
+audit: .venv/run ## Ask for known holes in the pinned packages (exit 3: nobody could be asked)
+	@tools/audit.sh
+
 lock: ## Renew requirements/*.txt from pyproject.toml (needs pip-tools)
 	$(LOCKED) --output-file requirements/run.txt pyproject.toml
 	$(LOCKED) --extra dev --constraint requirements/run.txt \
 		--output-file requirements/dev.txt pyproject.toml
+	echo pip-audit | pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
+		--no-header --no-emit-index-url --no-emit-trusted-host --no-emit-find-links \
+		--no-emit-options --output-file requirements/audit.txt -
 
 clean: ## Remove everything that was made here
 	rm -rf .venv dist demo wikisync/vendor tests/e2e/node_modules \
