@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 
 from wikisync.model import Format, LateSave, Slug
@@ -57,12 +58,18 @@ class Weather:
     pictures: float = 0.0
     """A person's act is about a picture: a new one, another one under the same name,
     or one that came from the wiki is thrown away."""
+    rewind: float = 0.0
+    """Somebody saves a backup of the wiki, or puts the last one back."""
     web: float = 0.5
     """A person's act is on the wiki."""
     is_wired: bool = False
     """The engine's own client is between the engine and the wiki."""
     folders: int = 1
     """How many folders are in step with the wiki, each with its own process."""
+
+
+def _marks(texts: Iterable[str]) -> set[str]:
+    return {mark for text in texts for mark in MARK.findall(text)}
 
 
 CALM = Weather(person=0.0, fault=0.0)
@@ -131,6 +138,7 @@ class World:
         """Marks that a person had on the screen and took away."""
         self.overwritten: set[str] = set()
         """Marks that stood on the wiki between our read and our write."""
+        self.backup: Copy | None = None
         self.steps = 0
         self.crashes_at: set[int] = set()
         """Steps at which the process ends."""
@@ -185,6 +193,9 @@ class World:
 
     def act(self) -> None:
         """A person does something on one of the sides."""
+        if self.weather.rewind and self.random.random() < self.weather.rewind:
+            self.rewind()
+            return
         is_web = self.random.random() < self.weather.web
         copy = self.wiki if is_web else self.random.choice(self.folders)
         kind = self.random.choices(
@@ -206,6 +217,24 @@ class World:
         else:
             self.edit(copy, kind)
         self.edits += 1
+
+    def rewind(self) -> None:
+        """The wiki as it was, with its history; or the backup that comes to that."""
+        if self.backup is None:
+            self.trace.append("wiki: save a backup")
+            self.backup = deepcopy(self.wiki)
+            return
+        before = self.wiki.marks() | _marks(self.wiki.history)
+        self.trace.append("wiki: put the backup back")
+        backup, self.backup = self.backup, None
+        # the engine's replica holds on to the wiki
+        self.wiki.pages, self.wiki.files = backup.pages, backup.files
+        self.wiki.history = backup.history
+        known: set[str] = set()
+        for folder in self.folders:
+            known |= folder.marks() | _marks([*folder.history, *folder.trash])
+        # what no folder has seen is gone with the service
+        self.removed |= before - self.wiki.marks() - _marks(self.wiki.history) - known
 
     def new_line(self) -> str:
         self.marks += 1

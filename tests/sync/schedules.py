@@ -29,7 +29,7 @@ from wikisync.sync.echo import front_matter_of
 from wikisync.sync.exchange import ExchangeResult, exchange
 from wikisync.sync.linking import FileLinks
 from wikisync.sync.migrations import SCHEMA_VERSION, create
-from wikisync.sync.safety import Decision, decide
+from wikisync.sync.safety import BatchKind, Decision, decide
 from wikisync.sync.sightings import Patience
 from wikisync.sync.state import State, WikiState
 from wikisync.sync.translation import TranslatedWiki
@@ -166,11 +166,16 @@ class Client:
         self.wiki = TranslatedWiki(wiki, known, links)
 
     def approve(self) -> bool:
-        """A person says yes to all that waits; False where nothing does."""
+        """A person says yes to all that waits; False where nothing does.
+
+        But to a wiki that went back in time: the newer texts are put back.
+        """
         batches = self.known.batches()
-        waiting = [one.id for one in batches if one.decision is Decision.WAITING]
+        waiting = [one for one in batches if one.decision is Decision.WAITING]
         for batch in waiting:
-            batches = decide(batches, batch, Decision.APPROVED)
+            is_back = batch.kind is BatchKind.REWOUND
+            said = Decision.REFUSED if is_back else Decision.APPROVED
+            batches = decide(batches, batch.id, said)
         self.known.record_batches(batches, self.known.last_batch)
         return bool(waiting)
 

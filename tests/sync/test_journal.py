@@ -9,7 +9,8 @@ from wikisync.sync.database import Database
 from wikisync.sync.ledger import (
     EVENT_CHARS_MAX,
     EVENTS_KEPT_S,
-    REPLACED_MAX,
+    REPLACED_CHECK_EVERY,
+    REPLACED_KEPT_S,
     WRITES_KEPT_S,
     Event,
     Intent,
@@ -96,17 +97,34 @@ def test_text_counts_as_replaced_once_that_is_confirmed(
     assert known.replaced(HOME)[0].is_written
 
 
-def test_the_oldest_replaced_text_goes_first(
-    known: WikiState, another: WikiState
-) -> None:
-    another.remember_replaced(HOME, "theirs", "x", NOW)
-    known.remember_replaced(OTHER, "another page", "x", NOW)
-    for turn in range(REPLACED_MAX + 2):
+def test_no_edit_evicts_a_replaced_text(known: WikiState) -> None:
+    for turn in range(REPLACED_CHECK_EVERY + 2):
         known.remember_replaced(HOME, f"text {turn}", "x", NOW)
     kept = [one.replaced for one in known.replaced(HOME)]
-    assert kept == [f"text {turn}" for turn in range(REPLACED_MAX + 1, 1, -1)]
-    assert known.replaced(OTHER)
+    assert kept == [f"text {turn}" for turn in range(REPLACED_CHECK_EVERY + 1, -1, -1)]
+    assert [one.replaced for one in known.replaced(HOME, 1)] == kept[:1]
+
+
+def test_replaced_texts_go_by_age(known: WikiState, another: WikiState) -> None:
+    later = NOW + REPLACED_KEPT_S + 1
+    another.remember_replaced(HOME, "theirs", "x", NOW)
+    known.remember_replaced(OTHER, "old", "x", NOW)
+    for _ in range(REPLACED_CHECK_EVERY):
+        known.remember_replaced(HOME, "new", "x", later)
+    assert not known.replaced(OTHER)
+    assert len(known.replaced(HOME)) == REPLACED_CHECK_EVERY
     assert another.replaced(HOME)
+
+
+def test_replaced_texts_go_by_size(
+    known: WikiState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal, "REPLACED_BYTES_MAX", 500)
+    for turn in range(2 * REPLACED_CHECK_EVERY):
+        known.remember_replaced(HOME, f"text {turn}", "x", NOW)
+    kept = [one.replaced for one in known.replaced(HOME)]
+    assert kept[0] == f"text {2 * REPLACED_CHECK_EVERY - 1}"
+    assert 1 < len(kept) < REPLACED_CHECK_EVERY
 
 
 # -- writes ------------------------------------------------------------------------

@@ -47,6 +47,7 @@ def assert_nothing_lost(verdict: Verdict) -> None:
         "extreme contention",
         "light traffic",
         "odd texts and names",
+        "front matter",
         "pictures",
         "over the wire",
         "two folders",
@@ -63,6 +64,13 @@ def test_a_save_from_an_old_window_never_makes_a_text_disappear() -> None:
         assert not verdict.lost
         assert not verdict.different
         assert not verdict.late_writes
+
+
+def test_a_wiki_that_is_set_back_makes_no_text_disappear() -> None:
+    """Fewer than three pages look like reverts; their texts can be restored."""
+    for verdict in verdicts_in("wiki set back"):
+        assert not verdict.lost, "\n".join(verdict.trace[-60:])
+        assert not verdict.different
 
 
 @pytest.mark.parametrize("seed", CRASH_SEEDS)

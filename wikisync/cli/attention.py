@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, assert_never
 from wikisync.cli.passing import is_passing, needs_person
 from wikisync.errors import AuthenticationFailed, WikisyncError
 from wikisync.model import Problem, Slug
+from wikisync.sync.safety import BatchKind
 
 if TYPE_CHECKING:
     from wikisync.cli.syncing import Synced
@@ -80,6 +81,11 @@ def _word(name: str) -> str:
 def batch_sentence(folder: str, batch: Batch) -> str:
     """One sentence on what a brake holds, with the next step."""
     name = _word(f"{folder}:{batch.id}")
+    if batch.kind is BatchKind.REWOUND:
+        return (
+            f"{folder}: {batch}; to follow the wiki, run: wikisync approve {name};"
+            f" to put the newer texts back on it, run: wikisync refuse {name}"
+        )
     return (
         f"{folder}: {batch}; run: wikisync approve {name}, or: wikisync refuse {name}"
     )

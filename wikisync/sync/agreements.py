@@ -27,14 +27,25 @@ from wikisync.sync.plan import BasePage
 _FORMATS: Mapping[str, Format] = {known.value: known for known in Format}
 """A look-up in a table is a third of the time of ``Format(text)``."""
 
+EARLIER_MAX = 50
+"""Earlier texts of a page that are known by their digests."""
+
 SETTLED = 0
 """In place of an attempt's number: the wiki is known to hold these links."""
 
 _NAMED = ("page", "page_text", "written_link", "bundle", "refusal", "edit")
 """Tables whose rows follow a page to its new name, where nothing else may stand."""
-_FOLLOWING = (*_NAMED, "replaced", "own_write")
+_FOLLOWING = (*_NAMED, "replaced", "own_write", "earlier")
 """These and the ones whose rows join what is kept under the new name."""
-_ENDING = ("page", "page_text", "own_write", "written_link", "refusal", "edit")
+_ENDING = (
+    "page",
+    "page_text",
+    "own_write",
+    "written_link",
+    "refusal",
+    "edit",
+    "earlier",
+)
 """Tables whose rows end with the page; what was replaced can still be restored."""
 
 
@@ -109,6 +120,18 @@ class Agreements(WikiRows):
         with self._database.reading():
             return unpack(rows[0][0]) if rows else None
 
+    def earlier(self, slugs: Iterable[Slug]) -> Mapping[Slug, frozenset[Digest]]:
+        """What the wiki's texts of these pages were before the agreed ones."""
+        return {
+            slug: frozenset(
+                Digest(digest)
+                for (digest,) in self._rows(
+                    "SELECT digest FROM earlier WHERE wiki = ? AND slug = ?", slug
+                )
+            )
+            for slug in slugs
+        }
+
     def remote_pages(self) -> Mapping[Slug, PageState]:
         """The base as a snapshot of the wiki would show it."""
         return {slug: page.remote_state for slug, page in self.base().items()}
@@ -135,6 +158,7 @@ class Agreements(WikiRows):
                 self._rename(connection, change.renamed)
             if change.dropped:
                 self._drop(connection, change.dropped)
+            self._note_earlier(connection, change.agreed)
             self._insert(connection, change.agreed)
             # the mark stood for the base as it was before
             connection.execute(
@@ -165,6 +189,29 @@ class Agreements(WikiRows):
                 rows,
             )
         self._forget_base()
+
+    def _note_earlier(self, connection: Connection, agreed: Iterable[Agreed]) -> None:
+        """Remember the wiki's texts that these pages had until now.
+
+        A page that returns to an earlier text had nothing after it.
+        """
+        pages = [
+            (self._number, one.page.slug, one.page.remote, EARLIER_MAX)
+            for one in agreed
+        ]
+        connection.executemany(
+            "INSERT INTO earlier (wiki, slug, digest)"
+            " SELECT wiki, slug, remote_digest FROM page"
+            " WHERE wiki = ?1 AND slug = ?2 AND remote_digest <> ?3",
+            [page[:3] for page in pages],
+        )
+        connection.executemany(
+            "DELETE FROM earlier WHERE wiki = ?1 AND slug = ?2 AND (id >="
+            " (SELECT min(id) FROM earlier WHERE wiki = ?1 AND slug = ?2"
+            " AND digest = ?3) OR id <= (SELECT id FROM earlier WHERE wiki = ?1"
+            " AND slug = ?2 ORDER BY id DESC LIMIT 1 OFFSET ?4))",
+            pages,
+        )
 
     def _drop(self, connection: Connection, slugs: Iterable[Slug]) -> None:
         gone = [(self._number, slug) for slug in slugs]

@@ -33,13 +33,29 @@ from wikisync.sync.narrowing import Direction
 from wikisync.sync.plan import (
     BasePage,
     HoldReason,
+    Merge,
     MoveLocal,
     Plan,
+    Pull,
     Push,
     SkipReason,
 )
 from wikisync.sync.replica import LocalReplica, RemoteReplica
-from wikisync.sync.safety import NO_ID, Batch, braked, shrunk_pages
+from wikisync.sync.rewinding import (
+    NO_REWINDING,
+    REWOUND_PAGES_MIN,
+    Rewinding,
+    rewinding_of,
+)
+from wikisync.sync.safety import (
+    NO_ID,
+    Batch,
+    BatchKind,
+    Decision,
+    braked,
+    record_of,
+    shrunk_pages,
+)
 from wikisync.sync.sightings import (
     PATIENCE,
     UNCERTAIN,
@@ -349,6 +365,7 @@ class Deciding:
             there=there,
             keeps_both=self._options.keeps_both,
             settled=self._settled,
+            now=self._clock(),
         )
         plan, merges = await merging.run(plan)
         overtaken = frozenset(merging.overtaken)
@@ -465,7 +482,14 @@ def with_brakes(
     shrunk: frozenset[Slug] = frozenset()
     if plan.actions:
         shrunk = shrunk_pages(plan, base, here, there)
-    stopped = braked(plan, base, known.batches(), shrunk=shrunk, last_id=last)
+    stopped = braked(
+        plan,
+        base,
+        known.batches(),
+        shrunk=shrunk,
+        rewinding=_rewinding(known, plan),
+        last_id=last,
+    )
     batches = stopped.batches
     if not is_dry_run:
         known.record_batches(batches, last)
@@ -477,6 +501,21 @@ def with_brakes(
             for batch in batches
         )
     return Plan.from_actions([*stopped.plan.actions, *stopped.skipped]), batches
+
+
+def _rewinding(known: WikiState, plan: Plan) -> Rewinding:
+    """What a wiki that went back in time would take back, by what this plan brings."""
+    brought = {one.slug for one in plan.actions if isinstance(one, Pull | Merge)}
+    is_known = any(
+        batch.kind is BatchKind.REWOUND and batch.decision is not Decision.APPROVED
+        for batch in known.batches()
+    )
+    if len(brought) < REWOUND_PAGES_MIN and not (is_known and brought):
+        return NO_REWINDING
+    records = {move.target: record_of(move) for move in plan.moves}
+    earlier = known.earlier([records.get(slug, slug) for slug in brought])
+    found = {slug: earlier.get(records.get(slug, slug), ()) for slug in brought}
+    return rewinding_of(plan, found, is_known=is_known)
 
 
 def met_anew(

@@ -7,6 +7,7 @@ happened".  Nothing here asks a clock: the newest time given is now.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from sqlite3 import Connection
 from typing import Any
 
 from wikisync.model import Digest, Format, Slug
@@ -16,7 +17,9 @@ from wikisync.sync.ledger import (
     EVENTS_KEPT_S,
     EVENTS_MAX,
     NO_DIGEST,
-    REPLACED_MAX,
+    REPLACED_BYTES_MAX,
+    REPLACED_CHECK_EVERY,
+    REPLACED_KEPT_S,
     WRITES_KEPT_S,
     Event,
     Intent,
@@ -73,12 +76,18 @@ class Journal(WikiRows):
 
     # -- texts of the folder that were replaced --------------------------------------
 
-    def replaced(self, slug: Slug) -> tuple[Replaced, ...]:
-        """Texts of this page that writes of ours replaced, newest first."""
+    def replaced(self, slug: Slug, most: int = -1) -> tuple[Replaced, ...]:
+        """Texts of this page that writes of ours replaced, newest first.
+
+        Args:
+            slug: The page.
+            most: How many; all without it.
+        """
         rows = self._rows(
             "SELECT replaced, written, at, is_stale, is_written FROM replaced"
-            " WHERE wiki = ? AND slug = ? ORDER BY id DESC",
+            " WHERE wiki = ? AND slug = ? ORDER BY id DESC LIMIT ?",
             slug,
+            most,
         )
         with self._database.reading():
             return tuple(
@@ -106,14 +115,26 @@ class Journal(WikiRows):
                 " VALUES (?, ?, ?, ?, ?, ?)",
                 (self._number, slug, pack(replaced), pack(written), at, is_stale),
             )
-            connection.execute(
-                "DELETE FROM replaced WHERE wiki = ? AND slug = ? AND id NOT IN ("
-                " SELECT id FROM replaced WHERE wiki = ? AND slug = ?"
-                " ORDER BY id DESC LIMIT ?)",
-                (self._number, slug, self._number, slug, REPLACED_MAX),
-            )
-        assert cursor.lastrowid is not None
-        return cursor.lastrowid
+            number = cursor.lastrowid
+            assert number is not None
+            if number % REPLACED_CHECK_EVERY == 0:
+                self._evict_replaced(connection, at)
+        return number
+
+    def _evict_replaced(self, connection: Connection, now: float) -> None:
+        """Forget the oldest texts: by age, and by what all of them take."""
+        connection.execute(
+            "DELETE FROM replaced WHERE wiki = ? AND (at < ? OR id IN ("
+            " SELECT id FROM (SELECT id, sum(length(replaced) + length(written))"
+            " OVER (ORDER BY id DESC) AS held FROM replaced WHERE wiki = ?)"
+            " WHERE held > ?))",
+            (
+                self._number,
+                now - REPLACED_KEPT_S,
+                self._number,
+                REPLACED_BYTES_MAX,
+            ),
+        )
 
     def confirm_replaced(self, numbers: Iterable[int]) -> None:
         """Note that these texts were really replaced by what was to be written."""

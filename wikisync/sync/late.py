@@ -14,6 +14,7 @@ from wikisync.errors import NotFound
 from wikisync.model import Format, LateSave, Page, Slug, digest_of
 from wikisync.sync.ledger import Agreed, PackedText
 from wikisync.sync.replica import LocalReplica
+from wikisync.sync.stale import STALE_TEXTS_MAX
 from wikisync.sync.state import WikiState
 from wikisync.sync.tally import Tally
 
@@ -56,7 +57,8 @@ class LateSaves:
         """
         if late.text == page.content:
             return
-        replaced = [one for one in self._state.replaced(late.slug) if one.is_written]
+        texts = self._state.replaced(late.slug, STALE_TEXTS_MAX)
+        replaced = [one for one in texts if one.is_written]
         if not replaced:
             # nothing tells what it was an edit of
             self._tell(late.slug)

@@ -24,8 +24,11 @@ from wikisync.sync.plan import BasePage
 
 TEXT_ZLIB_LEVEL = 1
 """Texts are small and many: level 1 packs within 10 % of 6 at a third of the time."""
-REPLACED_MAX = 8
-"""Replaced texts kept for each page; the oldest goes first."""
+REPLACED_KEPT_S = 90 * 24 * 3600.0
+REPLACED_BYTES_MAX = 200 * 1024 * 1024
+"""Replaced texts of a wiki, packed; above it the oldest go first."""
+REPLACED_CHECK_EVERY = 64
+"""So many texts are kept between two looks at their age and size."""
 WRITES_KEPT_S = 10 * 60.0
 """How long a write of ours counts for the loop breaker."""
 EVENTS_KEPT_S = 90 * 24 * 3600.0

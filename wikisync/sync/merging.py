@@ -32,7 +32,7 @@ from wikisync.sync.plan import (
     Rebind,
 )
 from wikisync.sync.replica import LocalReplica, RemoteReplica
-from wikisync.sync.stale import stale_ancestor
+from wikisync.sync.stale import STALE_TEXTS_MAX, stale_ancestor
 from wikisync.sync.state import WikiState
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ class Merging:
         there: Snapshot,
         keeps_both: bool,
         settled: Mapping[Slug, Settled],
+        now: float,
     ) -> None:
         self._settled = settled
         self._remote = remote
@@ -78,6 +79,7 @@ class Merging:
         self._state = state
         self._there = there
         self._keeps_both = keeps_both
+        self._now = now
         self.overtaken: set[Slug] = set()
         """Pages whose text is not the one that the plan was made on."""
 
@@ -116,7 +118,7 @@ class Merging:
             else await self._local.read(names.here.get(slug, slug))
         )
         _require(mine, action)
-        stale = stale_ancestor(mine.content, replaced)
+        stale = stale_ancestor(mine.content, replaced, self._now)
         base = settled.remote if settled else self._state.text(record) or ""
         if isinstance(action, Push) and (stale is None or mine.content == base):
             # what both sides agreed on is sent for its pictures, and is no save
@@ -144,7 +146,8 @@ class Merging:
 
     def _replaced(self, record: Slug) -> list[Replaced]:
         """What really was replaced, and not only about to be when a crash came."""
-        return [one for one in self._state.replaced(record) if one.is_written]
+        kept = self._state.replaced(record, STALE_TEXTS_MAX)
+        return [one for one in kept if one.is_written]
 
     async def _remote_page(self, slug: Slug, action: Merge | Hold) -> Page:
         page = self._there.texts.get(slug) or await self._remote.read(slug)

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from wikisync.sync.ledger import unpack
 
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 
 _WIKI = "wiki INTEGER NOT NULL REFERENCES wiki (id) ON DELETE CASCADE"
 
@@ -205,6 +205,16 @@ CREATE TABLE trouble (
 ) WITHOUT ROWID;
 """
 
+_EARLIER = f"""
+CREATE TABLE earlier (
+    id INTEGER PRIMARY KEY,
+    {_WIKI},
+    slug TEXT NOT NULL,
+    digest TEXT NOT NULL
+);
+CREATE INDEX earlier_of_page ON earlier (wiki, slug, id)
+"""
+
 _WIKIS = """
 CREATE TABLE {name} (
     id INTEGER PRIMARY KEY,
@@ -247,6 +257,7 @@ CREATE TABLE attachment (
 {_MENTIONS}
 {_WRITTEN_LINKS}
 {_TROUBLES}
+{_EARLIER}
 """
 
 
@@ -346,6 +357,11 @@ def _identities(connection: sqlite3.Connection) -> None:
     _execute(connection, _ADDRESSES)
 
 
+def _earlier(connection: sqlite3.Connection) -> None:
+    """8 to 9: earlier texts of pages, by which a wiki that went back is known."""
+    _execute(connection, _EARLIER)
+
+
 MIGRATIONS: Mapping[int, Callable[[sqlite3.Connection], None]] = {
     1: _two_ways,
     2: _edits,
@@ -354,6 +370,7 @@ MIGRATIONS: Mapping[int, Callable[[sqlite3.Connection], None]] = {
     5: _files_here,
     6: _troubles,
     7: _identities,
+    8: _earlier,
 }
 """Version found to the step that makes the next version of it."""
 

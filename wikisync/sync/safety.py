@@ -35,6 +35,7 @@ from wikisync.sync.plan import (
     Skip,
     SkipReason,
 )
+from wikisync.sync.rewinding import NO_REWINDING, Rewinding
 
 BRAKE_SHARE = 0.10
 """Removals in one cycle up to this share of the tracked pages go through ..."""
@@ -90,6 +91,7 @@ class BatchKind(StrEnum):
     CHANGES_THERE = "so many files changed here at once"
     SHRUNK_HERE = "nearly all of their text is gone on the wiki"
     SHRUNK_THERE = "nearly all of their text is gone here"
+    REWOUND = "the wiki went back to texts that it had before"
 
 
 class Decision(StrEnum):
@@ -135,6 +137,7 @@ _VERBS = {
     BatchKind.CHANGES_THERE: "changed on the wiki",
     BatchKind.SHRUNK_HERE: "changed here",
     BatchKind.SHRUNK_THERE: "changed on the wiki",
+    BatchKind.REWOUND: "set back or removed here",
 }
 
 
@@ -166,13 +169,15 @@ def braked(
     memory: Sequence[Batch] = (),
     *,
     shrunk: frozenset[Slug] = frozenset(),
+    rewinding: Rewinding = NO_REWINDING,
     last_id: int = 0,
 ) -> Braked:
     """Take out of a plan what a person must say yes to.
 
     What was approved goes through, as long as the text is the one that was approved.
-    A deletion that was refused turns round: the page comes back.  Any other refusal
-    holds until the text changes.  A waiting batch takes in what joins its class, and
+    A deletion that was refused turns round: the page comes back; so does the newer
+    text of a page that the wiki set back.  Any other refusal holds until the text
+    changes.  A waiting batch takes in what joins its class, and
     is withdrawn when the class is small enough again.
 
     Args:
@@ -180,6 +185,7 @@ def braked(
         base: The base it was made on.
         memory: The batches of the cycle before, with what a person decided.
         shrunk: What ``shrunk_pages`` found.
+        rewinding: What a wiki that went back in time would take back.
         last_id: The highest id ever given, for batches that are forgotten.
     """
     last_id = max((last_id, *(batch.id for batch in memory)))
@@ -187,7 +193,11 @@ def braked(
     batches: list[Batch] = []
     skipped: dict[Slug, Skip] = {}
     for kind in BatchKind:
-        found = {_member(a): a for a in plan.actions if _is_of(a, kind, shrunk)}
+        found = {
+            _member(action, base): action
+            for action in plan.actions
+            if _kind_holds(kind, action, shrunk, rewinding)
+        }
         known = [batch for batch in memory if batch.kind is kind]
         asked = [*_decided_batches(known, found)]
         settled = {member for batch in asked for member in batch.members}
@@ -201,7 +211,7 @@ def braked(
         for batch in asked:
             for action in (found[member] for member in batch.members):
                 if batch.decision is not Decision.APPROVED:
-                    outcome[action] = _turned(action, batch.decision, base)
+                    outcome[action] = _turned(action, batch, base)
                     if not outcome[action]:
                         reason = _REASONS[batch.decision]
                         skipped[action.slug] = Skip(action.slug, reason)
@@ -230,7 +240,7 @@ def shrunk_pages(
     plan: Plan, base: Mapping[Slug, BasePage], local: Snapshot, remote: Snapshot
 ) -> frozenset[Slug]:
     """Pages whose new text is nearly nothing, where the sizes are known."""
-    names = {move.target: _record_of(move) for move in plan.moves}
+    names = {move.target: record_of(move) for move in plan.moves}
     before = {slug: page.size for slug, page in base.items()}
     here = {page.digest: page.size for page in local.pages.values()}
     there = {page.digest: page.size for page in remote.pages.values()}
@@ -247,7 +257,8 @@ def shrunk_pages(
     return frozenset(found)
 
 
-def _record_of(move: Move) -> Slug:
+def record_of(move: Move) -> Slug:
+    """The name under which the base knows the page of a rename."""
     return move.slug if isinstance(move, Rebind) else move.record
 
 
@@ -260,6 +271,15 @@ def _is_shrunk(before: int | None, after: int | None) -> bool:
 def changes_max(tracked: int) -> int:
     """How many pages one side may have edited in one cycle unasked."""
     return max(CHANGE_PAGES, int(tracked * CHANGE_SHARE))
+
+
+def _kind_holds(
+    kind: BatchKind, action: Action, shrunk: frozenset[Slug], rewinding: Rewinding
+) -> bool:
+    """Whether a batch of this kind may hold an action; one of a rewinding only one."""
+    if rewinding.takes_back(action):
+        return kind is BatchKind.REWOUND
+    return _is_of(action, kind, shrunk)
 
 
 def _is_of(action: Action, kind: BatchKind, shrunk: frozenset[Slug]) -> bool:
@@ -276,6 +296,8 @@ def _is_of(action: Action, kind: BatchKind, shrunk: frozenset[Slug]) -> bool:
             return isinstance(action, Pull) and action.slug in shrunk
         case BatchKind.SHRUNK_THERE:
             return isinstance(action, Push) and action.slug in shrunk
+        case BatchKind.REWOUND:
+            return False
 
 
 def _is_too_much(kind: BatchKind, members: Sequence[Member], tracked: int) -> bool:
@@ -286,10 +308,14 @@ def _is_too_much(kind: BatchKind, members: Sequence[Member], tracked: int) -> bo
             return len(members) > changes_max(tracked)
         case BatchKind.SHRUNK_HERE | BatchKind.SHRUNK_THERE:
             return bool(members)
+        case BatchKind.REWOUND:
+            return bool(members)
 
 
-def _member(action: Action) -> Member:
+def _member(action: Action, base: Mapping[Slug, BasePage]) -> Member:
     match action:
+        case Skip():
+            return Member(action.slug, base[action.slug].local)
         case DeleteLocal(slug, digest) | DeleteRemote(slug, digest):
             return Member(slug, digest)
         case Pull():
@@ -311,13 +337,17 @@ def _decided_batches(
 
 
 def _turned(
-    action: Action, decision: Decision, base: Mapping[Slug, BasePage]
+    action: Action, batch: Batch, base: Mapping[Slug, BasePage]
 ) -> list[Action]:
     """What is done instead of an action that was not approved."""
-    if decision is not Decision.REFUSED:
+    if batch.decision is not Decision.REFUSED:
         return []
     notice = Notice.DELETION_REFUSED
     match action:
+        case Pull() | Merge() if batch.kind is BatchKind.REWOUND:
+            return [Push(action.slug, action.format, action.local, action.remote)]
+        case Skip(slug):
+            return [CreateRemote(slug, base[slug].format, base[slug].local, notice)]
         case DeleteLocal(slug, mine):
             return [CreateRemote(slug, base[slug].format, mine, notice)]
         case DeleteRemote(slug, theirs, page_format):

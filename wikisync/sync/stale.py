@@ -19,7 +19,16 @@ WORDS_MAX = 20_000
 """Words on one side of a change beyond which all of it counts as changed."""
 
 
-def stale_ancestor(text: str, replaced: Sequence[Replaced]) -> Replaced | None:
+STALE_TEXTS_MAX = 8
+"""Replacements of a page that a save is compared with, the newest first."""
+WINDOW_S = 3600.0
+"""A save is taken for one of an older text only so long after a text was replaced:
+whoever takes back what the wiki brought earlier means it."""
+
+
+def stale_ancestor(
+    text: str, replaced: Sequence[Replaced], now: float
+) -> Replaced | None:
     """The replacement that a save knows nothing of, or None.
 
     A text that this guard has merged once and that is saved once more is meant.
@@ -27,8 +36,11 @@ def stale_ancestor(text: str, replaced: Sequence[Replaced]) -> Replaced | None:
     Args:
         text: What was saved.
         replaced: The page's last replacements, the newest first.
+        now: When this is asked, in seconds since the epoch.
     """
-    if not replaced or any(one.is_stale and one.replaced == text for one in replaced):
+    if not replaced or now - replaced[0].at > WINDOW_S:
+        return None
+    if any(one.is_stale and one.replaced == text for one in replaced):
         return None
     written = replaced[0].written
     nearest = min(replaced, key=lambda one: _distance(text, one.replaced))
