@@ -11,6 +11,7 @@ from wikisync.errors import (
     NoAnswerInTime,
     NotFound,
     RateLimited,
+    RefusedInFront,
     RemoteError,
     Unavailable,
 )
@@ -186,6 +187,15 @@ async def test_a_usual_pause_that_is_too_long_is_not_made(
         )
 
     assert time.slept == []
+
+
+async def test_what_a_gateway_refuses_is_asked_twice(time: FakeTime) -> None:
+    attempts = Attempts(*[PassingFailure(RefusedInFront("blocked"))] * 9)
+
+    with pytest.raises(PassingFailure):
+        await attempt(attempts, time)
+
+    assert attempts.count == 2
 
 
 @pytest.mark.parametrize(("most", "count"), [(None, 2), (1, 1), (9, 5)])

@@ -253,7 +253,7 @@ def test_limit_of_hours_calls_a_person_at_once_and_in_the_same_words(
     until = shown_time(1_700_100_000.0)
     assert first.startswith(
         f"the service: it wants no changes of project docs/handbook until {until};"
-        " these wait, and one is tried every 15 minutes"
+        " these wait, and one is tried at least every 15 minutes"
     )
 
 

@@ -151,6 +151,11 @@ class SimulatedFolder(_Side):
         self.world.step(f"wrote file {path}")
         return Attachment(path, digest_of(content), len(content))
 
+    async def remove_attachment(
+        self, path: AttachmentPath, *, expected: Digest
+    ) -> None:
+        raise AssertionError(f"{path} is what was fetched: {expected}")
+
     async def read_attachment(self, path: AttachmentPath) -> AsyncIterator[bytes]:
         self.world.step(f"read file {path}")
         yield content_of(self.copy, path)

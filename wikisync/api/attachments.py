@@ -13,7 +13,6 @@ from the file route only if that admits to lack a file that cannot be there.
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import TYPE_CHECKING
@@ -22,6 +21,7 @@ from wikisync.api.answers import NotHandedOut
 from wikisync.api.wikis import Wiki
 from wikisync.errors import NotFound, RateLimited, RefusedInFront, Unavailable
 from wikisync.model import AttachmentPath
+from wikisync.webpage import BEGINNING_BYTES, is_web_page
 
 if TYPE_CHECKING:
     from wikisync.api.git import WikiRepository
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 CHUNK_BYTES = 64 * 1024
-SNIFFED_BYTES = 1024
 MEDIA = (
     *(".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tiff", ".ico", ".webp"),
     *(".mp4", ".m4v", ".mov", ".webm", ".ogv"),
@@ -104,7 +103,7 @@ class AttachmentSource:
         first = b""
         async for chunk in chunks:
             first += chunk
-            if len(first) >= SNIFFED_BYTES:
+            if len(first) >= BEGINNING_BYTES:
                 break
         return first
 
@@ -177,15 +176,5 @@ class AttachmentSource:
             ) from error
 
 
-def is_web_page(first: bytes) -> bool:
-    """Whether a file that begins so is a web page, whatever its name says."""
-    start = first[:SNIFFED_BYTES].removeprefix(b"\xef\xbb\xbf")
-    start = re.sub(rb"\A(?:\s+|<!--.*?-->|<\?xml.*?\?>)+", b"", start, flags=re.DOTALL)
-    return start.lower().startswith(_OF_PAGES)
-
-
 def _begins(content: bytes, first: bytes) -> bool:
     return content.startswith(first) if first else not content
-
-
-_OF_PAGES = (b"<!doctype html", b"<html", b"<head", b"<body", b"<title", b"<script")

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from wikisync.api.settings import ClientSettings
-from wikisync.errors import NoAnswerInTime, RateLimited, RemoteError
+from wikisync.errors import NoAnswerInTime, RateLimited, RefusedInFront, RemoteError
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState
@@ -109,8 +109,11 @@ async def repeated(
 
     def is_enough(state: RetryCallState) -> bool:
         failure = _failure(state)
-        is_late = isinstance(failure.error, NoAnswerInTime)
-        attempts_max = min(late_max, most) if is_late else most
+        attempts_max = most
+        if isinstance(failure.error, NoAnswerInTime):
+            attempts_max = min(late_max, most)
+        elif isinstance(failure.error, RefusedInFront):
+            attempts_max = min(settings.refused_attempts_max, most)
         wish_s = _wish_s(failure, settings)
         return (
             state.attempt_number >= attempts_max

@@ -19,6 +19,8 @@ class ClientSettings(Struct, frozen=True):
     drips more slowly never ends."""
     late_attempts_max: int = 2
     """How often a read is made that gets no answer in time."""
+    refused_attempts_max: int = 2
+    """How often a read is made that something in front of the service refuses."""
     notice_after_s: float = 10.0
     """A person is told what is waited for after this time."""
     notice_pause_s: float = 5.0

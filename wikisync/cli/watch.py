@@ -43,6 +43,9 @@ STOP_S = 1.5
 by the next start."""
 PAUSE_MAX_S = 10.0
 """A longer pause that the service asks for is made by what met it alone, and told."""
+QUIET_MAX_S = 600.0
+"""Then a request may be made again; the next cycle that makes it comes within five
+minutes, so that one is made every 15 minutes at least."""
 ANEW_LOOK_S = 2.0
 """How often it is looked whether to begin anew."""
 
@@ -171,7 +174,9 @@ async def _watch_with(
             options["token_file"],
             console,
             os.environ,
-            settings=ClientSettings(rate_limit_pause_max_s=PAUSE_MAX_S),
+            settings=ClientSettings(
+                rate_limit_pause_max_s=PAUSE_MAX_S, quiet_max_s=QUIET_MAX_S
+            ),
         )
         client = await stack.enter_async_context(service)
         watch = Watch(

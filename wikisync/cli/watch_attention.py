@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _LONG = f"for more than {LASTING_S / 3600:.0f} hours"
 _LIMIT_STEP = (
-    "these wait, and one is tried every"
+    "these wait, and one is tried at least every"
     f" {REFUSED_RETRY_S / 60:.0f} minutes; let fewer programs use this token, or ask"
     " who runs the service"
 )

@@ -436,6 +436,27 @@ class FolderReplica:
         except FileNotFoundError as exc:
             raise NotFound(f"no attachment {path} in {self.name}") from exc
 
+    async def remove_attachment(
+        self, path: AttachmentPath, *, expected: Digest
+    ) -> None:
+        """Remove a file that is what it was.
+
+        Raises:
+            PreconditionFailed: it is another one, or gone.
+            FolderError: it cannot be removed.
+        """
+        _check(path)
+        async with self._one_at_a_time:
+            await finish_in_thread(self._remove_attachment, path, expected)
+
+    def _remove_attachment(self, path: AttachmentPath, expected: Digest) -> None:
+        from wikisync.folder.swap import FolderWriter
+
+        with FolderWriter(
+            self._root, temporary=self._temporary, limbo=self._limbo, trash=self._trash
+        ) as writer:
+            writer.remove(path, expected=expected, why="not the wiki's file")
+
     async def write_attachment(
         self, path: AttachmentPath, chunks: AsyncIterator[bytes]
     ) -> Attachment:

@@ -155,6 +155,12 @@ class AliasedFolder:
         """Those of some attachments that can be read here."""
         return await self._folder.attachments(known)
 
+    async def remove_attachment(
+        self, path: AttachmentPath, *, expected: Digest
+    ) -> None:
+        """Remove a file that is what it was."""
+        await self._folder.remove_attachment(path, expected=expected)
+
     def read_attachment(self, path: AttachmentPath) -> AsyncIterator[bytes]:
         """The attachment's bytes in chunks."""
         return self._folder.read_attachment(path)

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import aclosing
+from typing import TypeAlias, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -35,6 +36,7 @@ from wikisync.sync.ledger import FetchedFile
 from wikisync.sync.mentions import unmet_mentions
 from wikisync.sync.replica import AttachmentFolder, Replica
 from wikisync.sync.state import WikiState
+from wikisync.webpage import is_web_page
 
 log = logging.getLogger(__name__)
 
@@ -105,14 +107,64 @@ class AttachmentFetch:
             for path in self._mentions
         }
         there = await self._local.attachments(before)
+        if not self._state.has_checked_files():
+            there = await self._without_wrong(there)
         self._state.record_attachments(
             [
                 self._as_now(path, there.get(path))
                 for path in self._mentions
                 if there.get(path) != before[path]
+                and (path in there or path in self._known)
             ]
         )
         return unmet_mentions(self._mentions, there)
+
+    async def _without_wrong(
+        self, there: Mapping[AttachmentPath, LooseFile]
+    ) -> Mapping[AttachmentPath, LooseFile]:
+        """The files without those that are none, which are removed.
+
+        Earlier versions stored sign-in pages and empty answers as files.  What looks
+        like one, and is what was fetched, is compared with the wiki's once.
+        """
+        found, is_done = dict(there), True
+        for path, here in there.items():
+            known = self._known.get(path)
+            if known is None or known.digest != here.digest:
+                continue  # not what was fetched: a person's
+            if here.size and not is_web_page(await self._beginning(path)):
+                continue
+            try:
+                is_right = await self._digest_there(path) == here.digest
+            except NotFound:
+                continue  # nothing better is to be had
+            except RemoteError as error:
+                log.info("%s is not checked yet: %s", path, error.message)
+                is_done = False
+                continue
+            if not is_right:
+                await self._remove(path, here.digest)
+                del found[path]
+        if is_done:
+            self._state.note_files_checked()
+        return found
+
+    async def _remove(self, path: AttachmentPath, digest: Digest) -> None:
+        log.info("%s is not the wiki's file, and is fetched again", path)
+        await self._local.remove_attachment(path, expected=digest)
+        self._state.record_attachments(dropped=[path])
+        self._known = self._state.attachments()
+
+    async def _beginning(self, path: AttachmentPath) -> bytes:
+        chunks = self._local.read_attachment(path)
+        async with aclosing(cast("AsyncGenerator[bytes, None]", chunks)) as opened:
+            return await anext(opened, b"")
+
+    async def _digest_there(self, path: AttachmentPath) -> Digest:
+        digest = hashlib.sha256()
+        async for chunk in self._remote.read_attachment(path):
+            digest.update(chunk)
+        return Digest(digest.hexdigest())
 
     def _as_now(self, path: AttachmentPath, here: LooseFile | None) -> FetchedFile:
         """What to remember of a file; one that nobody fetched is taken for the wiki's.

@@ -111,6 +111,16 @@ class AttachmentFolder(Replica, Protocol):
         """
         ...
 
+    async def remove_attachment(
+        self, path: AttachmentPath, *, expected: Digest
+    ) -> None:
+        """Remove a file that is what it was.
+
+        Raises:
+            PreconditionFailed: it is another one, or gone.
+        """
+        ...
+
 
 class MovingReplica(Replica, Protocol):
     """A replica whose pages can be renamed."""
