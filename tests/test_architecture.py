@@ -311,3 +311,10 @@ def test_every_module_is_on_the_map() -> None:
         if f"`{path.relative_to(PACKAGE).as_posix()}`" not in text
     ]
     assert not missing
+
+
+def test_every_test_that_the_security_page_names_is_there() -> None:
+    text = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(tests/[a-z0-9_/.]+)`", text))
+    assert len(named) > 20
+    assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
