@@ -206,6 +206,21 @@ def test_token_command_may_be_a_list_of_words() -> None:
             ),
         ),
         (
+            '[[wiki]]\nproject = "42"',
+            (
+                'wiki[0].project = "42": needs the full path; write the number beside'
+                " it: id = 42"
+            ),
+        ),
+        (
+            '[[wiki]]\nproject = "a/b"\nid = "42"',
+            'wiki[0].id = "42": expected a whole number',
+        ),
+        (
+            '[[wiki]]\nproject = "a/b"\nid = 0',
+            "wiki[0].id = 0: must be from 1 to 9223372036854775807",
+        ),
+        (
             '[[wiki]]\ngroup = "/docs"',
             (
                 'wiki[0].group = "/docs": must be a full path without slashes at its '
@@ -439,3 +454,15 @@ def test_excluded_wiki_that_is_none_of_the_file_is_refused() -> None:
     assert caught.value.problems == (
         "sync.exclude: no wiki of this file has the path or folder docs/onne",
     )
+
+
+def test_id_of_a_wiki_is_read_and_written_beside_its_path() -> None:
+    wikis = (
+        WikiSection("project", "docs/handbook", "handbook", 42),
+        WikiSection("group", "docs", "docs"),
+    )
+    config = Config(ServiceSection("https://gitlab.example.com"), wikis)
+    text = render_config(config)
+    assert 'project = "docs/handbook"\nid = 42\nfolder = "handbook"\n' in text
+    assert text.count("\nid = ") == 1
+    assert parse_config(text) == config

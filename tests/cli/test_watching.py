@@ -43,11 +43,17 @@ async def client(service: EmbeddedService, time: FakeTime) -> AsyncIterator[Clie
 
 @contextmanager
 def watched(
-    client: Client, root: Path, owner: WikiOwner, *, puts_new: bool = True
+    client: Client,
+    root: Path,
+    owner: WikiOwner,
+    *,
+    puts_new: bool = True,
+    number: int | None = None,
 ) -> Iterator[WatchedWiki]:
     (root / "wikisync.toml").write_text(
         f'[service]\nurl = "{client.address}"\n'
         f'[[wiki]]\n{owner.kind} = "{owner.full_path}"\n'
+        + (f"id = {number}\n" if number else "")
     )
     workspace = find_workspace(root)
     with open_workspace(workspace) as opened:
@@ -133,6 +139,26 @@ async def test_watch_that_begins_again_writes_nothing_into_another_project(
                 await wiki.cycle(Why.EVERYTHING)
     assert set(await service.files(PROJECT)) == {"payroll.md"}
     assert not (tmp_path / "handbook/payroll.md").exists()
+
+
+async def test_watch_after_another_id_puts_nothing_on_the_wiki_by_itself(
+    service: EmbeddedService, client: Client, tmp_path: Path
+) -> None:
+    """A person chose the other project, and the unit still says ``--adopt push``.
+
+    What is made here from then on goes there, as always.
+    """
+    with watched(client, tmp_path, PROJECT) as wiki:
+        await wiki.cycle(Why.EVERYTHING)
+    await rename(service, client)
+    number = await service.add_project(PROJECT.full_path, {"start": "theirs\n"})
+    for name in ("first.md", "second.md"):
+        (tmp_path / "handbook" / name).write_text("mine\n")
+        with watched(client, tmp_path, PROJECT, number=number) as wiki:
+            await wiki.cycle(Why.EVERYTHING)
+            await wiki.cycle(Why.FOLDER)
+    assert set(await service.files(PROJECT)) == {"start.md", "second.md"}
+    assert (tmp_path / "handbook/start.md").read_text() == "theirs\n"
 
 
 async def test_running_watch_sees_that_another_project_has_the_path(

@@ -18,6 +18,8 @@ from contextlib import aclosing, asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from wikisync.api.quiet import shown_time
 from wikisync.cli.attention import failure_sentence
 from wikisync.cli.attention_file import (
@@ -328,6 +330,7 @@ class Watch:
         wikis: list[Mapping[str, object]] = []
         for wiki in self._wikis.values():
             status = await look_at(self._opened, wiki.section, None)
+            status = replace(status, wiki_notes=wiki.synced.notes)
             standing = self.report.wiki(self.daemon.standings[wiki.name])
             wikis.append({**status_as_json(status), **standing})
         return {**self.report.health(), "workspace": str(self._root), "wikis": wikis}

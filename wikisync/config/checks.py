@@ -47,6 +47,8 @@ def check_url(value: str) -> str:
 
 def check_project(value: str) -> str:
     """The full path of a project."""
+    if value.isdigit():
+        return f"needs the full path; write the number beside it: id = {value}"
     if "/" not in value.strip("/"):
         return 'needs the full path with its namespace, like "docs/handbook"'
     return check_group(value)
