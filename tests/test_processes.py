@@ -231,7 +231,9 @@ async def test_import_runs_nothing_of_the_current_folder(tmp_path: Path) -> None
         lambda _tree: change, Author("Dana", "dana@example.com")
     )
     async with git_server(tmp_path / "served") as url:
-        job = FetchJob(f"{url}/x.git", str(tmp_path / "copy"), 60.0, 1 << 20)
+        job = FetchJob(
+            f"{url}/x.git", str(tmp_path / "copy"), 60.0, 1 << 20, allows_private=True
+        )
         await fetch_repository(job)
     assert WikiRepository(tmp_path / "copy").branch() == "trunk"
 

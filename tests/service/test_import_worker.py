@@ -39,7 +39,8 @@ def served(tmp_path: Path) -> Path:
 
 def job(address: str, folder: Path, **limits: float) -> FetchJob:
     deadline_s = limits.get("deadline_s", DEADLINE_S)
-    return FetchJob(address, str(folder), deadline_s, int(limits.get("bytes", MIB)))
+    bytes_max = int(limits.get("bytes", MIB))
+    return FetchJob(address, str(folder), deadline_s, bytes_max, allows_private=True)
 
 
 async def failure(wanted: FetchJob) -> str:
@@ -85,15 +86,27 @@ async def test_password_does_not_follow_to_another_server(
 
     assert text == (
         f"The repository at {other}/x.git could not be copied:"
-        " it sends on to another server, which gets no password."
+        " it sends on to another server."
     )
 
 
-async def test_redirection_is_followed_without_a_password(
+async def test_redirection_to_another_server_is_not_followed(
     served: Path, tmp_path: Path
 ) -> None:
     async with git_server(served) as url, redirecting_server(url) as other:
-        await fetch_repository(job(f"{other}/x.git", tmp_path / "copy"))
+        text = await failure(job(f"{other}/x.git", tmp_path / "copy"))
+
+    assert text == (
+        f"The repository at {other}/x.git could not be copied:"
+        " it sends on to another server."
+    )
+
+
+async def test_redirection_on_the_same_server_is_followed(
+    served: Path, tmp_path: Path
+) -> None:
+    async with git_server(served) as url:
+        await fetch_repository(job(f"{url}/moved/x.git", tmp_path / "copy"))
 
     assert WikiRepository(tmp_path / "copy").branch() == "trunk"
 

@@ -16,6 +16,8 @@ from pathlib import Path
 from aiohttp import ClientSession, web
 from yarl import URL
 
+MOVED = "/moved"
+
 
 @asynccontextmanager
 async def git_server(
@@ -23,7 +25,8 @@ async def git_server(
 ) -> AsyncIterator[str]:
     """Serve the bare repositories in a folder; gives the URL of the server.
 
-    With a user, only a caller who names it and the password is let in.
+    With a user, only a caller who names it and the password is let in.  What is asked
+    below ``/moved`` is sent on to the path without that.
     """
 
     wanted = b64encode(f"{user}:{password}".encode()).decode()
@@ -34,6 +37,10 @@ async def git_server(
             return web.Response(
                 status=401, headers={"WWW-Authenticate": 'Basic realm="git"'}
             )
+        place = str(request.rel_url)
+        if place.startswith(MOVED):
+            headers = {"Location": place.removeprefix(MOVED)}
+            return web.Response(status=301, headers=headers)
         return await _run_backend(folder, request)
 
     app = web.Application()

@@ -43,6 +43,7 @@ class ServeOptions(Struct, frozen=True):
     quirks: frozenset[Quirk] = frozenset()
     latency_s: float = 0.0
     are_imports_allowed: bool = False
+    are_private_imports_allowed: bool = False
     connections_per_address: int | None = None
     """0 for any number, None for the usual one."""
     hooks: tuple[Hook, ...] = ()
@@ -84,6 +85,11 @@ def complete_quirk(_ctx: object, _parameter: object, incomplete: str) -> list[st
     "--allow-imports",
     is_flag=True,
     help="Let projects be made from repositories at http and https addresses.",
+)
+@click.option(
+    "--allow-private-imports",
+    is_flag=True,
+    help="The same, also from this machine and from private networks.",
 )
 @click.option(
     "--connections-per-address",
@@ -131,6 +137,7 @@ def command(
     port: int,
     allow_remote: bool,
     allow_imports: bool,
+    allow_private_imports: bool,
     connections_per_address: int | None,
     new_token: bool,
     hook_urls: tuple[str, ...],
@@ -158,7 +165,8 @@ def command(
         quirks=parse_quirks(quirks),
         latency_s=latency,
         hooks=parse_hooks(hook_urls, hook_secret_file),
-        are_imports_allowed=allow_imports,
+        are_imports_allowed=allow_imports or allow_private_imports,
+        are_private_imports_allowed=allow_private_imports,
         connections_per_address=connections_per_address,
     )
     check_host(options)
@@ -260,7 +268,7 @@ async def serve(console: Console, options: ServeOptions) -> int:
     schemes = IMPORT_SCHEMES if options.are_imports_allowed else frozenset()
     settings = Settings(
         faults=Faults(latency_s=options.latency_s),
-        imports=Imports(schemes),
+        imports=Imports(schemes, options.are_private_imports_allowed),
         connections=connections,
         hooks=options.hooks,
         quirks=options.quirks,

@@ -13,7 +13,6 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Callable
 from math import ceil
 from pathlib import Path
 from typing import IO
@@ -24,6 +23,7 @@ import pygit2
 from wikisync.decoding import json_decoder
 from wikisync.processes import python_worker, start_worker_async
 from wikisync.service.import_address import is_same_server, shown, without_user
+from wikisync.service.import_tunnel import NoWay, tunnel_to
 from wikisync.service.repository import GitRefused, copy_repository
 
 GRACE_S = 5
@@ -41,6 +41,8 @@ class FetchJob(msgspec.Struct, frozen=True):
     """Where to, as an absolute path; not there yet."""
     deadline_s: float
     bytes_max: int
+    allows_private: bool = False
+    """Whether it may come from this machine or a private network."""
 
 
 _JOB = json_decoder(FetchJob)
@@ -123,20 +125,16 @@ class _Fetching(pygit2.RemoteCallbacks):
 def main(source: IO[bytes], target: IO[bytes]) -> None:
     """Do the one job; the answer is what went wrong, or an empty text."""
     job = _JOB.decode(source.read())
-    address, user = without_user(job.address)
-
-    def callbacks() -> pygit2.RemoteCallbacks:
-        return _Fetching(address, user, job.bytes_max)
-
-    target.write(msgspec.json.encode(_reason(job, address, callbacks)))
+    target.write(msgspec.json.encode(_reason(job)))
     target.flush()
 
 
-def _reason(
-    job: FetchJob, address: str, callbacks: Callable[[], pygit2.RemoteCallbacks]
-) -> str:
+def _reason(job: FetchJob) -> str:
+    address, user = without_user(job.address)
     try:
-        copy_repository(address, Path(job.folder), callbacks=callbacks)
+        _fetch(job, address, user)
+    except NoWay as error:
+        return str(error)
     except GitRefused as error:
         # the query of an address may hold a token
         text = str(error).replace(job.folder, "the copy")
@@ -144,6 +142,27 @@ def _reason(
         text = text.replace(query, "...") if query else text
         return " ".join(text.split())[:REASON_CHARS_MAX].rstrip(".") or "git failed"
     return ""
+
+
+def _fetch(job: FetchJob, address: str, user: tuple[str, str] | None) -> None:
+    def copy(place: str, proxy: str | None) -> None:
+        copy_repository(
+            place,
+            Path(job.folder),
+            callbacks=lambda: _Fetching(place, user, job.bytes_max),
+            proxy=proxy,
+        )
+
+    if address.startswith("file:"):
+        copy(address, None)
+        return
+    with tunnel_to(address, allows_private=job.allows_private) as tunnel:
+        try:
+            copy(tunnel.address, tunnel.proxy)
+        except GitRefused:
+            if tunnel.failure:
+                raise NoWay(tunnel.failure) from None
+            raise
 
 
 if __name__ == "__main__":

@@ -126,7 +126,11 @@ async def _fill(service: Service, project: Project) -> None:
         imports = service.settings.imports
         with code.repository.copied_beside() as fresh:
             job = FetchJob(
-                origin.url, str(fresh), imports.deadline_s, imports.bytes_max
+                origin.url,
+                str(fresh),
+                imports.deadline_s,
+                imports.bytes_max,
+                imports.allows_private,
             )
             await fetch_repository(job)
     else:

@@ -279,10 +279,12 @@ async def may_create(call: Call, caller: Caller, owner: User, space: Namespace) 
 async def _source(call: Call, caller: Caller, values: Values) -> _Source:
     """Where the repository is to come from, if from anywhere."""
     if address := values.get("import_url"):
-        allowed = call.service.settings.imports.schemes
-        if not allowed:
+        imports = call.service.settings.imports
+        if not imports.schemes:
             raise forbidden("Import source is disabled")
-        problem = address_problem(address, allowed)
+        problem = address_problem(
+            address, imports.schemes, allows_private=imports.allows_private
+        )
         if problem is not None:
             raise _invalid({"import_url": [problem]})
         return _Source(URL_TYPE, address)

@@ -430,6 +430,7 @@ def copy_repository(
     branch: str | None = None,
     *,
     callbacks: Callable[[], pygit2.RemoteCallbacks] = pygit2.RemoteCallbacks,
+    proxy: str | None = None,
 ) -> None:
     """Copy a repository to a folder that is not there: one branch, or all and tags.
 
@@ -438,12 +439,13 @@ def copy_repository(
         fresh: the folder; after a failure part of it may be there.
         branch: the only one wanted; it becomes the default branch.
         callbacks: makes what is asked during one connection.
+        proxy: the way to http and https addresses; None for a direct one.
 
     Raises:
         GitRefused: it cannot be read.
     """
     try:
-        _copy(address, fresh, branch, callbacks)
+        _copy(address, fresh, branch, callbacks, proxy)
     except (pygit2.GitError, ValueError, KeyError, OSError) as error:
         raise GitRefused(str(error)) from error
 
@@ -453,6 +455,7 @@ def _copy(
     fresh: Path,
     branch: str | None,
     callbacks: Callable[[], pygit2.RemoteCallbacks],
+    proxy: str | None,
 ) -> None:
     make_private_folder(fresh)
     repository = pygit2.init_repository(str(fresh), bare=True)
@@ -460,10 +463,11 @@ def _copy(
     wanted = f"refs/heads/{branch}" if branch else "refs/heads/*"
     tags = [] if branch else ["+refs/tags/*:refs/tags/*"]
     # an empty repository has nothing to ask for
-    found = remote.list_heads(callbacks=callbacks())
+    found = remote.list_heads(callbacks=callbacks(), proxy=proxy)
     heads = {head.name: head.symref_target for head in found}
     if heads:
-        remote.fetch([f"+{wanted}:{wanted}", *tags], callbacks=callbacks())
+        names = [f"+{wanted}:{wanted}", *tags]
+        remote.fetch(names, callbacks=callbacks(), proxy=proxy)
     shown = wanted if branch else heads.get("HEAD") or f"refs/heads/{DEFAULT_BRANCH}"
     repository.set_head(shown)
     repository.free()

@@ -90,6 +90,8 @@ class Imports(Struct, frozen=True):
     schemes: frozenset[str] = frozenset()
     """Kinds of addresses fetched for ``import_url``, such as ``https``.  None
     unless allowed: the service would ask for addresses that callers name."""
+    allows_private: bool = False
+    """Whether they may be on this machine or in a private network."""
     deadline_s: float = 900.0
     """How long a repository may take to come; then its import has failed."""
     bytes_max: int = 2048 * MIB
