@@ -79,6 +79,7 @@ def drawings() -> Iterator[HostileFile]:
     head = '<?xml version="1.0" encoding="utf-16"?>'
     text = (head + script).replace("{0}", "utf-16")
     yield HostileFile("utf-16.svg", text.encode("utf-16"))
+    yield HostileFile("utf-16-alone.svg", f"<svg {SVG}>{RED}</svg>".encode("utf-16"))
     broken = script.replace("</svg>", "<unclosed").replace("{0}", "broken")
     yield HostileFile("broken.svg", broken.encode())
     yield HostileFile("page.svg", PAGE.replace("{0}", "page").encode())
@@ -162,7 +163,12 @@ _DRAWINGS = {
     "style-sheet": (
         f'<?xml-stylesheet type="text/xsl" href="{_STYLE_SHEET}"?>',
         "",
-        f"<script>{SCRIPT}</script>",
+        "",
+    ),
+    "outer-entity": (
+        '<!DOCTYPE svg [<!ENTITY e SYSTEM "data:text/xml,x">]>',
+        "",
+        "&e;",
     ),
     "base": (
         "",

@@ -135,7 +135,8 @@ PLAIN = (
     f'<svg xmlns="{SVG}" xmlns:xlink="http://www.w3.org/1999/xlink"'
     ' xmlns:i="http://www.inkscape.org/namespaces/inkscape" i:version="1"'
     ' viewBox="0 0 9 9">'
-    "<style>rect { fill: red }</style><defs><g id='a'><rect width='3'/></g></defs>"
+    '<style>rect { fill: url( "#a") }</style>'
+    "<defs><g id='a'><rect width='3'/></g></defs>"
     "<i:grid/><use xlink:href='#a'/><image href='data:image/png;base64,aaaa'/>"
     "<text x='1'>on load</text></svg>"
 )
@@ -153,6 +154,27 @@ def test_any_other_drawing_is_a_picture_in_a_drawing_of_ours(file: HostileFile) 
     assert set(root.attrib) <= {"width", "height", "viewBox"}
     assert set(image.attrib) == {"width", "height", "href"}
     assert image.get("href", "").startswith("data:image/svg+xml;base64,")
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        "<style>@import 'https://evil.example.com/x.css';</style>",
+        "<style>rect { fill: url( 'https://evil.example.com/x.svg#a') }</style>",
+        "<style>rect { fill: u\\72l(https://evil.example.com/x) }</style>",
+        "<style>&#64;import 'https://evil.example.com/x.css';</style>",
+        f"<style>/*{'x' * 9000}*/@import 'https://evil.example.com/x.css';</style>",
+        "<rect fill='url(//evil.example.com/x.svg#a)'/>",
+        "<rect style='filter:URL(https://evil.example.com/x.svg#a)'/>",
+        "<image href='https://evil.example.com/x.png'/>",
+        "<use href='other.svg#a'/>",
+    ],
+)
+def test_drawing_that_asks_another_address_is_a_picture(inside: str) -> None:
+    """The site promises that no request leaves it; a picture makes none."""
+    drawing = f'<svg xmlns="{SVG}">{inside}</svg>'.encode()
+    assert b"evil" not in static_drawing(drawing)
+    assert b"other.svg" not in static_drawing(drawing)
 
 
 @pytest.mark.parametrize(

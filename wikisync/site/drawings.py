@@ -48,6 +48,11 @@ _EDITORS = frozenset(
 """Namespaces in which programs keep what they know of a drawing; browsers ignore it."""
 _HARMLESS_TARGET = re.compile(r"#|data:image/(?:png|jpeg|gif|webp)[;,]", re.IGNORECASE)
 _TARGETS = frozenset({"href", "src", "base"})
+_STYLE_FROM_ELSEWHERE = re.compile(
+    r"@import|\\|url\((?!\s*['\"]?\s*(?:#|data:))", re.IGNORECASE
+)
+"""A style that a browser would ask another address for, or one with escapes, of which
+that cannot be told."""
 _LENGTH = re.compile(r"\d{1,7}(?:\.\d{1,7})?(?:px|pt|pc|mm|cm|in|em|ex|%)?")
 _NUMBER = re.compile(r"\d{1,7}(?:\.\d{1,7})?")
 
@@ -102,6 +107,9 @@ class _Reader:
         parser.XmlDeclHandler = self._declaration
         parser.StartDoctypeDeclHandler = self._doctype
         parser.ProcessingInstructionHandler = self._refuse
+        # a style comes whole, or what is looked for could lie across two parts
+        parser.buffer_text, parser.buffer_size = True, len(content) + 1
+        parser.CharacterDataHandler = _check_style
         try:
             parser.Parse(content, True)
         except (expat.ExpatError, _NotPlainError, ValueError):
@@ -140,8 +148,15 @@ class _Reader:
 def _check_attribute(local: str, value: str) -> None:
     if local.startswith("on"):
         raise _NotPlainError
+    _check_style(value)
     target = IGNORED_BY_BROWSERS.sub("", value)
     if local in _TARGETS and not _HARMLESS_TARGET.match(target):
+        raise _NotPlainError
+
+
+def _check_style(text: str) -> None:
+    """A drawing that is opened by itself asks nobody for anything, as a picture."""
+    if _STYLE_FROM_ELSEWHERE.search(text):
         raise _NotPlainError
 
 
