@@ -95,6 +95,28 @@ async def test_limit_on_changes_of_a_wiki_holds_back_these_alone(
     assert (await behind.wiki())["home.md"] == "mine\n"
 
 
+async def test_limit_on_files_is_one_problem_and_holds_back_no_page(
+    behind: Cloned, proxy: BendingProxy
+) -> None:
+    paths = [f"uploads/{'0a' * 16}/{name}.png" for name in "abcdefghij"]
+    for path in paths:
+        await behind.service.put_file(HANDBOOK, path, b"\x89PNG")
+    await behind.edit({"guide": "".join(f"![x]({path})\n" for path in paths)})
+    behind.write("home.md", "mine\n")
+    far = {"Retry-After": "100000"}
+    limit = proxy.bend("/-/wikis/uploads/", status=429, headers=far)
+
+    ran = await behind.run("sync")
+
+    assert ran.code == 3
+    assert ran.err.count("too many requests") == 1
+    assert "the files after it wait, too" in ran.err
+    assert limit.met <= 8
+    assert (await behind.wiki())["home.md"] == "mine\n"
+    limit.end()
+    assert "10 attachments fetched" in (await behind.run("sync")).out
+
+
 @pytest.mark.slow
 async def test_pause_is_told_before_it_is_made(
     behind: Cloned, proxy: BendingProxy

@@ -19,7 +19,7 @@ from collections.abc import (
     Callable,
     Iterator,
 )
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from http import HTTPStatus
 from itertools import chain, islice
 from types import TracebackType
@@ -118,7 +118,7 @@ class Client:
         self._told = told or log.info
         self._told_until = self._told_late_at = float("-inf")
         self._pool = Pool(
-            self.address, secret, settings, clock, self.proxy, self._tell_late
+            self.address, secret, settings, clock, self.proxy, self.telling
         )
         self._sleep, self._random, self._clock = sleep, random or spread, clock
         self._before_write = before_write
@@ -488,14 +488,25 @@ class Client:
         self._told_until = until + self.settings.notice_pause_s
         self._told(f"waiting {in_words(seconds)}: {why}")
 
-    def _tell_late(self, request: Request) -> None:
+    @contextmanager
+    def telling(self, action: str) -> Iterator[None]:
+        """Let a person know what is waited for, where that takes long."""
+        loop = asyncio.get_running_loop()
+        after_s = self.settings.notice_after_s
+        timer = loop.call_later(after_s, self._tell_late, action)
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def _tell_late(self, action: str) -> None:
         now, after_s = self._clock(), self.settings.notice_after_s
         if now < self._told_late_at + after_s:
             return  # of many that wait at the same time, one line is enough
         self._told_late_at = now
         self._told(
             f"still waiting for {self.address.authority}, for more than"
-            f" {after_s:.0f} s: {request.purpose.action}"
+            f" {after_s:.0f} s: {action}"
         )
 
 

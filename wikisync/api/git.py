@@ -164,8 +164,10 @@ class WikiRepository:
             fetching,
             self._client.proxy,
         )
+        what = f"fetch the git repository of the wiki of {self._owner}"
         try:
-            await asyncio.wait({job}, timeout=FETCH_TIMEOUT_S)
+            with self._client.telling(what):
+                await asyncio.wait({job}, timeout=FETCH_TIMEOUT_S)
         finally:
             # git's library cannot be left alone with the folder
             fetching.stop.set()

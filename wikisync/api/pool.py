@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from datetime import UTC, datetime
 from http import HTTPStatus
 from io import BytesIO
@@ -64,6 +64,10 @@ HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 HTML_NAMES = (".html", ".htm", ".xhtml")
 
 
+Telling = Callable[[str], AbstractContextManager[None]]
+"""Says what is waited for, where that takes longer than a person expects."""
+
+
 class Pool:
     """The connections to one service."""
 
@@ -74,7 +78,7 @@ class Pool:
         settings: ClientSettings,
         clock: Clock,
         proxy: Proxy | None = None,
-        told_late: Callable[[Request], None] = lambda _request: None,
+        telling: Telling = lambda _action: nullcontext(),
     ) -> None:
         """Make no connection yet.
 
@@ -84,10 +88,10 @@ class Pool:
             settings: how long and how much.
             clock: seconds since any moment.
             proxy: through which all goes.
-            told_late: is called where an answer takes longer than a person expects.
+            telling: surrounds each wait for an answer, with what it is for.
         """
         self.address = address
-        self._told_late = told_late
+        self._told = telling
         self._token = token
         self._settings = settings
         self._clock = clock
@@ -186,8 +190,8 @@ class Pool:
             is_known_host=self._is_known_host,
             proxy=self._proxy,
         )
-        async with form as body, self._telling(request):
-            with translated:
+        async with form as body:
+            with translated, self._telling(request):
                 async with asyncio.timeout(self._headers_within_s(request)):
                     response = await self._http.request(
                         request.method,
@@ -214,25 +218,15 @@ class Pool:
             headers.update(self._proxy.headers)
         return headers
 
+    def _telling(self, request: Request) -> AbstractContextManager[None]:
+        """A file on its way to the service is expected to take long."""
+        return nullcontext() if request.form else self._told(request.purpose.action)
+
     def _headers_within_s(self, request: Request) -> float:
         """A file on its way to the service may take longer than other requests."""
         settings = self._settings
         within_s = settings.upload_timeout_s if request.form else 0.0
         return settings.connect_timeout_s + settings.read_timeout_s + within_s
-
-    @asynccontextmanager
-    async def _telling(self, request: Request) -> AsyncIterator[None]:
-        """Let a person know what is waited for, where that takes long."""
-        if request.form:
-            yield
-            return
-        after_s = self._settings.notice_after_s
-        loop = asyncio.get_running_loop()
-        timer = loop.call_later(after_s, self._told_late, request)
-        try:
-            yield
-        finally:
-            timer.cancel()
 
     async def _answer(
         self, response: aiohttp.ClientResponse, request: Request, url: URL

@@ -25,6 +25,7 @@ from wikisync.errors import (
     FolderError,
     NotFound,
     PreconditionFailed,
+    RateLimited,
     RemoteError,
     Unavailable,
 )
@@ -53,6 +54,8 @@ class Failed(Struct, frozen=True):
     problem: Problem
     is_absent: bool
     """The wiki was asked, and has no such file."""
+    is_told: bool = False
+    """What is wrong was told of another file."""
 
 
 class AttachmentFetch:
@@ -77,6 +80,8 @@ class AttachmentFetch:
         self._reads_max = reads_max
         self._known: Mapping[AttachmentPath, FetchedFile] = {}
         self._failures_in_row = 0
+        self._has_limit = False
+        """The service wants no requests for files now."""
         self.fetched = 0
         self.problems: list[Problem] = []
         self.absent: list[Problem] = []
@@ -184,6 +189,8 @@ class AttachmentFetch:
         for spellings in mentions:
             self._progress.advance()
             failed: list[Failed] = []
+            if self._has_limit:
+                return  # told of the first one; the next round asks for the others
             for path in spellings:
                 if path not in tried:
                     tried[path] = await self._fetch(path)
@@ -204,6 +211,11 @@ class AttachmentFetch:
             stored = await self._local.write_attachment(path, self._noted(path))
         except PreconditionFailed:
             return None  # somebody put it there meanwhile; the next round takes it
+        except RateLimited as error:
+            is_told, self._has_limit = self._has_limit, True
+            message = f"{error.message}; the files after it wait, too"
+            failed = _failed("attachment-missing", path, message, error.hint)
+            return replace(failed, is_told=is_told)
         except Unavailable as error:
             self._failures_in_row += 1
             return _failed("attachment-missing", path, error.message)
@@ -239,6 +251,8 @@ class AttachmentFetch:
 
     def _tell(self, failed: Failed) -> None:
         """Make a problem of it; what is not on the wiki is told once."""
+        if failed.is_told:
+            return
         problem = failed.problem
         told = self.absent if failed.is_absent else self.problems
         if failed.is_absent:
