@@ -318,3 +318,44 @@ def test_every_test_that_the_security_page_names_is_there() -> None:
     named = set(re.findall(r"`(tests/[a-z0-9_/.]+)`", text))
     assert len(named) > 20
     assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
+
+
+MAKERS_OF_FOLDERS = {
+    "cli.init_workspace",  # a wiki's
+    "cli.render",
+    "cli.theme",
+    "cli.workspace",  # a wiki's
+    "folder.descent",  # with the mode that its caller says
+    "folder.private",
+    "folder.replica",  # a wiki's
+    "folder.trash",
+    "folder.workspace",  # the workspace's own
+    "private",
+    "service.packing",  # in a repository, whose folder is private
+    "site.output",
+    "site.publish",
+}
+"""Modules that make folders; what is ours alone is made by ``private``."""
+
+
+def calls_of(path: Path) -> set[str]:
+    """Names of the functions and methods that a module calls."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    called = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    return {
+        func.attr if isinstance(func, ast.Attribute) else func.id
+        for func in called
+        if isinstance(func, ast.Attribute | ast.Name)
+    }
+
+
+def test_no_other_module_makes_folders_by_itself() -> None:
+    makers = {
+        module_name(path) for path in MODULES if calls_of(path) & {"mkdir", "makedirs"}
+    }
+    assert makers == MAKERS_OF_FOLDERS
+
+
+def test_configurations_are_read_in_one_place_that_knows_whom_to_trust() -> None:
+    readers = {module_name(path) for path in MODULES if "load_config" in calls_of(path)}
+    assert readers == {"cli.folders"}

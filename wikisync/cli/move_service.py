@@ -150,11 +150,12 @@ def _new_text(workspace: Workspace, old_url: str, new_url: str) -> str:
     """
     from msgspec.structs import replace
 
-    from wikisync.config import FILE_NAME, load_config, parse_config
+    from wikisync.cli.folders import read_config
+    from wikisync.config import FILE_NAME, parse_config
     from wikisync.config.writing import with_service_url
 
     file = workspace.root / FILE_NAME
-    before = load_config(file)
+    before = read_config(file)
     text = with_service_url(file.read_bytes().decode("utf-8"), new_url)
     expected = replace(before, service=replace(before.service, url=new_url))
     if text is None or parse_config(text, str(file)) != expected:
@@ -167,9 +168,11 @@ def _new_text(workspace: Workspace, old_url: str, new_url: str) -> str:
 
 def _write(workspace: Workspace, text: str) -> None:
     from wikisync.config import FILE_NAME
-    from wikisync.folder.swap import write_atomically
+    from wikisync.folder.swap import OWNERS, write_atomically
 
     # behind a link lies what is meant
     file = (workspace.root / FILE_NAME).resolve()
     place = workspace.private / "tmp" if file.parent == workspace.root else None
-    write_atomically(file.parent, file.name, text.encode(), temporary=place)
+    write_atomically(
+        file.parent, file.name, text.encode(), temporary=place, modes=OWNERS
+    )

@@ -16,6 +16,7 @@ import click
 from msgspec.structs import asdict
 
 from wikisync.errors import ServiceError, UsageError
+from wikisync.private import keep_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -239,6 +240,7 @@ def opened(data: Path) -> Iterator[Tables]:
             f"there is no service in {data}",
             hint=f"make one with wikisync serve --data {data}",
         )
+    keep_private(data)
     try:
         tables = Tables(file, lambda: datetime.now(UTC))
         try:
