@@ -163,6 +163,40 @@ async def test_first_meeting_after_another_wiki_is_told_with_its_reason(
     assert await cloned.wiki() == {"home.md": "theirs\n"}
 
 
+async def test_first_meeting_with_an_empty_wiki_is_told_until_there_is_a_page(
+    cloned: Cloned,
+) -> None:
+    await put_another_there(cloned, {})
+    configure(cloned, "id = 1", "id = 2")
+    for _ in range(3):
+        ran = await cloned.run("sync")
+        assert ran.code == 3
+        assert "is met for the first time" in ran.err
+        assert (
+            "met for the first time"
+            in (cloned.root / "WIKISYNC-ATTENTION.md").read_text()
+        )
+    assert await texts(cloned.service, GUIDE) == FILES
+    await cloned.run("sync", cloned.folder / "guide.md")
+    assert (await cloned.run("sync")).code == 0
+
+
+async def test_wiki_that_was_emptied_gets_no_older_record(cloned: Cloned) -> None:
+    """What both sides removed stays removed."""
+    await put_another_there(cloned, {"home": PAGES["home"]})
+    configure(cloned, "id = 1", "id = 2")
+    await cloned.run("sync")
+    await cloned.run("records", "--use", "1")
+    await cloned.run("sync")
+    for page in sorted(cloned.folder.rglob("*.md")):
+        page.unlink()
+    await cloned.service.remove_file(HANDBOOK, "home.md")
+    await cloned.run("adopt")
+    await sync_for_long(cloned)
+    with cloned.state() as state:
+        assert state.wiki(HANDBOOK).number == 1
+
+
 async def test_id_that_is_changed_back_finds_its_record_again(cloned: Cloned) -> None:
     await put_another_there(cloned, {"home": PAGES["home"]})
     configure(cloned, "id = 1", "id = 2")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -90,8 +90,7 @@ async def find_wiki(
     notes: list[Problem] = []
     warnings: list[Problem] = []
     before: WikiRecord | None = None
-    is_met = known.remote_id in {"", str(there.id)} and known.base()
-    if not is_met:
+    if known.remote_id not in {"", str(there.id)} or not known.base():
         search = _Search(opened, client, section, there, is_real=is_real)
         known, before = await search.run(known)
         notes += search.notes
@@ -207,6 +206,14 @@ async def wiki_at(
     return f"{path} (id {there.id}), {agreement}", agreement.is_enough
 
 
+def _met_before(records: Sequence[WikiRecord], known: WikiState) -> WikiRecord | None:
+    """The record that was made before this one, and that this one follows."""
+    follows = known.follows
+    if follows is None or follows > known.number:
+        return None  # the first one, to which the folder came back
+    return next((one for one in records if one.number == follows), None)
+
+
 class _Search:
     """Looks for the record of a wiki that has none at its address."""
 
@@ -231,6 +238,10 @@ class _Search:
         """The record to use, and whose wiki the folder was before if it is new."""
         state, owner = self._opened.state, self._section.owner
         records = state.records()
+        is_it = known.remote_id in {"", str(self._there.id)}
+        if is_it and known.health().last_started_at is not None:
+            # nothing to agree on was found yet, or nothing is left of it
+            return known, _met_before(records, known)
         carried = await self._carried(records)
         if carried is not None:
             known = state.bind(owner, carried.number, is_real=self._is_real)
@@ -242,7 +253,7 @@ class _Search:
                     known.note_done(time.time(), NO_SLUG, note.message)
             return known, None
         before = record_before(records, known.number, owner, self._section.folder)
-        if known.remote_id not in {"", str(self._there.id)}:
+        if not is_it:
             # what is known of the other wiki stays as it is
             before = next(one for one in records if one.number == known.number)
             known = state.of_record(state.begin(owner, str(self._there.id)))

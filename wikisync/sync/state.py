@@ -158,7 +158,7 @@ class State:
     def bind(self, owner: WikiOwner, number: int, *, is_real: bool = True) -> WikiState:
         """Use a record for the wiki at this address; what was in use is set aside.
 
-        One that knows no page is not worth keeping.
+        One that knows nothing is not worth keeping.
 
         Args:
             owner: The wiki by its path on this service.
@@ -171,7 +171,8 @@ class State:
                 other = "service_url = ? AND kind = ? AND full_path = ? AND id <> ?"
                 connection.execute(
                     f"DELETE FROM wiki WHERE {other}"  # noqa: S608 - ours
-                    " AND paused IS NULL AND id NOT IN (SELECT wiki FROM page)",
+                    " AND paused IS NULL AND id NOT IN (SELECT wiki FROM page"
+                    " UNION SELECT wiki FROM replaced UNION SELECT wiki FROM event)",
                     (*address, number),
                 )
                 connection.execute(
