@@ -15,11 +15,14 @@ import pytest
 
 from wikisync.api.quiet import Area, Quiet, shown_time
 from wikisync.cli.hook_secret import hook_secret
+from wikisync.cli.main import main
 from wikisync.cli.status_report import notes_of_watch
 from wikisync.cli.watch_log import LOG_FILES_KEPT, logging_to
 from wikisync.cli.watch_person import Caller
 from wikisync.cli.watch_report import HEALTH_FILE, WatchReport, read_health
+from wikisync.cli.watch_site import TO_REPLACE, PublishedSite
 from wikisync.cli.watch_states import WatchedStates
+from wikisync.cli.workspace import find_workspace
 from wikisync.config import WikiSection
 from wikisync.errors import FolderError, Halted, UsageError
 from wikisync.model import Format, Problem, Slug, digest_of
@@ -365,3 +368,31 @@ async def test_whoever_follows_states_hears_of_each_change() -> None:
             await asyncio.sleep(0)
             await states.tell()
     assert heard == 2
+
+
+# -- the published site --------------------------------------------------------------
+
+
+async def test_published_site_loses_no_wiki_that_the_workspace_names_no_longer(
+    tmp_path: Path,
+) -> None:
+    """It says which command removes it, and the last good site stays."""
+    service = '[service]\nurl = "https://gitlab.example.com"\n'
+    wikis = [f'[[wiki]]\nproject = "docs/{name}"\n' for name in ("one", "two")]
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "home.md").write_text(f"# {name}\n")
+    config = tmp_path / "wikisync.toml"
+    config.write_text(service + "".join(wikis))
+    assert await asyncio.to_thread(main, ["build", str(tmp_path), "--publish"]) == 0
+    config.write_text(service + wikis[0])
+    told: asyncio.Queue[str] = asyncio.Queue()
+    site = PublishedSite(find_workspace(tmp_path), told.put_nowait)
+    site.change()
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+        running = group.create_task(site.run())
+        problem = await told.get()
+        running.cancel()
+    assert "would remove the wiki of project docs/two (1 page) from the site" in problem
+    assert problem.endswith(TO_REPLACE)
+    assert (tmp_path / "site/docs/two/-/wikis/index.html").exists()
