@@ -255,10 +255,10 @@ def _counted(
         return failure
     tries = int(before or 0) + 1
     opened.state.remember(name, str(tries))
-    from wikisync.sync.standings import LASTING_TRIES, lasting
+    from wikisync.sync.standings import LASTING_HINT, LASTING_TRIES, lasting
 
     if tries >= LASTING_TRIES:
-        return SyncError(lasting(failure.message), hint=failure.hint)
+        return SyncError(lasting(failure.message), hint=LASTING_HINT)
     if isinstance(failure, AuthenticationFailed):
         # the token is good elsewhere: it is a right that it lacks here
         return PermissionDenied(failure.message, hint=failure.hint)

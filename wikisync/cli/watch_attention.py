@@ -71,7 +71,7 @@ def _failure(daemon: Daemon, standing: Standing) -> WikisyncError | None:
         return None  # it is told of the service
     if isinstance(error, OWN_TROUBLE) and standing.failures >= LASTING_TRIES:
         # while all others go on, no waiting for the service mends it
-        return SyncError(standing.problem, hint=error.hint or _HINT)
+        return SyncError(standing.problem, hint=standing.hint)
     if not is_passing(error):
         return error
     if daemon.now() - standing.failing_since < LASTING_S:

@@ -57,6 +57,9 @@ RATE_LIMIT_S = 60.0
 """After "too many requests" that do not say how long to wait."""
 LASTING_TRIES = 3
 """So often in a row a wiki fails while the service answers until a person is called."""
+LASTING_HINT = (
+    "ask who runs the service; until then, exclude in [sync] leaves the wiki out"
+)
 RESTLESS_S = 5.0
 """How long a wiki waits that still has something to do after its turn."""
 JITTER = 0.2
@@ -251,10 +254,10 @@ class Standings:
             case _:
                 standing.not_before = now + self._back_off_s(standing.failures)
                 condition = Condition.FAILING
-        problem = error.message
+        problem, hint = error.message, error.hint or ""
         if isinstance(error, OWN_TROUBLE) and standing.failures >= LASTING_TRIES:
-            problem = lasting(problem)
-        self._set(standing, condition, problem, error.hint or "")
+            problem, hint = lasting(problem), LASTING_HINT
+        self._set(standing, condition, problem, hint)
 
     def _count(self, standing: Standing, error: WikisyncError) -> None:
         if not standing.failures:
