@@ -21,6 +21,7 @@ from wikisync.site.output import (
     is_untouched,
     open_output,
 )
+from wikisync.site.output_place import STAGING, OutputPlace
 
 
 def publish(
@@ -365,3 +366,53 @@ def test_build_knows_what_another_one_wrote_since_it_began(tmp_path: Path) -> No
         late.put("a.html", b"b")
         assert not late.commit().problems
     assert (root / "a.html").read_bytes() == b"b"
+
+
+# Somebody who swaps folders for links meanwhile -----------------------------------
+
+
+def test_folder_that_becomes_a_link_while_files_are_swapped_in(tmp_path: Path) -> None:
+    root, victim = tmp_path / "site", tmp_path / "victim"
+    victim.mkdir()
+    publish(root, {"a/b.html": "1"})
+    output = open_output(root, {})
+    with output.staging():
+        output.put("a/b.html", b"2")
+        (root / "a").rename(tmp_path / "away")
+        (root / "a").symlink_to(victim)
+        with pytest.raises(SiteError, match="in the output is not a folder"):
+            output.commit()
+    assert list(victim.iterdir()) == []
+
+
+def test_staging_that_becomes_a_link_gets_no_file(tmp_path: Path) -> None:
+    root, victim = tmp_path / "site", tmp_path / "victim"
+    victim.mkdir()
+    (victim / "00000000").write_text("of somebody else")
+    output = open_output(root, {})
+    with output.staging():
+        (root / STAGING).rename(tmp_path / "away")
+        (root / STAGING).symlink_to(victim)
+        output.put("a.html", b"ours")
+        output.commit()
+    assert contents(victim) == {"00000000": "of somebody else"}
+    assert (root / "a.html").read_bytes() == b"ours"
+
+
+def test_folder_that_becomes_a_link_before_a_file_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, victim = tmp_path / "site", tmp_path / "victim"
+    victim.mkdir()
+    (victim / "b.html").write_text("1")
+    publish(root, {"a/b.html": "1", "c.html": "1"})
+    remove = OutputPlace.remove
+
+    def swap_then_remove(place: OutputPlace, path: str) -> bool:
+        (root / "a").rename(tmp_path / "away")
+        (root / "a").symlink_to(victim)
+        return remove(place, path)
+
+    monkeypatch.setattr(OutputPlace, "remove", swap_then_remove)
+    publish(root, {"c.html": "1"})
+    assert contents(victim) == {"b.html": "1"}

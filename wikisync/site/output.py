@@ -20,6 +20,7 @@ import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 from msgspec import Struct
@@ -30,10 +31,9 @@ from wikisync.folder.descent import opened_below, read_chunks
 from wikisync.markup.file_types import file_extension, file_type
 from wikisync.model import Digest, Problem
 from wikisync.site.addresses import MANIFEST
+from wikisync.site.output_place import STAGED_MANIFEST, STAGING, OutputPlace
 from wikisync.site.published import PublishedWiki
 
-STAGING = "-/staging"
-STAGED_MANIFEST = "manifest.json"
 MANIFEST_VERSION = 1
 GENERATOR = "wikisync"
 
@@ -129,8 +129,10 @@ class Output:
         self._root = root
         self._known = known
         self._trusted = trusted
-        self._staging = root / STAGING
-        self._staged: dict[str, Path] = {}
+        self._place: OutputPlace
+        """While it is held."""
+        self._staged: dict[str, str] = {}
+        """Output path to name in staging."""
         self._files: dict[str, tuple[int, Digest]] = {}
         self._foreign: list[str] = []
         self._problems: list[Problem] = []
@@ -144,8 +146,10 @@ class Output:
             SiteError: for any file that cannot be written, and where another
                 build writes to the same folder.
         """
-        with _held(self._root), self._held_staging():
-            yield
+        with _held(self._root) as top:
+            self._place = OutputPlace(self._root, top)
+            with self._held_staging():
+                yield
 
     @contextlib.contextmanager
     def _held_staging(self) -> Iterator[None]:
@@ -153,14 +157,10 @@ class Output:
         self._known, _ = _known_files(self._root)
         self._folded = {path.casefold(): path for path in self._known}
         try:
-            _clear_staging(self._root)
-            _make_folders(self._root, STAGING)
-            yield
+            with self._place.staging():
+                yield
         except OSError as exc:
             raise _failed(self._root, exc) from exc
-        finally:
-            with contextlib.suppress(OSError):
-                _clear_staging(self._root)
 
     def current(self, path: str) -> Digest | None:
         """Digest of what lies at a path now; None where nothing of ours does."""
@@ -208,8 +208,8 @@ class Output:
         digest = Digest(hashlib.sha256(content).hexdigest())
         self._files[path] = (len(content), digest)
         if self._is_to_be_written(path, digest):
-            staged = self._new_staged(path)
-            staged.write_bytes(content)
+            with self._new_staged(path) as staged:
+                staged.write(content)
 
     def put_copy(self, path: str, folder: Path, name: str, state: FileState) -> bool:
         """The file shall be a copy of one in a folder, whose state is known.
@@ -221,8 +221,11 @@ class Output:
         if not self._is_to_be_written(path, state.digest):
             return True
         try:
-            with opened_below(folder, name) as source:
-                copied = _copy(source, name, self._new_staged(path))
+            with (
+                opened_below(folder, name) as source,
+                self._new_staged(path) as staged,
+            ):
+                copied = _copy(source, name, staged)
         except (FileNotFoundError, FolderError):
             self.leave_out(path, name)
             return False
@@ -242,17 +245,18 @@ class Output:
         ``wikis`` are those whose files they are, for whoever writes the next site.
         """
         manifest = encode_manifest(self._files, wikis)
-        (self._staging / STAGED_MANIFEST).write_bytes(manifest)
+        with self._place.staged_file(STAGED_MANIFEST) as file:
+            file.write(manifest)
         gone = [path for path in sorted(self._known) if path not in self._files]
         problems = [*self._problems, *(_foreign(path) for path in self._foreign)]
         early = _in_the_way(gone, self._staged)
         removed = self._remove(early, problems)
         for path, staged in self._staged.items():
-            self._swap(path, staged)
+            self._place.swap_in(staged, path)
         removed += self._remove([path for path in gone if path not in early], problems)
         written = len(self._staged)
         if self.current(MANIFEST) != hashlib.sha256(manifest).hexdigest():
-            self._swap(MANIFEST, self._staging / STAGED_MANIFEST)
+            self._place.swap_in(STAGED_MANIFEST, MANIFEST)
             written += 1
         unchanged = len(self._files) + 1 - written
         return Changes(written, unchanged, removed, self._states(), tuple(problems))
@@ -285,14 +289,10 @@ class Output:
             for entry in full.rglob("*")
         )
 
-    def _new_staged(self, path: str) -> Path:
-        staged = self._staging / f"{len(self._staged):08}"
+    def _new_staged(self, path: str) -> BinaryIO:
+        staged = f"{len(self._staged):08}"
         self._staged[path] = staged
-        return staged
-
-    def _swap(self, path: str, staged: Path) -> None:
-        _make_folders(self._root, path.rpartition("/")[0])
-        staged.replace(self._root / path)
+        return self._place.staged_file(staged)
 
     def _remove(self, paths: list[str], problems: list[Problem]) -> int:
         """Remove files of an older build, and folders that this leaves empty."""
@@ -304,9 +304,7 @@ class Output:
             if expected is not None and found != expected:
                 problems.append(_edited(path))
                 continue
-            (self._root / path).unlink()
-            removed += 1
-            _remove_empty_folders(self._root, path)
+            removed += self._place.remove(path)
         return removed
 
     def _states(self) -> dict[str, FileState]:
@@ -319,7 +317,7 @@ class Output:
 
 
 @contextlib.contextmanager
-def _held(root: Path) -> Iterator[None]:
+def _held(root: Path) -> Iterator[int]:
     """Hold the folder against other builds; the kernel frees it with the process.
 
     The folder itself is locked, so that no lock file is published with the site.
@@ -330,7 +328,7 @@ def _held(root: Path) -> Iterator[None]:
         raise _unusable(root, exc) from exc
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
+        yield descriptor
     except BlockingIOError as exc:
         raise SiteError(
             f"another wikisync writes to output {root}",
@@ -448,44 +446,7 @@ def _has_link_above(root: Path, path: str) -> bool:
     return any((root / parent).is_symlink() for parent in _parents(path))
 
 
-def _make_folders(root: Path, folder: str) -> None:
-    """Make the folders of a path one by one, never through a symbolic link."""
-    at = root
-    for part in folder.split("/") if folder else ():
-        at /= part
-        try:
-            at.mkdir()
-        except FileExistsError:
-            if not stat.S_ISDIR(at.lstat().st_mode):
-                raise SiteError(
-                    f"{at} in the output is not a folder",
-                    hint="remove it, or choose another folder with -o",
-                ) from None
-
-
-def _remove_empty_folders(root: Path, path: str) -> None:
-    folder = path.rpartition("/")[0]
-    while folder:
-        try:
-            (root / folder).rmdir()
-        except OSError:
-            return
-        folder = folder.rpartition("/")[0]
-
-
-def _clear_staging(root: Path) -> None:
-    """Remove staged files, all of which bear names that only we give."""
-    staging = root / STAGING
-    if staging.is_symlink() or not staging.is_dir():
-        return
-    for entry in list(os.scandir(staging)):
-        if entry.name.isdigit() or entry.name == STAGED_MANIFEST:
-            Path(entry.path).unlink()
-    staging.rmdir()
-    _remove_empty_folders(root, STAGING)
-
-
-def _in_the_way(gone: list[str], new: Mapping[str, Path]) -> list[str]:
+def _in_the_way(gone: list[str], new: Mapping[str, str]) -> list[str]:
     """Files to remove before the swap, because a new one needs their name.
 
     A folder takes their place, a file takes that of a folder above them, or
@@ -507,14 +468,13 @@ def _parents(path: str) -> Iterator[str]:
         yield path
 
 
-def _copy(source: int, name: str, target: Path) -> tuple[int, Digest]:
+def _copy(source: int, name: str, target: BinaryIO) -> tuple[int, Digest]:
     """Copy an open file and say what was copied: size in bytes and digest."""
     digest, size = hashlib.sha256(), 0
-    with target.open("wb") as writer:
-        for chunk in read_chunks(source, name):
-            digest.update(chunk)
-            writer.write(chunk)
-            size += len(chunk)
+    for chunk in read_chunks(source, name):
+        digest.update(chunk)
+        target.write(chunk)
+        size += len(chunk)
     return size, Digest(digest.hexdigest())
 
 

@@ -1,0 +1,115 @@
+"""An output folder by descriptors: files staged, swapped in and removed.
+
+Everything is reached from the descriptor of the top, through no symbolic link, also if
+somebody puts one there meanwhile: nothing outside the folder is written or removed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+from wikisync.errors import FolderError, SiteError
+from wikisync.folder.descent import open_folder
+
+STAGING = "-/staging"
+STAGED_MANIFEST = "manifest.json"
+_STAGING_PARTS = STAGING.split("/")
+_WRITE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+_NO_FOLDER = frozenset({errno.ENOTDIR, errno.ELOOP})
+
+
+class OutputPlace:
+    """One output folder while a build holds it."""
+
+    def __init__(self, root: Path, top: int) -> None:
+        """``top`` is a descriptor of ``root`` and belongs to the caller."""
+        self._root = root
+        self._top = top
+        self._staging = -1
+
+    @contextlib.contextmanager
+    def staging(self) -> Iterator[None]:
+        """Have an empty folder for new files; whatever happens, it is gone afterwards.
+
+        Raises:
+            SiteError: something else is in its place.
+            OSError: it cannot be made.
+        """
+        self._clear_staging()
+        try:
+            with self._opened(_STAGING_PARTS, makes=True) as self._staging:
+                yield
+        finally:
+            with contextlib.suppress(OSError, SiteError):
+                self._clear_staging()
+
+    def staged_file(self, name: str) -> BinaryIO:
+        """A new file in staging, open for writing."""
+        descriptor = os.open(name, _WRITE_FLAGS, 0o666, dir_fd=self._staging)
+        return os.fdopen(descriptor, "wb")
+
+    def swap_in(self, name: str, path: str) -> None:
+        """Let a staged file take an output path, whose folders are made.
+
+        Raises:
+            SiteError: a file or a link is in the place of one of them.
+        """
+        *folders, leaf = path.split("/")
+        with self._opened(folders, makes=True) as place:
+            os.replace(name, leaf, src_dir_fd=self._staging, dst_dir_fd=place)
+
+    def remove(self, path: str) -> bool:
+        """Remove a file and the folders that this leaves empty.
+
+        Returns:
+            False where a link has taken the place of a folder above it.
+        """
+        *folders, leaf = path.split("/")
+        try:
+            with self._opened(folders) as place:
+                os.unlink(leaf, dir_fd=place)
+        except (SiteError, FileNotFoundError):
+            return False
+        self._remove_empty(folders)
+        return True
+
+    def _remove_empty(self, folders: list[str]) -> None:
+        for end in range(len(folders), 0, -1):
+            try:
+                with self._opened(folders[: end - 1]) as place:
+                    os.rmdir(folders[end - 1], dir_fd=place)
+            except (OSError, SiteError):
+                return
+
+    def _clear_staging(self) -> None:
+        """Remove staged files, all of which bear names that only we give."""
+        try:
+            with self._opened(_STAGING_PARTS) as place:
+                for name in os.listdir(place):  # noqa: PTH208 - a descriptor
+                    if name.isdigit() or name == STAGED_MANIFEST:
+                        os.unlink(name, dir_fd=place)
+        except (SiteError, FileNotFoundError):
+            return
+        self._remove_empty(_STAGING_PARTS)
+
+    @contextlib.contextmanager
+    def _opened(self, folders: Sequence[str], *, makes: bool = False) -> Iterator[int]:
+        try:
+            place = open_folder(self._top, folders, made=set() if makes else None)
+        except FolderError as exc:
+            cause = exc.__cause__
+            if isinstance(cause, OSError) and cause.errno not in _NO_FOLDER:
+                raise cause from None
+            raise SiteError(
+                f"{self._root / exc.path} in the output is not a folder",
+                hint="remove it, or choose another folder with -o",
+            ) from exc
+        try:
+            yield place
+        finally:
+            os.close(place)
