@@ -69,3 +69,17 @@ async def test_record_of_a_folder_that_has_no_wiki_wants_one_named(
     assert "name the wiki: wikisync records --use 1 FOLDER" in ran.err
     with cloned.state() as state:
         assert state.wiki(HANDBOOK).number == 1
+
+
+async def test_record_of_an_address_that_nobody_names_now_is_set_aside(
+    cloned: Cloned,
+) -> None:
+    url = cloned.service.url
+    await cloned.service.add_project("docs/other", PAGES)
+    configure(cloned, 'project = "docs/handbook"\nid = 1', 'project = "docs/other"')
+    assert "is met for the first time" in (await cloned.run("sync")).err
+    told = (await cloned.run("records", "--json")).json
+    assert [(one["path"], one["service"], one["is_in_use"]) for one in told] == [
+        ("docs/handbook", url, False),
+        ("docs/other", url, True),
+    ]

@@ -356,6 +356,19 @@ async def test_corrected_path_keeps_everything_that_was_known(cloned: Cloned) ->
     await assert_all_is_carried(cloned, GUIDE, ran)
 
 
+async def test_clone_into_its_workspace_keeps_what_was_known_too(
+    cloned: Cloned,
+) -> None:
+    await rename(cloned)
+    configure(cloned, '"docs/handbook"', '"docs/guide"')
+    await change_both_sides(cloned, GUIDE)
+    words = ("clone", cloned.service.url, "--project", "docs/guide", cloned.root)
+    again = await cloned.run_main(*words)
+    assert again.code == 3
+    assert "home: edited here; a pull writes nothing to the wiki" in again.err
+    await assert_all_is_carried(cloned, GUIDE, await sync_for_long(cloned))
+
+
 async def sync_for_long(cloned: Cloned) -> Ran:
     """Syncs, so far apart that what is missing on either side is surely deleted.
 

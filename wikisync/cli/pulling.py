@@ -40,6 +40,7 @@ from wikisync.model import Problem, Slug
 from wikisync.progress import Progress
 from wikisync.sync.aliases import AliasedFolder
 from wikisync.sync.cycle import CycleResult, pull_wiki
+from wikisync.sync.identity import Located, carried_records
 from wikisync.sync.ledger import Event, Level
 from wikisync.sync.reconcile import Policy
 from wikisync.sync.replica import AttachmentFolder, Replica
@@ -193,6 +194,8 @@ async def _pull(
         # pages of another project that had this path would outlive it
         known = state.bind(wiki.owner, state.begin(wiki.owner, str(wiki.id)))
         shutil.rmtree(folder, ignore_errors=True)
+    elif place.policy is Policy.PULL and not known.base():
+        known = _carried(state, wiki, str(client.address), folder, place)
     behind = _remote(client, wiki, state, place, has_folder=folder.is_dir())
     if place.policy is Policy.MIRROR or not known.base():
         # a folder that is gone later on may be a disk that is away
@@ -226,6 +229,22 @@ async def _pull(
     pulled.skipped.append(skipped(wiki.owner, "its wiki has no pages"))
     with suppress(OSError):
         folder.rmdir()
+
+
+def _carried(
+    state: State, wiki: FoundWiki, service_url: str, folder: Path, place: Place
+) -> WikiState:
+    """The record of a wiki, which it may have from before its path was corrected."""
+    found = carried_records(
+        state.records(),
+        service_url=service_url,
+        there=Located(wiki.owner, wiki.id),
+        folder=folder.relative_to(place.private.parent).as_posix(),
+        others={},
+    )
+    if found and found[0].service_url == service_url:
+        return state.bind(wiki.owner, found[0].number)
+    return state.wiki(wiki.owner)
 
 
 def _local(folder: Path, place: Place) -> FolderReplica:

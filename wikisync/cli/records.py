@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import replace
 
 from wikisync.cli.times import ago
 from wikisync.cli.workspace import find_workspace, open_workspace, workspace_option
@@ -66,7 +67,13 @@ def command(
                 f"record {number} is in use; see what the next sync does with it:"
                 " wikisync sync --dry-run"
             )
-        records = [one for one in opened.state.records() if one.pages]
+        used = {opened.known(one).number for one in workspace.config.wikis}
+        # another address of a wiki, which nobody names now, is set aside, too
+        records = [
+            replace(one, is_in_use=one.number in used)
+            for one in opened.state.records()
+            if one.pages
+        ]
     if wiki is not None:
         folders = {section.folder for section in sections}
         owners = {section.owner for section in sections}

@@ -113,7 +113,8 @@ def stranger_error(owner: WikiOwner, known_id: str, found: Stranger) -> Halted:
         return Halted(
             f"{path} is another {owner.kind} now (id {new}); yours (id {known_id}) is"
             " deleted, or hidden from this token; nothing was changed",
-            hint=f"restore yours, or use a member's token; or {go_on}",
+            hint="restore yours, use a member's token, or check the service's url in"
+            f" wikisync.toml; or {go_on}",
         )
     ours = found.ours.owner.full_path
     return Halted(
