@@ -257,3 +257,25 @@ def test_every_file_is_read_from_time_to_time_whatever_its_times_say(
     fresh = folder.snapshot().pages[Slug("home")]
     assert stale.digest == digest_of("stale\n")
     assert fresh.digest == digest_of("one\n")
+
+
+def test_directory_that_a_disk_was_mounted_on_is_left_empty(
+    folder: PageFolder, tmp_path: Path
+) -> None:
+    slugs = ("disk/a", "disk/deep/b", "gone/c", "used/d", "e")
+    folder.write_many([(page(slug), None) for slug in slugs])
+    pages = [(Slug(slug), MARKDOWN) for slug in slugs]
+    assert folder.emptied(pages) == frozenset()
+    for slug in slugs:
+        (tmp_path / f"{slug}.md").unlink()
+    (tmp_path / "disk/deep").rmdir()
+    (tmp_path / "gone").rmdir()
+    (tmp_path / "used/notes.txt").write_text("notes")
+    assert folder.emptied(pages) == {"disk/a", "disk/deep/b"}
+
+
+def test_directory_behind_a_link_is_not_taken_for_an_empty_one(tmp_path: Path) -> None:
+    (tmp_path / "wiki").mkdir()
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "wiki/dir").symlink_to(tmp_path / "empty")
+    assert PageFolder(tmp_path / "wiki").emptied([(Slug("dir/a"), MARKDOWN)]) == set()

@@ -62,6 +62,8 @@ class MemoryReplica:
         self.busy: dict[Slug, str] = {}
         self.conflicts: dict[Slug, str] = {}
         self.ignored: frozenset[Slug] = frozenset()
+        self.left_empty: frozenset[Slug] = frozenset()
+        """Pages whose directory is there and holds nothing."""
         """Pages whose absence means nothing."""
         self.late: list[LateSave] = []
         """Saves that were too late, until they are acknowledged."""
@@ -148,6 +150,10 @@ class MemoryReplica:
     async def untracked(self, pages: Iterable[tuple[Slug, Format]]) -> frozenset[Slug]:
         await self._enter("untracked", "")
         return self.ignored & {slug for slug, _ in pages}
+
+    async def emptied(self, pages: Iterable[tuple[Slug, Format]]) -> frozenset[Slug]:
+        await self._enter("emptied", "")
+        return self.left_empty & {slug for slug, _ in pages}
 
     async def having(
         self, slugs: Iterable[Slug], is_sought: Callable[[str], bool]

@@ -131,6 +131,10 @@ class SimulatedFolder(_Side):
         self.world.trace.extend(f"untracked? {slug}" for slug, _ in pages)
         return frozenset()
 
+    async def emptied(self, pages: Iterable[tuple[Slug, Format]]) -> frozenset[Slug]:
+        self.world.trace.extend(f"emptied? {slug}" for slug, _ in pages)
+        return frozenset()
+
     async def attachments(
         self, known: Mapping[AttachmentPath, LooseFile | None]
     ) -> Mapping[AttachmentPath, LooseFile]:

@@ -13,7 +13,7 @@ from wikisync.sync.exchange import exchange
 from wikisync.sync.narrowing import Direction
 from wikisync.sync.plan import HoldReason
 from wikisync.sync.replica import RemoteReplica
-from wikisync.sync.safety import Decision
+from wikisync.sync.safety import BatchKind, Decision
 from wikisync.sync.state import State
 
 HOME = Slug("home")
@@ -130,6 +130,40 @@ async def test_edits_in_different_lines_are_merged_and_pushed(state: State) -> N
     copies.there.put("home", "one\ntwo\nthree, there\n")
     await copies.rest()
     assert copies.texts()["home"] == "one, here\ntwo\nthree, there\n"
+
+
+async def test_pages_removed_one_after_the_other_are_asked_about(state: State) -> None:
+    """A few at each look, as `rm` in steps or a disk that fades away does it."""
+    copies = await settled(state, MANY)
+    for slug in list(MANY)[:12]:
+        del copies.here.pages[Slug(slug)]
+        for _ in range(3):
+            await copies.cycle()
+    gone = MANY.keys() - copies.there.texts().keys()
+    assert len(gone) == 4
+    assert [b.decision for b in copies.known.batches()] == [Decision.WAITING]
+
+
+async def test_pages_removed_over_hours_are_not_asked_about(state: State) -> None:
+    copies = await settled(state, MANY)
+    for slug in list(MANY)[:6]:
+        del copies.here.pages[Slug(slug)]
+        for _ in range(3):
+            await copies.cycle()
+        copies.now += 3600
+    assert len(copies.there.texts()) == len(MANY) - 6
+
+
+async def test_pages_of_a_directory_that_is_left_empty_wait(state: State) -> None:
+    copies = await settled(state, {**MANY, **{f"disk/{n}": "x\n" for n in range(3)}})
+    for number in range(3):
+        del copies.here.pages[Slug(f"disk/{number}")]
+    copies.here.left_empty = frozenset(Slug(f"disk/{n}") for n in range(3))
+    for _ in range(4):
+        await copies.cycle()
+    assert "disk/0" in copies.there.texts()
+    (batch,) = copies.known.batches()
+    assert batch.kind is BatchKind.EMPTIED
 
 
 async def test_both_texts_inserted_at_one_place_stay(state: State) -> None:

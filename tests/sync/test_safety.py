@@ -27,6 +27,7 @@ from wikisync.sync.safety import (
     changes_max,
     decide,
     removals_max,
+    removed_unasked,
     shrunk_pages,
 )
 
@@ -44,7 +45,10 @@ def removing(count: int) -> Plan:
 
 @pytest.mark.parametrize(
     ("pages", "removals"),
-    [(0, 0), (1, 0), (2, 1), (4, 3), (30, 3), (40, 4), (1000, 100)],
+    [
+        *((0, 0), (1, 0), (2, 1), (4, 3), (30, 3), (40, 4), (190, 19), (201, 20)),
+        *((1000, 20), (1001, 50), (10_000, 500)),
+    ],
 )
 def test_removals_that_pass_unasked(pages: int, removals: int) -> None:
     assert removals_max(pages) == removals
@@ -316,3 +320,44 @@ def test_renames_are_no_removals() -> None:
     here = Snapshot({slug: PageState(slug, MD, text) for slug, text in moved.items()})
     plan = reconcile(base, here, there, Policy.TWO_WAY)
     assert braked(plan, base).plan == plan
+
+
+# -- within an hour ----------------------------------------------------------------
+
+
+def removed_before(count: int, first: int = 50) -> dict[BatchKind, frozenset[Slug]]:
+    slugs = list(BASE)[first : first + count]
+    return {BatchKind.DELETES_THERE: frozenset(slugs)}
+
+
+def test_removals_within_an_hour_count_together() -> None:
+    plan = Plan.from_actions(remote_deletes(4))
+    assert braked(plan, BASE, removed=removed_before(6)).plan == plan
+    assert len(braked(plan, BASE, removed=removed_before(7)).waiting) == 1
+
+
+def test_a_removal_that_is_planned_again_counts_once() -> None:
+    plan = Plan.from_actions(remote_deletes(4))
+    assert braked(plan, BASE, removed=removed_before(9, first=0)).plan == plan
+
+
+def test_removals_on_the_other_side_do_not_count() -> None:
+    plan = removing(4)
+    assert braked(plan, BASE, removed=removed_before(9)).plan == plan
+
+
+def test_removals_with_a_persons_yes_are_not_unasked() -> None:
+    plan = Plan.from_actions(remote_deletes(12))
+    memory = decide((waiting(remote_deletes(12)),), 1, Decision.APPROVED)
+    assert removed_unasked(braked(plan, BASE, memory)) == {}
+    few = braked(Plan.from_actions(remote_deletes(2)), BASE)
+    assert removed_unasked(few) == removed_before(2, first=0)
+
+
+def test_pages_of_an_emptied_directory_wait_however_few_they_are() -> None:
+    emptied = frozenset(list(BASE)[:3])
+    plan = Plan.from_actions(remote_deletes(4))
+    result = braked(plan, BASE, emptied=emptied)
+    assert [one.slug for one in result.plan.removals] == [list(BASE)[3]]
+    assert [batch.kind for batch in result.waiting] == [BatchKind.EMPTIED]
+    assert "its disk were away" in str(result.waiting[0])

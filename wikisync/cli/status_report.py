@@ -21,6 +21,7 @@ from wikisync.errors import ExitCode, FolderError, Halted, WikisyncError
 from wikisync.model import Problem, Snapshot, digest_of, fold_text
 from wikisync.sync.arrive import STALE_SAVE
 from wikisync.sync.deciding import (
+    emptied_pages,
     met_anew,
     refused_texts,
     with_brakes,
@@ -220,7 +221,16 @@ async def _look_here(opened: OpenWorkspace, status: WikiStatus) -> WikiStatus:
     now = time.time()
     plan = without_vain(plan, refused_texts(known, now), frozenset())
     uncertain = uncertain_here(plan, known, now=now)
-    plan, batches = with_brakes(known, plan, base, here, there, is_dry_run=True)
+    plan, batches = with_brakes(
+        known,
+        plan,
+        base,
+        here,
+        there,
+        emptied=await emptied_pages(local, plan),
+        now=now,
+        is_dry_run=True,
+    )
     plan = without_removals(plan, uncertain)
     errors = lasting(known, plan, is_wiki_seen=False)
     in_way = in_the_way(errors, plan)

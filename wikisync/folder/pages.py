@@ -18,7 +18,13 @@ from typing import TYPE_CHECKING
 
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder.birth import identity_of
-from wikisync.folder.descent import Folders, opened_file, opened_root, read_all
+from wikisync.folder.descent import (
+    Folders,
+    open_folder,
+    opened_file,
+    opened_root,
+    read_all,
+)
 from wikisync.folder.limbo import Limbo
 from wikisync.folder.looks import LookCache, SeenFile
 from wikisync.folder.naming import PATH_BYTES_MAX, parse_path, path_of
@@ -216,6 +222,19 @@ class PageFolder:
             return True
         hidden = self._scanned.hidden
         return bool(hidden) and any(way in hidden for way in ways_to(path))
+
+    def emptied(self, pages: Iterable[tuple[Slug, Format]]) -> frozenset[Slug]:
+        """Those of the pages below a directory that is there and holds nothing."""
+        found: set[Slug] = set()
+        known: dict[tuple[str, ...], bool] = {}
+        with opened_root(self._root) as root:
+            for slug, page_format in pages:
+                parts = tuple(path_of(slug, page_format).split("/")[:-1])
+                if parts not in known:
+                    known[parts] = _is_emptied(root, parts)
+                if known[parts]:
+                    found.add(slug)
+        return frozenset(found)
 
     def read(self, slug: Slug) -> Page | None:
         """A page that the last look found; None where its file is not there.
@@ -512,6 +531,23 @@ def read_patterns(root_path: Path) -> tuple[Patterns, tuple[Problem, ...]]:
             path=IGNORE_FILE,
             hint="save it as UTF-8",
         ) from exc
+
+
+def _is_emptied(root: int, parts: Sequence[str]) -> bool:
+    """Whether the innermost directory of a way that is there holds nothing."""
+    for depth in range(len(parts), 0, -1):
+        try:
+            descriptor = open_folder(root, list(parts[:depth]))
+        except FileNotFoundError:
+            continue
+        except FolderError:
+            return False
+        try:
+            with os.scandir(descriptor) as entries:
+                return next(entries, None) is None
+        finally:
+            os.close(descriptor)
+    return False
 
 
 def _has_patterns(root: int) -> bool:

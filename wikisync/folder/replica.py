@@ -202,6 +202,14 @@ class FolderReplica:
         async with self._one_at_a_time:
             return await finish_in_thread(self._pages.untracked, tuple(pages))
 
+    async def emptied(self, pages: Iterable[tuple[Slug, Format]]) -> frozenset[Slug]:
+        """Those of the missing pages whose directory is there and holds nothing.
+
+        Where a disk is taken away, the directory that it was mounted on is left.
+        """
+        async with self._one_at_a_time:
+            return await finish_in_thread(self._pages.emptied, tuple(pages))
+
     async def read(self, slug: Slug) -> Page:
         """The page with its text as of now.
 

@@ -95,6 +95,10 @@ class AliasedFolder:
         """Pages whose absence means nothing; see ``LocalReplica``."""
         return await self._folder.untracked(pages)
 
+    async def emptied(self, pages: Iterable[tuple[Slug, Format]]) -> frozenset[Slug]:
+        """Missing pages whose directory is empty; see ``LocalReplica``."""
+        return await self._folder.emptied(pages)
+
     async def read(self, slug: Slug) -> Page:
         """The page with its text as of now."""
         return self._page(await self._folder.read(self._file(slug)), slug)

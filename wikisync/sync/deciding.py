@@ -32,6 +32,7 @@ from wikisync.sync.ledger import Side
 from wikisync.sync.narrowing import Direction
 from wikisync.sync.plan import (
     BasePage,
+    DeleteRemote,
     HoldReason,
     Merge,
     MoveLocal,
@@ -48,12 +49,15 @@ from wikisync.sync.rewinding import (
     rewinding_of,
 )
 from wikisync.sync.safety import (
+    EMPTIED_PAGES_MIN,
     NO_ID,
+    REMOVALS_WITHIN_S,
     Batch,
     BatchKind,
     Decision,
     braked,
     record_of,
+    removed_unasked,
     shrunk_pages,
 )
 from wikisync.sync.sightings import (
@@ -210,6 +214,8 @@ class Deciding:
             base,
             here,
             there,
+            emptied=await emptied_pages(self._local, plan),
+            now=self._clock(),
             is_dry_run=self._options.is_dry_run,
         )
         whole = narrowing.without_removals(plan, absences.waiting)
@@ -468,6 +474,15 @@ async def without_ignored(
     return replace(here, unreadable=here.unreadable | ignored), ignored
 
 
+async def emptied_pages(local: LocalReplica, plan: Plan) -> frozenset[Slug]:
+    """Pages to be deleted on the wiki whose directory here is left empty."""
+    gone = [(d.slug, d.format) for d in plan.removals if isinstance(d, DeleteRemote)]
+    if len(gone) < EMPTIED_PAGES_MIN:
+        return frozenset()
+    found = await local.emptied(gone)
+    return found if len(found) >= EMPTIED_PAGES_MIN else frozenset()
+
+
 def with_brakes(
     known: WikiState,
     plan: Plan,
@@ -475,6 +490,8 @@ def with_brakes(
     here: Snapshot,
     there: Snapshot,
     *,
+    emptied: frozenset[Slug],
+    now: float,
     is_dry_run: bool,
 ) -> tuple[Plan, tuple[Batch, ...]]:
     """The plan without what must have a person's yes, and what they are asked."""
@@ -487,11 +504,14 @@ def with_brakes(
         base,
         known.batches(),
         shrunk=shrunk,
+        emptied=emptied,
         rewinding=_rewinding(known, plan),
+        removed=known.removed_since(now - REMOVALS_WITHIN_S) if plan.removals else {},
         last_id=last,
     )
     batches = stopped.batches
     if not is_dry_run:
+        known.note_removed(removed_unasked(stopped), now)
         known.record_batches(batches, last)
     else:
         # nobody can decide on what is not remembered

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from wikisync.sync.ledger import unpack
 
-SCHEMA_VERSION = 9
+SCHEMA_VERSION = 10
 
 _WIKI = "wiki INTEGER NOT NULL REFERENCES wiki (id) ON DELETE CASCADE"
 
@@ -212,7 +212,17 @@ CREATE TABLE earlier (
     slug TEXT NOT NULL,
     digest TEXT NOT NULL
 );
-CREATE INDEX earlier_of_page ON earlier (wiki, slug, id)
+CREATE INDEX earlier_of_page ON earlier (wiki, slug, id);
+"""
+
+_REMOVALS = f"""
+CREATE TABLE removal (
+    {_WIKI},
+    kind TEXT NOT NULL,
+    slug TEXT NOT NULL,
+    at REAL NOT NULL,
+    PRIMARY KEY (wiki, kind, slug)
+) WITHOUT ROWID;
 """
 
 _WIKIS = """
@@ -258,6 +268,7 @@ CREATE TABLE attachment (
 {_WRITTEN_LINKS}
 {_TROUBLES}
 {_EARLIER}
+{_REMOVALS}
 """
 
 
@@ -362,6 +373,11 @@ def _earlier(connection: sqlite3.Connection) -> None:
     _execute(connection, _EARLIER)
 
 
+def _removals(connection: sqlite3.Connection) -> None:
+    """9 to 10: what was removed unasked within an hour."""
+    _execute(connection, _REMOVALS)
+
+
 MIGRATIONS: Mapping[int, Callable[[sqlite3.Connection], None]] = {
     1: _two_ways,
     2: _edits,
@@ -371,6 +387,7 @@ MIGRATIONS: Mapping[int, Callable[[sqlite3.Connection], None]] = {
     6: _troubles,
     7: _identities,
     8: _earlier,
+    9: _removals,
 }
 """Version found to the step that makes the next version of it."""
 

@@ -25,7 +25,13 @@ from wikisync.sync.ledger import (
     pack,
     unpack,
 )
-from wikisync.sync.safety import Batch, BatchKind, Decision, Member
+from wikisync.sync.safety import (
+    REMOVALS_WITHIN_S,
+    Batch,
+    BatchKind,
+    Decision,
+    Member,
+)
 
 FILES_CHECKED = "files_checked"
 """Beside what is known of the service: a step that is made once."""
@@ -113,6 +119,40 @@ class Observations(WikiRows):
             )
             connection.execute(
                 "UPDATE wiki SET last_batch = ? WHERE id = ?", (last, self._number)
+            )
+
+    # -- pages that were removed without a question ------------------------------------
+
+    def removed_since(self, at: float) -> Mapping[BatchKind, frozenset[Slug]]:
+        """By kind, pages that were removed unasked after a time."""
+        rows = self._rows(
+            "SELECT kind, slug FROM removal WHERE wiki = ? AND at > ?", at
+        )
+        found: dict[BatchKind, set[Slug]] = {}
+        with self._database.reading():
+            for kind, slug in rows:
+                found.setdefault(BatchKind[kind], set()).add(Slug(slug))
+        return {kind: frozenset(slugs) for kind, slugs in found.items()}
+
+    def note_removed(
+        self, removed: Mapping[BatchKind, frozenset[Slug]], now: float
+    ) -> None:
+        """Remember pages that are removed unasked, for as long as they count."""
+        if not removed:
+            return
+        with self._database.transaction() as connection:
+            connection.execute(
+                "DELETE FROM removal WHERE wiki = ? AND at <= ?",
+                (self._number, now - REMOVALS_WITHIN_S),
+            )
+            connection.executemany(
+                "INSERT OR IGNORE INTO removal (wiki, kind, slug, at)"
+                " VALUES (?, ?, ?, ?)",
+                [
+                    (self._number, kind.name, slug, now)
+                    for kind, slugs in removed.items()
+                    for slug in slugs
+                ],
             )
 
     # -- the service's ways ----------------------------------------------------------

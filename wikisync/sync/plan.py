@@ -301,6 +301,11 @@ class Plan(Struct, frozen=True):
         return tuple(a for a in self.actions if isinstance(a, DeleteLocal))
 
     @property
+    def removals(self) -> tuple[Delete, ...]:
+        """Actions that remove a page from either side."""
+        return tuple(a for a in self.actions if isinstance(a, Delete))
+
+    @property
     def held(self) -> tuple[Hold, ...]:
         """Pages that wait for a person."""
         return tuple(a for a in self.actions if isinstance(a, Hold))

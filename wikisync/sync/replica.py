@@ -153,6 +153,10 @@ class LocalReplica(MovingReplica, AttachmentFolder, Protocol):
         """
         ...
 
+    async def emptied(self, pages: Iterable[tuple[Slug, Format]]) -> frozenset[Slug]:
+        """Those of the missing pages whose directory is there and holds nothing."""
+        ...
+
     async def having(
         self, slugs: Iterable[Slug], is_sought: Callable[[str], bool]
     ) -> frozenset[Slug]:

@@ -38,9 +38,18 @@ from wikisync.sync.plan import (
 from wikisync.sync.rewinding import NO_REWINDING, Rewinding
 
 BRAKE_SHARE = 0.10
-"""Removals in one cycle up to this share of the tracked pages go through ..."""
+"""Removals within an hour up to this share of the tracked pages go through, ..."""
 BRAKE_PAGES = 3
-"""... and so do these few, whatever the share."""
+"""... these few whatever the share, ..."""
+BRAKE_PAGES_MAX = 20
+"""... and never more, but in a wiki of more than ``LARGE_PAGES``, ..."""
+LARGE_PAGES = 1_000
+LARGE_SHARE = 0.05
+"""... where this share goes through."""
+REMOVALS_WITHIN_S = 3600.0
+EMPTIED_PAGES_MIN = 3
+"""So many pages that are gone from a directory that is left empty may be on a disk that
+is away."""
 CHANGE_SHARE = 0.40
 """Edits of one side in one cycle up to this share of the pages go through ..."""
 CHANGE_PAGES = 20
@@ -65,8 +74,11 @@ class Brake(Struct, frozen=True):
 
 
 def removals_max(tracked: int) -> int:
-    """How many pages one cycle may remove unasked; never all of them."""
-    return min(max(BRAKE_PAGES, int(tracked * BRAKE_SHARE)), max(tracked - 1, 0))
+    """How many pages may be removed unasked within an hour; never all of them."""
+    if tracked > LARGE_PAGES:
+        return int(tracked * LARGE_SHARE)
+    share = min(int(tracked * BRAKE_SHARE), BRAKE_PAGES_MAX)
+    return min(max(BRAKE_PAGES, share), max(tracked - 1, 0))
 
 
 def brake_of(plan: Plan, base: Mapping[Slug, BasePage]) -> Brake | None:
@@ -91,7 +103,11 @@ class BatchKind(StrEnum):
     CHANGES_THERE = "so many files changed here at once"
     SHRUNK_HERE = "nearly all of their text is gone on the wiki"
     SHRUNK_THERE = "nearly all of their text is gone here"
+    EMPTIED = "their directory here is empty, as if its disk were away"
     REWOUND = "the wiki went back to texts that it had before"
+
+
+NOTHING_REMOVED: Mapping[BatchKind, frozenset[Slug]] = {}
 
 
 class Decision(StrEnum):
@@ -137,6 +153,7 @@ _VERBS = {
     BatchKind.CHANGES_THERE: "changed on the wiki",
     BatchKind.SHRUNK_HERE: "changed here",
     BatchKind.SHRUNK_THERE: "changed on the wiki",
+    BatchKind.EMPTIED: "deleted on the wiki",
     BatchKind.REWOUND: "set back or removed here",
 }
 
@@ -169,7 +186,9 @@ def braked(
     memory: Sequence[Batch] = (),
     *,
     shrunk: frozenset[Slug] = frozenset(),
+    emptied: frozenset[Slug] = frozenset(),
     rewinding: Rewinding = NO_REWINDING,
+    removed: Mapping[BatchKind, frozenset[Slug]] = NOTHING_REMOVED,
     last_id: int = 0,
 ) -> Braked:
     """Take out of a plan what a person must say yes to.
@@ -185,18 +204,22 @@ def braked(
         base: The base it was made on.
         memory: The batches of the cycle before, with what a person decided.
         shrunk: What ``shrunk_pages`` found.
+        emptied: Pages whose directory here is there and holds nothing.
         rewinding: What a wiki that went back in time would take back.
+        removed: By kind, pages that were removed unasked within the last hour.
         last_id: The highest id ever given, for batches that are forgotten.
     """
     last_id = max((last_id, *(batch.id for batch in memory)))
     outcome: dict[Action, list[Action]] = {one: [one] for one in plan.actions}
     batches: list[Batch] = []
     skipped: dict[Slug, Skip] = {}
+    special = _special(plan, emptied, rewinding)
     for kind in BatchKind:
         found = {
             _member(action, base): action
             for action in plan.actions
-            if _kind_holds(kind, action, shrunk, rewinding)
+            if kind is special.get(action)
+            or (action not in special and _is_of(action, kind, shrunk))
         }
         known = [batch for batch in memory if batch.kind is kind]
         asked = [*_decided_batches(known, found)]
@@ -204,7 +227,7 @@ def braked(
         rest = [member for member in found if member not in settled]
         waiting = next((b for b in known if b.decision is Decision.WAITING), None)
         tracked = min(len(base), waiting.tracked) if waiting else len(base)
-        if _is_too_much(kind, rest, tracked):
+        if _is_too_much(kind, rest, tracked, removed.get(kind, frozenset())):
             number = waiting.id if waiting else last_id + 1
             asked.append(Batch(number, kind, tuple(sorted(rest)), tracked))
             last_id = max(last_id, number)
@@ -218,6 +241,18 @@ def braked(
         batches += asked
     actions = [action for left in outcome.values() for action in left]
     return Braked(Plan.from_actions(actions), tuple(batches), tuple(skipped.values()))
+
+
+def removed_unasked(
+    stopped: Braked,
+) -> Mapping[BatchKind, frozenset[Slug]]:
+    """By kind, pages that a plan removes without a person's yes."""
+    approved = {member.slug for batch in stopped.batches for member in batch.members}
+    deletes = [one for one in stopped.plan.removals if one.slug not in approved]
+    here = {one.slug for one in deletes if isinstance(one, DeleteLocal)}
+    there = {one.slug for one in deletes if isinstance(one, DeleteRemote)}
+    found = {BatchKind.DELETES_HERE: here, BatchKind.DELETES_THERE: there}
+    return {kind: frozenset(slugs) for kind, slugs in found.items() if slugs}
 
 
 def decide(
@@ -273,13 +308,17 @@ def changes_max(tracked: int) -> int:
     return max(CHANGE_PAGES, int(tracked * CHANGE_SHARE))
 
 
-def _kind_holds(
-    kind: BatchKind, action: Action, shrunk: frozenset[Slug], rewinding: Rewinding
-) -> bool:
-    """Whether a batch of this kind may hold an action; one of a rewinding only one."""
-    if rewinding.takes_back(action):
-        return kind is BatchKind.REWOUND
-    return _is_of(action, kind, shrunk)
+def _special(
+    plan: Plan, emptied: frozenset[Slug], rewinding: Rewinding
+) -> Mapping[Action, BatchKind]:
+    """Actions that a batch of one kind holds, however few they are."""
+    found: dict[Action, BatchKind] = {}
+    for action in plan.actions:
+        if rewinding.takes_back(action):
+            found[action] = BatchKind.REWOUND
+        elif isinstance(action, DeleteRemote) and action.slug in emptied:
+            found[action] = BatchKind.EMPTIED
+    return found
 
 
 def _is_of(action: Action, kind: BatchKind, shrunk: frozenset[Slug]) -> bool:
@@ -296,19 +335,26 @@ def _is_of(action: Action, kind: BatchKind, shrunk: frozenset[Slug]) -> bool:
             return isinstance(action, Pull) and action.slug in shrunk
         case BatchKind.SHRUNK_THERE:
             return isinstance(action, Push) and action.slug in shrunk
-        case BatchKind.REWOUND:
+        case BatchKind.EMPTIED | BatchKind.REWOUND:
             return False
 
 
-def _is_too_much(kind: BatchKind, members: Sequence[Member], tracked: int) -> bool:
+def _is_too_much(
+    kind: BatchKind,
+    members: Sequence[Member],
+    tracked: int,
+    removed: frozenset[Slug],
+) -> bool:
     match kind:
         case BatchKind.DELETES_HERE | BatchKind.DELETES_THERE:
-            return len(members) > removals_max(tracked)
+            before = removed - {member.slug for member in members}
+            limit = removals_max(tracked + len(before))
+            return bool(members) and len(members) + len(before) > limit
         case BatchKind.CHANGES_HERE | BatchKind.CHANGES_THERE:
             return len(members) > changes_max(tracked)
         case BatchKind.SHRUNK_HERE | BatchKind.SHRUNK_THERE:
             return bool(members)
-        case BatchKind.REWOUND:
+        case BatchKind.EMPTIED | BatchKind.REWOUND:
             return bool(members)
 
 
