@@ -8,7 +8,7 @@ import pytest
 
 from wikisync.errors import NotFound
 from wikisync.folder.loose import LooseFiles
-from wikisync.model import LinkTarget, Slug, digest_of
+from wikisync.model import LinkTarget, LooseFile, Slug, digest_of
 
 HEX = "0123456789abcdef" * 2
 HOME, FIRST = Slug("home"), Slug("guide/first")
@@ -42,7 +42,8 @@ def root(tmp_path: Path) -> Path:
 async def found(
     root: Path, slug: Slug, target: str, *, is_wikilink: bool = False
 ) -> str | None:
-    file = await LooseFiles(root).find(slug, LinkTarget(target, is_wikilink))
+    link = LinkTarget(target, is_wikilink)
+    file = (await LooseFiles(root).find(slug, [link])).get(link)
     return None if file is None else str(file.path)
 
 
@@ -109,27 +110,33 @@ async def test_a_symbolic_link_is_never_followed(root: Path) -> None:
     assert await found(root, HOME, "out/secret.png") is None
 
 
+async def one(files: LooseFiles, target: str) -> LooseFile | None:
+    """The file that a link on the home page leads to."""
+    link = LinkTarget(target)
+    return (await files.find(HOME, [link])).get(link)
+
+
 async def test_a_file_is_known_by_its_content(root: Path) -> None:
     files = LooseFiles(root)
-    before = await files.find(HOME, LinkTarget("red.png"))
+    before = await one(files, "red.png")
     assert before is not None
     assert (before.digest, before.size) == (digest_of(b"red.png"), 7)
     (root / "red.png").write_bytes(b"another")
-    after = await files.find(HOME, LinkTarget("red.png"))
+    after = await one(files, "red.png")
     assert after is not None
     assert after.digest == digest_of(b"another")
 
 
 async def test_a_file_is_read_in_full(root: Path) -> None:
     files = LooseFiles(root)
-    file = await files.find(HOME, LinkTarget("red.png"))
+    file = await one(files, "red.png")
     assert file is not None
     assert b"".join([chunk async for chunk in files.read(file)]) == b"red.png"
 
 
 async def test_a_file_that_is_gone_is_not_found(root: Path) -> None:
     files = LooseFiles(root)
-    file = await files.find(HOME, LinkTarget("red.png"))
+    file = await one(files, "red.png")
     assert file is not None
     (root / "red.png").unlink()
     with pytest.raises(NotFound):
@@ -142,7 +149,7 @@ async def test_a_file_that_a_person_keeps_out_is_left_alone(
 ) -> None:
     (root / ".wikisyncignore").write_text(f"{pattern}\n")
     files = LooseFiles(root)
-    assert await files.find(HOME, LinkTarget("guide/blue one.png")) is None
+    assert await one(files, "guide/blue one.png") is None
     assert "blue one.png" not in await files.names()
 
 

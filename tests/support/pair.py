@@ -91,7 +91,7 @@ class Pair:
         remote = WikiReplica(wiki, attachments=AttachmentSource(wiki, git))
         links = FileLinks(
             remote,
-            LooseFiles(self.folder),
+            LooseFiles.of_workspace(self.folder, self.private),
             self.known,
             links=ParsedLinks(),
             clock=lambda: self.now,

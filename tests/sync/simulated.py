@@ -7,7 +7,14 @@ last of the process.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Collection,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 
 from tests.sync.persons import PICTURES, Copy, World
 from wikisync.errors import (
@@ -347,11 +354,19 @@ class SimulatedFiles:
         self._world.step("look for pictures")
         return frozenset(self._copy.files.keys() & set(PICTURES))
 
-    async def find(self, slug: Slug, target: LinkTarget) -> LooseFile | None:
-        path = target.path.removeprefix("/")
-        self._world.trace.append(f"{slug} links to {path}")
-        is_there = path in PICTURES and path in self._copy.files
-        return file_of(self._copy, path) if is_there else None
+    async def find(
+        self, slug: Slug, targets: Collection[LinkTarget]
+    ) -> Mapping[LinkTarget, LooseFile]:
+        ways = {target: target.path.removeprefix("/") for target in targets}
+        self._world.trace += [f"{slug} links to {path}" for path in ways.values()]
+        return {
+            target: file_of(self._copy, path)
+            for target, path in ways.items()
+            if path in PICTURES and path in self._copy.files
+        }
+
+    async def keep(self) -> None:
+        pass
 
     def fetched_path(self, slug: Slug, target: LinkTarget) -> AttachmentPath | None:
         self._world.trace.append(f"{slug} links to {target.path}")

@@ -205,7 +205,7 @@ async def _pull(
     if place.policy is not Policy.MIRROR:
         # a workspace that was synced before knows names and links by other words
         local = AliasedFolder(own, known)
-        remote = translated_wiki(behind, folder, known)
+        remote = translated_wiki(behind, folder, known, place.private)
     result = await pull_wiki(
         remote,
         local,

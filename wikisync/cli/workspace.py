@@ -298,14 +298,14 @@ class ParsedLinks:
 
 
 def translated_wiki(
-    wiki: RemoteReplica, folder: Path, known: WikiState
+    wiki: RemoteReplica, folder: Path, known: WikiState, private: Path
 ) -> TranslatedWiki:
     """The wiki with its links to files as the folder writes them."""
     from wikisync.folder.loose import LooseFiles
     from wikisync.sync.linking import FileLinks
     from wikisync.sync.translation import TranslatedWiki
 
-    files = LooseFiles(folder)
+    files = LooseFiles.of_workspace(folder, private)
     links = FileLinks(wiki, files, known, links=ParsedLinks(), clock=time.time)
     return TranslatedWiki(wiki, known, links)
 
@@ -412,7 +412,7 @@ class OpenWorkspace:
         if settle_s is None:
             settle_s = self.workspace.config.sync.settle_ms / 1000
         local = self.local(wiki, settle_s=settle_s)
-        translated = translated_wiki(remote, folder, known)
+        translated = translated_wiki(remote, folder, known, self.workspace.private)
         return SyncedWiki(wiki, folder, found, translated, local, remote)
 
     def refuse_lost(self, wiki: WikiSection) -> None:

@@ -1,4 +1,4 @@
-"""What the page files of a folder held at the last look, for the next process.
+"""What the files of a folder held at the last look, for the next process.
 
 A cache and never a decision (``sync.md`` 3.1): who finds a file as it was then need
 not read it again.  It is believed only on the same disk, since the same start of
@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -28,6 +28,7 @@ BYTES_MAX = 64 * 1024 * 1024
 """A larger file is not ours."""
 SUM_BYTES = 4
 """Of the checksum, with which the file begins."""
+T = TypeVar("T")
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -47,6 +48,11 @@ class Looked(NamedTuple):
     """By path."""
 
 
+class _Looks(msgspec.Struct, array_like=True, frozen=True):
+    read_all_at: float
+    files: Mapping[str, SeenFile]
+
+
 class _Kept(msgspec.Struct, array_like=True, frozen=True):
     version: str
     """Of the program: another one may read names and files in another way."""
@@ -54,10 +60,10 @@ class _Kept(msgspec.Struct, array_like=True, frozen=True):
     disk: int
     folder: int
     """Inode of the wiki's folder."""
-    read_all_at: float
-    files: Mapping[str, SeenFile]
+    value: msgspec.Raw
 
 
+_LOOKS = msgpack_decoder(_Looks)
 _KEPT = msgpack_decoder(_Kept)
 
 
@@ -65,11 +71,27 @@ class LookCache:
     """Keeps the last look at one folder in a file of ours."""
 
     def __init__(self, root: Path, file: Path) -> None:
-        self._root = root
-        self._file = file
+        self._kept = FolderCache(root, file)
 
     def recall(self) -> Looked | None:
         """The last look; None where there is none that can be believed."""
+        looks = self._kept.recall(_LOOKS)
+        return None if looks is None else Looked(looks.read_all_at, looks.files)
+
+    def keep(self, read_all_at: float, files: Mapping[str, SeenFile]) -> None:
+        """Replace what was kept; where that cannot be, the next look reads more."""
+        self._kept.keep(_Looks(read_all_at, files))
+
+
+class FolderCache:
+    """Keeps a value about the files of one folder in a file of ours."""
+
+    def __init__(self, root: Path, file: Path) -> None:
+        self._root = root
+        self._file = file
+
+    def recall(self, decoder: msgspec.msgpack.Decoder[T]) -> T | None:
+        """The last value; None where there is none that can be believed."""
         with suppress(OSError, msgspec.MsgspecError):
             if self._file.stat().st_size > BYTES_MAX:
                 return None
@@ -79,14 +101,15 @@ class LookCache:
                 return None
             kept = _KEPT.decode(content)
             if (kept.version, kept.boot, kept.disk, kept.folder) == self._place():
-                return Looked(kept.read_all_at, kept.files)
+                return decoder.decode(kept.value)
         return None
 
-    def keep(self, read_all_at: float, files: Mapping[str, SeenFile]) -> None:
-        """Replace what was kept; where that cannot be, the next look reads more."""
+    def keep(self, value: object) -> None:
+        """Replace what was kept, where that can be."""
         made = self._file.with_name(f"{self._file.name}.{os.getpid()}.tmp")
         with suppress(OSError):
-            content = msgspec.msgpack.encode(_Kept(*self._place(), read_all_at, files))
+            raw = msgspec.Raw(msgspec.msgpack.encode(value))
+            content = msgspec.msgpack.encode(_Kept(*self._place(), raw))
             make_private_folder(made.parent)
             try:
                 # in one step and not brought to the disk: it ends with the machine
@@ -97,7 +120,7 @@ class LookCache:
                 made.unlink(missing_ok=True)
 
     def _place(self) -> tuple[str, str, int, int]:
-        """Where and when a look holds.
+        """Where and when a value holds.
 
         Raises:
             OSError: the folder is not there.

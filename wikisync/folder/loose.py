@@ -11,9 +11,10 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping
 from pathlib import Path
 
+from wikisync.decoding import msgpack_decoder
 from wikisync.errors import NotFound
 from wikisync.folder.descent import CHUNK_BYTES, Folders, opened_below, opened_root
 from wikisync.folder.ignore import (
@@ -22,9 +23,11 @@ from wikisync.folder.ignore import (
     is_ignored_file,
     is_ignored_folder,
 )
+from wikisync.folder.looks import FolderCache
 from wikisync.folder.naming import path_of
 from wikisync.folder.pages import read_patterns
 from wikisync.folder.patterns import Patterns
+from wikisync.folder.private import own_place
 from wikisync.folder.threads import finish_in_thread
 from wikisync.model import (
     EXTENSIONS,
@@ -40,6 +43,7 @@ NAMES_MAX = 50_000
 """Loose files looked for in one folder."""
 
 _PAGE_EXTENSIONS = tuple(end for ends in EXTENSIONS.values() for end in ends)
+_SEEN = msgpack_decoder(dict[str, LooseFile])
 _FETCHED = re.compile(rf"{UPLOADS}/[0-9a-fA-F]{{32}}(?:/|\Z)")
 """The folder of an attachment, which the service named."""
 
@@ -47,25 +51,50 @@ _FETCHED = re.compile(rf"{UPLOADS}/[0-9a-fA-F]{{32}}(?:/|\Z)")
 class LooseFiles:
     """The loose files of one wiki's folder."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, cache: FolderCache | None = None) -> None:
+        """Args: ``cache`` keeps what files hold for the next process, if given."""
         self._root = root
-        self._seen: dict[str, LooseFile] = {}
+        self._cache = cache
+        self._seen: dict[str, LooseFile] | None = None
+        """By path, as they were read; None where nothing was asked for yet."""
+        self._is_new = False
+        """Whether something was read that is not kept yet."""
         self._patterns: Patterns | None = None
         """What a person keeps out of the sync, as read with the last list."""
+
+    @classmethod
+    def of_workspace(cls, root: Path, private: Path) -> LooseFiles:
+        """Those of a wiki's folder; ``private`` is the workspace's ``.wikisync``."""
+        place = own_place(root, "looks", private=private)
+        return cls(root, FolderCache(root, place.with_name(f"{place.name}.files")))
 
     async def names(self) -> frozenset[str]:
         """The names of all of them, without their folders."""
         return await asyncio.to_thread(self._list)
 
-    async def find(self, slug: Slug, target: LinkTarget) -> LooseFile | None:
-        """The file that a link on a page leads to; None where it is no loose file.
+    async def find(
+        self, slug: Slug, targets: Collection[LinkTarget]
+    ) -> Mapping[LinkTarget, LooseFile]:
+        """The files that links on a page lead to, without what is no loose file.
 
-        A page of that name is what the link leads to, whatever lies beside it.
+        A page of that name is what a link leads to, whatever lies beside it.
         """
-        path = _resolved(slug, target)
-        if path is None or not _is_loose(path):
-            return None
-        return await finish_in_thread(self._look_at, path)
+        ways = {target: _resolved(slug, target) for target in targets}
+        paths = {path for path in ways.values() if path and _is_loose(path)}
+        if not paths:
+            return {}
+        found = await finish_in_thread(self._look_at, paths)
+        return {
+            target: found[path]
+            for target, path in ways.items()
+            if path is not None and path in found
+        }
+
+    async def keep(self) -> None:
+        """Keep what the files hold for the next process."""
+        if self._cache is not None and self._is_new and self._seen is not None:
+            self._is_new = False
+            await finish_in_thread(self._cache.keep, self._seen)
 
     def fetched_path(self, slug: Slug, target: LinkTarget) -> AttachmentPath | None:
         """The place of an attachment of the wiki that a link on a page leads to."""
@@ -106,21 +135,31 @@ class LooseFiles:
         self._patterns, _ = read_patterns(self._root)
         return frozenset(_names(str(self._root), self._patterns))
 
-    def _look_at(self, path: str) -> LooseFile | None:
-        """A file, read only where it is not the one that was read before."""
+    def _look_at(self, paths: Collection[str]) -> Mapping[str, LooseFile]:
+        """Files, each read only where it is not the one that was read before."""
         from wikisync.folder.contents import file_there
 
         if self._patterns is None:
             self._patterns, _ = read_patterns(self._root)
-        if self._patterns.hides(path) or any(
-            os.path.lexists(self._root / f"{path}{end}") for end in _PAGE_EXTENSIONS
-        ):
-            return None
+        if self._seen is None:
+            recalled = None if self._cache is None else self._cache.recall(_SEEN)
+            self._seen = recalled or {}
+        found: dict[str, LooseFile] = {}
         with opened_root(self._root) as root, Folders(root) as folders:
-            file = file_there(folders, path, self._seen.get(path))
-        if file is not None:
-            self._seen[path] = file
-        return file
+            for path in paths:
+                if self._patterns.hides(path) or self._is_page(path):
+                    continue
+                before = self._seen.get(path)
+                file = file_there(folders, path, before)
+                if file is not None:
+                    found[path] = self._seen[path] = file
+                    self._is_new |= file is not before
+        return found
+
+    def _is_page(self, path: str) -> bool:
+        """Whether there is a page of this name."""
+        start = f"{self._root}/{path}"
+        return any(os.path.lexists(f"{start}{end}") for end in _PAGE_EXTENSIONS)
 
 
 def _names(folder: str, patterns: Patterns) -> Iterator[str]:

@@ -17,12 +17,15 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from urllib.parse import quote
 
 from wikisync.folder.descent import folder_error
 from wikisync.private import FOLDER_MODE, PRIVATE_FOLDER, make_private_folder
 
 _OWN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FOLDER_TRIES_MAX = 100
+OWN_CHARS_MAX = 200
+"""Of a folder's path in the names of our own files."""
 
 
 def private_place(root: Path, name: str, *, private: Path | None = None) -> Path:
@@ -40,6 +43,20 @@ def private_place(root: Path, name: str, *, private: Path | None = None) -> Path
         if workspace.stat().st_dev == there.stat().st_dev:
             return workspace / name
     return root / PRIVATE_FOLDER / name
+
+
+def own_place(root: Path, name: str, *, private: Path | None = None) -> Path:
+    """Where files of one kind and of one wiki go; see ``private_place``."""
+    own = quote(str(way_of(root, private)), safe="")[-OWN_CHARS_MAX:]
+    return private_place(root, name, private=private) / own
+
+
+def way_of(root: Path, private: Path | None = None) -> Path:
+    """A wiki's folder as its workspace calls it."""
+    workspace = (private.parent if private else root.absolute().parent).absolute()
+    absolute = root.absolute()
+    inside = absolute.is_relative_to(workspace)
+    return absolute.relative_to(workspace) if inside else absolute
 
 
 @contextmanager

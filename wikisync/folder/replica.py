@@ -20,7 +20,6 @@ from collections.abc import (
     Sequence,
 )
 from pathlib import Path
-from urllib.parse import quote
 
 from wikisync.errors import FolderError, NotFound, PreconditionFailed
 from wikisync.folder.bundles import Bundles
@@ -36,7 +35,7 @@ from wikisync.folder.limbo import Late, Limbo
 from wikisync.folder.looks import LookCache
 from wikisync.folder.naming import attachment_path, parse_path, path_of
 from wikisync.folder.pages import PageFolder, WrittenPage
-from wikisync.folder.private import private_place
+from wikisync.folder.private import own_place, private_place, way_of
 from wikisync.folder.scan import PageFile, ScannedFolder, scan_pages
 from wikisync.folder.text import decode_page
 from wikisync.folder.threads import finish_in_thread
@@ -60,10 +59,6 @@ __all__ = [
     "WrittenPage",
     "scan_pages",
 ]
-
-OWN_CHARS_MAX = 200
-"""The name of a limbo, and of a kept look, is the end of the wiki's folder's, at most
-so long."""
 
 SETTLE_S = 0.3
 """How long a file must have been left alone before it is looked at."""
@@ -138,19 +133,14 @@ class FolderReplica:
             clock: seconds since 1970, as file times are.
             sleep: how a snapshot waits.
         """
-        workspace = private.parent if private else root.absolute().parent
-        absolute = root.absolute()
-        inside = absolute.is_relative_to(workspace.absolute())
-        way = absolute.relative_to(workspace.absolute()) if inside else absolute
-        own = quote(str(way), safe="")[-OWN_CHARS_MAX:]
-        limbo = private_place(root, "limbo", private=private) / own
+        limbo = own_place(root, "limbo", private=private)
         trash = private_place(root, "trash", private=private)
-        looks = private_place(root, "looks", private=private) / own
+        looks = own_place(root, "looks", private=private)
         return cls(
             root,
             temporary=private_place(root, "tmp", private=private),
             limbo=Limbo(limbo, clock=clock),
-            trash=Trash(trash, wiki=str(way), clock=clock),
+            trash=Trash(trash, wiki=str(way_of(root, private)), clock=clock),
             cache=LookCache(root, looks),
             settle_s=settle_s,
             clock=clock,

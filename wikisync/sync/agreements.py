@@ -275,6 +275,13 @@ class Agreements(WikiRows):
         """
         return dict(self._rows("SELECT path_slug, slug FROM alias WHERE wiki = ?"))
 
+    def file_of(self, slug: Slug) -> Slug:
+        """The slug that the path of a page's file stands for."""
+        rows = self._rows(
+            "SELECT path_slug FROM alias WHERE wiki = ? AND slug = ?", slug
+        )
+        return Slug(rows[-1][0]) if rows else slug
+
     def record_alias(self, path_slug: Slug, slug: Slug) -> None:
         """Note that a file of this name is the page ``slug``."""
         self._write("INSERT OR REPLACE INTO alias VALUES (?, ?, ?)", path_slug, slug)
@@ -350,6 +357,13 @@ class Agreements(WikiRows):
         """Files that were uploaded: digest of the content to the path it got."""
         rows = self._rows("SELECT digest, path FROM upload WHERE wiki = ?")
         return {Digest(digest): AttachmentPath(path) for digest, path in rows}
+
+    def upload_of(self, digest: Digest) -> AttachmentPath | None:
+        """Where the service put a file of this content; None where it got none."""
+        rows = self._rows(
+            "SELECT path FROM upload WHERE wiki = ? AND digest = ?", digest
+        )
+        return AttachmentPath(rows[0][0]) if rows else None
 
     def place_on_wiki(self, path: AttachmentPath) -> AttachmentPath:
         """Where pages on the wiki find what their links here find under this path.

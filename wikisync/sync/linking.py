@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
+from collections import Counter
 from collections.abc import (
     AsyncIterator,
     Awaitable,
@@ -76,8 +77,14 @@ class LinkedFiles(Protocol):
         """Their names, without folders."""
         ...
 
-    async def find(self, slug: Slug, target: LinkTarget) -> LooseFile | None:
-        """The file that a link on a page leads to, if it is one of them."""
+    async def find(
+        self, slug: Slug, targets: Collection[LinkTarget]
+    ) -> Mapping[LinkTarget, LooseFile]:
+        """The files that links on a page lead to, of those that lead to one."""
+        ...
+
+    async def keep(self) -> None:
+        """Keep what the files hold for the next process."""
         ...
 
     def fetched_path(self, slug: Slug, target: LinkTarget) -> AttachmentPath | None:
@@ -171,8 +178,10 @@ class FileLinks:
             return page, ()
         before = {link.target: link.path for links in attempts[:1] for link in links}
         wanted: dict[LinkTarget, LooseFile | AttachmentPath] = {}
-        for target in dict.fromkeys(self._links.targets(page)):
-            file = await self._find(page.slug, target)
+        targets = tuple(dict.fromkeys(self._links.targets(page)))
+        found = await self._find(page.slug, targets)
+        for target in targets:
+            file = found.get(target)
             if isinstance(file, LooseFile):
                 wanted[target] = file
             elif file is None and target in before:
@@ -217,8 +226,10 @@ class FileLinks:
         uploads = self._state.uploads()
         found = set(self._state.pages_with_unsettled_links())
         for slug in self._state.pages_with_links():
-            for link in itertools.chain(*self._state.written_links(slug)):
-                place = await self._find(slug, link.target)
+            links = tuple(itertools.chain(*self._state.written_links(slug)))
+            places = await self._find(slug, {link.target for link in links})
+            for link in links:
+                place = places.get(link.target)
                 if isinstance(place, LooseFile):
                     place = uploads.get(place.digest, NOWHERE)
                 if place not in {None, link.path}:
@@ -227,6 +238,7 @@ class FileLinks:
         base = self._state.base().items()
         self._covered = self._names
         self._covering = {slug: page.local for slug, page in base if slug not in late}
+        await self._files.keep()
         return frozenset(found | late)
 
     async def _late(self, names: frozenset[str]) -> AsyncIterator[Slug]:
@@ -287,21 +299,23 @@ class FileLinks:
         return await self._files.names() | changed
 
     async def _find(
-        self, slug: Slug, target: LinkTarget
-    ) -> LooseFile | AttachmentPath | None:
-        """The file that a page's link leads to from where the page's own file is.
+        self, slug: Slug, targets: Collection[LinkTarget]
+    ) -> Mapping[LinkTarget, LooseFile | AttachmentPath | None]:
+        """The files that a page's links lead to from where the page's own file is.
 
         Returns:
             Where the wiki has it, for a fetched one that is as it was.
         """
         if self._names is None:
             self._names = await self._look()
-        names = {name: file for file, name in self._state.aliases().items()}
-        start = names.get(slug, slug)
-        fetched = self._files.fetched_path(start, target)
-        if fetched is not None:
-            return self._fetched.get(fetched)
-        return await self._files.find(start, target)
+        start = self._state.file_of(slug)
+        fetched = {
+            target: self._fetched.get(path)
+            for target in targets
+            if (path := self._files.fetched_path(start, target)) is not None
+        }
+        loose = [target for target in targets if target not in fetched]
+        return {**fetched, **await self._files.find(start, loose)}
 
     def _as_on_the_wiki(
         self, page: Page, paths: Collection[AttachmentPath]
@@ -323,43 +337,46 @@ class FileLinks:
             for place in self._links.places(page, targets)
         }
 
-    async def _mentions_file(
-        self, page: Page, among: frozenset[str] | None = None
-    ) -> bool:
-        """Whether a file's name stands anywhere in the page: parsing costs more.
-
-        Args:
-            page: The page.
-            among: The names; those of all files where it is None.
-        """
-        if among is None:
-            if self._names is None:
-                self._names = await self._look()
-            among = self._names
-        texts = {page.content, _decoded(page.content)}
-        return any(name in text for name in among for text in texts)
+    async def _mentions_file(self, page: Page) -> bool:
+        """Whether a file's name stands anywhere in the page: parsing costs more."""
+        if self._names is None:
+            self._names = await self._look()
+        return bool(_mentioned(page, self._names))
 
     async def _links_to_new(
         self, slug: Slug, page_format: Format, names: frozenset[str]
     ) -> bool:
         """Whether a page, as it was agreed on, links to a file it was sent without."""
         page = Page(slug, page_format, self._state.text(slug) or "")
-        if not await self._mentions_file(page, names):
+        mentioned = _mentioned(page, names)
+        if not mentioned or self._are_all_sent(page, mentioned):
             return False
         _, links = await self.page_out(page, self._planned)
         return bool(links) and self._state.written_links(slug) != (tuple(links),)
+
+    def _are_all_sent(self, page: Page, mentioned: Collection[str]) -> bool:
+        """Whether each place where a file is named is a link that was sent.
+
+        Parsing all pages that show pictures would be most of a sync's time.
+        """
+        attempts = self._state.written_links(page.slug)
+        if len(attempts) != 1:
+            return False
+        sent = Counter(link.target.path.rpartition("/")[2] for link in attempts[0])
+        text = _decoded(page.content)
+        return all(text.count(name) == sent[name] for name in mentioned)
 
     async def _planned(self, _slug: Slug, file: LooseFile) -> AttachmentPath:
         """Where the wiki has the file, or about where it will have it."""
         name = file.path.rpartition("/")[2]
         planned = AttachmentPath(f"uploads/{UNKNOWN_FOLDER}/{name}")
-        return self._state.uploads().get(file.digest, planned)
+        return self._state.upload_of(file.digest) or planned
 
     async def _uploaded(self, slug: Slug, file: LooseFile) -> AttachmentPath:
         """Where the wiki has the file; uploaded once, whatever it is called here."""
         async with self._uploading:
             # another page may have sent the same file meanwhile
-            known = self._state.uploads().get(file.digest)
+            known = self._state.upload_of(file.digest)
             return known or await self._upload(slug, file)
 
     async def _upload(self, slug: Slug, file: LooseFile) -> AttachmentPath:
@@ -388,6 +405,13 @@ class FileLinks:
             self._state.settle(intent)
         log.info("uploaded %s as %s", file.path, stored.path)
         return stored.path
+
+
+def _mentioned(page: Page, names: Collection[str]) -> Sequence[str]:
+    """Those of some names that stand anywhere in a page."""
+    # one text and no inner loop: there are thousands of names, and of pages
+    text = "\0".join({page.content, _decoded(page.content)})
+    return [name for name in names if name in text]
 
 
 def _as_written(
