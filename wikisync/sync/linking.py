@@ -227,7 +227,7 @@ class FileLinks:
         found = set(self._state.pages_with_unsettled_links())
         for slug in self._state.pages_with_links():
             links = tuple(itertools.chain(*self._state.written_links(slug)))
-            places = await self._find(slug, {link.target for link in links})
+            places = await self._find(slug, [link.target for link in links])
             for link in links:
                 place = places.get(link.target)
                 if isinstance(place, LooseFile):
