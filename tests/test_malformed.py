@@ -20,6 +20,8 @@ from wikisync.cli.watch_report import WatchReport
 MARK = b"glpat-NOBODYS-BUSINESS"
 HOOK = b"POST /hook HTTP/1.1\r\nHost: HOST\r\nX-Gitlab-Token: word\r\n"
 UPLOAD = b"POST /api/v4/projects/1/wikis HTTP/1.1\r\nHost: HOST\r\n"
+WITH_TOKEN = UPLOAD + b"PRIVATE-TOKEN: TOKEN\r\n"
+FORM = b"Content-Type: multipart/form-data; boundary=x\r\nContent-Length: 22\r\n\r\n"
 EDIT = (
     b"POST /-/preview/edit HTTP/1.1\r\nHost: HOST\r\nOrigin: http://HOST\r\n"
     b"Content-Type: application/json\r\n"
@@ -51,28 +53,31 @@ MALFORMED = {
     + b"X-Wikisync-Token: \xff"
     + MARK
     + b"\r\nContent-Length: 2\r\n\r\n{}",
-    "form that is none": UPLOAD
-    + b"Content-Type: multipart/form-data; boundary=x\r\nContent-Length: 22\r\n\r\n"
-    + MARK,
+    "form that is none": UPLOAD + FORM + MARK,
+    "own page in odd chunks": WITH_TOKEN + CHUNKED,
+    "own page packed in odd ways": WITH_TOKEN + PACKED,
+    "own form that is none": WITH_TOKEN + FORM + MARK,
+    "own form with an odd part": WITH_TOKEN + FORM + b"--x\r\n" + MARK[:17],
 }
 
 
 @asynccontextmanager
-async def a_service(root: Path) -> AsyncIterator[str]:
+async def a_service(root: Path) -> AsyncIterator[tuple[str, str]]:
     async with embedded_service(root) as service:
-        yield service.url
+        await service.add_project("docs/handbook")
+        yield service.url, service.token
 
 
 @asynccontextmanager
-async def a_preview(root: Path) -> AsyncIterator[str]:
+async def a_preview(root: Path) -> AsyncIterator[tuple[str, str]]:
     desk = Desk(root)
     desk.add("-- home.md --\nhello\n")
     async with desk.previewing() as reader:
-        yield reader.preview.url
+        yield reader.preview.url, ""
 
 
 @asynccontextmanager
-async def a_listener(root: Path) -> AsyncIterator[str]:
+async def a_listener(root: Path) -> AsyncIterator[tuple[str, str]]:
     del root
 
     async def status() -> Mapping[str, object]:
@@ -82,7 +87,7 @@ async def a_listener(root: Path) -> AsyncIterator[str]:
     report = cast(WatchReport, None)
     listener = Listener("word", lambda *_: False, status, report, lambda *_: None)
     async with listening(listener, "127.0.0.1:0") as url:
-        yield url
+        yield url, ""
 
 
 async def answer_to(url: str, message: bytes) -> bytes:
@@ -100,15 +105,16 @@ async def answer_to(url: str, message: bytes) -> bytes:
 
 @pytest.mark.parametrize("server", [a_service, a_preview, a_listener])
 async def test_malformed_message_is_neither_logged_nor_sent_back(
-    server: Callable[[Path], AbstractAsyncContextManager[str]],
+    server: Callable[[Path], AbstractAsyncContextManager[tuple[str, str]]],
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.DEBUG)
     caplog.handler.setFormatter(logging.Formatter("%(name)s %(message)s"))
-    async with server(tmp_path) as url:
+    async with server(tmp_path) as (url, token):
         for name, message in MALFORMED.items():
-            answer = await answer_to(url, message)
+            sent = message.replace(b"TOKEN", token.encode())
+            answer = await answer_to(url, sent)
             caplog.set_level(logging.DEBUG)
             said = caplog.text
             shown = [line for line in said.splitlines() if MARK.decode() in line]

@@ -472,3 +472,38 @@ async def test_webhooks_can_be_lost_and_repeated(
     assert [each["object_attributes"]["content"] for each in receiver.told] == texts
     keys = {headers["Idempotency-Key"] for headers in receiver.headers}
     assert len(keys) == len(set(texts))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"s3cret s3cret\r\n\r\n",
+        b"HTTP/1.1 s3cret\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\ns3cret\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: s3cret\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\ns3cret\r\n",
+        b"HTTP/1.1 200 OK\r\nX-Token: s3cret\r\n",
+    ],
+)
+async def test_nothing_of_an_answer_that_is_no_http_is_logged(
+    handbook: EmbeddedService,
+    api: Api,
+    caplog: pytest.LogCaptureFixture,
+    answer: bytes,
+) -> None:
+    """A receiver may repeat the secret that it was sent."""
+    caplog.set_level(logging.DEBUG)
+
+    async def meet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(answer)
+        writer.close()
+
+    server = await asyncio.start_server(meet, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    handbook.hooks = (Hook(f"http://127.0.0.1:{port}/hook?key=s3cret", "s3cret"),)
+    async with server:
+        await api.put(f"{WIKIS}/home", json={"content": "2"})
+        await handbook.wait_for_hooks()
+    assert "hook" in caplog.text
+    assert "s3cret" not in caplog.text

@@ -113,7 +113,9 @@ class Deliveries:
             ) as response:
                 await response.content.read(ANSWER_BYTES_MAX)
         except (aiohttp.ClientError, TimeoutError) as error:
-            reason = str(error) or type(error).__name__
+            # other errors hold the bytes of the answer, or the whole address
+            is_safe = isinstance(error, aiohttp.ClientConnectorError)
+            reason = str(error) if is_safe else type(error).__name__
             log.warning("cannot tell %s of the %s: %s", where, what, reason)
             return
         level = logging.INFO if response.status < 400 else logging.WARNING
