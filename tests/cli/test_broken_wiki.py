@@ -90,6 +90,22 @@ async def test_clone_goes_on_with_the_other_wikis(three: Three) -> None:
     assert (three.root / "p2" / "home.md").read_text() == "p2\n"
 
 
+async def test_clone_into_its_workspace_goes_on_without_a_wiki_that_is_hidden(
+    cloned: Three,
+) -> None:
+    await cloned.service.add_pages(OWNERS["p3"], {"home": "changed\n"})
+    hidden = b'"path_with_namespace":"docs/p2"'
+    cloned.proxy.bend(
+        r"/groups/\d+/projects",
+        body=lambda body: body.replace(hidden, hidden.replace(b"p2", b"p9")),
+    )
+    ran = await cloned.run_main("clone", cloned.proxy.url, *ALL, cloned.root)
+    assert ran.code == 3
+    assert (cloned.root / "p3" / "home.md").read_text() == "changed\n"
+    assert (cloned.root / "p2" / "home.md").read_text() == "p2\n"
+    assert "project docs/p2: the service does not list it any more" in ran.err
+
+
 async def test_clone_leaves_out_what_is_excluded(three: Three) -> None:
     rule = three.break_one()
     words = ("clone", three.proxy.url, *ALL, "--exclude", "docs/p2", three.root)

@@ -22,6 +22,7 @@ from msgspec import Struct
 from wikisync.cli.context import Selection, open_client, service_options, skipped
 from wikisync.cli.service_command import ServiceCommand
 from wikisync.errors import FolderError, WikisyncError
+from wikisync.model import Problem
 from wikisync.private import PRIVATE_FOLDER
 
 if TYPE_CHECKING:
@@ -134,6 +135,7 @@ async def clone(
                     _undo(folder, workspace)
                 raise
     pulled.skipped[:0] = found.skipped
+    pulled.missing += found.missing
     return pulled
 
 
@@ -208,20 +210,40 @@ def _workspace(
         return _new_workspace(client, folder, found.wikis)
     known = {section.owner: section.folder for section in existing.wikis}
     here = [wiki for wiki in found.wikis if wiki.owner in known]
+    missing = known.keys() - {wiki.owner for wiki in here}
     is_same_service = existing.service.url == str(client.address).rstrip("/")
     named = {wiki.owner for wiki in found.wikis if wiki.is_named}
-    if not is_same_service or len(here) < len(known) or not named <= known.keys():
+    is_meant = here and all(
+        found.selection.excludes(owner) or found.selection.means(owner, "")
+        for owner in missing
+    )
+    if not is_same_service or not is_meant or not named <= known.keys():
         raise FolderError(
             f"{folder} is a workspace already, of other wikis",
             path=str(folder),
             hint="choose another folder; nothing in this one was touched",
         )
+    # a list that came short, or a lost right, keeps no other wiki old
+    found.missing += [
+        _not_listed(owner)
+        for owner in sorted(missing, key=str)
+        if not found.selection.excludes(owner)
+    ]
     found.skipped += [
         skipped(wiki.owner, "new since the clone; add it to wikisync.toml")
         for wiki in found.wikis
         if wiki.owner not in known
     ]
     return Workspace(existing, here, known, is_new=False, made_folder=False)
+
+
+def _not_listed(owner: WikiOwner) -> Problem:
+    return Problem(
+        "wiki-unlisted",
+        str(owner),
+        "the service does not list it any more; its folder is left as it is",
+        "run wikisync sync, which asks for it alone and says why",
+    )
 
 
 def _new_workspace(

@@ -154,6 +154,8 @@ class Found(Struct):
     selection: Selection = Selection()
     wikis: list[FoundWiki] = field(default_factory=list)
     skipped: list[Problem] = field(default_factory=list)
+    missing: list[Problem] = field(default_factory=list)
+    """Wikis that were there before and were not found now."""
     failed: dict[str, RemoteError] = field(default_factory=dict)
     """Options that led nowhere this time, each with why."""
 

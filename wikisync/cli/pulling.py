@@ -89,6 +89,8 @@ class Pulled(Struct):
     skipped: list[Problem] = field(default_factory=list)
     """Wikis without pages, or switched off: nothing of them is missing."""
     failed: list[FailedWiki] = field(default_factory=list)
+    missing: list[Problem] = field(default_factory=list)
+    """Wikis that were there before and were not found now."""
     state_problem: Problem | None = None
 
     @property
@@ -114,11 +116,12 @@ class Pulled(Struct):
     @property
     def left_out(self) -> tuple[Problem, ...]:
         """Wikis that could not be read, though they are for this token."""
-        return tuple(
+        failed = (
             failed.problem()
             for failed in self.failed
             if not failed.is_refused and not isinstance(failed.error, Halted)
         )
+        return (*self.missing, *failed)
 
     def count(self, what: Callable[[CycleResult], int]) -> int:
         """A sum over all wikis."""
