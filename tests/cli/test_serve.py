@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import signal
@@ -18,6 +19,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.security.service_readers import ask_and_read_a_little
 from wikisync.cli.serve import complete_quirk, export_selection
 from wikisync.model import WikiOwner
 from wikisync.service.quirks import Quirk
@@ -182,6 +184,37 @@ def test_connections_of_one_address_may_be_fewer(tmp_path: Path) -> None:
             answer = third.recv(1000)
 
     assert answer.startswith(b"HTTP/1.1 503 ")
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux")
+def test_lists_that_callers_break_off_leave_nothing_in_memory(tmp_path: Path) -> None:
+    """A list of 16 MB, asked for sixty times, each time left after its beginning."""
+    wiki = tmp_path / "wikis" / "handbook"
+    wiki.mkdir(parents=True)
+    for number in range(500):
+        (wiki / f"p{number}.md").write_text(f"{number} " + "word " * 6500)
+    manifest = '[[project]]\npath = "docs/handbook"\nvisibility = "public"\n'
+    manifest += 'wiki = "handbook"\n'
+    (tmp_path / "wikis" / "service.toml").write_text(manifest)
+    options = ("--data", tmp_path / "data", "--load", tmp_path / "wikis")
+    path = "/api/v4/projects/docs%2Fhandbook/wikis?with_content=1"
+    with serving(*options) as process:
+        url = url_line(process)[-1].partition(": ")[2]
+        for _ in range(5):
+            asyncio.run(ask_and_read_a_little(url, path, 200_000))
+        before = resident_bytes(process.pid)
+        for _ in range(60):
+            read = asyncio.run(ask_and_read_a_little(url, path, 200_000))
+        after = resident_bytes(process.pid)
+
+    assert read >= 200_000
+    assert after < 1.2 * before
+
+
+def resident_bytes(pid: int) -> int:
+    """What a process holds in memory."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return 1024 * int(status.partition("VmRSS:")[2].split()[0])
 
 
 def test_allowed_address_is_served_with_a_warning(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -9,11 +10,12 @@ import pytest
 
 from wikisync.api.schema import WikiPageRecord
 from wikisync.model import Format
+from wikisync.service import pages as pages_module
 from wikisync.service.editing import Change
 from wikisync.service.pages import (
+    FullList,
     PageCache,
     decode_text,
-    encode_full_list,
     encode_list,
     front_matter_of,
 )
@@ -25,6 +27,22 @@ AUTHOR = Author("n", "e")
 
 def page(name: str, blob: bytes = b"0") -> PageFile:
     return PageFile(f"{name}.md", blob, name, Format.MARKDOWN)
+
+
+def parts_of(full: FullList) -> list[bytes]:
+    parts: list[bytes] = []
+    while not full.is_done:
+        parts.append(full.part())
+    return parts
+
+
+def encode_full_list(
+    repository: WikiRepository,
+    pages: Sequence[PageFile],
+    cache: PageCache,
+    shown_bytes_max: int,
+) -> bytes:
+    return b"".join(parts_of(FullList(repository, pages, cache, shown_bytes_max)))
 
 
 @pytest.fixture
@@ -48,22 +66,39 @@ def test_lists_are_what_the_client_reads(repository: WikiRepository) -> None:
     assert {record.content for record in bare} == {None}
 
 
+@pytest.mark.parametrize("part_bytes", [1, 60, 130, 10_000])
+@pytest.mark.parametrize("at_once", [1, 2, 500])
+@pytest.mark.parametrize("count", [0, 1, 5])
+def test_list_in_parts_is_the_whole_list(
+    repository: WikiRepository,
+    monkeypatch: pytest.MonkeyPatch,
+    part_bytes: int,
+    at_once: int,
+    count: int,
+) -> None:
+    pages = repository.tree().pages[:count]
+    monkeypatch.setattr(pages_module, "PART_BYTES", part_bytes)
+    monkeypatch.setattr(pages_module, "PAGES_AT_ONCE", at_once)
+
+    parts = parts_of(FullList(repository, pages, PageCache(10_000), 1000))
+
+    records = msgspec.json.decode(b"".join(parts), type=list[WikiPageRecord])
+    assert [record.slug for record in records] == [page.slug for page in pages]
+    # one page more than asked for at most
+    assert max(map(len, parts)) <= part_bytes + 150
+
+
 def test_list_from_the_cache_is_the_same(
     repository: WikiRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cache = PageCache(10_000)
     pages = repository.tree().pages
     first = encode_full_list(repository, pages, cache, 1000)
-    asked: list[int] = []
-
-    def read_many(blobs: list[bytes]) -> list[bytes]:
-        asked.append(len(blobs))
-        return []
-
-    monkeypatch.setattr(repository, "read_many", read_many)
+    asked: list[bytes] = []
+    monkeypatch.setattr(repository, "read", asked.append)
 
     assert encode_full_list(repository, pages, cache, 1000) == first
-    assert asked == [0]
+    assert asked == []
 
 
 def test_only_the_changed_page_is_read_again(repository: WikiRepository) -> None:

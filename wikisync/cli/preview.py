@@ -90,6 +90,7 @@ async def preview(
     is_opened: bool,
 ) -> int:
     """Run the preview until the first SIGINT or SIGTERM; a second one kills."""
+    from wikisync.cli.memory import give_back_memory
     from wikisync.site.preview import running_preview
 
     stopped = asyncio.Event()
@@ -114,9 +115,13 @@ async def preview(
         if is_opened:
             await asyncio.to_thread(open_browser, running.url)
         async with asyncio.TaskGroup() as group:
-            told = group.create_task(tell_failure(console, running))
+            tasks = [
+                group.create_task(tell_failure(console, running)),
+                group.create_task(give_back_memory()),
+            ]
             await stopped.wait()
-            told.cancel()
+            for task in tasks:
+                task.cancel()
         console.note("stopping")
     return int(ExitCode.DONE)
 

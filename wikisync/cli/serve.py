@@ -257,6 +257,7 @@ async def serve(console: Console, options: ServeOptions) -> int:
 
     A second signal has its usual effect and ends the process at once.
     """
+    from wikisync.cli.memory import give_back_memory
     from wikisync.connections import USUAL_LIMITS
     from wikisync.service.server import running_service
     from wikisync.service.settings import Faults, Imports, Settings
@@ -303,7 +304,10 @@ async def serve(console: Console, options: ServeOptions) -> int:
         if loaded is not None:
             describe_load(console, loaded, service.url)
         console.note("stop it with Ctrl-C")
-        await stopped.wait()
+        async with asyncio.TaskGroup() as group:
+            giving = group.create_task(give_back_memory())
+            await stopped.wait()
+            giving.cancel()
         console.note("stopping")
     return int(ExitCode.DONE)
 

@@ -6,7 +6,7 @@ response in one place (``app``).  Shapes and texts: service-behaviour.md 2.1, 2.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from hashlib import blake2b
 
 import msgspec
@@ -16,6 +16,8 @@ from wikisync.service.access import Verdict
 
 JSON_TYPE = "application/json"
 COLLISION = "There is already a page with the same title in that path."
+# no charset parameter, as the real service; clients know JSON is UTF-8
+JSON_HEADERS = {"Content-Type": JSON_TYPE, "Cache-Control": "max-age=0, private"}
 _ENCODER = msgspec.json.Encoder()
 
 
@@ -60,9 +62,23 @@ def bytes_answer(
     body: bytes, *, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> web.Response:
     """A response whose JSON is already encoded."""
-    # no charset parameter, as the real service; clients know JSON is UTF-8
-    every = {"Content-Type": JSON_TYPE, "Cache-Control": "max-age=0, private"}
-    return web.Response(body=body, status=status, headers=every | dict(headers or {}))
+    every = JSON_HEADERS | dict(headers or {})
+    return web.Response(body=body, status=status, headers=every)
+
+
+class PartsAnswer(web.Response):
+    """A response whose JSON comes in parts, each made when the last one was sent."""
+
+    def __init__(self, parts: AsyncIterator[bytes], headers: Mapping[str, str]) -> None:
+        super().__init__(body=parts, headers=headers)
+        self.parts = parts
+
+
+def parts_answer(
+    parts: AsyncIterator[bytes], *, headers: Mapping[str, str]
+) -> web.Response:
+    """A response with a long JSON body."""
+    return PartsAnswer(parts, JSON_HEADERS | dict(headers))
 
 
 def no_content() -> web.Response:

@@ -12,7 +12,7 @@ import logging
 import time
 import uuid
 import zlib
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import nullcontext
 from ipaddress import ip_address
 from typing import TypeVar
@@ -38,6 +38,7 @@ from wikisync.service import (
 )
 from wikisync.service.access import Act, Operation
 from wikisync.service.answers import (
+    PartsAnswer,
     PlainRefusal,
     Refusal,
     etag_matches,
@@ -58,6 +59,7 @@ from wikisync.service.bodies import (
 )
 from wikisync.service.call import Call
 from wikisync.service.instance import Service
+from wikisync.service.pages import PART_BYTES
 from wikisync.service.quirks import Quirk, cut_answer, meet_quirks
 from wikisync.service.routing import Match, OtherMethods, RouteTable
 from wikisync.service.settings import MIB, Limits
@@ -344,12 +346,24 @@ async def _dress(
         wanted = request.headers.get("If-None-Match", "")
         if wanted and etag_matches(wanted, etag):
             return web.Response(status=304, headers={"ETag": etag})
-    if len(body) >= service.settings.limits.gzip_bytes_min:
+    if isinstance(response, PartsAnswer):
+        response.headers["Vary"] = "Accept-Encoding"
+        if _wants_gzip(request, PART_BYTES + 1, service.settings.limits):
+            response.headers["Content-Encoding"] = "gzip"
+            response.body = _compressed(response.parts)
+    elif len(body) >= service.settings.limits.gzip_bytes_min:
         response.headers["Vary"] = "Accept-Encoding"
         if _wants_gzip(request, len(body), service.settings.limits):
             response.headers["Content-Encoding"] = "gzip"
             response.body = await _compress(body)
     return response
+
+
+async def _compressed(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    packer = zlib.compressobj(1, zlib.DEFLATED, _GZIP_WBITS)
+    async for part in parts:
+        yield await asyncio.to_thread(packer.compress, part)
+    yield packer.flush()
 
 
 async def _compress(body: bytes) -> bytes:

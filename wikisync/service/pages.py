@@ -14,10 +14,15 @@ import msgspec
 
 from wikisync.markup.frontmatter import split_front_matter
 from wikisync.service.repository import WikiRepository
+from wikisync.service.settings import MIB
 from wikisync.service.tree import PageFile
 
 _ENCODER = msgspec.json.Encoder()
 _SNIFF_BYTES = 8000
+PART_BYTES = MIB
+"""Of a list; larger lists are sent in several parts."""
+PAGES_AT_ONCE = 500
+"""Looked up in the cache together."""
 
 
 class ListedPage(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,23 +81,65 @@ def encode_list(pages: Sequence[PageFile]) -> bytes:
     )
 
 
-def encode_full_list(
-    repository: WikiRepository,
-    pages: Sequence[PageFile],
-    cache: PageCache,
-    shown_bytes_max: int,
-) -> bytes:
-    """The JSON list of pages with their texts."""
-    found = cache.find(pages)
-    absent = [at for at, encoded in enumerate(found) if encoded is None]
-    contents = repository.read_many([pages[at].blob for at in absent])
-    encode = _ENCODER.encode
-    fresh: list[tuple[PageFile, bytes]] = []
-    for at, content in zip(absent, contents, strict=True):
-        found[at] = encoded = encode(shown_page(pages[at], content, shown_bytes_max))
-        fresh.append((pages[at], encoded))
-    cache.keep(fresh)
-    return b"[" + b",".join(part for part in found if part is not None) + b"]"
+class FullList:
+    """The JSON list of pages with their texts, part by part.
+
+    No part is much larger than ``PART_BYTES``, so that a list of any size takes no
+    memory, and nobody who leaves in the middle lets it be made to its end.
+    """
+
+    def __init__(
+        self,
+        repository: WikiRepository,
+        pages: Sequence[PageFile],
+        cache: PageCache,
+        shown_bytes_max: int,
+    ) -> None:
+        self._repository = repository
+        self._pages = pages
+        self._cache = cache
+        self._shown_bytes_max = shown_bytes_max
+        self._next = 0
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the last part was given."""
+        return self._next > len(self._pages)
+
+    def part(self) -> bytes:
+        """The next part; together they are the list."""
+        out = bytearray(b"," if self._next else b"[")
+        begun = self._next
+        while self._next < len(self._pages):
+            if len(out) >= PART_BYTES and self._next > begun:
+                break
+            some = self._pages[self._next : self._next + PAGES_AT_ONCE]
+            count, texts = self._encoded(some, PART_BYTES - len(out))
+            out += texts + b","
+            self._next += count
+        if self._next < len(self._pages):
+            return bytes(out[:-1])
+        # a list without pages has no comma at its end
+        last = out[:-1] if self._pages else out
+        self._next = len(self._pages) + 1
+        return bytes(last + b"]")
+
+    def _encoded(self, pages: Sequence[PageFile], wanted: int) -> tuple[int, bytes]:
+        """How many of the first pages were encoded, and their JSON."""
+        texts: list[bytes] = []
+        fresh: list[tuple[PageFile, bytes]] = []
+        for page, held in zip(pages, self._cache.find(pages), strict=True):
+            if held is None:
+                content = self._repository.read(page.blob)
+                shown = shown_page(page, content, self._shown_bytes_max)
+                held = _ENCODER.encode(shown)  # noqa: PLW2901
+                fresh.append((page, held))
+            texts.append(held)
+            wanted -= len(held)
+            if wanted <= 0:
+                break
+        self._cache.keep(fresh)
+        return len(texts), b",".join(texts)
 
 
 def shown_page(page: PageFile, content: bytes, shown_bytes_max: int) -> ShownPage:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from uuid import uuid4
 
 import msgspec
@@ -18,6 +18,7 @@ from wikisync.service.answers import (
     no_content,
     not_found,
     null_answer,
+    parts_answer,
     weak_etag,
 )
 from wikisync.service.call import Call, Caller, Owner
@@ -33,8 +34,8 @@ from wikisync.service.hooks import Action, Event
 from wikisync.service.instance import WikiStorage
 from wikisync.service.page_ids import moves_of_rename, page_ids, update_page_ids
 from wikisync.service.pages import (
+    FullList,
     ShownPage,
-    encode_full_list,
     encode_list,
     shown_page,
 )
@@ -86,19 +87,26 @@ async def list_pages(call: Call, kind: OwnerKind) -> web.Response:
         return web.Response(status=304, headers=headers)
     pages = bend_listing(on, bend_tree(on, tree).pages)
     if with_content:
-        body = await asyncio.to_thread(
-            encode_full_list,
-            visit.wiki.repository,
-            pages,
-            service.pages,
-            service.settings.limits.shown_bytes_max,
-        )
+        most = service.settings.limits.shown_bytes_max
+        full = FullList(visit.wiki.repository, pages, service.pages, most)
+        body = await asyncio.to_thread(full.part)
+        if not full.is_done and not on:
+            return parts_answer(_parts(body, full), headers=headers)
+        # what bends answers bends whole ones
+        while not full.is_done:
+            body += await asyncio.to_thread(full.part)
     else:
         body = await asyncio.to_thread(encode_list, pages)
     if on & BEND_PAGES:
         ids = await _ids(visit, [page.slug for page in pages])
         body = await asyncio.to_thread(bend_list, on, body, ids)
     return bytes_answer(body, headers=headers)
+
+
+async def _parts(first: bytes, full: FullList) -> AsyncIterator[bytes]:
+    yield first
+    while not full.is_done:
+        yield await asyncio.to_thread(full.part)
 
 
 async def show_page(call: Call, kind: OwnerKind) -> web.Response:
