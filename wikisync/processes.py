@@ -184,6 +184,17 @@ def start_program(
     )
 
 
+def with_memory(words: Sequence[str], bytes_max: int) -> list[str]:
+    """The command of a program that may not write to more memory, as its children.
+
+    The shell sets the limit before it becomes the program, for what was set later
+    would come too late for the first child.  It reads none of the words, and goes on
+    where the system knows no such limit.
+    """
+    script = 'ulimit -d "$0" 2>/dev/null; exec "$@"'
+    return ["/bin/sh", "-c", script, str(bytes_max // 1024), *words]
+
+
 async def start_program_async(
     words: Sequence[str],
     *,
@@ -302,21 +313,6 @@ def end_worker(process: Child, seconds: float = 0.0) -> int:
         with contextlib.suppress(OSError):
             stream.close()
     return process.wait()
-
-
-def limit_memory(process: AsyncChild, bytes_max: int) -> None:
-    """Bound what a running program, and each that it starts, may write to.
-
-    Where the system cannot do that, nothing is bounded.
-    """
-    try:
-        import resource
-
-        limits = (bytes_max, bytes_max)
-        resource.prlimit(process.pid, resource.RLIMIT_DATA, limits)
-    except (ImportError, AttributeError, OSError, ValueError):
-        # another system, or the program is over already
-        return
 
 
 async def end_session(process: AsyncChild) -> None:

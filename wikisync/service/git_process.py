@@ -23,8 +23,8 @@ from wikisync.processes import (
     DEVNULL,
     PIPE,
     end_session,
-    limit_memory,
     start_program_async,
+    with_memory,
 )
 from wikisync.service.answers import PlainRefusal
 from wikisync.service.places import NoPlace, Places
@@ -146,9 +146,12 @@ class GitRunner:
             raise GitFailed("there is no git")
         config = [*_CONFIG, f"receive.maxInputSize={self.limits.push_bytes_max}"]
         options = [part for value in config for part in ("-c", value)]
+        command = [executable, *options, *words]
+        if given.memory_bytes_max is not None:
+            command = with_memory(command, given.memory_bytes_max)
         with _input(given) as source, tempfile.TemporaryFile() as complaints:
             process = await start_program_async(
-                [executable, *options, *words],
+                command,
                 # not the service's own, which may be in another repository
                 folder=repository,
                 stdin=source,
@@ -156,8 +159,6 @@ class GitRunner:
                 stderr=complaints,
                 environment=_environment(executable, repository, given),
             )
-            if given.memory_bytes_max is not None:
-                limit_memory(process, given.memory_bytes_max)
             try:
                 assert process.stdout is not None, "asked for a pipe"
                 while chunk := await process.stdout.read(CHUNK_BYTES):
