@@ -6,12 +6,15 @@ import asyncio
 import json
 import os
 import sys
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import wikisync
+from tests.cli.test_preview import previewing, wait_for_page
+from tests.cli.test_serve import serving, url_line
 from tests.service.test_render_worker import job_of
 from tests.support.git_http import git_server
 from tests.support.planting import PLANTED, Trap
@@ -365,6 +368,30 @@ async def test_command_runs_nothing_of_the_current_folder(
     output = (await process.communicate())[0].decode()
     assert "Traceback" not in output
     assert process.returncode in {0, 1, 2, 3, 4}
+
+
+def test_preview_runs_nothing_of_the_current_folder(
+    trap: Trap, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(trap.folder.parent / "cache"))
+    trap.disarm("wikisync", "contextlib")
+    (trap.folder / "home.md").write_text("# Welcome\n")
+    with previewing(".", "--port", "0") as (_, url):
+        assert "Welcome" in wait_for_page(url)
+
+
+def test_service_runs_nothing_of_the_current_folder(trap: Trap) -> None:
+    trap.disarm("wikisync", "contextlib")
+    pages = trap.folder.parent / "pages"
+    pages.mkdir()
+    (pages / "home.md").write_text("# Welcome\n")
+    with serving("--data", "../data", "--load", pages, "--port", "0") as process:
+        said = dict(line.partition(": ")[::2] for line in url_line(process))
+        token = {"PRIVATE-TOKEN": said["token"]}
+        path = f"{said['url']}/api/v4/projects/1/wikis/home?render_html=true"
+        request = urllib.request.Request(path, headers=token)
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            assert "<h1" in json.load(answer)["content"]
 
 
 @pytest.mark.parametrize("name", ["html", "nh3", "msgspec", "wikisync"])

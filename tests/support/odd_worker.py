@@ -30,6 +30,10 @@ def answer(command: str) -> None:
                 pass
         case ["die"]:
             os._exit(7)
+        case ["greedy"]:
+            write_frame(answers, {"error": "no more", "is_memory": True})
+        case ["spent"]:
+            write_frame(answers, {"html": str(os.getpid()), "is_spent": True})
         case ["fail", reason]:
             write_frame(answers, {"error": reason})
         case ["nothing"]:

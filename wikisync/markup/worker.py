@@ -47,7 +47,7 @@ SECONDS_MIN = 0.001
 FORMAT_BYTES_MAX = {Format.REST: 224 << 20, Format.ASCIIDOC: 224 << 20}
 """Where parsers of others need memory that grows faster than the page.  With the
 process that builds and an engine, which has as much, a build stays below 500 MB."""
-SPENT_BYTES = 256 << 20
+SPENT_BYTES = 128 << 20
 """A worker that has held more is replaced before the next page."""
 PEAK = re.compile(rb"^VmHWM:\s+(\d+) kB$", re.MULTILINE)
 

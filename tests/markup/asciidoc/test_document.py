@@ -222,9 +222,11 @@ def nested_blocks(count: int) -> str:
 def test_page_over_a_limit_is_stopped_and_the_next_is_right(
     limits: WorkerLimits, source: str, reason: str
 ) -> None:
+    breaches = {"takes longer than 0.5 s": "time", "out of memory": "memory"}
     with closing(choose_engine("quickjs", limits)) as engine:
-        with pytest.raises(RenderError, match=reason):
+        with pytest.raises(RenderError, match=reason) as caught:
             engine.render(source, SERVICE_ATTRIBUTES, include_nothing)
+        assert getattr(caught.value, "breach", None) == breaches.get(reason)
         html = engine.render("x", SERVICE_ATTRIBUTES, include_nothing)
     assert "<p>x</p>" in html
 

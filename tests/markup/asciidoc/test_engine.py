@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from wikisync.errors import LimitExceeded, RenderError
+from wikisync.markup.asciidoc import worker
 from wikisync.markup.asciidoc.engine import WorkerEngine, WorkerLimits
 from wikisync.markup.context import include_nothing, page_seconds
 from wikisync.processes import python_worker
@@ -109,6 +110,23 @@ def test_failure_of_the_worker_is_an_error_and_the_next_page_gets_a_new_one(
     assert ask(engine, "pid") != first
 
 
+@pytest.mark.parametrize(("command", "breach"), [("die", "lost"), ("greedy", "memory")])
+def test_failure_that_another_attempt_may_mend_says_so(
+    engine: WorkerEngine, command: str, breach: str
+) -> None:
+    with pytest.raises(LimitExceeded) as caught:
+        ask(engine, command)
+    assert caught.value.breach == breach
+
+
+def test_worker_that_holds_much_memory_is_ended_before_the_next_page(
+    engine: WorkerEngine,
+) -> None:
+    first = ask(engine, "spent")
+    assert not is_alive(int(first))
+    assert ask(engine, "pid") != first
+
+
 def test_worker_that_ended_between_pages_is_replaced(engine: WorkerEngine) -> None:
     worker = int(ask(engine, "pid"))
     os.kill(worker, 9)
@@ -177,3 +195,12 @@ def test_worker_ends_when_its_parent_is_killed() -> None:
     )
     assert run.returncode == -9
     assert wait_for_end(int(run.stdout))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize(("limit", "expected"), [(1, True), (1 << 60, False)])
+def test_worker_knows_when_it_holds_much(
+    monkeypatch: pytest.MonkeyPatch, limit: int, expected: bool
+) -> None:
+    monkeypatch.setattr(worker, "SPENT_BYTES", limit)
+    assert worker.is_spent() is expected

@@ -66,7 +66,7 @@ class WorkerLimits(Struct, frozen=True):
     """Of processor time."""
     wait_seconds_max: float = 300.0
     """By the clock, on a machine that is busy with other things."""
-    memory_bytes_max: int = 192 << 20
+    memory_bytes_max: int = 160 << 20
     source_bytes_max: int = 1 << 20
     html_bytes_max: int = 16 << 20
 
