@@ -495,6 +495,23 @@ def test_a_success_that_is_not_json_is_no_api(content_type: str) -> None:
         decode(answer(200, b"[]", content_type), list[WikiPageRecord], LIST)
 
 
+@pytest.mark.parametrize(
+    "content_type", ["text/plain; charset=utf-8", "application/octet-stream", ""]
+)
+def test_records_are_read_though_a_proxy_took_their_content_type(
+    content_type: str,
+) -> None:
+    found = decode(
+        answer(200, b' [{"slug":"a"}]', content_type), list[WikiPageRecord], LIST
+    )
+    assert [page.slug for page in found] == ["a"]
+
+
+def test_a_web_page_is_no_record_whatever_it_holds() -> None:
+    with pytest.raises(ProtocolViolation, match="not a GitLab-compatible API"):
+        decode(answer(200, b'[{"slug":"a"}]', "text/html"), list[WikiPageRecord], LIST)
+
+
 @pytest.mark.parametrize("size", [1, 10, 15, 17, 18])
 def test_json_that_ends_early_is_cut(size: int) -> None:
     whole = b'[{"slug":"a/b \xc3\xa9"}]'

@@ -13,6 +13,7 @@ import pytest
 from tests.support.service import embedded_service
 from tests.support.watching import OWNER, watching
 from wikisync.cli.systemd import Notifier, unit_text
+from wikisync.errors import FolderError
 
 
 @pytest.fixture
@@ -78,6 +79,13 @@ def test_unit_is_one_that_systemd_takes(tmp_path: Path, *, is_system: bool) -> N
     )
     ours = [line for line in ran.stderr.splitlines() if "wikisync.service" in line]
     assert ours == []
+
+
+@pytest.mark.parametrize("name", ["two\nlines", "tab\there", "\x1b[0m"])
+def test_folder_that_a_unit_cannot_name_is_refused(name: str) -> None:
+    """The second line of its path was a line of the unit."""
+    with pytest.raises(FolderError, match="a unit file cannot name the folder"):
+        unit_text(Path("/srv") / name, "/opt/bin/wikisync", is_system=False)
 
 
 def test_unit_names_the_command_and_the_workspace() -> None:

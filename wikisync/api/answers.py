@@ -66,6 +66,8 @@ IMPORT_HINT = (
     "wikisync serve takes them with --allow-imports"
 )
 LIMIT_HINT = "wait and try again, or let fewer programs use this token"
+UNMARKED = frozenset({"", "text/plain", "application/octet-stream"})
+"""Content types that say nothing of what a body is."""
 PROXY_HINT = (
     "a proxy in front of the service may take %2F apart: give the numeric id, as "
     "--project 42, or as id = 42 beside the path in wikisync.toml; or check the "
@@ -200,11 +202,20 @@ def require_json(answer: Answer, purpose: Purpose) -> None:
     Raises:
         ProtocolViolation: the media type is not JSON, or nothing came.
     """
-    if answer.is_json and answer.body:
+    if (answer.is_json and answer.body) or _is_unmarked_json(answer):
         return
     if answer.is_json or not answer.body:
         raise _violation(answer, purpose, "the answer is empty")
     raise not_the_api(answer, purpose)
+
+
+def _is_unmarked_json(answer: Answer) -> bool:
+    """Whether records came whose content type a proxy took away or replaced.
+
+    An empty list without it proves nothing: it would be an emptied wiki.
+    """
+    is_unmarked = answer.content_type in UNMARKED
+    return is_unmarked and answer.body.lstrip()[:2] in {b"[{", b'{"'}
 
 
 def not_the_api(answer: Answer, purpose: Purpose) -> ProtocolViolation:

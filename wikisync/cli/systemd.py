@@ -14,6 +14,8 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from wikisync.errors import FolderError
+
 SOCKET_VARIABLE = "NOTIFY_SOCKET"
 WATCHDOG_VARIABLE = "WATCHDOG_USEC"
 STATUS_CHARS_MAX = 200
@@ -76,7 +78,17 @@ def unit_text(workspace: Path, command: str, *, is_system: bool) -> str:
         workspace: Its folder.
         command: Path of the ``wikisync`` command.
         is_system: For the system's own manager, not a person's.
+
+    Raises:
+        FolderError: a unit file cannot name the folder.
     """
+    if re.search(r"[\x00-\x1f\x7f]", str(workspace)):
+        raise FolderError(
+            f"a unit file cannot name the folder {str(workspace)!r}: its path has a"
+            " line break or another control character",
+            path=str(workspace),
+            hint="give the folder another name",
+        )
     start = f"{_quoted(command)} watch -C {_quoted(str(workspace))}"
     environment = (
         "/etc/wikisync/environment" if is_system else "%h/.config/wikisync/environment"
