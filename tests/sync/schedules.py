@@ -112,8 +112,10 @@ class Client:
     def __init__(self, world: World, copy: Copy) -> None:
         self.world = world
         self.copy = copy
-        database = SimulatedDatabase.open(Path(":memory:"))
-        assert isinstance(database, SimulatedDatabase)
+        # not by ``open``, which would make a file of this name
+        connection = sqlite3.connect(":memory:", isolation_level=None)
+        connection.execute("PRAGMA foreign_keys = ON")
+        database = SimulatedDatabase(connection, Path(":memory:"))
         self.database = database
         database.world = World(0, CALM)
         with database.transaction() as connection:
