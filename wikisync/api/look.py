@@ -127,7 +127,7 @@ class Look(Struct):
         if content is None or len(content) >= LISTED_BYTES_MAX:
             self.single.append(slug)
             return
-        self.add(Page(slug, page_format, content, record.title))
+        self.add(Page(slug, page_format, content, record.title or ""))
         if slug not in self.texts:
             del self.pages[slug]
             self.single.append(slug)
@@ -228,7 +228,7 @@ def whole_page(record: WikiPageRecord, slug: Slug, owner: WikiOwner, url: str) -
         )
     require_whole(slug, record.content, owner, url)
     page_format = known_format(record) or Format.PLAINTEXT
-    return Page(slug, page_format, record.content, record.title)
+    return Page(slug, page_format, record.content, record.title or "")
 
 
 def require_whole(slug: str, content: str, owner: WikiOwner, url: str) -> None:

@@ -73,7 +73,8 @@ class WikiPageRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     slug: str
     format: str = "markdown"
-    title: str = ""
+    title: str | None = ""
+    """For display; some services have none of it."""
     content: str | None = None
     """Absent from a list without ``with_content``."""
     encoding: str | None = None

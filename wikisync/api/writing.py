@@ -169,7 +169,7 @@ class Writing:
                 url=self._wiki.web_url,
             )
         page_format = known_format(record) or Format.PLAINTEXT
-        page = Page(Slug(record.slug), page_format, record.content, record.title)
+        page = Page(Slug(record.slug), page_format, record.content, record.title or "")
         if page.content != sent.content:
             # an answer may be cut as a list may
             require_whole(

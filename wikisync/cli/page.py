@@ -36,7 +36,7 @@ T = TypeVar("T")
 PAGE_COLUMNS: Columns = {
     "slug": lambda page: page.slug,
     "format": lambda page: page.format,
-    "title": lambda page: page.title,
+    "title": lambda page: page.title or "",
 }
 SLUG = click.argument("slug")
 FORMAT = click.option(
