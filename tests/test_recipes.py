@@ -179,7 +179,8 @@ async def test_gitlab_pipeline_publishes_the_site(machine: Machine, page: str) -
         WIKISYNC_TOKEN=machine.service.token,
     )
     assert done.returncode == 0, done.stderr
-    assert machine.calls == ["pip install wikisync"]
+    repository = f"git+{machine.service.url}/tools/wikisync.git"
+    assert machine.calls == [f"pip install {repository}"]
     kept = [*job["artifacts"]["paths"], *job["cache"]["paths"]]
     assert kept == ["public", ".wikisync-cache"]
     assert (folder / "public/index.html").exists()
@@ -491,3 +492,21 @@ def test_no_command_of_the_guide_has_a_secret_among_its_words() -> None:
         if SECRET_WORD.search(line)
     ]
     assert not found
+
+
+# -- the name on the package index ---------------------------------------------------
+
+
+@pytest.mark.parametrize("folder", ["sample-site", "docs", "wikisync", "README.md"])
+def test_nobody_is_told_to_install_a_package_that_is_not_ours(folder: str) -> None:
+    """The name is free: whoever registers it would run in pipelines with a token."""
+    root = RECIPES.parents[2] / folder
+    files = [root] if root.is_file() else root.rglob("*")
+    told = [
+        f"{file.name}: {line}"
+        for file in files
+        if file.suffix in {*PAGES, ".py"}
+        for line in file.read_text(encoding="utf-8").splitlines()
+        if re.search(r"(?:pip|pipx|uv tool) install [\"']?wikisync(?!.*git\+)", line)
+    ]
+    assert told == []

@@ -127,3 +127,16 @@ def test_data_that_stdout_cannot_take_is_an_error(
         Console().result("日本")
     assert written.getvalue() == b""
     assert "PYTHONIOENCODING=utf-8" in (wrong.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    "words", [[], ["theme"], ["page"], ["project"], ["serve", "admin"]], ids=" ".join
+)
+def test_group_without_a_command_prints_its_help(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 0
+    shown = capsys.readouterr()
+    assert shown.out.startswith(f"Usage: {' '.join(['wikisync', *words])} ")
+    assert "Commands:" in shown.out
+    assert shown.err == ""

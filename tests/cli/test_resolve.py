@@ -97,10 +97,10 @@ async def test_removed_or_broken_conflict_file_is_no_hindrance(
 async def test_edit_on_the_wiki_since_then_is_not_written_over(
     clashing: Cloned,
 ) -> None:
-    await clashing.edit({"home": THERE + "later\n"})
+    await clashing.edit({"home": THERE + "\nlater\n"})
     ran = await clashing.run("resolve", "handbook/home", "--mine")
     assert ran.code == 0
-    assert (await clashing.wiki())["home.md"].endswith("THREE here\nlater\n")
+    assert (await clashing.wiki())["home.md"].endswith("THREE here\n\nlater\n")
 
 
 async def test_edit_here_since_then_is_not_lost(clashing: Cloned) -> None:

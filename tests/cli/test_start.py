@@ -42,3 +42,21 @@ def test_process_ends_with_all_that_was_said_and_asked_for_at_its_end() -> None:
     )
 
     assert (done.stdout, done.stderr, done.returncode) == (b"said and the end", b"", 3)
+
+
+def test_windows_is_told_where_wikisync_runs() -> None:
+    program = (
+        "import sys; sys.modules['fcntl'] = None;"
+        "from wikisync.cli.start import run; run()"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", program, "demo"],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: wikisync runs on Linux and macOS\nhint: ")
+    assert "WSL" in done.stderr

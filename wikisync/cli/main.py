@@ -124,6 +124,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except WikisyncError as error:
         console.error(error)
         return int(error.exit_code)
+    except click.exceptions.NoArgsIsHelpError as error:
+        # a group without a command: what it prints is no error of anybody
+        error.show(sys.stdout)
+        return int(ExitCode.DONE)
     except click.ClickException as error:
         console.error(in_our_words(error))
         return int(ExitCode.USAGE)

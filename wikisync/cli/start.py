@@ -15,6 +15,7 @@ GC_OBJECTS = 100_000
 
 def run() -> None:
     """Entry point of the console script."""
+    refuse_windows()
     run_in_utf8()
     open_closed_streams()
     # what is imported stays for good; looking through it again and again while
@@ -23,6 +24,23 @@ def run() -> None:
     from wikisync.cli.main import main
 
     leave(main())
+
+
+def refuse_windows() -> None:
+    """End with one line where the system lacks what every command needs."""
+    if not _has_fcntl():
+        sys.exit(
+            "error: wikisync runs on Linux and macOS\n"
+            "hint: on Windows, install it in WSL (the Windows Subsystem for Linux)"
+        )
+
+
+def _has_fcntl() -> bool:
+    try:
+        import fcntl  # noqa: F401 - only POSIX systems have it
+    except ImportError:
+        return False
+    return True
 
 
 def leave(code: int) -> NoReturn:

@@ -50,7 +50,9 @@ def parser_for(source: str, engine: MarkdownEngine) -> Parse:
     """The engine's own step from text to HTML."""
     wants_fast = engine == "comrak" or (engine == "auto" and has_fast())
     if wants_fast and not has_fast():
-        raise RenderError('its engine is not installed: pip install "wikisync[fast]"')
+        raise RenderError(
+            "its engine is not installed: install wikisync with its extra fast"
+        )
     if wants_fast and not fast.is_costly(source):
         return fast.parse
     from wikisync.markup.glfm.engine import parse

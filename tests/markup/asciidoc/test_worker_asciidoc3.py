@@ -205,7 +205,7 @@ def test_page_tells_that_its_engine_is_the_last_resort() -> None:
     page = Page(Slug("home"), Format.ASCIIDOC, "text")
     parsed = parse_page(page, MarkupOptions(asciidoc_engine="asciidoc3"))
     assert [problem.code for problem in parsed.problems] == ["asciidoc-approximate"]
-    assert "pip install" in parsed.problems[0].hint
+    assert "extra fast" in parsed.problems[0].hint
 
 
 def test_title_of_the_page_is_shown(engine: Engine) -> None:

@@ -68,7 +68,7 @@ def problems_of(page: Page, name: AsciidocEngine) -> tuple[Problem, ...]:
             "asciidoc-approximate",
             page.slug,
             "rendered by asciidoc3, which gets about half of the language right",
-            "install an engine of Asciidoctor: pip install 'wikisync[fast]'",
+            "install an engine of Asciidoctor: wikisync's extra fast",
         ),
     )
 

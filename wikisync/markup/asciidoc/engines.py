@@ -37,12 +37,12 @@ class EngineKind(Struct, frozen=True):
 
 
 KINDS: Mapping[str, EngineKind] = {
-    "mini-racer": EngineKind("py_mini_racer", "pip install 'wikisync[fast]'"),
+    "mini-racer": EngineKind("py_mini_racer", "install wikisync with its extra fast"),
     "quickjs": EngineKind("quickjs", "pip install --force-reinstall wikisync"),
     "ruby": EngineKind(
         "", "install ruby and its gem: gem install asciidoctor", is_automatic=False
     ),
-    "asciidoc3": EngineKind("asciidoc3", "pip install 'wikisync[asciidoc3]'"),
+    "asciidoc3": EngineKind("asciidoc3", "install wikisync with its extra asciidoc3"),
 }
 """By name, best first among those taken without being asked for."""
 
