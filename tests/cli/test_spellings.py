@@ -174,6 +174,21 @@ async def test_a_file_may_be_spelled_otherwise_and_edited_at_once(
     assert pages(await cloned.wiki()) == {"My-page.md": "quite another text\n"}
 
 
+async def test_a_rename_that_the_service_refuses_is_told_once(cloned: Cloned) -> None:
+    cloned.service.quirks = {Quirk.RESERVED_TITLES}
+    (cloned.folder / "guide.md").rename(cloned.folder / "pages.md")
+
+    first = await cloned.run("sync")
+    cloned.write("pages.md", "edited\n")
+    second = await cloned.run("sync")
+
+    assert first.code == 3
+    assert "pages: " in first.err
+    assert "the page stays guide on the wiki" in first.err
+    assert (second.code, second.err) == (0, "")
+    assert (await cloned.wiki())["guide.md"] == "edited\n"
+
+
 async def test_pages_whose_names_the_service_takes_for_one_are_named_and_kept(
     cloned: Cloned,
 ) -> None:

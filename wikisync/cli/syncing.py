@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from wikisync.sync.plan import Skip
     from wikisync.sync.safety import Batch
 
+TOLD_ONCE = frozenset({"rename-refused"})
+"""Problems that the cycle after theirs does not meet again."""
 ROUNDS_MAX = 8
 """Cycles in a row for one wiki; a merge and its push are two."""
 WAITS_MAX = 8
@@ -92,7 +94,14 @@ class Synced(Struct):
     @property
     def problems(self) -> tuple[Problem, ...]:
         """What went wrong in the last cycle, and pages that never came to rest."""
-        last = (*self.warnings, *(self.last.problems if self.results else ()))
+        once = (
+            problem
+            for result in self.results[:-1]
+            for problem in result.problems
+            if problem.code in TOLD_ONCE
+        )
+        last = self.last.problems if self.results else ()
+        last = (*self.warnings, *once, *last)
         if not self.results or not self.last.has_more or self.failure:
             return (*last, *self.unknown)
         restless = Problem(
