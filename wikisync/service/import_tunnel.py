@@ -142,6 +142,9 @@ class _Passage(StreamRequestHandler):
         except NoWay:
             with contextlib.suppress(OSError):
                 self.wfile.write(_REFUSED)
+        with contextlib.suppress(OSError):
+            # also ends the thread that reads, which nothing else would
+            self.connection.shutdown(socket.SHUT_RDWR)
 
     def _pass_through(self, wanted: str) -> None:
         with self.server.connect(wanted) as outside:
@@ -162,7 +165,6 @@ class _Passage(StreamRequestHandler):
             outside.sendall(line + b"".join(fields) + b"\r\n")
             self._lead_out(outside)
             self._lead_back(answer)
-        self.connection.shutdown(socket.SHUT_RDWR)
 
     def _lead_back(self, answer: BufferedIOBase) -> None:
         is_final = False

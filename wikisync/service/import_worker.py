@@ -13,9 +13,10 @@ import asyncio
 import os
 import signal
 import sys
+from collections.abc import Callable
 from math import ceil
 from pathlib import Path
-from typing import IO
+from typing import IO, NoReturn
 
 import msgspec
 import pygit2
@@ -90,9 +91,14 @@ class _Fetching(pygit2.RemoteCallbacks):
     """What git's library asks while it fetches."""
 
     def __init__(
-        self, address: str, user: tuple[str, str] | None, bytes_max: int
+        self,
+        address: str,
+        user: tuple[str, str] | None,
+        bytes_max: int,
+        give_up: Callable[[str], NoReturn],
     ) -> None:
         super().__init__()
+        self._give_up = give_up
         self._address = address
         self._user = user
         self._bytes_max = bytes_max
@@ -116,6 +122,16 @@ class _Fetching(pygit2.RemoteCallbacks):
         self._is_asked = True
         return pygit2.UserPass(*self._user)
 
+    def certificate_check(self, certificate: object, valid: bool, host: bytes) -> bool:
+        """Refuse a server that is not who it says.
+
+        Through a proxy the library asks again for ever, so the process ends here.
+        """
+        del certificate, host
+        if not valid:
+            self._give_up("the certificate of its server is not trusted")
+        return True
+
     def transfer_progress(self, stats: pygit2.remotes.TransferProgress) -> None:
         """Stop at the most that is taken."""
         if stats.received_bytes > self._bytes_max:
@@ -125,14 +141,22 @@ class _Fetching(pygit2.RemoteCallbacks):
 def main(source: IO[bytes], target: IO[bytes]) -> None:
     """Do the one job; the answer is what went wrong, or an empty text."""
     job = _JOB.decode(source.read())
-    target.write(msgspec.json.encode(_reason(job)))
-    target.flush()
+
+    def answer(reason: str) -> None:
+        target.write(msgspec.json.encode(reason))
+        target.flush()
+
+    def give_up(reason: str) -> NoReturn:
+        answer(reason)
+        os._exit(0)
+
+    answer(_reason(job, give_up))
 
 
-def _reason(job: FetchJob) -> str:
+def _reason(job: FetchJob, give_up: Callable[[str], NoReturn]) -> str:
     address, user = without_user(job.address)
     try:
-        _fetch(job, address, user)
+        _fetch(job, address, user, give_up)
     except NoWay as error:
         return str(error)
     except GitRefused as error:
@@ -144,12 +168,17 @@ def _reason(job: FetchJob) -> str:
     return ""
 
 
-def _fetch(job: FetchJob, address: str, user: tuple[str, str] | None) -> None:
+def _fetch(
+    job: FetchJob,
+    address: str,
+    user: tuple[str, str] | None,
+    give_up: Callable[[str], NoReturn],
+) -> None:
     def copy(place: str, proxy: str | None) -> None:
         copy_repository(
             place,
             Path(job.folder),
-            callbacks=lambda: _Fetching(place, user, job.bytes_max),
+            callbacks=lambda: _Fetching(place, user, job.bytes_max, give_up),
             proxy=proxy,
         )
 
