@@ -259,6 +259,36 @@ async def test_what_editors_leave_is_no_page(
         await watch.said("1 pushed")
 
 
+@pytest.mark.parametrize("edited", [False, True])
+async def test_page_that_an_editor_closes_is_carried_over_at_once(
+    service: EmbeddedService, tmp_path: Path, *, edited: bool
+) -> None:
+    await service.add_pages(OWNER, {"home": "first\n\nlast\n"})
+    quick = "[sync]\npoll_interval_s = 1\n"
+    async with watching(service, tmp_path / "ws", more=quick) as watch:
+        await watch.in_step()
+        lock = watch.folder / ".home.md.swp"
+        lock.write_text("open\n")
+        await service.add_pages(OWNER, {"home": "first there\n\nlast\n"})
+        await watch.said("handbook: open in an editor: home (close it there")
+        await watch.until(lambda: watch.health["condition"] == "open in an editor")
+        assert watch.health["is_healthy"]
+        if edited:
+            watch.save("home", "first\n\nlast here\n")
+            cycles = watch.health["wikis"][0]["cycles"]
+            await watch.until(lambda: watch.health["wikis"][0]["cycles"] > cycles)
+            assert watch.health["condition"] == "open in an editor"
+        lock.unlink()
+        text = f"first there\n\nlast{' here' * edited}\n"
+        await watch.until(lambda: watch.text("home") == text)
+
+        async def is_there() -> bool:
+            return await watch.wiki_text("home") == text
+
+        await watch.until(is_there)
+        await watch.said("handbook: in step", 2)
+
+
 async def test_service_without_a_name_in_the_network_is_away_and_nothing_worse(
     service: EmbeddedService, tmp_path: Path
 ) -> None:

@@ -37,6 +37,8 @@ CHANGES: list[Callable[[Path], object]] = [
     lambda folder: (folder / "home.md").unlink(),
     lambda folder: (folder / "home.md").rename(folder / "dir/home.md"),
     lambda folder: (folder / ".wikisyncignore").write_text("dir/\n"),
+    lambda folder: (folder / "dir/.a.md.swp").touch(),
+    lambda folder: (folder / "dir/.#a.md").symlink_to("user@host.1"),
     overwrite_keeping_times,
     replace,
 ]
@@ -52,9 +54,11 @@ def test_every_change_is_another_stamp(
 
 
 def test_reading_is_no_change(folder: Path) -> None:
+    (folder / ".home.md.swp").touch()
     before = folder_stamp(folder)
     (folder / "home.md").read_text()
-    (folder / ".home.md.swp").touch()
+    (folder / ".home.md.swp").write_text("what an editor notes while it is typed\n")
+    (folder / ".hidden").touch()
     (folder / ".git").mkdir()
     (folder / ".git" / "x").touch()
     assert folder_stamp(folder) == before

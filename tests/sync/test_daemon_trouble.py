@@ -363,14 +363,17 @@ def test_wiki_of_which_a_look_reads_a_part_is_not_said_to_be_in_step() -> None:
         held = CycleOutcome(is_quiet=True, is_in_turns=True, needs_person=True)
         wrong = CycleOutcome(is_quiet=True, is_in_turns=True, problem="503")
         big = CycleOutcome(is_quiet=True, is_in_turns=True)
-        watch.works[0].outcomes = [big, held, wrong, big, big]
-        for second in (1, 2, 10, 60):
+        opened = CycleOutcome(is_quiet=True, is_in_turns=True, open_here="home")
+        watch.works[0].outcomes = [big, held, wrong, opened, big, big]
+        for second in (1, 2, 10, 60, 70):
             await watch.at(second)
             watch.daemon.ask("docs")
-        assert watch.told[:4] == [
+        await watch.at(80)
+        assert watch.told[:5] == [
             ("docs", Condition.IN_TURNS, standings.IN_TURNS),
             ("docs", Condition.NEEDS_PERSON, ""),
             ("docs", Condition.PARTLY, "503"),
+            ("docs", Condition.OPEN, "home"),
             ("docs", Condition.IN_TURNS, standings.IN_TURNS),
         ]
 

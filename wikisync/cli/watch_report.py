@@ -60,6 +60,7 @@ class WatchReport:
             Condition.LIMITED,
             Condition.PARTLY,
             Condition.STARTING,
+            Condition.OPEN,
             Condition.IN_TURNS,
         ):
             if condition in found:

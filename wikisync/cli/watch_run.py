@@ -39,6 +39,7 @@ from wikisync.cli.watch_report import HEALTH_FILE, WatchReport
 from wikisync.cli.watch_site import PublishedSite
 from wikisync.cli.watch_states import WatchedStates
 from wikisync.errors import FolderError, StateError, WikisyncError
+from wikisync.folder.busy import locked_name
 from wikisync.folder.ignore import CONFLICT_MARK
 from wikisync.folder.naming import parse_path
 from wikisync.folder.swap import PRIVATE, write_atomically
@@ -364,8 +365,13 @@ class Watch:
                 for root, wiki in roots.items():
                     below = root + os.sep
                     inside = [path for path in hint.paths if path.startswith(below)]
-                    if hint.is_everything or inside or root in hint.paths:
-                        names = [path.removeprefix(below) for path in inside]
+                    names = [path.removeprefix(below) for path in inside]
+                    locks = set(filter(_is_lock, names))
+                    if any(_is_gone(below + lock) for lock in locks):
+                        # pages that waited for an editor can be carried over
+                        self.daemon.ask(wiki.name, Why.FOLDER)
+                    names = [name for name in names if name not in locks]
+                    if hint.is_everything or names or root in hint.paths:
                         for name in names:
                             self.states.saved(wiki.section.owner, name)
                         self._see_files(names)
@@ -384,7 +390,21 @@ class Watch:
 
 def _is_wanted(path: str) -> bool:
     # a conflict file is ignored as a page, but its saving settles one
-    return is_watched(path) or f"{CONFLICT_MARK}." in path
+    return is_watched(path) or f"{CONFLICT_MARK}." in path or _is_lock(path)
+
+
+def _is_lock(path: str) -> bool:
+    """Whether it says that a page's file is open in an editor."""
+    folder, slash, name = path.rpartition("/")
+    locked = locked_name(name)
+    if locked is None:
+        return False
+    page = folder + slash + locked
+    return is_watched(page) and parse_path(page) is not None
+
+
+def _is_gone(path: str) -> bool:
+    return not os.path.lexists(path)
 
 
 def _touched(path: Path) -> int:

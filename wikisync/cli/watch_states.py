@@ -84,6 +84,7 @@ class WatchedStates:
         }
         broken = {Slug(problem.subject) for problem in result.problems}
         later = {one.slug for one in result.plan.actions if isinstance(one, Merge)}
+        later.update(result.plan.open_here)
         if len(self._pushed[owner]) + len(sent) <= PAGES_MAX:
             self._pushed[owner] |= sent - broken
         self._waiting[owner] = (later | broken) & self._waiting[owner]

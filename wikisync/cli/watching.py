@@ -7,6 +7,7 @@ while it is away.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 GIT_RETRY_S = 300.0
 """After this time without git it is tried again: an empty wiki has none."""
+NAMED_MAX = 3
+"""Pages that a condition names."""
 EDITS_MAX = 1000
 """Edits told of between two cycles that are remembered, the last ones."""
 
@@ -100,6 +103,7 @@ class WatchedWiki:
             problem=str(trouble) if trouble else "",
             hint=trouble.hint if trouble else "",
             is_in_turns=self._wiki is not None and self._wiki.replica.is_in_turns,
+            open_here=_names(result.plan.open_here),
         )
 
     @property
@@ -215,3 +219,9 @@ class WatchedWiki:
         self._active = Hint(record.last_activity_at, is_costly=etag is None)
         self._etag = etag
         return self._active
+
+
+def _names(slugs: Sequence[Slug]) -> str:
+    """The first of some pages, and how many more there are."""
+    named, more = ", ".join(slugs[:NAMED_MAX]), len(slugs) - NAMED_MAX
+    return f"{named} and {more} more" if more > 0 else named

@@ -16,6 +16,7 @@ _LOCKS = (
     r"~\$(?P<name>.+)",  # office programs
     r"\.(?P<name>.+)\.sw[a-z]",  # vim
 )
+_LOCKS_BEGIN = (".", "~")
 _BACKUPS = (
     r"(?P<name>[^\#].*)~",
     r"\#(?P<name>.+)\#",  # emacs's auto-save
@@ -24,7 +25,7 @@ _BACKUPS = (
 
 def locked_name(name: str) -> str | None:
     """The file in the same folder that this lock file says is open in an editor."""
-    return _first(_LOCKS, name)
+    return _first(_LOCKS, name) if name[:1] in _LOCKS_BEGIN else None
 
 
 def backed_up_name(name: str) -> str | None:

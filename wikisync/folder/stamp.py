@@ -11,6 +11,7 @@ import os
 from pathlib import Path
 from stat import ST_INO, ST_SIZE
 
+from wikisync.folder.busy import locked_name
 from wikisync.folder.descent import folder_error
 from wikisync.folder.ignore import is_ignored_folder
 
@@ -21,7 +22,8 @@ def folder_stamp(root: Path) -> int:
     """A number that is another one once a file was made, written, renamed or removed.
 
     It means something within one process only.  Files with a dot in front do not
-    count, but for the patterns of what is ignored.
+    count, but for the patterns of what is ignored, and lock files of editors, of which
+    only the presence counts.
 
     Raises:
         FolderError: the folder cannot be listed: its disk may be away.
@@ -44,6 +46,9 @@ def folder_stamp(root: Path) -> int:
             for entry in entries:
                 name = entry.name
                 if name[0] == "." and name != IGNORE_FILE:
+                    if locked_name(name) is not None:
+                        # its content is nobody's business: editors write it often
+                        found ^= hash((place, name))
                     continue
                 try:
                     if entry.is_dir(follow_symlinks=False):

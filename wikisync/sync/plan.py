@@ -316,6 +316,11 @@ class Plan(Struct, frozen=True):
         return tuple(a for a in self.actions if isinstance(a, Skip))
 
     @property
+    def open_here(self) -> tuple[Slug, ...]:
+        """Pages that wait until an editor here closes them."""
+        return tuple(a.slug for a in self.skipped if a.reason is SkipReason.OPEN_HERE)
+
+    @property
     def moves(self) -> tuple[Move, ...]:
         """Renames, in the order in which they are carried out."""
         return tuple(a for a in self.actions if isinstance(a, Move))

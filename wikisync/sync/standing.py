@@ -48,6 +48,8 @@ class CycleOutcome(Struct, frozen=True):
     """What a person does about that."""
     is_in_turns: bool = False
     """The wiki is so big that a look reads a part of its pages."""
+    open_here: str = ""
+    """Pages that wait until an editor here closes them; empty for none."""
 
 
 class Condition(Enum):
@@ -58,6 +60,8 @@ class Condition(Enum):
     IN_TURNS = "read in turns"
     """In step as far as was seen: a look at so big a wiki reads a part of its pages."""
     PARTLY = "partly in step"
+    OPEN = "open in an editor"
+    """In step but for pages that wait until an editor here closes them."""
     NEEDS_PERSON = "needs a person"
     OFFLINE = "offline"
     LIMITED = "limited"

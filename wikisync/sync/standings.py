@@ -63,6 +63,7 @@ LASTING_HINT = (
 RESTLESS_S = 5.0
 """How long a wiki waits that still has something to do after its turn."""
 JITTER = 0.2
+OPEN_HINT = "close it there: the changes of the wiki arrive at once then"
 IN_TURNS = "too big to be read whole at each look: its pages are read within an hour"
 IN_TURNS_HINT = "with a webhook, an edit on the wiki is here at once"
 
@@ -197,6 +198,8 @@ class Standings:
             condition = Condition.NEEDS_PERSON
         elif problem:
             condition = Condition.PARTLY
+        elif outcome.open_here:
+            condition, problem, hint = Condition.OPEN, outcome.open_here, OPEN_HINT
         elif outcome.is_in_turns:
             condition, problem, hint = Condition.IN_TURNS, IN_TURNS, IN_TURNS_HINT
         else:
