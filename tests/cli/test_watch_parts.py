@@ -28,7 +28,7 @@ from wikisync.errors import FolderError, Halted, UsageError
 from wikisync.model import Format, Problem, Slug, digest_of
 from wikisync.site.preview_states import PageStatus
 from wikisync.sync.exchange import Held
-from wikisync.sync.plan import CreateRemote, HoldReason
+from wikisync.sync.plan import CreateRemote, HoldReason, Plan
 from wikisync.sync.standing import Condition, Standing, Trouble
 from wikisync.sync.work import CYCLE
 
@@ -178,7 +178,7 @@ def test_secret_that_cannot_be_had_is_an_error_of_usage(tmp_path: Path) -> None:
 
 def fake_wiki(*actions: object, held: tuple[Held, ...] = (), problems: Any = ()) -> Any:
     """A watched wiki after a cycle that planned these actions."""
-    plan = SimpleNamespace(actions=actions)
+    plan = Plan.from_actions(actions)
     last = SimpleNamespace(plan=plan, problems=problems)
     synced = SimpleNamespace(held=held, batches=(), last=last)
     return SimpleNamespace(
