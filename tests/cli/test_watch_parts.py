@@ -28,7 +28,7 @@ from wikisync.errors import FolderError, Halted, UsageError
 from wikisync.model import Format, Problem, Slug, digest_of
 from wikisync.site.preview_states import PageStatus
 from wikisync.sync.exchange import Held
-from wikisync.sync.plan import CreateRemote, HoldReason, Plan
+from wikisync.sync.plan import Action, CreateRemote, HoldReason, Plan
 from wikisync.sync.standing import Condition, Standing, Trouble
 from wikisync.sync.work import CYCLE
 
@@ -176,7 +176,7 @@ def test_secret_that_cannot_be_had_is_an_error_of_usage(tmp_path: Path) -> None:
 # -- the report, and pages' states -------------------------------------------------
 
 
-def fake_wiki(*actions: object, held: tuple[Held, ...] = (), problems: Any = ()) -> Any:
+def fake_wiki(*actions: Action, held: tuple[Held, ...] = (), problems: Any = ()) -> Any:
     """A watched wiki after a cycle that planned these actions."""
     plan = Plan.from_actions(actions)
     last = SimpleNamespace(plan=plan, problems=problems)
