@@ -7,6 +7,7 @@ import pytest
 from tests.service.conftest import Api
 from tests.support.service import EmbeddedService
 from wikisync.service.access import Level
+from wikisync.service.tables import Tables
 
 GROUPS = "/api/v4/groups"
 
@@ -39,6 +40,48 @@ async def test_group_is_read_by_path_and_number(
     assert by_path.json["parent_id"] == parent.json["id"]
     assert by_path.json["web_url"] == f"{service.url}/groups/docs/team"
     assert by_number.json == by_path.json
+
+
+async def test_full_name_is_made_of_names(service: EmbeddedService, api: Api) -> None:
+    await filled(service)
+    await service.ask(Tables.add_group, "docs", name="The Docs", update=True)
+    await service.ask(Tables.add_group, "docs/team", name="A/B Team", update=True)
+    path = "/api/v4/projects/docs%2Fteam%2Fnotes/groups"
+
+    group = await api.get(f"{GROUPS}/docs%2Fteam%2Finner")
+    above = await api.get(path)
+
+    assert group.json["full_name"] == "The Docs / A/B Team / inner"
+    assert [found["full_name"] for found in above.json] == [
+        "The Docs / A/B Team",
+        "The Docs",
+    ]
+
+
+async def test_groups_of_a_project_are_searched_by_their_own_words(
+    service: EmbeddedService, api: Api
+) -> None:
+    await filled(service)
+    path = "/api/v4/projects/docs%2Fteam%2Fnotes/groups?search=DOCS"
+
+    assert await paths(api, path) == ["docs"]
+
+
+async def test_project_is_shared_with_groups_of_the_caller(
+    service: EmbeddedService, api: Api
+) -> None:
+    await filled(service)
+    person = api.as_user(await service.add_user("dana"))
+    await service.add_group("club")
+    await service.add_member("club", "dana", Level.GUEST)
+    await service.add_member("docs/handbook", "dana", Level.DEVELOPER)
+    path = "/api/v4/projects/docs%2Fhandbook/share_locations"
+    before = await paths(person, path)
+    await service.add_member("docs/handbook", "dana", Level.MAINTAINER)
+
+    assert before == []
+    assert await paths(person, path) == ["club"]
+    assert await paths(api, path) == ["club", "docs/team", "docs/team/inner", "open"]
 
 
 async def test_list_shows_what_the_caller_may_see(

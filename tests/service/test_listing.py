@@ -190,6 +190,58 @@ async def test_private_profile_shows_nothing_to_others(
     assert [await ids(person, "", place) for place in places] == [[3], [2]]
 
 
+@pytest.mark.parametrize("part", ["projects", "starred_projects"])
+async def test_private_profile_answers_like_an_empty_one(
+    service: EmbeddedService, api: Api, part: str
+) -> None:
+    """Or the headers of paging would tell one from the other."""
+    await filled(service, api)
+    await service.add_user("anna")
+    await service.ask(Tables.set_private_profile, 2)
+    other = api.as_user(await service.add_user("eve"))
+
+    hidden = await other.get(f"/api/v4/users/dana/{part}?per_page=5")
+    empty = await other.get(f"/api/v4/users/anna/{part}?per_page=5")
+    refused = await other.get(f"/api/v4/users/dana/{part}?search={'a ' * 200}")
+
+    own = {"Date", "X-Request-ID", "X-Runtime"}
+    told, known = (
+        {
+            name: value.replace("dana", "anna")
+            for name, value in answer.headers.items()
+            if name not in own
+        }
+        for answer in (hidden, empty)
+    )
+    assert told == known
+    assert (hidden.json, told["X-Total"], refused.status) == ([], "0", 400)
+
+
+async def test_fork_is_not_listed_as_imported(
+    service: EmbeddedService, api: Api
+) -> None:
+    await filled(service, api)
+    fork = (await api.post(f"{PROJECTS}/1/fork")).json
+    template = {"name": "pages", "template_name": "plainhtml"}
+    made = await api.post(PROJECTS, json=template)
+
+    assert made.status == 201, made.json
+    assert await ids(api, "imported=true") == [made.json["id"]]
+    assert fork["import_type"] is None
+    assert fork["import_status"] in {"scheduled", "started", "finished"}
+
+
+@pytest.mark.parametrize("word", ["offset", "legacy", "none", ""])
+async def test_any_paging_but_keyset_is_by_offset(
+    service: EmbeddedService, api: Api, word: str
+) -> None:
+    await filled(service, api)
+
+    answer = await api.get(f"{PROJECTS}?pagination={word}&per_page=2")
+
+    assert (answer.status, answer.headers["X-Total"]) == (200, "3")
+
+
 async def test_unknown_user_is_not_found(api: Api) -> None:
     answer = await api.get("/api/v4/users/nobody/projects")
 

@@ -53,6 +53,22 @@ def test_old_records_are_brought_up_to_date(old_file: Path) -> None:
     assert found == [[7], [7], []]
 
 
+def test_fork_of_an_earlier_version_is_no_import(old_file: Path) -> None:
+    Tables(old_file, lambda: NOW).close()
+    db = sqlite3.connect(old_file)
+    db.execute("UPDATE project SET import_type = 'gitlab_project_fork'")
+    db.execute("PRAGMA user_version = 3")
+    db.commit()
+    db.close()
+
+    tables = Tables(old_file, lambda: NOW)
+    project = tables.project("docs/book", None)
+    tables.close()
+
+    assert project is not None
+    assert project.origin.type is None
+
+
 def test_opening_again_changes_nothing(old_file: Path) -> None:
     Tables(old_file, lambda: NOW).close()
     tables = Tables(old_file, lambda: NOW)

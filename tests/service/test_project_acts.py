@@ -34,20 +34,29 @@ async def test_star_counts_once(service: EmbeddedService, api: Api) -> None:
     assert (never.status, never.body) == (304, b"")
 
 
-async def test_starrers_are_listed_but_for_private_people(
+async def starrers(api: Api) -> list[str]:
+    found = await api.get(f"{BOOK}/starrers")
+    return sorted(entry["user"]["username"] for entry in found.json)
+
+
+async def test_private_people_see_their_own_star_and_others_do_not(
     service: EmbeddedService, api: Api
 ) -> None:
     await book(service, "public")
-    for name in ("dana", "eve"):
-        person = api.as_user(await service.add_user(name))
-        await person.post(f"{BOOK}/star")
+    people = {
+        name: api.as_user(await service.add_user(name)) for name in ("dana", "eve")
+    }
+    await people["dana"].post(f"{BOOK}/star")
+    await people["eve"].post(f"{BOOK}/star")
     hide = "UPDATE user SET has_private_profile = 1 WHERE username = 'eve'"
     await service.ask(lambda tables: tables.db.execute(hide))
 
-    answer = await api.get(f"{BOOK}/starrers")
-    none = await api.get(f"{BOOK}/starrers?search=zoe")
+    answer = await people["dana"].get(f"{BOOK}/starrers")
+    none = await people["dana"].get(f"{BOOK}/starrers?search=zoe")
 
-    assert [entry["user"]["username"] for entry in answer.json] == ["dana"]
+    assert await starrers(people["dana"]) == await starrers(api.as_user(None))
+    assert await starrers(people["dana"]) == ["dana"]
+    assert await starrers(people["eve"]) == await starrers(api) == ["dana", "eve"]
     assert answer.json[0]["starred_since"].endswith("Z")
     assert (none.json, answer.headers["X-Total"]) == ([], "1")
 

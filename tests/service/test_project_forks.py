@@ -7,6 +7,7 @@ from pathlib import Path
 
 import aiohttp
 import pygit2
+import pytest
 
 from tests.service.conftest import Api
 from tests.support.service import EmbeddedService
@@ -113,26 +114,105 @@ async def test_fork_that_cannot_be_is_refused(
 ) -> None:
     project = await source(service, "internal")
     await api.post(f"{PROJECTS}/{project}/fork")
+    stranger = api.as_user(await service.add_user("eve"))
+    await service.add_group("docs/inner")
 
     again = await api.post(f"{PROJECTS}/{project}/fork", json={"path": "other"})
+    closed = await stranger.post(
+        f"{PROJECTS}/{project}/fork", json={"namespace_path": "root"}
+    )
+    hidden = await stranger.post(
+        f"{PROJECTS}/{project}/fork", json={"namespace_path": "docs/inner"}
+    )
     space = await api.post(f"{PROJECTS}/{project}/fork", json={"namespace_id": 999})
     old = await api.post(f"{PROJECTS}/{project}/fork", json={"namespace": "docs"})
-    wide = await api.post(
-        f"{PROJECTS}/{project}/fork",
-        json={"namespace_path": "docs", "path": "x", "visibility": "public"},
-    )
 
-    assert again.status == old.status == wide.status == 409
+    assert again.status == old.status == 409
+    assert list(again.json["message"]) == ["name", "project_namespace.name"]
     assert old.json["message"] == {
         "name": TAKEN,
         "path": TAKEN,
         "project_namespace.name": TAKEN,
     }
-    assert list(wide.json["message"]) == ["visibility_level"]
-    assert (space.status, space.json) == (
+    assert (space.status, space.json) == (hidden.status, hidden.json)
+    assert (space.status, space.json) == (404, {"message": "404 Namespace Not Found"})
+    assert (closed.status, closed.json) == (
         404,
         {"message": "404 Target Namespace Not Found"},
     )
+
+
+@pytest.mark.parametrize(
+    ("source_is", "group_is", "wanted", "becomes"),
+    [
+        ("public", "public", "internal", "internal"),
+        ("internal", "public", "public", "internal"),
+        ("public", "private", "public", "private"),
+        ("public", "internal", None, "internal"),
+        ("private", "public", None, "private"),
+    ],
+)
+async def test_visibility_of_a_fork_is_lowered_to_what_may_be(
+    service: EmbeddedService,
+    api: Api,
+    source_is: str,
+    group_is: str,
+    wanted: str | None,
+    becomes: str,
+) -> None:
+    project = await source(service, source_is)
+    await service.add_group("target", visibility=group_is)
+    asked = {"visibility": wanted} if wanted else {}
+
+    made = await api.post(
+        f"{PROJECTS}/{project}/fork", json={"namespace_path": "target", **asked}
+    )
+
+    assert (made.status, made.json["visibility"]) == (201, becomes)
+
+
+async def test_second_fork_needs_only_another_name_and_path(
+    service: EmbeddedService, api: Api
+) -> None:
+    project = await source(service)
+    other = {"path": "other", "name": "Other"}
+
+    first = await api.post(f"{PROJECTS}/{project}/fork", json={"path": "first"})
+    second = await api.post(f"{PROJECTS}/{project}/fork", json=other)
+
+    assert (first.json["path"], first.json["name"]) == ("first", "source")
+    assert (second.json["path"], second.json["name"]) == ("other", "Other")
+    assert second.json["forked_from_project"]["id"] == project
+
+
+async def test_number_of_a_namespace_wins_over_its_path(
+    service: EmbeddedService, api: Api
+) -> None:
+    project = await source(service)
+    number = await service.add_group("wins")
+    await service.add_group("loses")
+    asked = {"namespace_id": number, "namespace_path": "loses"}
+
+    made = await api.post(f"{PROJECTS}/{project}/fork", json=asked)
+
+    assert made.json["path_with_namespace"] == "wins/source"
+
+
+async def test_fork_takes_the_picture_and_no_topics(
+    service: EmbeddedService, api: Api
+) -> None:
+    project = await source(service)
+    form = aiohttp.FormData({"topics": "sea"})
+    picture = b"\x89PNG\r\n\x1a\nbytes"
+    form.add_field("avatar", picture, filename="a.png")
+    sent = await api.put(f"{PROJECTS}/{project}", data=form)
+
+    made = await api.post(f"{PROJECTS}/{project}/fork")
+    await api.put(f"{PROJECTS}/{project}", json={"avatar": ""})
+    shown = await api.get(made.json["avatar_url"].removeprefix(api.base))
+
+    assert (sent.json["topics"], made.json["topics"]) == (["sea"], [])
+    assert (shown.status, shown.body) == (200, picture)
 
 
 async def test_project_that_lets_nobody_fork_seems_to_have_no_fork(

@@ -1024,7 +1024,6 @@ EXCLUSIVE: Mapping[Endpoint, tuple[tuple[str, ...], ...]] = MappingProxyType(
     {
         Endpoint.CREATE: (("import_url", "template_name", "template_project_id"),),
         Endpoint.CREATE_FOR_USER: (("import_url", "template_name"),),
-        Endpoint.FORK: (("namespace_id", "namespace_path"),),
     }
 )
 """Parameters of which an endpoint takes one at most."""

@@ -17,6 +17,7 @@ from wikisync.service.attachments import clean_name, send_file
 from wikisync.service.call import Call
 from wikisync.service.instance import Service
 from wikisync.service.parameters import SentFile
+from wikisync.service.rows import Project
 from wikisync.service.settings import KIB
 from wikisync.service.tables import Tables
 from wikisync.service.validation import Problems
@@ -61,6 +62,20 @@ async def keep_avatar(service: Service, project_id: int, sent: SentFile) -> None
         replace_file, sent.path, service.avatar_folder(project_id) / name
     )
     await service.records.ask(project_tables.set_columns, project_id, {"avatar": name})
+
+
+async def copy_avatar(service: Service, source: Project, project_id: int) -> None:
+    """Give another project the same picture; none if its file is gone."""
+    assert source.avatar is not None, "only a picture is copied"
+    picture = service.avatar_folder(source.id) / source.avatar
+    try:
+        await asyncio.to_thread(
+            replace_file, picture, service.avatar_folder(project_id) / source.avatar
+        )
+    except FileNotFoundError:
+        return
+    change = {"avatar": source.avatar}
+    await service.records.ask(project_tables.set_columns, project_id, change)
 
 
 async def remove_avatar(service: Service, project_id: int) -> None:

@@ -152,7 +152,11 @@ class Call(Struct, frozen=True):
         parameters = self.parameters()
         window = read_window(parameters, self.service.settings.limits)
         # the reader above has its own text for pages that are none
-        rest = Parameters({**self.raw, "page": None, "per_page": None})
+        # and any way of paging but by id is the one by offset
+        raw = {**self.raw, "page": None, "per_page": None}
+        if raw.get("pagination") not in {None, "keyset"}:
+            raw["pagination"] = "legacy"
+        rest = Parameters(raw)
         values = rest.of(endpoint)
         parameters.take_problems(rest)
         parameters.check()

@@ -64,7 +64,7 @@ def group_view(call: Call, group: Group) -> dict[str, object]:
         "description": group.description,
         "visibility": group.visibility,
         "avatar_url": None,
-        "full_name": group.full_path.replace("/", " / "),
+        "full_name": group.full_name,
         "full_path": group.full_path,
         "created_at": group.created_at,
         "parent_id": group.parent_id,

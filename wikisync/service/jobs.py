@@ -30,7 +30,6 @@ from wikisync.service.tree_walk import TreeTooLarge
 
 log = logging.getLogger(__name__)
 
-FORK_TYPE = "gitlab_project_fork"
 TEMPLATE_TYPE = "gitlab_custom_project_template"
 URL_TYPE = "git"
 BUILT_IN_TYPE = "gitlab_project"

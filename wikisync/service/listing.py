@@ -21,9 +21,11 @@ from wikisync.service.migrations import fold_search
 from wikisync.service.rows import Project, User, project_from_row
 from wikisync.service.tables import LEVELS, PROJECTS, SUBTREE, Tables
 
-Base = Literal["all", "user", "contributed", "starred", "forks", "group", "subtree"]
-"""Which projects a list is about, before any filter; all but ``all`` name one
-user, project or group by id."""
+Base = Literal[
+    "all", "user", "contributed", "starred", "forks", "group", "subtree", "none"
+]
+"""Which projects a list is about, before any filter; all but ``all`` and ``none``
+name one user, project or group by id."""
 
 SEARCH_CHARS_MIN = 3
 """Shorter words are only found when they are the whole value (9.2)."""
@@ -116,6 +118,8 @@ def _of_base(query: ProjectQuery, values: dict[str, object]) -> list[str]:
     match query.base:
         case "all":
             return []
+        case "none":
+            return ["0"]
         case "user":
             return ["p.namespace_id IN (SELECT id FROM namespace WHERE user_id=:base)"]
         case "contributed":

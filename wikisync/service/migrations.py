@@ -184,7 +184,12 @@ CREATE TRIGGER project_page_ids AFTER DELETE ON project BEGIN
 END;
 """
 
-STEPS: tuple[str, ...] = (_FIRST, _PROJECTS_API, _PAGE_IDS)
+# a fork is no import: it has no type
+_FORKS = """
+UPDATE project SET import_type = NULL WHERE import_type = 'gitlab_project_fork';
+"""
+
+STEPS: tuple[str, ...] = (_FIRST, _PROJECTS_API, _PAGE_IDS, _FORKS)
 SCHEMA_VERSION = len(STEPS)
 
 

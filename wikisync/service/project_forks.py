@@ -10,8 +10,8 @@ from wikisync.api.parameters import Endpoint
 from wikisync.service import project_tables
 from wikisync.service.access import Act, Visibility, judge_container
 from wikisync.service.answers import Refusal, not_found, refuse
+from wikisync.service.avatars import copy_avatar
 from wikisync.service.call import Call, Caller
-from wikisync.service.jobs import FORK_TYPE
 from wikisync.service.project_edits import (
     Values,
     group_visibility,
@@ -24,11 +24,11 @@ from wikisync.service.projects import answer_project
 from wikisync.service.rows import Namespace, Project
 from wikisync.service.tables import Tables
 from wikisync.service.validation import (
+    RANKS,
     attribute_problems,
     name_problems,
     path_problems,
     taken_problems,
-    visibility_problems,
 )
 
 
@@ -41,8 +41,6 @@ async def fork_project(call: Call) -> web.Response:
         raise unmatched_message()
     space = await _fork_space(call, caller, values)
     records = call.service.records
-    if await records.ask(project_tables.has_fork_in, source.id, space.id):
-        raise conflict(["You cannot fork the same project twice into one namespace"])
     branch = values.get("branches") or None
     repository = call.service.code(source.id).repository
     if branch and not await asyncio.to_thread(repository.has_branch, branch):
@@ -52,6 +50,8 @@ async def fork_project(call: Call) -> web.Response:
         fork_id = await records.ask(project_tables.create_project, new)
     except Taken as taken:
         raise conflict(taken_problems(taken.fields)) from taken
+    if source.avatar is not None:
+        await copy_avatar(call.service, source, fork_id)
     call.service.start_import(fork_id)
     return await answer_project(call, caller, fork_id, status=201)
 
@@ -66,12 +66,8 @@ def _new_fork(
     """
     assert caller.user is not None, "nobody forks without a user"
     path = values.get("path") or source.path
-    name = values.get("name") or (path if values.get("path") else source.name)
-    visibility = values.get("visibility") or _fork_visibility(source, space)
+    name = values.get("name") or source.name
     problems = name_problems(name) | path_problems(path)
-    problems |= visibility_problems(
-        visibility, group=group_visibility(space), source=source.visibility
-    )
     description = values.get("description", source.description)
     problems |= attribute_problems(
         {"description": description},
@@ -88,16 +84,14 @@ def _new_fork(
         name=name,
         creator_id=caller.user.id,
         columns={
-            "visibility": visibility,
+            "visibility": _fork_visibility(source, space, values.get("visibility")),
             "description": description,
             "wiki_access_level": source.wiki_access_level,
             "issues_access_level": source.issues_access_level,
             "merge_requests_access_level": source.merge_requests_access_level,
         },
         attributes=attributes,
-        topics=source.topics,
         forked_from=source.id,
-        import_type=FORK_TYPE,
         import_url=str(source.id),
         import_branch=values.get("branches") or None,
     )
@@ -121,26 +115,25 @@ async def _fork_space(call: Call, caller: Caller, values: Values) -> Namespace:
         return await records.ask(project_tables.namespace_of_user, caller.user.id)
     space = await records.ask(project_tables.namespace, wanted)
     if space is None:
-        raise not_found("Target Namespace")
+        raise not_found("Namespace")
     if space.kind == "group":
         group = await records.ask(Tables.group, str(space.id), caller.user_id)
         assert group is not None, "a namespace of a group is one"
         refuse(
             judge_container(group.visibility, group.standing(caller.user)),
-            "Target Namespace",
+            "Namespace",
         )
     if not await may_create(call, caller, caller.user, space):
         raise not_found("Target Namespace")
     return space
 
 
-def _fork_visibility(source: Project, space: Namespace) -> Visibility:
-    """As open as the source, or as the group that the fork is in allows."""
-    if space.kind == "group" and visibility_problems(
-        source.visibility, group=space.visibility
-    ):
-        return space.visibility
-    return source.visibility
+def _fork_visibility(
+    source: Project, space: Namespace, wanted: Visibility | None
+) -> Visibility:
+    """As open as was asked, but no more than the source and the fork's group are."""
+    bounds = (source.visibility, group_visibility(space), wanted)
+    return min((bound for bound in bounds if bound), key=RANKS.__getitem__)
 
 
 def _may_fork(source: Project, caller: Caller) -> bool:

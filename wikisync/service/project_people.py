@@ -100,16 +100,22 @@ def unstar(tables: Tables, user_id: int, project_id: int) -> bool:
 
 
 def starrers(
-    tables: Tables, project_id: int, search: str
+    tables: Tables, project_id: int, search: str, viewer: User | None
 ) -> tuple[tuple[str, User], ...]:
     """Since when who starred a project, the latest first.
 
-    People with a private profile are left out.
+    Only administrators and they themselves see people with a private profile.
     """
     rows = tables.db.execute(
         "SELECT s.starred_since, u.* FROM star s JOIN user u ON u.id = s.user_id"
-        " WHERE s.project_id = :project AND u.has_private_profile = 0"
+        " WHERE s.project_id = :project"
+        " AND (u.has_private_profile = 0 OR u.id = :viewer OR :sees_all)"
         f" AND {_FOUND} ORDER BY s.starred_since DESC, u.id DESC",
-        {"project": project_id, "search": search.casefold()},
+        {
+            "project": project_id,
+            "search": search.casefold(),
+            "viewer": None if viewer is None else viewer.id,
+            "sees_all": viewer is not None and viewer.is_admin,
+        },
     )
     return tuple((row["starred_since"], user_from_row(row)) for row in rows)

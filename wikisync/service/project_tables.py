@@ -31,6 +31,7 @@ class NewProject(Struct, frozen=True):
     forked_from: int | None = None
     import_type: str | None = None
     import_url: str | None = None
+    """What the repository is filled from; for a fork, the id of its source."""
     import_branch: str | None = None
 
 
@@ -99,7 +100,7 @@ def create_project(tables: Tables, new: NewProject) -> int:
             "import_type": new.import_type,
             "import_url": new.import_url,
             "import_branch": new.import_branch,
-            "import_status": "scheduled" if new.import_type else "none",
+            "import_status": "scheduled" if new.import_url else "none",
             "attributes": msgspec.json.encode(new.attributes).decode(),
             **new.columns,
         }
@@ -209,7 +210,7 @@ def set_import(
     _update(tables, project_id, columns)
 
 
-def unfinished_imports(tables: Tables) -> tuple[tuple[int, str], ...]:
+def unfinished_imports(tables: Tables) -> tuple[tuple[int, str | None], ...]:
     """Projects whose repository is still to come, each with its import's type."""
     rows = tables.db.execute(
         "SELECT id, import_type FROM project"
@@ -258,15 +259,6 @@ def remove_project(tables: Tables, project_id: int) -> None:
             (project_id,),
         )
         tables.db.execute("DELETE FROM project WHERE id = ?", (project_id,))
-
-
-def has_fork_in(tables: Tables, project_id: int, namespace_id: int) -> bool:
-    """Whether a namespace already holds a fork of the project."""
-    row = tables.one(
-        "SELECT 1 FROM project WHERE forked_from = ? AND namespace_id = ?",
-        (project_id, namespace_id),
-    )
-    return row is not None
 
 
 def json_list(ids: Iterable[int]) -> str:

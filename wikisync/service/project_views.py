@@ -266,7 +266,7 @@ def project_group_view(call: Call, group: Group) -> dict[str, object]:
         "web_url": f"{call.service.url}/groups/{group.full_path}",
         "name": group.name,
         "avatar_url": None,
-        "full_name": group.full_path.replace("/", " / "),
+        "full_name": group.full_name,
         "full_path": group.full_path,
     }
 

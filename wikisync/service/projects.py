@@ -15,7 +15,6 @@ from wikisync.service.answers import (
     Refusal,
     bad_parameters,
     bad_request,
-    forbidden,
     json_answer,
     not_found,
     unauthorized,
@@ -149,13 +148,16 @@ async def list_groups(call: Call) -> web.Response:
 
 
 async def list_share_locations(call: Call) -> web.Response:
-    """``GET /projects/:id/share_locations``: groups it can still be shared with."""
+    """``GET /projects/:id/share_locations``: groups it can still be shared with.
+
+    Those that the caller is a member of; all of them for an administrator.
+    """
     values, caller, project, window = await _part(call, Endpoint.SHARE_LOCATIONS)
     if caller.user is None:
         raise unauthorized()
     standing = project.standing(caller.user)
     if not (standing.is_admin or standing.level >= Level.MAINTAINER):
-        raise forbidden()
+        return _answer_part(call, [], window)
     records = call.service.records
     space = project.namespace.id
     above = await records.ask(project_groups.ancestors, space, caller.user_id)
@@ -165,16 +167,21 @@ async def list_share_locations(call: Call) -> web.Response:
     wanted = [
         project_group_view(call, group)
         for group in groups
-        if group.id not in taken and _sees(group, caller) and _matches(group, values)
+        if group.id not in taken
+        and group.standing(caller.user).is_member
+        and _matches(group, values)
     ]
     return _answer_part(call, wanted, window)
 
 
 async def list_starrers(call: Call) -> web.Response:
     """``GET /projects/:id/starrers``."""
-    values, _caller, project, window = await _part(call, Endpoint.STARRERS)
+    values, caller, project, window = await _part(call, Endpoint.STARRERS)
     found = await call.service.records.ask(
-        project_people.starrers, project.id, str(values.get("search") or "")
+        project_people.starrers,
+        project.id,
+        str(values.get("search") or ""),
+        caller.user,
     )
     entries = [
         {"starred_since": since, "user": user_view(call, user)} for since, user in found
@@ -395,8 +402,8 @@ async def _answer_user_list(call: Call, endpoint: Endpoint, base: Base) -> web.R
         caller.user.is_admin or caller.user.id == user.id
     )
     if user.has_private_profile and not is_self:
-        # the same as for someone without projects: it tells nothing
-        return await _answer_ids(call, caller, (), {}, {})
+        # the same answer, headers too, as for someone without projects
+        return await answer_list(call, endpoint, "none")
     return await answer_list(call, endpoint, base, user.id)
 
 
@@ -448,4 +455,4 @@ def _sees(group: Group, caller: Caller) -> bool:
 
 def _matches(group: Group, values: Values) -> bool:
     search = str(values.get("search") or "").lower()
-    return search in group.name.lower() or search in group.full_path.lower()
+    return search in group.name.lower() or search in group.path.lower()

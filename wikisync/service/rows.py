@@ -166,6 +166,8 @@ class Group(Struct, frozen=True):
     created_at: str
     level: int
     is_seen: bool
+    full_name: str
+    """Names from the top group down, ``Docs / Guides``."""
 
     @property
     def door(self) -> WikiDoor:
@@ -290,4 +292,5 @@ def group_from_row(row: sqlite3.Row) -> Group:
         created_at=row["created_at"],
         level=row["level"],
         is_seen=bool(row["is_seen"]),
+        full_name=row["full_name"],
     )

@@ -68,17 +68,21 @@ seen (id) AS (
 )
 """
 
-PROJECTS = """
-SELECT p.*, n.kind AS namespace_kind, n.name AS namespace_name,
-    n.path AS namespace_path, n.full_path AS namespace_full_path,
-    n.parent_id AS namespace_parent_id, n.user_id AS owner_id,
+# the names from the top group down to namespace n
+FULL_NAME = """
     (WITH RECURSIVE up (name, parent_id, above) AS (
         SELECT n.name, n.parent_id, 0
         UNION ALL
         SELECT o.name, o.parent_id, up.above + 1
         FROM namespace o JOIN up ON o.id = up.parent_id)
      SELECT group_concat(name, ' / ')
-     FROM (SELECT name FROM up ORDER BY above DESC)) AS namespace_full_name,
+     FROM (SELECT name FROM up ORDER BY above DESC))"""
+
+PROJECTS = f"""
+SELECT p.*, n.kind AS namespace_kind, n.name AS namespace_name,
+    n.path AS namespace_path, n.full_path AS namespace_full_path,
+    n.parent_id AS namespace_parent_id, n.user_id AS owner_id,
+    {FULL_NAME} AS namespace_full_name,
     n.visibility AS namespace_visibility,
     coalesce(d.level, 0) AS project_level, coalesce(g.level, 0) AS group_level,
     coalesce(h.level, 0) AS shared_level,
@@ -92,8 +96,9 @@ LEFT JOIN direct d ON d.id = p.id LEFT JOIN group_level g ON g.id = n.id
 LEFT JOIN shared h ON h.id = p.id
 """
 
-GROUPS = """
-SELECT n.*, coalesce(g.level, 0) AS level, n.id IN (SELECT id FROM seen) AS is_seen
+GROUPS = f"""
+SELECT n.*, coalesce(g.level, 0) AS level, n.id IN (SELECT id FROM seen) AS is_seen,
+    {FULL_NAME} AS full_name
 FROM namespace n LEFT JOIN group_level g ON g.id = n.id
 """
 
