@@ -56,6 +56,18 @@ async def test_clone_makes_a_workspace(
     }
 
 
+async def test_address_of_a_group_names_its_wikis(
+    handbook: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    await handbook.add_group("docs", {"home": "group"})
+    group = f"{handbook.url}/groups/docs/-/wikis/home#part"
+    ran = await run("clone", group, "--all", workspace)
+    assert ran.code == 0, ran.err
+    config = load_config(workspace / "wikisync.toml")
+    assert config.service.url == handbook.url
+    assert [wiki.owner.full_path for wiki in config.wikis] == ["docs", "docs/handbook"]
+
+
 async def test_token_is_nowhere_in_the_workspace(
     handbook: EmbeddedService, run: Run, workspace: Path
 ) -> None:

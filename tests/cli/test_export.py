@@ -41,6 +41,21 @@ async def test_export_makes_a_site(
     assert (site / PICTURE).read_bytes() == b"\x89PNG picture"
 
 
+@pytest.mark.parametrize(
+    "page", ["docs/handbook", "docs/handbook/-/wikis/dir/page?x=1#part"]
+)
+async def test_address_of_a_page_names_service_and_wiki(
+    handbook: EmbeddedService, run: Run, site: Path, page: str
+) -> None:
+    ran = await run("export", f"{handbook.url}/{page}", "-o", site)
+    assert ran.code == 0, ran.err
+    assert "Welcome" in (site / "index.html").read_text()
+    before = digest_of_tree(site)
+    again = await run("export", f"{handbook.url}/{page}", *NAMED, "-o", site)
+    assert again.code == 0, again.err
+    assert digest_of_tree(site) == before
+
+
 async def test_export_prints_counts_and_where_the_site_is(
     handbook: EmbeddedService, run: Run, site: Path
 ) -> None:

@@ -308,19 +308,32 @@ async def test_wiki_that_is_switched_off_makes_no_workspace(
 @pytest.mark.parametrize(
     "page", ["docs/handbook", "docs/handbook/-/wikis/home", "docs/handbook.wiki.git"]
 )
-async def test_address_of_a_page_is_taken_apart_in_the_hint(
+async def test_address_of_a_page_names_service_and_wiki(
     handbook: EmbeddedService, run: Run, workspace: Path, page: str
 ) -> None:
-    ran = await run("init", workspace, "--url", f"{handbook.url}/{page}", "--all")
-    assert ran.code == 2
-    assert f"--url {handbook.url} --project docs/handbook" in ran.err
-    assert not workspace.exists()
+    ran = await run("init", workspace, "--url", f"{handbook.url}/{page}")
+    assert ran.code == 0, ran.err
+    config = load_config(workspace / "wikisync.toml")
+    assert config.service.url == handbook.url
+    assert [wiki.owner for wiki in config.wikis] == [HANDBOOK]
+
+
+async def test_address_of_a_group_names_its_wiki_and_all_those_below(
+    handbook: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    group = f"{handbook.url}/groups/docs/-/wikis/home"
+    ran = await run("init", workspace, "--url", group, "--all")
+    assert ran.code == 0, ran.err
+    config = load_config(workspace / "wikisync.toml")
+    assert [str(wiki.owner) for wiki in config.wikis] == [
+        "group docs",
+        "project docs/handbook",
+    ]
 
 
 @pytest.mark.parametrize(
     "place",
     [
-        "{}/docs/handbook/-/wikis/home?private_token=glpat-EXAMPLE#glpat-EXAMPLE",
         "{}/-/profile?private_token=glpat-EXAMPLE",
         "http://user:glpat-EXAMPLE@{host}/-/x",
         "http://user:glpat-EXAMPLE@{host}/docs/handbook/-/wikis/home",
@@ -343,6 +356,16 @@ async def test_what_is_no_address_is_told(run: Run, workspace: Path, url: str) -
     ran = await run("init", workspace, "--url", url, "--all")
     assert ran.code == 2
     assert "hint:" in ran.err
+
+
+async def test_secret_in_the_address_of_a_page_is_kept_nowhere(
+    handbook: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    page = f"{handbook.url}/docs/handbook/-/wikis/home?private_token=glpat-EXAMPLE#x"
+    ran = await run("init", workspace, "--url", page)
+    assert ran.code == 0, ran.err
+    texts = [path.read_text() for path in workspace.rglob("*") if path.is_file()]
+    assert not any("glpat-EXAMPLE" in text for text in [*texts, ran.out, ran.err])
 
 
 class Website:

@@ -31,6 +31,16 @@ def workspace(tmp_path: Path) -> Path:
     return tmp_path / "my-wikis"
 
 
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home folder of its own, where the commands keep what they keep."""
+    folder = tmp_path / "home"
+    folder.mkdir()
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    return folder
+
+
 def words(service: EmbeddedService, workspace: Path) -> tuple[str | Path, ...]:
     return ("init", workspace, "--url", service.url, "--project", "docs/handbook")
 
@@ -80,6 +90,7 @@ def _read(terminal: int) -> str:
         return ""
 
 
+@pytest.mark.usefixtures("home")
 async def test_all_is_asked_in_a_terminal(
     handbook: EmbeddedService, workspace: Path
 ) -> None:
@@ -87,14 +98,13 @@ async def test_all_is_asked_in_a_terminal(
         run_in_terminal,
         ["init", workspace],
         [
-            ("Address of the service", f"{handbook.url}/docs/handbook"),
+            ("Address of the service", "http://127.0.0.1:1"),
             ("Address of the service", handbook.url),
-            ("Where does the token come from", "variable"),
-            ("Token, for the checks", "glpat-EXAMPLE"),
-            ("Where does the token come from", "variable"),
-            ("Token, for the checks", handbook.token),
-            ("Projects and groups", "docs/handbok"),
-            ("Projects and groups", f"{handbook.url}/docs/handbook/-/wikis/home"),
+            ("Token (hidden", "glpat-EXAMPLE"),
+            ("Token (hidden", handbook.token),
+            ("Keep the token in", ""),
+            ("Wikis to sync", "docs/handbok"),
+            ("Wikis to sync", f"{handbook.url}/docs/handbook/-/wikis/home"),
             ("Folder for project docs/handbook", "pages"),
             ("Make this workspace?", "y"),
         ],
@@ -102,11 +112,111 @@ async def test_all_is_asked_in_a_terminal(
     )
     assert ran.code == 0, ran.err
     assert ran.out == f"made the workspace {workspace}\n"
-    assert "is a page of the service" in ran.err
     assert "the service does not know this token" in ran.err
     assert "did you mean docs/handbook?" in ran.err
     assert handbook.token not in ran.err
     assert load_config(workspace / "wikisync.toml").wikis[0].folder == "pages"
+
+
+async def test_kept_token_is_private_and_found_by_sync_and_the_next_init(
+    handbook: EmbeddedService, workspace: Path, home: Path
+) -> None:
+    ran = await asyncio.to_thread(
+        run_in_terminal,
+        ["init", workspace, "--url", handbook.url, "--project", "docs/handbook"],
+        [
+            ("Token (hidden", handbook.token),
+            ("Keep the token in", "y"),
+            ("Folder for", ""),
+            ("Make this workspace?", ""),
+        ],
+        "",
+    )
+    assert ran.code == 0, ran.err
+    assert "the token is not kept" not in ran.err
+    (file,) = (home / ".config/wikisync").iterdir()
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert file.parent.stat().st_mode & 0o777 == 0o700
+    section = load_config(workspace / "wikisync.toml").service
+    assert section.token_file == f"~/.config/wikisync/{file.name}"
+    again = await asyncio.to_thread(
+        run_in_terminal,
+        ["sync", "-C", workspace],
+        [],
+        "",
+    )
+    assert again.code == 0, again.err
+    second = await asyncio.to_thread(
+        run_in_terminal,
+        ["init", workspace.with_name("second"), "--url", handbook.url],
+        [
+            ("leave empty for the one in", ""),
+            ("Wikis to sync", "2"),
+            ("Folder for", ""),
+            ("Make this workspace?", ""),
+        ],
+        "",
+    )
+    assert second.code == 0, second.err
+    assert (workspace.with_name("second") / "wikisync.toml").exists()
+
+
+@pytest.mark.parametrize("answer", ["n", "y"])
+async def test_token_is_not_kept_without_agreement_or_workspace(
+    handbook: EmbeddedService, workspace: Path, home: Path, answer: str
+) -> None:
+    """Who agrees, and then makes no workspace, has no file either."""
+    ran = await asyncio.to_thread(
+        run_in_terminal,
+        words(handbook, workspace),
+        [
+            ("Token (hidden", handbook.token),
+            ("Keep the token in", answer),
+            ("Folder for", ""),
+            ("Make this workspace?", "n" if answer == "y" else "y"),
+        ],
+        "",
+    )
+    assert ran.code == 0, ran.err
+    assert not (home / ".config/wikisync").exists()
+    assert workspace.exists() is (answer == "n")
+
+
+async def test_pasted_address_of_a_wiki_leaves_nothing_to_ask_about_it(
+    handbook: EmbeddedService, workspace: Path
+) -> None:
+    ran = await asyncio.to_thread(
+        run_in_terminal,
+        ["init", workspace],
+        [
+            ("Address of", f"{handbook.url}/docs/handbook/-/wikis/dir/page#part"),
+            ("Folder for project docs/handbook", ""),
+            ("Make this workspace?", ""),
+        ],
+        handbook.token,
+    )
+    assert ran.code == 0, ran.err
+    assert load_config(workspace / "wikisync.toml").service.url == handbook.url
+
+
+async def test_wikis_are_listed_and_chosen_by_number(
+    handbook: EmbeddedService, workspace: Path
+) -> None:
+    await handbook.add_project("apps/shop", {"home": "x"})
+    await handbook.add_project("apps/off", wiki_access_level="disabled")
+    ran = await asyncio.to_thread(
+        run_in_terminal,
+        ["init", workspace, "--url", handbook.url],
+        [
+            ("Wikis to sync, by number", "2 4"),
+            ("Folder for project apps/shop", ""),
+            ("Folder for project docs/handbook", ""),
+            ("Make this workspace?", ""),
+        ],
+        handbook.token,
+    )
+    assert ran.code == 0, ran.err
+    assert "   1  apps\n   2  apps/shop\n   3  docs\n   4  docs/handbook\n" in ran.err
 
 
 async def test_group_that_is_named_is_asked_about_what_is_below(
@@ -117,7 +227,7 @@ async def test_group_that_is_named_is_asked_about_what_is_below(
         run_in_terminal,
         ["init", workspace, "--url", handbook.url],
         [
-            ("Projects and groups", "docs"),
+            ("Wikis to sync", "docs"),
             ("Also every wiki below docs?", "y"),
             ("Folder for group docs", ""),
             ("Folder for project docs/handbook", ""),
@@ -165,6 +275,7 @@ async def test_wrong_answers_end_some_time(
     assert not workspace.exists()
 
 
+@pytest.mark.usefixtures("home")
 async def test_token_at_the_wrong_question_is_not_repeated(
     handbook: EmbeddedService, workspace: Path
 ) -> None:
@@ -174,17 +285,11 @@ async def test_token_at_the_wrong_question_is_not_repeated(
         [
             ("Address of the service", handbook.token),
             ("Address of the service", handbook.url),
-            ("Where does the token come from", handbook.token),
-            ("Where does the token come from", "file"),
-            ("File that holds", handbook.token),
-            ("File that holds", "nowhere"),
-            ("Where does the token come from", "command"),
-            ("Command whose first line", f"echo {handbook.token}"),
-            ("Command whose first line", "false"),
-            ("Where does the token come from", "variable"),
-            ("Token, for the checks", handbook.token),
-            ("Projects and groups", handbook.token),
-            ("Projects and groups", "docs/handbook"),
+            ("Token (hidden", handbook.token),
+            ("Keep the token in", handbook.token),
+            ("Keep the token in", "n"),
+            ("Wikis to sync", handbook.token),
+            ("Wikis to sync", "docs/handbook"),
             ("Folder for project docs/handbook", handbook.token),
             ("Folder for project docs/handbook", "pages"),
             ("Make this workspace?", "y"),
@@ -193,8 +298,8 @@ async def test_token_at_the_wrong_question_is_not_repeated(
     )
     assert ran.code == 0, ran.err
     # the terminal itself shows what is typed, once
-    assert ran.err.count(handbook.token) == 6
-    assert ran.err.count("this may be a token") == 5
+    assert ran.err.count(handbook.token) == 4
+    assert ran.err.count("this may be a token") == 3
     assert handbook.token not in (workspace / "wikisync.toml").read_text()
 
 

@@ -6,12 +6,12 @@ from datetime import date
 
 import pytest
 
+from wikisync.cli.addresses import addresses_in
 from wikisync.cli.context import FoundWiki
 from wikisync.cli.init_report import token_sentence
 from wikisync.cli.rights import (
     Service,
     TokenRights,
-    addresses_in,
     nearest_paths,
     rights_of,
 )

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import click
 from msgspec import Struct
 
-from wikisync.cli.context import Selection, open_client, service_options, skipped
+from wikisync.cli.context import Selection, open_selected, service_options, skipped
 from wikisync.cli.service_command import ServiceCommand
 from wikisync.errors import FolderError, WikisyncError
 from wikisync.model import Problem
@@ -67,12 +67,12 @@ def command(
 ) -> int:
     """Copy wikis of the service at URL into the workspace FOLDER.
 
+    URL may also be the address of a wiki, a project or a group: that names its wiki.
     FOLDER is made; it may exist if it is empty, or if it is this very clone,
     which is then brought up to date.
     """
     selection = Selection(projects, groups, is_all, excluded)
-    selection.check()
-    client = open_client(url, token_file, console)
+    client, selection = open_selected(url, token_file, selection, console)
     with console.progress() as progress:
         cloned = asyncio.run(
             clone(

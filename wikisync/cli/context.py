@@ -9,6 +9,7 @@ left out with a note where they are switched off, hidden or empty.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import stat
 from collections.abc import (
@@ -118,8 +119,9 @@ class Selection(Struct, frozen=True):
         if not (self.projects or self.groups or self.is_all):
             raise UsageError(
                 "no wiki is named",
-                hint="add --project PATH, --group PATH, --group PATH --all for all"
-                " wikis below a group, or --all for every wiki you can see",
+                hint="give the address of a wiki, or add --project PATH, --group PATH,"
+                " --group PATH --all for all wikis below a group, or --all for every"
+                " wiki you can see",
             )
 
 
@@ -266,6 +268,34 @@ def open_client(url: str, token_file: Path | None, console: Console) -> Client:
     from wikisync.api.client import Client
 
     return Client(url, read_token(token_file, console), told=console.note)
+
+
+def open_selected(
+    url: str, token_file: Path | None, selection: Selection, console: Console
+) -> tuple[Client, Selection]:
+    """A client for the service that an address leads to, and the wikis that are meant.
+
+    The address of a wiki, project or group names its wiki, besides those of the
+    selection.
+
+    Raises:
+        UsageError: no service answers there, no wiki is named, or the token cannot
+            be one.
+        RemoteError: the service cannot be reached.
+    """
+    from wikisync.cli.addresses import find_target, may_name_wiki
+    from wikisync.cli.rights import name_wikis
+
+    if may_name_wiki(url):
+        target = asyncio.run(find_target(url, console.note))
+        url = target.service
+        if target.path:
+            token = read_token(token_file, console)
+            selection = asyncio.run(
+                name_wikis(url, token, [target.path], selection, console.note)
+            )
+    selection.check()
+    return open_client(url, token_file, console), selection
 
 
 async def find_wikis(

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import click
 from msgspec import Struct
 
-from wikisync.cli.context import Selection, open_client, service_options
+from wikisync.cli.context import Selection, open_selected, service_options
 from wikisync.cli.keeping import Keeping, KeptWiki, service_of
 from wikisync.cli.rendering import chosen_markup, markup_option, parse_settings
 from wikisync.cli.service_command import ServiceCommand
@@ -154,13 +154,15 @@ def command(
     is_anonymous: bool,
     as_json: bool,
 ) -> int:
-    """Turn wikis of the service at URL into a website that needs no server."""
+    """Turn wikis of the service at URL into a website that needs no server.
+
+    URL may also be the address of a wiki, a project or a group: that names its wiki.
+    """
     selection = Selection(projects, groups, is_all, excluded)
-    selection.check()
     options = parse_theme_options(theme_options)
     rendering = chosen_markup(markup)
-    client = open_client(url, token_file, console)
     check_output(output)
+    client, selection = open_selected(url, token_file, selection, console)
     keeping = Keeping(
         _published(output),
         service_of(client),

@@ -9,9 +9,10 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
 from wikisync.api.client import Client
+from wikisync.cli.addresses import Told
 from wikisync.cli.context import Selection
 from wikisync.cli.findings import Finding, Grade
-from wikisync.cli.rights import Service, TokenRights, Told, check_token, check_wikis
+from wikisync.cli.rights import Service, TokenRights, check_token, check_wikis
 from wikisync.cli.sentences import counted
 from wikisync.cli.whose import find_wiki
 from wikisync.errors import WikisyncError

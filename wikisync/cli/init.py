@@ -25,10 +25,12 @@ from wikisync.cli.init_workspace import (
     refuse_folder,
     write_workspace,
 )
+from wikisync.cli.kept_token import KeptToken, from_home, keeping, token_place
 from wikisync.cli.service_command import URL_VARIABLE, token_option
 from wikisync.errors import ExitCode, FolderError, UsageError
 
 if TYPE_CHECKING:
+    from wikisync.cli.addresses import Target
     from wikisync.cli.console import Console
     from wikisync.cli.rights import Service, WikiRights
     from wikisync.config import Config, ServiceSection
@@ -107,12 +109,9 @@ def command(console: Console, /, root: Path, **options: Any) -> int:
         console.note("nothing was written")
         return int(ExitCode.DONE)
     if not is_dry_run:
-        write_workspace(planned)
+        with keeping(planned.kept_token):
+            write_workspace(planned)
     return report(console, planned, is_dry_run=is_dry_run, as_json=options["as_json"])
-
-
-def _agreed() -> bool:
-    return click.confirm("Make this workspace?", default=True, err=True)
 
 
 # -- asking and checking -----------------------------------------------------------
@@ -121,32 +120,37 @@ def _agreed() -> bool:
 def _plan(
     console: Console, root: Path, options: dict[str, Any], questions: Questions | None
 ) -> Planned:
-    from wikisync.cli.rights import check_wikis
+    from wikisync.cli.rights import check_wikis, name_wikis
 
-    url = _url(console, options["url"], questions)
-    section, token, service = _token(console, url, options, questions)
-    selection = Selection(options["projects"], options["groups"], options["is_all"])
+    target = _target(console, options["url"], questions)
+    section, token, service, kept = _token(console, target.service, options, questions)
+    given = Selection(options["projects"], options["groups"], options["is_all"])
+    if target.path:
+        given = asyncio.run(
+            name_wikis(target.service, token, [target.path], given, console.note)
+        )
+        given = questions.with_those_below(given) if questions else given
 
     def wikis() -> tuple[list[WikiRights], list[Problem]]:
-        chosen = selection
+        chosen = given
         if questions is not None and chosen == Selection():
             chosen = questions.ask_wikis(service, token)
         chosen.check()
         return asyncio.run(check_wikis(service, token, chosen, console.note))
 
-    is_asked = questions is not None and selection == Selection()
+    is_asked = questions is not None and given == Selection()
     rights, notes = questions.until(wikis) if questions and is_asked else wikis()
     folders = _folders(rights, _named_folders(options["folders"]), questions)
     ids = {one.wiki.owner: one.wiki.id for one in rights}
     config = _checked_config(section, folders, ids, root)
-    return Planned(root, service, config, rights, notes, new_files(root, config))
+    return Planned(root, service, config, rights, notes, new_files(root, config), kept)
 
 
-def _url(console: Console, given: str | None, questions: Questions | None) -> str:
-    from wikisync.cli.rights import find_service
+def _target(console: Console, given: str | None, questions: Questions | None) -> Target:
+    from wikisync.cli.addresses import find_target
 
-    def found(url: str) -> str:
-        return asyncio.run(find_service(url, console.note))
+    def found(url: str) -> Target:
+        return asyncio.run(find_target(url, console.note))
 
     if given:
         return found(given)
@@ -160,8 +164,11 @@ def _url(console: Console, given: str | None, questions: Questions | None) -> st
 
 def _token(
     console: Console, url: str, options: dict[str, Any], questions: Questions | None
-) -> tuple[ServiceSection, str | None, Service]:
-    """Where the token comes from from now on, the token, and what it is told to be."""
+) -> tuple[ServiceSection, str | None, Service, KeptToken | None]:
+    """Where the token comes from from now on, the token, and what it may do.
+
+    A typed one is to be kept in a file where the person agrees.
+    """
     from wikisync.cli.rights import check_token
 
     file, words = options["token_file"], options["token_command"]
@@ -172,15 +179,29 @@ def _token(
     is_set = bool(os.environ.get(TOKEN_VARIABLE, "").strip())
 
     def checked(
-        file: Path | None, words: str | None, typed: str | None
+        file: Path | None, typed: str | None = None
     ) -> tuple[ServiceSection, str | None, Service]:
         section = _section(url, file, words)
         token = typed or _read(section, console)
         return section, token, asyncio.run(check_token(url, token, console.note))
 
     if questions is None or file or words or is_set:
-        return checked(file, words, None)
-    return questions.until(lambda: checked(*questions.ask_token()))
+        return (*checked(file), None)
+    place = token_place(url, os.environ)
+
+    def asked() -> tuple[ServiceSection, str | None, Service, str | None]:
+        file, typed = questions.ask_token(place)
+        return (*checked(file and from_home(file), typed), typed)
+
+    section, token, service, typed = questions.until(asked)
+    if typed is None or not questions.agrees_to_keep(place):
+        return section, token, service, None
+    return (
+        _section(url, from_home(place), None),
+        token,
+        service,
+        KeptToken(place, typed),
+    )
 
 
 def _section(url: str, file: Path | None, words: str | None) -> ServiceSection:

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import click
+from msgspec.structs import replace
 
-from wikisync.cli.context import TOKEN_VARIABLE, Selection
+from wikisync.cli.context import Selection
 from wikisync.errors import ConfigError, RemoteError, UsageError
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ T = TypeVar("T")
 TRIES_MAX = 5
 """Wrong answers to one question before the command ends."""
 WIKIS_NAMED_MAX = 100
-PLACES = ("variable", "file", "command", "none")
+WIKIS_LISTED_MAX = 30
+"""Wikis that are shown to choose from."""
 
 
 def can_ask() -> bool:
@@ -55,53 +57,69 @@ class Questions:
         return attempt()
 
     def ask_url(self) -> str:
-        """Address of the service, as it was typed."""
-        return self._asked("Address of the service, like https://gitlab.example.com")
+        """Address of the service or of a page there, as it was typed."""
+        return self._asked(
+            "Address of the service or of a wiki, like https://gitlab.example.com"
+        )
 
-    def ask_token(self) -> tuple[Path | None, str | None, str | None]:
-        """A file, a command, or a token for the checks; none of them for no token."""
-        place = click.prompt(
-            f"Where does the token come from: the variable {TOKEN_VARIABLE}, a file,"
-            " a command, or none (public wikis)",
-            type=click.Choice(PLACES),
-            default=PLACES[0],
+    def ask_token(self, kept: Path) -> tuple[Path | None, str | None]:
+        """A token, or the file that has one; neither for no token.
+
+        Args:
+            kept: where a token for this service is kept, if one is.
+        """
+        if kept.exists():
+            question = f"Token (hidden; leave empty for the one in {kept})"
+        else:
+            question = "Token (hidden; leave empty to read public wikis without one)"
+        typed = click.prompt(
+            question, default="", show_default=False, hide_input=True, err=True
+        )
+        token = str(typed).strip()
+        return (kept, None) if kept.exists() and not token else (None, token or None)
+
+    def agrees_to_keep(self, file: Path) -> bool:
+        """Whether the token may be written to this file."""
+        instead = " instead of the one that is there" if file.exists() else ""
+        return click.confirm(
+            f"Keep the token in {file}, readable by you alone{instead}?",
+            default=not file.exists(),
             err=True,
-            # click's own error repeats what was typed, which may be the token
-            value_proc=_place,
         )
-        if place == "file":
-            return (
-                Path(self._asked("File that holds nothing but the token")),
-                None,
-                None,
-            )
-        if place == "command":
-            return None, self._asked("Command whose first line is the token"), None
-        if place == "none":
-            return None, None, None
-        token = click.prompt(
-            "Token, for the checks now; it is not kept", hide_input=True, err=True
-        )
-        return None, None, str(token).strip()
 
     def ask_wikis(self, service: Service, token: str | None) -> Selection:
-        """The wikis, by paths or addresses of their projects and groups.
+        """The wikis, by their numbers in a list, or by paths or addresses.
 
         Raises:
             UsageError: an answer names none.
             RemoteError: the service cannot say what is meant.
         """
-        from wikisync.cli.rights import name_wikis
+        from wikisync.cli.rights import list_owners, name_wikis
 
-        named = self._asked(
-            "Projects and groups, by path or address, with spaces between"
+        told = self._console.note
+        known = asyncio.run(list_owners(service.url, token, WIKIS_LISTED_MAX + 1, told))
+        listed = known[:WIKIS_LISTED_MAX]
+        for number, path in enumerate(listed, 1):
+            self._console.note(f"{number:>4}  {path}")
+        if len(known) > len(listed):
+            self._console.note("      and more; give those by path or address")
+        by_number = "number in this list, " if listed else ""
+        answers = self._asked(
+            f"Wikis to sync, by {by_number}path or address, with spaces between"
         ).split()
-        selection = asyncio.run(name_wikis(service, token, named[:WIKIS_NAMED_MAX]))
-        if not selection.groups:
+        numbered = {str(number): path for number, path in enumerate(listed, 1)}
+        named = [numbered.get(answer, answer) for answer in answers[:WIKIS_NAMED_MAX]]
+        return self.with_those_below(
+            asyncio.run(name_wikis(service.url, token, named, told=told))
+        )
+
+    def with_those_below(self, selection: Selection) -> Selection:
+        """The selection, with all below its groups if the person wants them."""
+        if not selection.groups or selection.is_all:
             return selection
         groups = ", ".join(selection.groups)
         is_all = click.confirm(f"Also every wiki below {groups}?", err=True)
-        return Selection(selection.projects, selection.groups, is_all)
+        return replace(selection, is_all=is_all)
 
     def ask_folder(self, owner: WikiOwner, default: str) -> str:
         """The folder for a wiki's pages."""
@@ -128,13 +146,7 @@ def _shown_answer(text: str) -> str:
 
     if any(map(could_be_token, text.split())):
         raise click.BadParameter(
-            "this may be a token, and it was shown as you typed it; init asks for a"
-            " token without showing it, after the variable, file or command"
+            "this may be a token, and it was shown as you typed it; init asks for the"
+            " token right after the address, without showing it"
         )
     return text
-
-
-def _place(text: str) -> str:
-    if text.strip() not in PLACES:
-        raise click.BadParameter(f"answer one of {', '.join(PLACES)}")
-    return text.strip()

@@ -104,7 +104,8 @@ def report(
         console.result(json.dumps(shown, ensure_ascii=False, indent=2))
         return int(ExitCode.DONE)
     if is_dry_run:
-        names = "\n".join(f"would write {path}" for path in planned.written)
+        kept = [planned.kept_token.path] if planned.kept_token else []
+        names = "\n".join(f"would write {path}" for path in (*planned.written, *kept))
         console.result(f"{names}\n\n{planned.text}")
         console.note("nothing was written (--dry-run)")
         return int(ExitCode.DONE)

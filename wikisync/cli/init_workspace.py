@@ -18,6 +18,7 @@ from wikisync.errors import FolderError
 from wikisync.private import PRIVATE_FOLDER
 
 if TYPE_CHECKING:
+    from wikisync.cli.kept_token import KeptToken
     from wikisync.cli.rights import Service, WikiRights
     from wikisync.config import Config
     from wikisync.model import Problem
@@ -49,6 +50,8 @@ class Planned(Struct, frozen=True):
     notes: Sequence[Problem]
     written: Sequence[Path]
     """Files to be made, the configuration last."""
+    kept_token: KeptToken | None = None
+    """A token that is to be kept in a file of its own."""
 
     def folder_of(self, wiki: WikiRights) -> Path:
         """Where the wiki's pages go."""

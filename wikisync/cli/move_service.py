@@ -118,7 +118,7 @@ async def _compared(
         Halted: one is another wiki there.
     """
     from wikisync.api.client import Client
-    from wikisync.cli.rights import find_service
+    from wikisync.cli.addresses import find_service
     from wikisync.cli.whose import wiki_at
 
     # asked without a token: what is no such service gets none

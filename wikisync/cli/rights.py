@@ -8,43 +8,35 @@ the service does not tell is said to be unknown, never guessed.
 from __future__ import annotations
 
 import difflib
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from datetime import date
-from http import HTTPStatus
 from itertools import islice
-from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from wikisync.cli.context import Selection, find_wikis, skipped
-from wikisync.errors import (
-    AuthenticationFailed,
-    NotFound,
-    PermissionDenied,
-    ProtocolViolation,
-    RefusedInFront,
-    RemoteError,
-    UsageError,
-)
+from wikisync.cli.addresses import Told, client_at, probe
+from wikisync.cli.context import Selection, find_wikis, is_switched_off, skipped
+from wikisync.errors import NotFound, PermissionDenied, RemoteError
 from wikisync.sync.flow import each
 
 if TYPE_CHECKING:
     from wikisync.api.client import Client
-    from wikisync.api.schema import TokenRecord
+    from wikisync.api.project_schema import ProjectRecord
+    from wikisync.api.schema import GroupRecord, TokenRecord
     from wikisync.cli.context import FoundWiki
     from wikisync.model import Problem, WikiOwner
 
-ATTEMPTS_MAX = 2
-"""How often a service is asked that nobody has seen yet."""
-SUBPATHS_MAX = 3
-"""Folders of a pasted address below which a service is looked for."""
+R = TypeVar("R", "ProjectRecord", "GroupRecord")
+
 NEAREST_LOOKED_AT_MAX = 1000
 """Projects and groups whose names are compared with one that is not there."""
 NEAREST_SHOWN_MAX = 3
 WIKIS_CHECKED_MAX = 100
 """Wikis that are looked at one by one before a workspace is made."""
 READS_MAX = 8
+NOTHING = Selection()
 PLANNER, DEVELOPER, MAINTAINER = 15, 30, 40
 ROLES = {
     10: "Guest",
@@ -55,10 +47,6 @@ ROLES = {
     50: "Owner",
 }
 """The service's numbers of roles, which are in its API."""
-
-
-Told = Callable[[str], None] | None
-"""Hears a sentence where something is waited for."""
 
 
 class TokenRights(Struct, frozen=True):
@@ -118,27 +106,6 @@ class WikiRights(Struct, frozen=True):
 # -- the service -------------------------------------------------------------------
 
 
-async def find_service(url: str, told: Told = None) -> str:
-    """See that a service is at this address; it is asked without a token.
-
-    ``told`` hears, here and below, what is waited for.
-
-    Returns:
-        Its base URL as it stands in a configuration.
-
-    Raises:
-        UsageError: the address is not that of a service; the hint says which is.
-        RemoteError: it cannot be reached.
-    """
-    from wikisync.api.address import ServiceAddress
-
-    if "/-/" not in url:
-        root = str(ServiceAddress.parse(url)).rstrip("/")
-        if await _probe(root, told) is not None:
-            return root
-    raise await _not_a_service(url, told)
-
-
 async def check_token(url: str, token: str | None, told: Told = None) -> Service:
     """What the service at this base URL says of the token.
 
@@ -148,63 +115,10 @@ async def check_token(url: str, token: str | None, told: Told = None) -> Service
         RemoteError: in its other kinds.
     """
     if token is None:
-        return Service(url, await _probe(url, told) or "", None)
-    async with _client(url, token, told) as client:
+        return Service(url, await probe(url, told) or "", None)
+    async with client_at(url, token, told) as client:
         version = (await client.version()).version
         return Service(url, version, await _token_rights(client))
-
-
-async def _probe(url: str, told: Told) -> str | None:
-    """The version at this address, empty if it is kept back; None for no service."""
-    async with _client(url, None, told) as client:
-        try:
-            return (await client.version()).version
-        except AuthenticationFailed:
-            return ""
-        except RefusedInFront as error:
-            if error.status and error.status < HTTPStatus.BAD_REQUEST:
-                return None  # so does the service's web side with an unknown address
-            raise
-        except (NotFound, ProtocolViolation):
-            return None
-
-
-async def _not_a_service(url: str, told: Told) -> UsageError:
-    for service, path in addresses_in(url):
-        if await _probe(service, told) is not None:
-            return UsageError(
-                f"{_shown(url)} is a page of the service {service}, not the service",
-                hint=f"give the service as {service}, and the wiki as {path}"
-                f" (--url {service} --project {path})",
-            )
-    return UsageError(
-        f"{_shown(url)} does not answer as a GitLab-compatible service",
-        hint="give the address that you open in the browser before you sign in,"
-        " like https://gitlab.example.com",
-    )
-
-
-def _shown(url: str) -> str:
-    """The address without what may be secret in it."""
-    bare = url.partition("?")[0].partition("#")[0]
-    scheme, separator, rest = bare.rpartition("://")
-    return f"{scheme}{separator}{rest.rpartition('@')[2]}"
-
-
-def addresses_in(url: str) -> Sequence[tuple[str, str]]:
-    """What a pasted address may be made of: a service, and a path on it.
-
-    >>> addresses_in("https://h/git/docs/handbook")[0]
-    ('https://h', 'git/docs/handbook')
-    """
-    parts = urlsplit(url)
-    names = [name for name in parts.path.partition("/-/")[0].split("/") if name]
-    found = []
-    for count in range(min(len(names), SUBPATHS_MAX + 1)):
-        path = "/".join(names[count:]).removesuffix(".git").removesuffix(".wiki")
-        service = "/".join([f"{parts.scheme}://{parts.netloc}", *names[:count]])
-        found.append((service, path.removeprefix("groups/")))
-    return found
 
 
 async def _token_rights(client: Client) -> TokenRights:
@@ -229,28 +143,62 @@ def _day(text: str | None) -> date | None:
         return None
 
 
-def _client(url: str, token: str | None, told: Told) -> Client:
-    from wikisync.api.client import Client
-    from wikisync.api.settings import ClientSettings
-
-    settings = ClientSettings(attempts_max=ATTEMPTS_MAX)
-    return Client(url, token, settings=settings, told=told)
-
-
 # -- the wikis ---------------------------------------------------------------------
 
 
+async def list_owners(
+    url: str, token: str | None, limit: int, told: Told = None
+) -> list[str]:
+    """Paths of projects and groups with wikis to choose from, by name.
+
+    They are the groups, and the projects of which the token's user is a member;
+    where there is no such project, every project that can be seen.
+
+    Args:
+        url: the service.
+        token: who asks.
+        limit: how many of each kind are listed.
+        told: hears what is waited for.
+
+    Raises:
+        RemoteError: the service cannot say.
+    """
+    async with client_at(url, token, told) as client:
+        groups = await _switched_on(client.groups(), limit)
+        projects: list[ProjectRecord] = []
+        if client.has_token:
+            projects = await _switched_on(client.projects(membership=True), limit)
+        if not projects:
+            projects = await _switched_on(client.projects(), limit)
+    paths = [group.full_path for group in groups]
+    paths += [project.path_with_namespace for project in projects]
+    return sorted(paths, key=str.casefold)
+
+
+async def _switched_on(listing: AsyncIterator[R], limit: int) -> list[R]:
+    found: list[R] = []
+    async for record in listing:
+        if not is_switched_off(record):
+            found.append(record)
+        if len(found) >= limit:
+            break
+    return found
+
+
 async def name_wikis(
-    service: Service, token: str | None, paths: Sequence[str], told: Told = None
+    url: str,
+    token: str | None,
+    paths: Sequence[str],
+    selection: Selection = NOTHING,
+    told: Told = None,
 ) -> Selection:
-    """Whether projects or groups have these paths.
+    """A selection with these paths, each as that of a project or of a group.
 
     Raises:
         UsageError: one is an address that is of neither.
         RemoteError: the service cannot say.
     """
-    selection = Selection()
-    async with _client(service.url, token, told) as client:
+    async with client_at(url, token, told) as client:
         for path in paths:
             selection = await _with(client, selection, path)
     return selection
@@ -269,7 +217,7 @@ async def check_wikis(
         PermissionDenied: its wiki is off, or not for this token.
         RemoteError: in its other kinds.
     """
-    async with _client(service.url, token, told) as client:
+    async with client_at(service.url, token, told) as client:
         try:
             found = await find_wikis(client, selection)
         except NotFound as error:
@@ -302,9 +250,12 @@ async def _with(client: Client, selection: Selection, path: str) -> Selection:
         except NotFound:
             pass
         else:
-            groups = (*selection.groups, path)
-            return Selection(selection.projects, groups, selection.is_all)
-    return Selection((*selection.projects, path), selection.groups, selection.is_all)
+            return replace(selection, groups=_added(selection.groups, path))
+    return replace(selection, projects=_added(selection.projects, path))
+
+
+def _added(paths: tuple[str, ...], path: str) -> tuple[str, ...]:
+    return paths if path in paths else (*paths, path)
 
 
 async def _look(

@@ -1,0 +1,140 @@
+"""What an address from the clipboard leads to: a service, or a wiki on one.
+
+People copy what their browser shows: the address of a wiki's page, of a project, of a
+group.  Which part of it is the service is found by asking, always without the token:
+a token never goes to a place that is not this API.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+from wikisync.errors import (
+    AuthenticationFailed,
+    NotFound,
+    ProtocolViolation,
+    RefusedInFront,
+    UsageError,
+)
+
+if TYPE_CHECKING:
+    from wikisync.api.client import Client
+
+ATTEMPTS_MAX = 2
+"""How often a service is asked that nobody has seen yet."""
+SUBPATHS_MAX = 3
+"""Folders of an address below which a service is looked for."""
+
+Told = Callable[[str], None] | None
+"""Hears a sentence where something is waited for."""
+
+
+class Target(Struct, frozen=True):
+    """What an address leads to."""
+
+    service: str
+    """Base URL of the service as it stands in a configuration."""
+    path: str = ""
+    """Path of the project or group whose page it is; empty for the service itself."""
+
+
+async def find_target(url: str, told: Told = None) -> Target:
+    """Find the service that an address belongs to, and the wiki that it names.
+
+    Args:
+        url: address of a service, or of any page of a project or group there; its
+            query and fragment do not matter.
+        told: hears what is waited for.
+
+    Raises:
+        UsageError: no service answers there.
+        RemoteError: it cannot be reached.
+    """
+    from wikisync.api.address import ServiceAddress
+
+    bare = url.partition("?")[0].partition("#")[0]
+    if "/-/" not in bare:
+        root = str(ServiceAddress.parse(bare)).rstrip("/")
+        if await probe(root, told) is not None:
+            return Target(root)
+    for service, path in addresses_in(bare):
+        root = str(ServiceAddress.parse(service)).rstrip("/")
+        if await probe(root, told) is not None:
+            return Target(root, path)
+    raise UsageError(
+        f"{_shown(url)} does not answer as a GitLab-compatible service",
+        hint="give the address that you open in the browser before you sign in,"
+        " like https://gitlab.example.com, or that of a wiki",
+    )
+
+
+async def find_service(url: str) -> None:
+    """See that an address is that of a service, and of no page there.
+
+    Raises:
+        UsageError: it is not; the hint says which is.
+        RemoteError: it cannot be reached.
+    """
+    target = await find_target(url)
+    if target.path:
+        raise UsageError(
+            f"{_shown(url)} is a page of the service {target.service}, not the service",
+            hint=f"give the service as {target.service}",
+        )
+
+
+def may_name_wiki(url: str) -> bool:
+    """Whether an address has a path, which may be that of a project or group."""
+    return bool(urlsplit(url).path.strip("/"))
+
+
+async def probe(url: str, told: Told) -> str | None:
+    """The version at this address, empty if it is kept back; None for no service."""
+    async with client_at(url, None, told) as client:
+        try:
+            return (await client.version()).version
+        except AuthenticationFailed:
+            return ""
+        except RefusedInFront as error:
+            if error.status and error.status < HTTPStatus.BAD_REQUEST:
+                return None  # so does the service's web side with an unknown address
+            raise
+        except (NotFound, ProtocolViolation):
+            return None
+
+
+def addresses_in(url: str) -> Sequence[tuple[str, str]]:
+    """What an address may be made of: a service, and a path on it.
+
+    >>> addresses_in("https://h/git/docs/handbook")[0]
+    ('https://h', 'git/docs/handbook')
+    """
+    parts = urlsplit(url)
+    names = [name for name in parts.path.partition("/-/")[0].split("/") if name]
+    found = []
+    for count in range(min(len(names), SUBPATHS_MAX + 1)):
+        path = "/".join(names[count:]).removesuffix(".git").removesuffix(".wiki")
+        service = "/".join([f"{parts.scheme}://{parts.netloc}", *names[:count]])
+        found.append((service, path.removeprefix("groups/")))
+    return found
+
+
+def client_at(url: str, token: str | None, told: Told) -> Client:
+    """A client for a service that nobody has seen yet, still to be entered."""
+    from wikisync.api.client import Client
+    from wikisync.api.settings import ClientSettings
+
+    settings = ClientSettings(attempts_max=ATTEMPTS_MAX)
+    return Client(url, token, settings=settings, told=told)
+
+
+def _shown(url: str) -> str:
+    """The address without what may be secret in it."""
+    bare = url.partition("?")[0].partition("#")[0]
+    scheme, separator, rest = bare.rpartition("://")
+    return f"{scheme}{separator}{rest.rpartition('@')[2]}"
