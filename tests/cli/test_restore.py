@@ -115,13 +115,16 @@ async def test_folder_of_a_missing_disk_is_not_made(cloned: Cloned) -> None:
     assert not cloned.folder.exists()
 
 
-async def test_conflict_file_of_before_is_no_text_of_the_page(cloned: Cloned) -> None:
+async def test_conflict_file_of_before_is_listed_without_its_marker_lines(
+    cloned: Cloned,
+) -> None:
     cloned.write("guide.md", "mine\n")
     await cloned.edit({"guide": "theirs\n"})
     await cloned.run("sync")
     await cloned.run("resolve", "guide", "--mine")
     ran = await cloned.run("restore", "guide", "--list")
     assert "%%%%" not in ran.out
+    assert "conflict file: " in ran.out
 
 
 # -- files that keep another name than their page ------------------------------------
@@ -210,6 +213,11 @@ async def test_page_of_a_name_that_is_only_like_it_is_another(cloned: Cloned) ->
         ("2026-11-21T14:30", "2026-11-21 14:30:00"),
         ("2026-11-21", "2026-11-21 00:00:00"),
         (" 14:30 ", "2026-11-20 14:30:00"),
+        ("2h", "2026-11-20 16:00:00"),
+        ("3d", "2026-11-17 18:00:00"),
+        ("1 hour ago", "2026-11-20 17:00:00"),
+        ("90 minutes", "2026-11-20 16:30:00"),
+        ("2w", "2026-11-06 18:00:00"),
     ],
 )
 def test_time_is_read_as_people_write_it(text: str, shown: str) -> None:
@@ -217,9 +225,15 @@ def test_time_is_read_as_people_write_it(text: str, shown: str) -> None:
     assert local_time(parse_time(text, now=now)) == shown
 
 
-def test_what_is_no_time_is_refused_with_an_example() -> None:
+def test_time_with_an_offset_is_not_local() -> None:
+    assert parse_time("2026-11-21T14:30:00Z") == parse_time("2026-11-21T16:30+02:00")
+    assert parse_time("2026-11-21T14:30:00Z") == 1_795_271_400
+
+
+@pytest.mark.parametrize("text", ["yesterday", "2x", "h", "", "2 fortnights", "2hd"])
+def test_what_is_no_time_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(UsageError, match="is not a time") as caught:
-        parse_time("yesterday")
+        parse_time(text)
     assert "2026-11-21 14:30" in (caught.value.hint or "")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from datetime import datetime, timedelta
 
@@ -15,6 +16,12 @@ _STEPS = (
 )
 _FORMS = ("%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M")
 _OF_TODAY = ("%H:%M:%S", "%H:%M")
+_AGE = re.compile(
+    r"(?ai)(?P<count>\d{1,6})\s*(?P<unit>s|m|h|d|w)"
+    r"(?:(?<=s)ec(?:ond)?s?|(?<=m)in(?:ute)?s?|(?<=h)(?:ou)?rs?|(?<=d)ays?|(?<=w)eeks?)?"
+    r"(?:\s+ago)?"
+)
+_UNITS_S = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0, "w": 604_800.0}
 
 
 def local_time(at: float) -> str:
@@ -34,13 +41,17 @@ def ago(seconds: float) -> str:
 def parse_time(text: str, *, now: float | None = None) -> float:
     """Seconds since the epoch for a local time that a person wrote.
 
-    A date alone is its midnight, an hour alone is today's.
+    A date alone is its midnight, an hour alone is today's; ``2h`` and ``3 days ago``
+    are ages.  A time with ``Z`` or an offset is not local.
 
     Raises:
         UsageError: it is none.
     """
     clean = text.strip()
-    today = datetime.fromtimestamp(time.time() if now is None else now).astimezone()
+    now = time.time() if now is None else now
+    if age := _AGE.fullmatch(clean):
+        return now - int(age["count"]) * _UNITS_S[age["unit"].lower()]
+    today = datetime.fromtimestamp(now).astimezone()
     for form in (*_FORMS, "%Y-%m-%d"):
         found = _parsed(clean, form)
         if found is not None:
@@ -53,10 +64,13 @@ def parse_time(text: str, *, now: float | None = None) -> float:
                 hours=found.hour, minutes=found.minute, seconds=found.second
             )
             return (day + since).astimezone().timestamp()
-    raise UsageError(
-        f"{text!r} is not a time",
-        hint="write it like 2026-11-21 14:30, 2026-11-21 or 14:30",
-    )
+    try:
+        return datetime.fromisoformat(clean).astimezone().timestamp()
+    except (ValueError, OverflowError, OSError) as exc:
+        raise UsageError(
+            f"{text!r} is not a time",
+            hint="write it like 2026-11-21 14:30, 2026-11-21, 14:30, 2h or 3d",
+        ) from exc
 
 
 def _parsed(text: str, form: str) -> datetime | None:

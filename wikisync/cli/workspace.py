@@ -164,14 +164,9 @@ class Workspace(Struct, frozen=True):
 
 def _page_at(way: str) -> Slug:
     """The page that a path below a wiki's folder means, its file there or not."""
-    from wikisync.folder.ignore import CONFLICT_MARK
-    from wikisync.folder.naming import parse_path
-    from wikisync.model import split_extension
+    from wikisync.folder.naming import page_of_conflict, parse_path
 
-    split = split_extension(way)
-    if split is not None and split[0].endswith(CONFLICT_MARK):
-        way = split[0].removesuffix(CONFLICT_MARK) + way[len(split[0]) :]
-    parsed = parse_path(way)
+    parsed = parse_path(page_of_conflict(way) or way)
     return parsed[0] if parsed else Slug(way)
 
 

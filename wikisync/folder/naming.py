@@ -30,6 +30,7 @@ from functools import lru_cache
 
 from wikisync.folder.ignore import (
     ATTENTION,
+    CONFLICT_MARK,
     UPLOADS,
     is_ignored_file,
     is_ignored_folder,
@@ -73,6 +74,14 @@ def path_of(slug: Slug, page_format: Format) -> PagePath:
 
     extension = EXTENSIONS[page_format][0]
     return PagePath("/".join(encode_slug(slug, page_format)) + extension)
+
+
+def page_of_conflict(path: str) -> str | None:
+    """The path of the page that a conflict file is of; None where it is none."""
+    split = split_extension(path)
+    if split is None or not split[0].endswith(CONFLICT_MARK):
+        return None
+    return split[0].removesuffix(CONFLICT_MARK) + path[len(split[0]) :]
 
 
 @lru_cache(PATHS_KNOWN_MAX)

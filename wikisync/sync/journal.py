@@ -95,6 +95,13 @@ class Journal(WikiRows):
                 for old, new, at, is_stale, is_done in rows
             )
 
+    def replaced_since(self, since: float) -> frozenset[Slug]:
+        """The pages with a text that was replaced at this time or later."""
+        rows = self._rows(
+            "SELECT DISTINCT slug FROM replaced WHERE wiki = ? AND at >= ?", since
+        )
+        return frozenset(Slug(slug) for (slug,) in rows)
+
     def remember_replaced(
         self,
         slug: Slug,

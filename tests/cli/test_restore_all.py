@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cli.workspaces import PAGES, Cloned
+from wikisync.folder.ignore import CONFLICT_MARK
+
+
+async def lose_and_replace(cloned: Cloned) -> None:
+    """Let the wiki delete two pages and edit a third."""
+    await cloned.remove("team/people")
+    await cloned.remove("team/rules")
+    await cloned.edit({"guide": "second\n"})
+    await carry(cloned)
+    assert not (cloned.folder / "team").exists()
+    assert cloned.read("guide.md") == "second\n"
+
+
+async def carry(cloned: Cloned) -> None:
+    """Sync until what is missing counts as deleted, with a yes to all of it."""
+    await cloned.run("sync")
+    await cloned.run("sync")
+    cloned.age_sightings(100)
+    ran = await cloned.run("sync", "--json")
+    for batch in ran.json.get("batches", []):
+        await cloned.run("approve", batch["id"])
+    await cloned.run("sync")
+
+
+async def synced_wiki(cloned: Cloned) -> dict[str, str]:
+    """The wiki's pages after a sync."""
+    await cloned.run("sync")
+    return {path: text for path, text in (await cloned.wiki()).items() if ".md" in path}
+
+
+async def test_everything_removed_or_replaced_comes_back_and_goes_to_the_wiki(
+    cloned: Cloned,
+) -> None:
+    await lose_and_replace(cloned)
+    cloned.write("new.md", "made since\n")
+    ran = await cloned.run("restore", "--all", "--since", "1h")
+    assert ran.code == 0, ran.err
+    expected = {f"{slug}.md": text for slug, text in PAGES.items()}
+    assert cloned.files() == expected | {"new.md": "made since\n"}
+    assert await synced_wiki(cloned) == expected | {"new.md": "made since\n"}
+    again = await cloned.run("restore", "--all", "--since", "1h")
+    assert "no page was removed or replaced" in again.err
+
+
+async def test_newer_text_is_kept(cloned: Cloned) -> None:
+    await lose_and_replace(cloned)
+    cloned.write("guide.md", "my newer text\n")
+    await cloned.run("restore", "--all", "--since", "1h")
+    assert cloned.read("guide.md") == PAGES["guide"]
+    kept = (await cloned.run("restore", "guide", "--list", "--json")).json
+    assert "my newer text\n" in [one["text"] for one in kept]
+
+
+async def test_only_what_happened_since_comes_back(cloned: Cloned) -> None:
+    await lose_and_replace(cloned)
+    ran = await cloned.run("restore", "--all", "--since", "2099-01-01")
+    assert ran.code == 0
+    assert "no page was removed or replaced here since 2099" in ran.err
+    assert cloned.read("guide.md") == "second\n"
+
+
+async def test_only_what_is_below_the_named_directory_comes_back(
+    cloned: Cloned,
+) -> None:
+    await lose_and_replace(cloned)
+    await cloned.run("restore", "handbook/team", "--all", "--since", "1h")
+    assert cloned.read("team/people.md") == PAGES["team/people"]
+    assert cloned.read("guide.md") == "second\n"
+
+
+@pytest.mark.parametrize("option", ["--dry-run", "--list"])
+async def test_dry_run_shows_the_pages_and_writes_nothing(
+    cloned: Cloned, option: str
+) -> None:
+    await lose_and_replace(cloned)
+    files = cloned.files()
+    ran = await cloned.run("restore", "--all", "--since", "1h", option)
+    rows = [line.split("\t") for line in ran.out.splitlines()[1:]]
+    assert [row[:2] for row in rows] == [
+        ["handbook/guide", "replaced"],
+        ["handbook/team/people", "removed"],
+        ["handbook/team/rules", "removed"],
+    ]
+    assert "would restore 3 pages" in ran.err
+    assert cloned.files() == files
+    shown = await cloned.run("restore", "--all", "--since", "1h", option, "--json")
+    assert json.loads(shown.out)["is_written"] is False
+
+
+async def test_files_removed_a_moment_ago_come_back(cloned: Cloned) -> None:
+    """No sync has seen it, so nothing is in the trash."""
+    (cloned.folder / "guide.md").unlink()
+    (cloned.folder / "team/rules.md").unlink()
+    await cloned.run("restore", "--all", "--since", "10m")
+    assert cloned.read("guide.md") == PAGES["guide"]
+    assert cloned.read("team/rules.md") == PAGES["team/rules"]
+
+
+async def test_renamed_file_is_not_taken_for_a_removed_page(cloned: Cloned) -> None:
+    (cloned.folder / "guide.md").rename(cloned.folder / "manual.md")
+    ran = await cloned.run("restore", "--all", "--since", "10m")
+    assert "no page was removed" in ran.err
+    assert "guide.md" not in cloned.files()
+    await cloned.edit({"home": "another home\n"})
+    await cloned.run("sync")
+    await cloned.edit({"manual": "edited\n"})
+    await cloned.run("sync")
+    (cloned.folder / "manual.md").rename(cloned.folder / "book.md")
+    await cloned.run("sync")
+    await cloned.run("restore", "--all", "--since", "1h")
+    assert cloned.read("book.md") == PAGES["guide"]
+    assert not {"guide.md", "manual.md"} & cloned.files().keys()
+
+
+async def test_file_keeps_its_own_name(cloned: Cloned) -> None:
+    cloned.write("my page.md", "one\n")
+    await cloned.run("sync")
+    (cloned.folder / "my page.md").unlink()
+    await cloned.run("restore", "--all", "--since", "10m")
+    assert cloned.read("my page.md") == "one\n"
+    assert (await synced_wiki(cloned))["my-page.md"] == "one\n"
+    assert "my-page.md" not in cloned.files()
+
+
+async def test_page_that_cannot_be_written_does_not_stop_the_others(
+    cloned: Cloned,
+) -> None:
+    await lose_and_replace(cloned)
+    cloned.write("team/people.md/x.txt", "in the way\n")
+    ran = await cloned.run("restore", "--all", "--since", "10m")
+    assert ran.code == 1
+    assert "handbook/team/people was not restored: " in ran.err
+    assert cloned.read("team/rules.md") == PAGES["team/rules"]
+    assert cloned.read("guide.md") == PAGES["guide"]
+    assert cloned.read("team/people.md/x.txt") == "in the way\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--all"], ["--since", "1h"], ["--all", "--since", "1h", "--at", "1h"], []],
+)
+async def test_options_that_do_not_go_together_are_refused(
+    cloned: Cloned, words: list[str]
+) -> None:
+    ran = await cloned.run("restore", *words)
+    assert ran.code == 2
+    assert "--since 2h" in ran.err
+
+
+# -- conflict files -----------------------------------------------------------------
+
+
+async def test_text_of_a_conflict_file_is_listed_and_comes_back(
+    cloned: Cloned,
+) -> None:
+    cloned.write("guide.md", "mine\n")
+    await cloned.edit({"guide": "theirs\n"})
+    await cloned.run("sync")
+    cloned.write(f"guide{CONFLICT_MARK}.md", "settled with care\n")
+    cloned.write("guide.md", "theirs\n")
+    await cloned.run("resolve", "guide", "--wiki")
+    listed = (await cloned.run("restore", "guide", "--list")).out
+    assert "settled with care" in listed
+    assert "conflict file: " in listed
+    ran = await cloned.run("restore", "guide", "--conflict")
+    assert ran.code == 0, ran.err
+    assert cloned.read("guide.md") == "settled with care\n"
+
+
+async def test_unsettled_conflict_file_is_printed_and_not_written(
+    cloned: Cloned,
+) -> None:
+    cloned.write("guide.md", "mine\n")
+    await cloned.edit({"guide": "theirs\n"})
+    await cloned.run("sync")
+    await cloned.run("resolve", "guide", "--mine")
+    ran = await cloned.run("restore", "guide", "--conflict")
+    assert ran.code == 2
+    assert "marker lines" in ran.err
+    assert cloned.read("guide.md") == "mine\n"
+    shown = await cloned.run("restore", "guide", "--conflict", "--dry-run")
+    assert "theirs" in shown.out
