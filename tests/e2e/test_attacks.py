@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.markup.test_attacks import RAW_HTML, SCRIPT_URLS, SOURCES
+from tests.security.attack_texts import ATTACKS
 from tests.support.markup import render
 from wikisync.model import Format
 
@@ -22,18 +22,6 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 PAGES_PER_DOCUMENT = 20
-ATTACKS = [
-    *SOURCES,
-    *(
-        (Format.ASCIIDOC, text)
-        for url in SCRIPT_URLS
-        for text in (f"link:{url}[x]", f"image::{url}[x]", f'video::{url}["x"]')
-    ),
-    *((Format.ASCIIDOC, f"++++\n{text}\n++++") for text in RAW_HTML),
-    *((Format.ASCIIDOC, f"x pass:[{text}] +++{text}+++") for text in RAW_HTML),
-    *((Format.REST, f"`x <{url}>`_\n\n.. image:: {url}") for url in SCRIPT_URLS),
-    *((Format.REST, f".. raw:: html\n\n   {text}") for text in RAW_HTML),
-]
 SAY_WHEN_SOMETHING_RUNS = """
 window.ran = [];
 for (const name of ["alert", "confirm", "prompt", "msgbox", "open"])
