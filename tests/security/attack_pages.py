@@ -125,7 +125,10 @@ _PLACES = {
         '![{0}](a.png "{0}") [{0}](a "{0}")',
         "a[^{0}]\n\n[^{0}]: {0}\n",
         "[[{0}]] [[x|{0}]] [x](y#{0}) [x](y?{0})",
-        "::include{{file={0}}}\n\n```mermaid\n{0}\n```\n\n```plantuml\n{0}\n```\n\n$`{0}`$\n",
+        (
+            "::include{{file={0}}}\n\n```mermaid\n{0}\n```"
+            "\n\n```plantuml\n{0}\n```\n\n$`{0}`$\n"
+        ),
         "> [!note] {0}\n> x\n\n- [ ] {0}\n\n@{0} #{0} ~{0} %{{{0}}} :{0}:\n",
     ),
     Format.RDOC: ("= {0}\n\n[{0}] x\n", "rdoc-label:{0}[{0}]\n\n  code {0}\n"),
@@ -135,7 +138,10 @@ _PLACES = {
     ),
     Format.ORG: (
         "#+title: {0}\n* {0} :{0}:\n:PROPERTIES:\n:CUSTOM_ID: {0}\n:END:\n",
-        "#+begin_src {0}\ncode\n#+end_src\n\n#+attr_html: :class {0} :onclick {0}\n[[a.png]]\n",
+        (
+            "#+begin_src {0}\ncode\n#+end_src\n\n#+attr_ht"
+            "ml: :class {0} :onclick {0}\n[[a.png]]\n"
+        ),
     ),
     Format.REST: (
         ".. class:: {0}\n\n.. code:: {0}\n\n   x\n\n.. image:: a.png\n   :alt: {0}\n",

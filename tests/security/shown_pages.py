@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -40,10 +41,13 @@ TOUCH_EVERYTHING = """(isDeep) => {
     const link = event.target.closest && event.target.closest("a, area");
     const runs = link && /^(javascript|data|vbscript|blob):/.test(link.protocol || "");
     if (runs) window.ran.push(`link to ${link.href.slice(0, 60)}`);
-    event.preventDefault();
+    if (link) event.preventDefault();
   }, true);
   document.addEventListener("submit", (event) => {
-    window.ran.push("submit"); event.preventDefault();
+    // the search of the theme is a form
+    if (!event.target.matches("form.search, form[role=search]"))
+      window.ran.push("submit");
+    event.preventDefault();
   }, true);
   const names = ["pointerover", "mouseover", "mouseenter", "focus", "toggle", "error",
                  "animationend", "animationstart", "load", "begin", "beforetoggle",
@@ -71,6 +75,7 @@ class Shown:
     """What pages did while they were shown."""
 
     pages: int = 0
+    worst_s: float = 0.0
     ran: list[str] = field(default_factory=list)
     """Page and what it ran."""
     left: list[str] = field(default_factory=list)
@@ -138,9 +143,11 @@ async def _show_some(
 
 
 async def _show_one(page: Page, url: str, shown: Shown) -> None:
+    began = time.monotonic()
     await page.goto(url, wait_until="domcontentloaded")
     ran = await page.evaluate(TOUCH_EVERYTHING)
     shown.ran += [f"{url}: {what}" for what in ran]
     if page.url.partition("#")[0] != url:
         shown.left.append(f"{url} went to {page.url}")
     shown.pages += 1
+    shown.worst_s = max(shown.worst_s, time.monotonic() - began)

@@ -1,0 +1,45 @@
+"""Each server of ours alone: the service, a preview, the listener of a watch.
+
+Each gives its address and, where somebody may write, a token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import cast
+
+from tests.support.preview import Desk
+from tests.support.service import embedded_service
+from wikisync.cli.watch_listen import Listener, listening
+from wikisync.cli.watch_report import WatchReport
+
+
+@asynccontextmanager
+async def a_service(root: Path) -> AsyncIterator[tuple[str, str]]:
+    async with embedded_service(root) as service:
+        await service.add_project("docs/handbook")
+        yield service.url, service.token
+
+
+@asynccontextmanager
+async def a_preview(root: Path) -> AsyncIterator[tuple[str, str]]:
+    desk = Desk(root)
+    desk.add("-- home.md --\nhello\n")
+    async with desk.previewing() as reader:
+        yield reader.preview.url, ""
+
+
+@asynccontextmanager
+async def a_listener(root: Path) -> AsyncIterator[tuple[str, str]]:
+    del root
+
+    async def status() -> Mapping[str, object]:
+        return {}
+
+    # nothing that is sent here gets as far as the report
+    report = cast(WatchReport, None)
+    listener = Listener("word", lambda *_: False, status, report, lambda *_: None)
+    async with listening(listener, "127.0.0.1:0") as url:
+        yield url, ""
