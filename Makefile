@@ -13,10 +13,10 @@ LOCKED := pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
 	--no-emit-options --build-deps-for editable --build-deps-for wheel --extra math
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint soak bench prove-plan prove-sim prove-crash prove-merge prove-guards prove-real conformance parity bench-markup wheel audit lock clean
+.PHONY: help demo test lint soak bench prove-plan prove-sim prove-crash prove-merge prove-guards prove-real prove-security conformance parity bench-markup wheel audit lock clean
 
 help: ## Say what can be made
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
 demo: .venv/run ## Export the user guide from the embedded service to demo/site
 	@$(BIN)/wikisync demo
@@ -54,6 +54,10 @@ prove-guards: .venv/dev ## Prove the sync: each guard switched off is missed by 
 prove-real: .venv/dev ## Prove the sync: a real process killed 200 times, saves raced
 	@$(BIN)/python -m tests.sync.prove_real
 	@$(BIN)/python -m tests.folder.prove_swap
+
+prove-security: .venv/dev ## Attack a site, the commands and every server in all known ways
+	@tools/setup.sh chromium
+	@$(BIN)/python -m tests.security.prove_security
 
 conformance: .venv/dev ## Hold every format to its corpus
 	@$(BIN)/python tools/conformance.py
