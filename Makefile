@@ -55,9 +55,9 @@ prove-real: .venv/dev ## Prove the sync: a real process killed 200 times, saves 
 	@$(BIN)/python -m tests.sync.prove_real
 	@$(BIN)/python -m tests.folder.prove_swap
 
-prove-security: .venv/dev ## Attack a site, the commands and every server in all known ways
+prove-security: .venv/dev ## Prove the security: attack sites, commands and servers
 	@tools/setup.sh chromium
-	@$(BIN)/python -m tests.security.prove_security
+	@$(BIN)/python -m tests.security.prove_security $(FAMILIES)
 
 conformance: .venv/dev ## Hold every format to its corpus
 	@$(BIN)/python tools/conformance.py
