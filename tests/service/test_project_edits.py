@@ -368,18 +368,84 @@ async def test_new_path_leaves_a_way_from_the_old_one(api: Api) -> None:
     assert (again.status, found.json["id"]) == (201, again.json["id"])
 
 
-async def test_only_administrators_move_storage(
+async def test_only_administrators_name_a_storage_and_only_one_that_is(
     service: EmbeddedService, api: Api
 ) -> None:
     person = api.as_user(await service.add_user("dana"))
     made = (await create(person, name="a", repository_storage="other")).json
+    place = f"{PROJECTS}/{made['id']}"
 
-    before = (await api.get(f"{PROJECTS}/{made['id']}")).json["repository_storage"]
-    await api.put(f"{PROJECTS}/{made['id']}", json={"repository_storage": "other"})
-    after = (await api.get(f"{PROJECTS}/{made['id']}")).json["repository_storage"]
+    before = (await api.get(place)).json["repository_storage"]
+    moved = await api.put(place, json={"repository_storage": "other"})
+    kept = await api.put(place, json={"repository_storage": "default"})
 
-    assert (before, after) == ("default", "other")
+    assert (before, kept.json["repository_storage"]) == ("default", "default")
+    assert (moved.status, moved.json) == (
+        400,
+        {"message": {"repository_storage": ["is not included in the list"]}},
+    )
     assert "repository_storage" not in made
+
+
+@pytest.mark.parametrize(
+    ("policy", "name", "text"),
+    [
+        ({"cadence": "nonsense"}, "cadence", "is not included in the list"),
+        ({"cadence": None}, "cadence", "is not included in the list"),
+        ({"keep_n": 7}, "keep_n", "is not included in the list"),
+        ({"older_than": "8d"}, "older_than", "is not included in the list"),
+        ({"name_regex": "["}, "name_regex", "not valid RE2 syntax"),
+        ({"name_regex_delete": "("}, "name_regex", "not valid RE2 syntax"),
+        ({"name_regex_keep": "["}, "name_regex_keep", "not valid RE2 syntax"),
+        ({"name_regex_keep": "a" * 256}, "name_regex_keep", "is too long"),
+    ],
+)
+async def test_policy_that_cannot_be_is_refused(
+    api: Api, policy: dict[str, object], name: str, text: str
+) -> None:
+    made = (await create(api, name="a")).json
+    sent = {"container_expiration_policy_attributes": policy}
+
+    edited = await api.put(f"{PROJECTS}/{made['id']}", json=sent)
+    created = await create(api, name="b", **sent)
+
+    assert (edited.status, created.status) == (400, 400)
+    assert edited.json == created.json
+    problems = edited.json["message"][f"container_expiration_policy.{name}"]
+    assert len(problems) == 1
+    assert problems[0].startswith(text)
+
+
+async def test_policy_that_can_be_is_kept(api: Api) -> None:
+    policy = {
+        "cadence": "1month",
+        "keep_n": 10,
+        "older_than": None,
+        "name_regex_delete": "^old-.*$",
+        "name_regex_keep": "release",
+        "enabled": True,
+    }
+    sent = {"container_expiration_policy_attributes": policy}
+
+    made = await create(api, name="a", **sent)
+
+    shown = made.json["container_expiration_policy"]
+    assert made.status == 201
+    assert {name: shown[name] for name in policy} == policy
+
+
+@pytest.mark.parametrize("nothing", [None, ""])
+async def test_count_of_approvals_is_a_number(api: Api, nothing: object) -> None:
+    made = (await create(api, name="a")).json
+
+    answer = await api.put(
+        f"{PROJECTS}/{made['id']}", json={"approvals_before_merge": nothing}
+    )
+
+    assert (answer.status, answer.json) == (
+        400,
+        {"message": {"approvals_before_merge": ["is not a number"]}},
+    )
 
 
 # pictures

@@ -26,7 +26,14 @@ if TYPE_CHECKING:
     from wikisync.service.tables import Tables
 
 ROLES = ("guest", "planner", "reporter", "developer", "maintainer", "owner")
-SCOPES = ("api", "read_api", "read_user", "read_repository", "write_repository")
+SCOPES = (
+    "api",
+    "read_api",
+    "read_user",
+    "read_repository",
+    "write_repository",
+    "sudo",
+)
 LISTED = ("users", "tokens", "groups", "members")
 
 _data_option = click.option(

@@ -28,6 +28,7 @@ from wikisync.service.access import (
 from wikisync.service.answers import (
     Moved,
     Refusal,
+    blocked,
     dead_token,
     etag_matches,
     forbidden,
@@ -48,6 +49,9 @@ Need = Literal["api", "user", "any"]
 """What a token must be good for: the API, reading its own user, or nothing."""
 
 Owner = Project | Group
+
+SUDO_SCOPE = "sudo"
+"""What an administrator's token must be good for to act as another user."""
 
 
 class Caller(Struct, frozen=True):
@@ -96,13 +100,37 @@ class Call(Struct, frozen=True):
 
         Raises:
             Refusal: 401 for a token that is unknown or dead, even where nobody
-                need be; 403 for a blocked user or a scope that is too small.
+                need be; 403 for a blocked user or a scope that is too small;
+                what ``_acting`` refuses.
         """
         secret = self._secret()
         if secret is None:
-            return Caller()
+            return await self._acting(Caller())
         found = await self.service.records.ask(Tables.token_and_user, secret)
-        return self._admitted(found, need)
+        return await self._acting(self._admitted(found, need))
+
+    async def _acting(self, caller: Caller) -> Caller:
+        """The user that an administrator acts as (``sudo``), or the caller itself.
+
+        Raises:
+            Refusal: 401 or 403 for a caller who may not, 404 for an unknown user,
+                403 for a blocked one.
+        """
+        named = find_sudo(self.request.headers, self.raw)
+        if named is None:
+            return caller
+        if caller.user is None or caller.token is None:
+            raise unauthorized()
+        if not caller.user.is_admin:
+            raise forbidden("Must be admin to use sudo")
+        if SUDO_SCOPE not in caller.token.scopes:
+            raise insufficient_scope(SUDO_SCOPE)
+        user = await self._find_user(named)
+        if user is None:
+            raise not_found(f"User with ID or username '{named}'")
+        if user.is_blocked:
+            raise blocked()
+        return Caller(user, caller.token)
 
     def _secret(self) -> str | None:
         return find_secret(self.request.headers, self.raw)
@@ -121,7 +149,7 @@ class Call(Struct, frozen=True):
                 "Token is expired. You can either do re-authorization or token refresh."
             )
         if user.is_blocked:
-            raise forbidden("Your account has been blocked.")
+            raise blocked()
         if not _reaches(token, need, is_reading=self.is_reading):
             raise insufficient_scope()
         return Caller(user, token)
@@ -164,15 +192,16 @@ class Call(Struct, frozen=True):
 
     async def user(self) -> User:
         """The user named in the path, by id or username."""
-        named = self.segments["user_id"]
-        records = self.service.records
-        if is_number(named):
-            found = await records.ask(Tables.user_by_id, id_of(named))
-        else:
-            found = await records.ask(Tables.user_named, named)
+        found = await self._find_user(self.segments["user_id"])
         if found is None:
             raise not_found("User")
         return found
+
+    async def _find_user(self, named: str) -> User | None:
+        records = self.service.records
+        if is_number(named):
+            return await records.ask(Tables.user_by_id, id_of(named))
+        return await records.ask(Tables.user_named, named)
 
     async def project_for(
         self, act: Act, *, is_archived_too: bool = False
@@ -255,6 +284,12 @@ class Call(Struct, frozen=True):
             _holder_and_owner, secret, kind, self.segments["id"]
         )
         caller = Caller() if secret is None else self._admitted(holder, "api")
+        if (acting := await self._acting(caller)) is not caller:
+            caller = acting
+            find = Tables.project if kind == "project" else Tables.group
+            found = await self.service.records.ask(
+                find, self.segments["id"], caller.user_id
+            )
         owner: Owner
         if isinstance(found, Group):
             owner = self._known_group(found, caller)
@@ -300,6 +335,12 @@ def find_secret(headers: Mapping[str, str], raw: Mapping[str, object]) -> str | 
         if isinstance(value, str) and value:
             return value
     return None
+
+
+def find_sudo(headers: Mapping[str, str], raw: Mapping[str, object]) -> str | None:
+    """The id or name of the user to act as; an empty one is one that is unknown."""
+    named = raw.get("sudo", headers.get("Sudo"))
+    return None if named is None else str(named)
 
 
 def _reaches(token: Token, need: Need, *, is_reading: bool) -> bool:

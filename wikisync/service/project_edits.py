@@ -29,6 +29,7 @@ from wikisync.service.call import Call, Caller
 from wikisync.service.editing import Change
 from wikisync.service.import_address import address_problem, shown
 from wikisync.service.jobs import BUILT_IN_TYPE, TEMPLATE_TYPE, URL_TYPE
+from wikisync.service.listing import DEFAULT_STORAGE
 from wikisync.service.parameters import SentFile
 from wikisync.service.project_tables import NewProject, ProjectChange, Taken
 from wikisync.service.project_templates import BUILT_IN
@@ -116,7 +117,7 @@ async def edit_project(call: Call) -> web.Response:
     caller, project = await call.project_for(Act.EDIT)
     if values.get("visibility") not in {None, project.visibility}:
         await call.project_for(Act.RELEASE)
-    problems = await _edit_problems(call, project, values)
+    problems = await _edit_problems(call, caller, project, values)
     if problems:
         raise _invalid(problems)
     columns = _columns(values, caller)
@@ -198,7 +199,7 @@ async def _create(call: Call, caller: Caller, owner: User, values: Values) -> in
     visibility = cast("Visibility", values.get("visibility") or "private")
     problems = name_problems(name) | path_problems(path)
     problems |= visibility_problems(visibility, group=group_visibility(space))
-    problems |= _other_problems(call, values)
+    problems |= _other_problems(call, caller, values)
     branch = values.get("default_branch")
     if branch and not is_branch_name(branch):
         problems["default_branch"] = ["is not a valid branch name"]
@@ -323,8 +324,10 @@ async def _custom_template(
     return found if found is not None and reads_code(found, caller) else None
 
 
-async def _edit_problems(call: Call, project: Project, values: Values) -> Problems:
-    problems = _other_problems(call, values)
+async def _edit_problems(
+    call: Call, caller: Caller, project: Project, values: Values
+) -> Problems:
+    problems = _other_problems(call, caller, values)
     if "name" in values and values["name"] != project.name:
         problems |= name_problems(values["name"] or "")
     if "path" in values and values["path"] != project.path:
@@ -353,9 +356,14 @@ def _address_problems(call: Call, project: Project, address: str | None) -> Prob
     return {"import_url": [problem]} if problem else {}
 
 
-def _other_problems(call: Call, values: Values) -> Problems:
+def _other_problems(call: Call, caller: Caller, values: Values) -> Problems:
     limits = call.service.settings.limits
     problems = attribute_problems(values, limits.description_chars_max)
+    if "approvals_before_merge" in call.raw and "approvals_before_merge" not in values:
+        problems["approvals_before_merge"] = ["is not a number"]
+    storage = _columns(values, caller).get("repository_storage", DEFAULT_STORAGE)
+    if storage != DEFAULT_STORAGE:
+        problems["repository_storage"] = ["is not included in the list"]
     if isinstance(sent := values.get("avatar"), SentFile):
         problems |= check_avatar(sent, limits.avatar_bytes_max)
     return problems
