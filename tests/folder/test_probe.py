@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from wikisync.errors import FolderError
-from wikisync.folder.probe import Folding, probe_folding
+from wikisync.folder.probe import Folding, probe_folding, seen_folding
 
 
 def test_usual_linux_disk_folds_nothing_and_nothing_is_left(tmp_path: Path) -> None:
@@ -34,3 +34,28 @@ def test_probe_does_not_overwrite_what_is_there(
     with pytest.raises(FolderError):
         probe_folding(tmp_path)
     assert [path.read_text() for path in tmp_path.iterdir()] == ["mine"]
+
+
+def test_names_that_are_there_tell_without_a_write(tmp_path: Path) -> None:
+    for name in ("Home.md", "caf\u00e9.md", "3.14"):
+        (tmp_path / name).touch()
+    before = tmp_path.stat().st_mtime_ns
+    assert seen_folding(tmp_path) == Folding(case=False, unicode=False)
+    assert tmp_path.stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize(
+    ("name", "other", "found"),
+    [
+        ("Home.md", "hOME.MD", Folding(case=True)),
+        ("caf\u00e9", "cafe\u0301", Folding(unicode=True)),
+        ("cafe\u0301", "caf\u00e9", Folding(unicode=True)),
+    ],
+)
+def test_one_file_under_two_names_is_a_disk_that_folds(
+    tmp_path: Path, name: str, other: str, found: Folding
+) -> None:
+    """Two hard links stand for what such a disk answers."""
+    (tmp_path / name).touch()
+    (tmp_path / other).hardlink_to(tmp_path / name)
+    assert seen_folding(tmp_path) == found

@@ -88,3 +88,28 @@ def test_every_write_waits_for_the_disk(state_path: Path) -> None:
     """WAL alone would lose the last writes when the power goes."""
     with State.open(state_path) as state:
         assert state._database.rows("PRAGMA synchronous") == [(2,)]
+
+
+@pytest.mark.parametrize("is_live", [False, True])
+def test_a_copy_has_what_another_connection_committed_and_writes_nothing_back(
+    tmp_path: Path, *, is_live: bool
+) -> None:
+    path = tmp_path / "state.db"
+    original = Database.open(path)
+    with original.transaction() as connection:
+        connection.execute("CREATE TABLE kept (value)")
+        connection.execute("INSERT INTO kept VALUES (1)")
+    copied = Database.copy(path, is_live=is_live)
+    with copied.transaction() as connection:
+        connection.execute("INSERT INTO kept VALUES (2)")
+    assert copied.rows("SELECT value FROM kept") == [(1,), (2,)]
+    assert original.rows("SELECT value FROM kept") == [(1,)]
+    copied.close()
+    original.close()
+
+
+def test_a_copy_of_a_damaged_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+    path.write_bytes(b"no database, but long enough to be taken for one" * 100)
+    with pytest.raises(StateDamaged, match="is damaged"):
+        Database.copy(path, is_live=False)

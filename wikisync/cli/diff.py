@@ -71,7 +71,9 @@ def command(
     """
     workspace = find_workspace(start)
     wanted = wanted_pages(workspace, pages)
-    with open_workspace(workspace, is_held=False, allows_network_disk=True) as opened:
+    with open_workspace(
+        workspace, is_read_only=True, allows_network_disk=True
+    ) as opened:
         shown = asyncio.run(
             _since_base(opened, wanted)
             if base

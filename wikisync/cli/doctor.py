@@ -76,7 +76,7 @@ def _examine(
     found = [Finding(Grade.FINE, f"{settings} is right, and names {count}")]
     found += check_disk(workspace)
     try:
-        with open_workspace(workspace, is_held=False, is_guarded=False) as opened:
+        with open_workspace(workspace, is_read_only=True, is_guarded=False) as opened:
             found += check_state(opened)
             for wiki in workspace.config.wikis:
                 found += check_folder(opened, wiki)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from errno import EACCES
 from typing import TYPE_CHECKING
 
 from wikisync.cli.findings import Finding, Grade
 from wikisync.cli.sentences import OTHER_FOLDER, counted
 from wikisync.errors import FolderError, Halted, WikisyncError
+from wikisync.folder.descent import folder_error
 from wikisync.folder.workspace import (
     MOUNTS,
     Identity,
@@ -24,6 +27,8 @@ from wikisync.folder.workspace import (
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from wikisync.cli.workspace import OpenWorkspace, Workspace
     from wikisync.config import WikiSection
 
@@ -103,7 +108,9 @@ def check_state(opened: OpenWorkspace) -> Iterator[Finding]:
             f"a damaged state was set aside: {path}",
             "delete it when all is well",
         )
-    size = opened.state.path.stat().st_size
+    size = 0
+    with suppress(FileNotFoundError):
+        size = opened.state.path.stat().st_size
     try:
         for wiki in opened.workspace.config.wikis:
             opened.known(wiki).read_through()
@@ -124,7 +131,7 @@ def check_state(opened: OpenWorkspace) -> Iterator[Finding]:
 
 def check_folder(opened: OpenWorkspace, wiki: WikiSection) -> Iterator[Finding]:
     """One wiki's folder: what is in it, and what its disk can do."""
-    from wikisync.folder.probe import probe_folding
+    from wikisync.folder.probe import seen_folding
 
     folder = opened.workspace.folder_of(wiki)
     known = opened.known(wiki)
@@ -136,7 +143,7 @@ def check_folder(opened: OpenWorkspace, wiki: WikiSection) -> Iterator[Finding]:
             return
         here = asyncio.run(opened.local(wiki).snapshot())
         is_other = opened.has_other_folder(wiki)
-        folding = probe_folding(folder)
+        folding = seen_folding(folder)
     except (FolderError, Halted) as error:
         yield _lost(opened, wiki, error)
         return
@@ -156,7 +163,7 @@ def check_folder(opened: OpenWorkspace, wiki: WikiSection) -> Iterator[Finding]:
             f"{name}: the disk ignores {what} in names; pages that differ only in that"
             " get names of their own",
         )
-    yield from _check_swap(opened, name)
+    yield from _check_writable(opened, folder, name)
     if known.is_paused:
         because = f" ({known.pause_reason})" if known.pause_reason else ""
         yield Finding(Grade.LOOK, f"{name}: paused{because}", f"wikisync resume {name}")
@@ -189,26 +196,11 @@ def _lost(
     return Finding(Grade.WRONG, f"{wiki.folder}: {error.message}", error.hint or "")
 
 
-def _check_swap(opened: OpenWorkspace, name: str) -> Iterator[Finding]:
-    from wikisync.folder.limbo import Limbo
-
-    place = opened.workspace.private / "limbo" / "doctor"
-    limbo = Limbo(place)
-    try:
-        with limbo.batch():
-            pass
-    except FolderError as error:
-        yield Finding(Grade.WRONG, f"{name}: {error.message}", error.hint or "")
-        return
-    finally:
-        with suppress(OSError):
-            place.rmdir()
-    if limbo.can_swap:
-        yield Finding(Grade.FINE, f"{name}: files are replaced by swapping names")
-        return
-    yield Finding(
-        Grade.LOOK,
-        f"{name}: this disk cannot swap the names of two files; a save in the very"
-        " moment of a write is found a little later",
-        "nothing to do; another disk would be safer",
-    )
+def _check_writable(
+    opened: OpenWorkspace, folder: Path, name: str
+) -> Iterator[Finding]:
+    """Whether a sync may write into the folder and its own; nothing is tried."""
+    for place in (folder, opened.workspace.private):
+        if place.exists() and not os.access(place, os.W_OK | os.X_OK):
+            error = folder_error("write in", str(place), OSError(EACCES, ""))
+            yield Finding(Grade.WRONG, f"{name}: {error.message}", error.hint or "")

@@ -42,7 +42,9 @@ def command(
     PAGE is a page's file, FOLDER/SLUG, or a wiki's folder.
     """
     workspace = find_workspace(start)
-    with open_workspace(workspace, is_held=False, allows_network_disk=True) as opened:
+    with open_workspace(
+        workspace, is_read_only=True, allows_network_disk=True
+    ) as opened:
         found: list[tuple[WikiSection, Event]] = []
         whole = workspace.wiki_at(page) if page else None
         if page is not None and whole is None:

@@ -58,7 +58,7 @@ def command(
     """
     workspace = find_workspace(start)
     with open_workspace(
-        workspace, is_held=number is not None, allows_network_disk=network_disk
+        workspace, is_read_only=number is None, allows_network_disk=network_disk
     ) as opened:
         sections = workspace.wikis([wiki] if wiki else [])
         if number is not None:

@@ -119,7 +119,9 @@ def _restore_page(
     dry_run: bool,
 ) -> int:
     section, named = named_page(workspace, page)
-    with open_workspace(workspace, is_held=False) as opened:
+    with open_workspace(
+        workspace, is_held=False, is_read_only=lists or dry_run
+    ) as opened:
         slug, current = asyncio.run(_find(opened, section, named))
         versions = versions_of(opened, section, slug)
         if lists:

@@ -57,7 +57,9 @@ def command(
 
     workspace = find_workspace(start).without(excluded)
     chosen = workspace.wikis(wikis) if wikis else workspace.synced
-    with open_workspace(workspace, is_held=False, allows_network_disk=True) as opened:
+    with open_workspace(
+        workspace, is_read_only=True, allows_network_disk=True
+    ) as opened:
         found = asyncio.run(_look(console, opened, chosen, token_file, offline=offline))
         notices = list(opened.notices())
     _show(console, workspace, found, notices, as_json=as_json)

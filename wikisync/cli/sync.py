@@ -110,7 +110,7 @@ async def _sync(
         open_workspace(
             workspace,
             allows_network_disk=options["network_disk"],
-            is_held=not is_dry_run,
+            is_read_only=is_dry_run,
         ) as opened,
     ):
         for notice in opened.notices():

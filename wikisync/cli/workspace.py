@@ -7,6 +7,7 @@ from another folder, no overlaps, no wiki read through a copied state.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import (
     AsyncIterator,
@@ -16,7 +17,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from contextlib import asynccontextmanager, contextmanager, nullcontext
+from contextlib import ExitStack, asynccontextmanager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -293,14 +294,19 @@ class ParsedLinks:
 
 
 def translated_wiki(
-    wiki: RemoteReplica, folder: Path, known: WikiState, private: Path
+    wiki: RemoteReplica,
+    folder: Path,
+    known: WikiState,
+    private: Path,
+    *,
+    keeps_looks: bool = True,
 ) -> TranslatedWiki:
     """The wiki with its links to files as the folder writes them."""
     from wikisync.folder.loose import LooseFiles
     from wikisync.sync.linking import FileLinks
     from wikisync.sync.translation import TranslatedWiki
 
-    files = LooseFiles.of_workspace(folder, private)
+    files = LooseFiles.of_workspace(folder, private, keeps_looks=keeps_looks)
     links = FileLinks(wiki, files, known, links=ParsedLinks(), clock=time.time)
     return TranslatedWiki(wiki, known, links)
 
@@ -315,6 +321,7 @@ class OpenWorkspace:
         *,
         is_adopting: bool,
         is_copied: bool = False,
+        stack: ExitStack | None = None,
     ) -> None:
         self.workspace = workspace
         self.state = state
@@ -322,6 +329,30 @@ class OpenWorkspace:
         """Its folders are taken as they are: nothing counts as deleted."""
         self.is_copied = is_copied
         """It was copied or moved since the state was last used."""
+        self._stack = stack
+        """Ends with a workspace that is only looked at; None for any other."""
+        self._stand_ins: dict[str, Path] = {}
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether nothing in it may change."""
+        return self._stack is not None
+
+    def folder_of(self, wiki: WikiSection) -> Path:
+        """A wiki's folder; an empty one elsewhere for one that a sync would make."""
+        folder = self.workspace.folder_of(wiki)
+        if self._stack is None or not self._is_made(wiki) or os.path.lexists(folder):
+            return folder
+        if wiki.folder not in self._stand_ins:
+            from tempfile import TemporaryDirectory
+
+            place = self._stack.enter_context(TemporaryDirectory(prefix="wikisync-"))
+            self._stand_ins[wiki.folder] = Path(place)
+        return self._stand_ins[wiki.folder]
+
+    def _is_made(self, wiki: WikiSection) -> bool:
+        """Whether a sync makes the wiki's folder where there is none."""
+        return self.is_adopting or not self.known(wiki).base()
 
     def known(self, wiki: WikiSection) -> WikiState:
         """What is known of one wiki."""
@@ -351,8 +382,9 @@ class OpenWorkspace:
         from wikisync.sync.aliases import AliasedFolder
 
         folder = FolderReplica.two_way(
-            self.workspace.folder_of(wiki),
+            self.folder_of(wiki),
             private=self.workspace.private,
+            keeps_looks=not self.is_read_only,
             settle_s=settle_s,
         )
         return AliasedFolder(folder, self.known(wiki))
@@ -389,8 +421,8 @@ class OpenWorkspace:
         found = await find_wiki(self, client, wiki, is_real=is_real)
         # by its present path: the old one may lead to another wiki
         owner, known = found.there.owner, found.known
-        folder = self.workspace.folder_of(wiki)
-        if self.is_adopting or not known.base():
+        folder = self.folder_of(wiki)
+        if not self.is_read_only and self._is_made(wiki):
             _make_folder(folder)
         if not self.is_adopting:
             refuse_emptied(folder, known_pages=len(known.base()))
@@ -407,7 +439,13 @@ class OpenWorkspace:
         if settle_s is None:
             settle_s = self.workspace.config.sync.settle_ms / 1000
         local = self.local(wiki, settle_s=settle_s)
-        translated = translated_wiki(remote, folder, known, self.workspace.private)
+        translated = translated_wiki(
+            remote,
+            folder,
+            known,
+            self.workspace.private,
+            keeps_looks=not self.is_read_only,
+        )
         return SyncedWiki(wiki, folder, found, translated, local, remote)
 
     def refuse_lost(self, wiki: WikiSection) -> None:
@@ -422,7 +460,7 @@ class OpenWorkspace:
         identity = Identity.parse(self.state.recalled(IDENTITY))
         standing_of(self.workspace.private, identity)
         if not self.is_adopting:
-            folder = self.workspace.folder_of(wiki)
+            folder = self.folder_of(wiki)
             refuse_emptied(folder, known_pages=len(self.known(wiki).base()))
 
     def has_other_folder(self, wiki: WikiSection) -> bool:
@@ -464,7 +502,7 @@ class OpenWorkspace:
         from wikisync.folder.place import Place, place_of
 
         before = Place.parse(self.known(wiki).place)
-        return before, place_of(self.workspace.folder_of(wiki), before)
+        return before, place_of(self.folder_of(wiki), before)
 
     def note_adopted(self) -> None:
         """The folders were looked at as they are; from now on absences count."""
@@ -481,6 +519,7 @@ def open_workspace(
     *,
     allows_network_disk: bool = False,
     is_held: bool = True,
+    is_read_only: bool = False,
     adopts: bool = False,
     is_guarded: bool = True,
 ) -> Iterator[OpenWorkspace]:
@@ -489,7 +528,9 @@ def open_workspace(
     Args:
         workspace: Which one.
         allows_network_disk: A person's word that no other machine writes there.
-        is_held: False only to look into it, also while another process holds it.
+        is_held: False to use it also while another process holds it.
+        is_read_only: Whether it is only looked at: nothing is held, and nothing in it
+            changes; what is noted is noted in a copy.
         adopts: A person's word that this is the workspace, whatever its marker says.
         is_guarded: False to look even at what the guards refuse.
 
@@ -503,6 +544,7 @@ def open_workspace(
         Identity,
         Standing,
         adopt,
+        holder_of,
         locked,
         refuse_network_disk,
         refuse_overlaps,
@@ -515,16 +557,19 @@ def open_workspace(
         refuse_network_disk(root, is_allowed=allows_network_disk)
         folders = [workspace.folder_of(wiki) for wiki in workspace.config.wikis]
         refuse_overlaps(root, folders)
-    if not is_held:
+    is_held = is_held and not is_read_only
+    if not is_held and not is_read_only:
         _make_private(workspace.private)
     lock = locked(workspace.private, f"the workspace {root}")
+    file, url = workspace.private / STATE_FILE, workspace.config.service.url.rstrip("/")
     with (
         lock if is_held else nullcontext(),
-        State.open(
-            workspace.private / STATE_FILE,
-            service_url=workspace.config.service.url.rstrip("/"),
-            is_held=is_held,
-        ) as state,
+        State.copy(
+            file, service_url=url, is_live=holder_of(workspace.private) is not None
+        )
+        if is_read_only
+        else State.open(file, service_url=url, is_held=is_held) as state,
+        ExitStack() as stack,
     ):
         recorded = Identity.parse(state.recalled(IDENTITY))
         if adopts:
@@ -539,6 +584,7 @@ def open_workspace(
             state,
             is_adopting=is_copied or bool(state.recalled(ADOPTING)),
             is_copied=is_copied and not adopts,
+            stack=stack if is_read_only else None,
         )
         if standing is Standing.NEW and is_held:
             opened.note_adopted()

@@ -70,8 +70,8 @@ _KEPT = msgpack_decoder(_Kept)
 class LookCache:
     """Keeps the last look at one folder in a file of ours."""
 
-    def __init__(self, root: Path, file: Path) -> None:
-        self._kept = FolderCache(root, file)
+    def __init__(self, root: Path, file: Path, *, is_kept: bool = True) -> None:
+        self._kept = FolderCache(root, file, is_kept=is_kept)
 
     def recall(self) -> Looked | None:
         """The last look; None where there is none that can be believed."""
@@ -86,9 +86,11 @@ class LookCache:
 class FolderCache:
     """Keeps a value about the files of one folder in a file of ours."""
 
-    def __init__(self, root: Path, file: Path) -> None:
+    def __init__(self, root: Path, file: Path, *, is_kept: bool = True) -> None:
+        """Make a cache; one that is not kept only says what was kept before."""
         self._root = root
         self._file = file
+        self._is_kept = is_kept
 
     def recall(self, decoder: msgspec.msgpack.Decoder[T]) -> T | None:
         """The last value; None where there is none that can be believed."""
@@ -106,6 +108,8 @@ class FolderCache:
 
     def keep(self, value: object) -> None:
         """Replace what was kept, where that can be."""
+        if not self._is_kept:
+            return
         made = self._file.with_name(f"{self._file.name}.{os.getpid()}.tmp")
         with suppress(OSError):
             raw = msgspec.Raw(msgspec.msgpack.encode(value))

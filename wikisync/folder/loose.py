@@ -63,10 +63,13 @@ class LooseFiles:
         """What a person keeps out of the sync, as read with the last list."""
 
     @classmethod
-    def of_workspace(cls, root: Path, private: Path) -> LooseFiles:
+    def of_workspace(
+        cls, root: Path, private: Path, *, keeps_looks: bool = True
+    ) -> LooseFiles:
         """Those of a wiki's folder; ``private`` is the workspace's ``.wikisync``."""
         place = own_place(root, "looks", private=private)
-        return cls(root, FolderCache(root, place.with_name(f"{place.name}.files")))
+        file = place.with_name(f"{place.name}.files")
+        return cls(root, FolderCache(root, file, is_kept=keeps_looks))
 
     async def names(self) -> frozenset[str]:
         """The names of all of them, without their folders."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import unicodedata
 from contextlib import suppress
 from pathlib import Path
 
@@ -33,6 +34,37 @@ def probe_folding(folder: Path) -> Folding:
         case=_is_found(folder, f"{stem}-a", f"{stem}-A"),
         unicode=_is_found(folder, f"{stem}-\u00e9", f"{stem}-e\u0301"),
     )
+
+
+def seen_folding(folder: Path) -> Folding:
+    """What the names of files that are there tell of it; nothing is written.
+
+    Raises:
+        FolderError: the folder cannot be listed.
+    """
+    case, accents = False, False
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                name = entry.name
+                case = case or _is_same(entry, name.swapcase())
+                other = unicodedata.normalize("NFD", name)
+                other = unicodedata.normalize("NFC", name) if other == name else other
+                accents = accents or _is_same(entry, other)
+    except OSError as exc:
+        raise folder_error("list", str(folder), exc) from exc
+    return Folding(case, accents)
+
+
+def _is_same(entry: os.DirEntry[str], other: str) -> bool:
+    """Whether a file is there under another name, too."""
+    if other == entry.name:
+        return False
+    try:
+        found = os.lstat(Path(entry.path).with_name(other))
+        return os.path.samestat(found, entry.stat(follow_symlinks=False))
+    except OSError:
+        return False
 
 
 def _is_found(folder: Path, made: str, asked: str) -> bool:

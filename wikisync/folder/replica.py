@@ -120,6 +120,7 @@ class FolderReplica:
         root: Path,
         *,
         private: Path | None = None,
+        keeps_looks: bool = True,
         settle_s: float = SETTLE_S,
         clock: Callable[[], float] = time.time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -129,6 +130,7 @@ class FolderReplica:
         Args:
             root: the wiki's folder, which exists.
             private: the workspace's ``.wikisync``; by default the one beside root.
+            keeps_looks: whether looks are kept there for the next process.
             settle_s: how long a changed file must have been left alone.
             clock: seconds since 1970, as file times are.
             sleep: how a snapshot waits.
@@ -141,7 +143,7 @@ class FolderReplica:
             temporary=private_place(root, "tmp", private=private),
             limbo=Limbo(limbo, clock=clock),
             trash=Trash(trash, wiki=str(way_of(root, private)), clock=clock),
-            cache=LookCache(root, looks),
+            cache=LookCache(root, looks, is_kept=keeps_looks),
             settle_s=settle_s,
             clock=clock,
             sleep=sleep,

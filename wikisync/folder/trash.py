@@ -279,7 +279,9 @@ class Trash:
             self._place.parent.mkdir(mode=FOLDER_MODE)
 
     def _all(self) -> Iterator[Trashed]:
-        """Every entry of every wiki."""
+        """Every entry of every wiki; none before the first sync."""
+        if not os.path.lexists(self._place.parent):
+            return
         for day in self._names(""):
             for name in self._names(day):
                 entry = self._entry(f"{day}/{name}")

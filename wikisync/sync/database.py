@@ -22,6 +22,8 @@ from wikisync.private import make_private_file
 
 BUSY_TIMEOUT_S = 5.0
 """How long a write waits for another process that reads or writes the file."""
+COPY_TRIES = 3
+"""So often a file is copied anew that was written meanwhile."""
 
 _UNSOUND = (KeyError, ValueError, TypeError, zlib.error, msgspec.MsgspecError)
 """What a value raises that is none of those written there."""
@@ -63,6 +65,33 @@ class Database:
             with translated(path):
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("PRAGMA synchronous = FULL")
+                connection.execute("PRAGMA foreign_keys = ON")
+                _check(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return cls(connection, path)
+
+    @classmethod
+    def copy(cls, path: Path, *, is_live: bool) -> Database:
+        """Open a copy in memory, for whoever looks only: the file stays as it is.
+
+        Even a reader of the file itself would write: its log, a newer schema, and
+        what was to be looked up for the first time.
+
+        Args:
+            path: The file; where there is none, the copy is empty.
+            is_live: Whether another process has it open.
+
+        Raises:
+            StateDamaged: the file is damaged, or no database.
+            StateError: it cannot be read now.
+        """
+        connection = sqlite3.connect(":memory:", isolation_level=None)
+        try:
+            with translated(path):
+                if path.exists():
+                    _copy(path, connection, is_live=is_live)
                 connection.execute("PRAGMA foreign_keys = ON")
                 _check(connection)
         except BaseException:
@@ -187,6 +216,64 @@ class WikiRows:
         """Carry out one statement whose first value is the wiki's number."""
         with self._database.transaction() as connection:
             connection.execute(statement, (self._number, *more))
+
+
+def _copy(path: Path, connection: sqlite3.Connection, *, is_live: bool) -> None:
+    """Bring the content of a file into another database.
+
+    The file of a process that lives is read through the log that they share.  What a
+    process left that was killed is copied first, because SQLite mends a log to read it.
+    """
+    import shutil
+    from tempfile import TemporaryDirectory
+
+    log = _log_of(path)
+    for _ in range(COPY_TRIES):
+        before = _status_of(path)
+        if is_live and log.exists():
+            _back_up(path, "mode=ro", connection)
+            return
+        if log.exists():
+            with TemporaryDirectory(prefix="wikisync-") as place:
+                copied = Path(place, path.name)
+                shutil.copyfile(path, copied)
+                with contextlib.suppress(FileNotFoundError):
+                    shutil.copyfile(log, _log_of(copied))
+                if _status_of(path) == before:
+                    _back_up(copied, "mode=rwc", connection)
+                    return
+        else:
+            _back_up(path, "immutable=1", connection)
+            if _status_of(path) == before:
+                return
+    # somebody writes who does not hold the workspace
+    _back_up(path, "mode=ro", connection)
+
+
+def _back_up(path: Path, how: str, target: sqlite3.Connection) -> None:
+    uri = f"{path.absolute().as_uri()}?{how}"
+    with contextlib.closing(
+        sqlite3.connect(uri, timeout=BUSY_TIMEOUT_S, uri=True)
+    ) as source:
+        source.backup(target)
+
+
+def _log_of(path: Path) -> Path:
+    """The file of what was committed and is not in the file itself yet."""
+    return path.with_name(f"{path.name}-wal")
+
+
+def _status_of(path: Path) -> list[tuple[int, int, int] | None]:
+    """Another one after a write to the file, or to its log."""
+    found: list[tuple[int, int, int] | None] = []
+    for one in (path, _log_of(path)):
+        try:
+            status = one.stat()
+        except FileNotFoundError:
+            found.append(None)
+        else:
+            found.append((status.st_ino, status.st_size, status.st_mtime_ns))
+    return found
 
 
 def _check(connection: sqlite3.Connection) -> None:

@@ -83,14 +83,35 @@ class State:
         # damage that is met on the way is set aside at the end; who begins anew tells
         set_aside = None if path.exists() else _last_set_aside(path)
         try:
-            database = _opened(path)
+            database = _migrated(Database.open(path))
         except StateDamaged:
             if not is_held:
                 raise
             set_aside = _move_aside(path)
-            database = _opened(path)
+            database = _migrated(Database.open(path))
         state = cls(
             database, service_url=service_url, set_aside=set_aside, is_held=is_held
+        )
+        state.settle_move(service_url)
+        return state
+
+    @classmethod
+    def copy(cls, path: Path, *, service_url: str, is_live: bool) -> State:
+        """A copy in memory, for whoever looks only.
+
+        Args:
+            path: The file, which need not exist.
+            service_url: Of the service whose wikis are asked for.
+            is_live: Whether another process has it open.
+
+        Raises:
+            StateDamaged: it is damaged.
+            StateError: it cannot be read, or a newer wikisync wrote it.
+        """
+        database = _migrated(Database.copy(path, is_live=is_live))
+        set_aside = None if path.exists() else _last_set_aside(path)
+        state = cls(
+            database, service_url=service_url, set_aside=set_aside, is_held=False
         )
         state.settle_move(service_url)
         return state
@@ -398,8 +419,8 @@ class WikiState(Agreements, Journal, Observations):
             )
 
 
-def _opened(path: Path) -> Database:
-    database = Database.open(path)
+def _migrated(database: Database) -> Database:
+    """The same file, of this version."""
     try:
         _migrate(database)
     except BaseException:

@@ -1,0 +1,124 @@
+"""Commands that only look: not a byte and no time in a workspace changes."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.cli.workspaces import Cloned, clone_handbook
+from tests.support.service import EmbeddedService
+from tests.support.watching import make_workspace
+
+ONLY_LOOK = [
+    ("status",),
+    ("status", "--offline"),
+    ("sync", "--dry-run"),
+    ("sync", "--dry-run", "--adopt", "push"),
+    ("diff",),
+    ("diff", "--base"),
+    ("doctor",),
+    ("doctor", "--offline"),
+    ("log",),
+    ("records",),
+]
+
+
+def seen(root: Path) -> dict[str, tuple[int, int, bytes]]:
+    """Everything in a workspace and the folder itself: mode, time, content."""
+    return {
+        str(path.relative_to(root)): (
+            path.lstat().st_mode,
+            path.lstat().st_mtime_ns,
+            path.read_bytes() if path.is_file() else b"",
+        )
+        for path in (root, *root.rglob("*"))
+    }
+
+
+@pytest.fixture
+async def cloned(service: EmbeddedService, run: Run, tmp_path: Path) -> Cloned:
+    """Both sides have edits, a clash, removals, new pages and a picture."""
+    found = await clone_handbook(service, run, tmp_path / "wikis")
+    found.write("guide.md", "mine\n")
+    await found.edit({"guide": "theirs\n", "old": "old\n"})
+    await found.run("sync")
+    found.write("home.md", "mine\n\ntwo\n\nthree\n![p](p.png)\n")
+    found.write("p.png", "a picture\n")
+    found.write("new page.md", "new\n")
+    (found.folder / "team/rules.md").unlink()
+    await found.edit({"home": "one\n\ntwo\n\ntheirs\n", "Added": "a\n"})
+    await found.remove("old")
+    return found
+
+
+@pytest.mark.parametrize("words", [*ONLY_LOOK, ("restore", "handbook/home", "--list")])
+async def test_a_command_that_only_looks_changes_nothing(
+    cloned: Cloned, words: tuple[str, ...]
+) -> None:
+    before = seen(cloned.root)
+    ran = await cloned.run(*words)
+    assert ran.code in {0, 3}, ran.err
+    assert seen(cloned.root) == before
+
+
+async def test_a_check_writes_its_cache_alone(cloned: Cloned, run: Run) -> None:
+    (cloned.root / ".wikisync/cache").mkdir(exist_ok=True)
+    before = seen(cloned.root)
+    await run("check", cloned.root)
+    now = seen(cloned.root)
+    changed = {name for name in before | now if before.get(name) != now.get(name)}
+    assert all(name.startswith(".wikisync/cache") for name in changed)
+
+
+@pytest.mark.parametrize("words", ONLY_LOOK)
+async def test_a_workspace_that_was_never_synced_stays_so(
+    service: EmbeddedService, run: Run, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    await service.add_project("docs/handbook", {"home": "one\n"})
+    root = make_workspace(tmp_path / "wikis", service.url)
+    before = seen(root)
+    ran = await run(*words, "-C", root)
+    assert seen(root) == before
+    assert "does not exist" not in ran.out + ran.err
+    assert "Traceback" not in ran.err
+
+
+def older(root: Path) -> None:
+    """A workspace of an older version: what its state lacks is added in a copy."""
+    with closing(sqlite3.connect(root / ".wikisync/state.db")) as connection:
+        connection.executescript("DROP TABLE removal; PRAGMA user_version = 9;")
+
+
+def killed(root: Path) -> None:
+    """What was written last is in a log that no process has open."""
+    state = root / ".wikisync/state.db"
+    with closing(sqlite3.connect(state)) as writer, closing(sqlite3.connect(state)):
+        writer.execute("UPDATE wiki SET paused = 'by a killed process'")
+        writer.commit()
+        left = {path.name: path.read_bytes() for path in state.parent.glob("state.db*")}
+    assert left["state.db-wal"]
+    for name, content in left.items():
+        (state.parent / name).write_bytes(content)
+
+
+@pytest.mark.parametrize("words", [("status",), ("sync", "--dry-run")])
+async def test_a_log_that_a_killed_process_left_is_read_and_stays(
+    cloned: Cloned, words: tuple[str, ...]
+) -> None:
+    killed(cloned.root)
+    before = seen(cloned.root)
+    ran = await cloned.run(*words)
+    assert "paused (by a killed process)" in ran.out + ran.err
+    assert seen(cloned.root) == before
+
+
+async def test_a_state_of_an_older_version_stays_as_it_is(cloned: Cloned) -> None:
+    older(cloned.root)
+    before = seen(cloned.root)
+    ran = await cloned.run("status")
+    assert "handbook: 5 pages, 4 not in step, 2 held" in ran.out
+    assert seen(cloned.root) == before
