@@ -6,7 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from wikisync.errors import StateDamaged
 from wikisync.model import Format, Slug, WikiOwner, digest_of
+from wikisync.sync.database import Database
 from wikisync.sync.ledger import Agreed, PackedText
 from wikisync.sync.plan import BasePage
 from wikisync.sync.state import State
