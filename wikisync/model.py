@@ -10,7 +10,7 @@ Read next: ``sync.replica`` (who holds pages), ``sync.reconcile`` (who decides).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Literal, NewType
 
@@ -29,6 +29,8 @@ AttachmentPath = NewType("AttachmentPath", str)
 """Path of an attachment inside its wiki: ``uploads/<hash>/<name>``."""
 
 OwnerKind = Literal["project", "group"]
+
+TEMPORARY_NAME_DIGITS = 8
 
 
 class Format(StrEnum):
@@ -139,6 +141,37 @@ def is_dashed(slug: str, given: str) -> bool:
 def name_key(slug: str) -> str:
     """What is equal for names of which the service keeps one page only."""
     return path_of_title(slug).casefold()
+
+
+def temporary_name(slug: Slug, target: Slug) -> Slug:
+    """The name of a page between the two writes of a rename to a look-alike name.
+
+    The service takes ``notes`` and ``Notes`` for one page and refuses the rename.  The
+    name follows from both names, so that a rename that was cut between the two writes
+    is known and can be finished.
+    """
+    return Slug(f"{target}-{digest_of(slug)[:TEMPORARY_NAME_DIGITS]}")
+
+
+def renames_under_way(
+    missing: Iterable[Slug], names: Iterable[Slug]
+) -> dict[Slug, Slug]:
+    """Pages that are between the two writes of such a rename, by their old names.
+
+    Args:
+        missing: Names that pages had.
+        names: Names of pages that are new.
+    """
+    ends = TEMPORARY_NAME_DIGITS + 1
+    found = {
+        name_key(name[:-ends]): name for name in names if name[-ends : -ends + 1] == "-"
+    }
+    return {
+        slug: name
+        for slug in (missing if found else ())
+        if (name := found.get(name_key(slug)))
+        and name == temporary_name(slug, Slug(name[:-ends]))
+    }
 
 
 def digest_of(content: bytes | str) -> Digest:

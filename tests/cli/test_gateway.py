@@ -209,3 +209,19 @@ async def test_sign_in_page_that_an_earlier_version_stored_is_replaced(
     assert ran.code == 0
     assert "1 attachment fetched" in ran.out
     assert behind.read(path) == "<html>own</html>"
+
+
+async def test_rename_to_a_look_alike_name_survives_a_fault_between_its_two_writes(
+    behind: Cloned, proxy: BendingProxy
+) -> None:
+    """One 502 made the temporary name everybody's."""
+    (behind.folder / "guide.md").rename(behind.folder / "Guide.md")
+    with proxy.bend("/wikis/", method="PUT", skip=1, status=502) as fault:
+        assert (await behind.run("sync")).code != 0
+        assert fault.has_met
+
+    assert (await behind.run("sync")).code == 0
+    there = await behind.wiki()
+    assert "Guide.md" in there
+    assert not [name for name in there if name.startswith(("guide", "Guide-"))]
+    assert "Guide.md" in behind.files()

@@ -104,6 +104,11 @@ class Copies:
         self.here.put(target, page.content, page.format)
         self.here.identities[Slug(target)] = self.here.identities.pop(Slug(slug))
 
+    def rename_there(self, slug: str, target: str) -> None:
+        """A page gets another name on the wiki."""
+        page = self.there.pages.pop(Slug(slug))
+        self.there.put(target, page.content, page.format)
+
     def decide(self, decision: Decision) -> None:
         """A person decides every batch that waits."""
         batches = self.known.batches()

@@ -9,8 +9,8 @@ from __future__ import annotations
 import pytest
 
 from tests.support.copies import Copies, Died
-from wikisync.errors import ProtocolViolation
-from wikisync.model import Slug
+from wikisync.errors import ProtocolViolation, Rejected
+from wikisync.model import Digest, Page, Slug, temporary_name
 from wikisync.sync.ledger import Intent, Operation
 from wikisync.sync.state import State
 
@@ -384,3 +384,83 @@ async def test_an_intent_stays_while_the_wiki_cannot_be_asked(state: State) -> N
     die_before(copies, "read")
     await stopped(copies)
     assert len(copies.known.intents()) == 1
+
+
+# -- renames to a look-alike name, in two writes -----------------------------------
+
+
+async def cut_rename(state: State) -> Copies:
+    """The process ended between the two writes, as the page had its temporary name."""
+    copies = Copies(state, {**PAGES, "home/below": "below\n"})
+    await copies.rest()
+    copies.rename_here("home", "Home")
+    copies.rename_here("home/below", "Home/below")
+    die_before(copies, "move")
+    await stopped(copies)
+    passing = temporary_name(HOME, Slug("Home"))
+    copies.rename_there("home", passing)
+    copies.rename_there("home/below", f"{passing}/below")
+    return copies
+
+
+async def test_a_rename_cut_between_its_two_writes_is_finished(state: State) -> None:
+    """The temporary name became everybody's."""
+    copies = await cut_rename(state)
+    await copies.rest()
+    assert copies.texts() == {
+        "Home": PAGES["home"],
+        "Home/below": "below\n",
+        "other": PAGES["other"],
+    }
+
+
+async def test_an_edit_under_the_temporary_name_comes_here(state: State) -> None:
+    copies = await cut_rename(state)
+    passing = temporary_name(HOME, Slug("Home"))
+    copies.there.put(passing, PAGES["home"] + "edited there\n")
+    await copies.rest()
+    assert copies.texts()["Home"] == PAGES["home"] + "edited there\n"
+
+
+async def test_a_rename_that_cannot_be_finished_is_undone(
+    state: State, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copies = await cut_rename(state)
+    move = copies.there.move
+
+    async def refuse(slug: Slug, target: Slug, *, expected: Digest) -> Page:
+        if target == "Home":
+            raise Rejected("the service refuses the name")
+        return await move(slug, target, expected=expected)
+
+    monkeypatch.setattr(copies.there, "move", refuse)
+    await copies.cycle()
+    assert copies.there.texts().keys() == {"home", "home/below", "other"}
+
+
+async def test_another_folder_takes_no_temporary_name_for_a_persons(
+    state: State,
+) -> None:
+    """It waits until the one that renames has done both writes."""
+    copies = Copies(state, {**PAGES, "home/below": "below\n"})
+    await copies.rest()
+    before = copies.here.texts()
+    passing = temporary_name(HOME, Slug("Home"))
+    copies.rename_there("home", passing)
+    copies.rename_there("home/below", f"{passing}/below")
+    for _ in range(4):
+        await copies.cycle()
+    assert copies.here.texts() == before
+    copies.rename_there(passing, "Home")
+    copies.rename_there(f"{passing}/below", "Home/below")
+    await copies.rest()
+    assert copies.texts().keys() == {"Home", "Home/below", "other"}
+
+
+async def test_a_name_that_only_looks_like_a_temporary_one_is_a_persons(
+    state: State,
+) -> None:
+    copies = await settled(state)
+    copies.rename_there("home", "Home-0123abcd")
+    await copies.rest()
+    assert "Home-0123abcd" in copies.here.texts()

@@ -27,9 +27,16 @@ from wikisync.errors import (
     Rejected,
     RemoteError,
 )
-from wikisync.model import Digest, Format, Page, Slug, is_dashed, name_key
+from wikisync.model import (
+    Digest,
+    Format,
+    Page,
+    Slug,
+    is_dashed,
+    name_key,
+    temporary_name,
+)
 
-PASSING_NAME_DIGITS = 8
 DECIDE_HINT = "run it again to decide anew"
 
 
@@ -103,8 +110,7 @@ class Writing:
             if is_itself:
                 # the service finds the page itself under its new name, which it
                 # takes for the same, and refuses; so it goes by way of another name
-                passing = Slug(f"{target}-{expected[:PASSING_NAME_DIGITS]}")
-                held = await self._sent(held, passing, held)
+                held = await self._sent(held, temporary_name(slug, target), held)
             return await self._sent(held, target, held)
 
     async def delete(self, slug: Slug, *, expected: Digest) -> None:

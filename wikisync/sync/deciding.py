@@ -24,6 +24,7 @@ from wikisync.model import (
     Snapshot,
     digest_of,
     fold_text,
+    renames_under_way,
 )
 from wikisync.sync import narrowing
 from wikisync.sync.capabilities import Capabilities
@@ -190,6 +191,7 @@ class Deciding:
         """From two looks to a plan."""
         here = _with_settled(here, self._settled)
         here, ignored = await without_ignored(self._local, self._base(), here, there)
+        there = without_renames_under_way(self._base(), there)
         is_other = self._options.is_other_folder
         if self._options.adopts or is_other:
             anew = met_anew(self._base(), here, there, is_other_folder=is_other)
@@ -472,6 +474,29 @@ async def without_ignored(
     known |= {slug: page.format for slug, page in there.pages.items()}
     ignored = await local.untracked((slug, known[slug]) for slug in missing)
     return replace(here, unreadable=here.unreadable | ignored), ignored
+
+
+def without_renames_under_way(
+    base: Mapping[Slug, BasePage], there: Snapshot
+) -> Snapshot:
+    """The wiki without pages that somebody else is renaming to a look-alike name.
+
+    Between two writes such a page has a temporary name, which no person gave it; it
+    and those below it are looked at once they have their new names.
+    """
+    missing = base.keys() - there.pages.keys()
+    found = renames_under_way(missing, there.pages.keys() - base.keys())
+    if not found:
+        return there
+    names = tuple(f"{name}/" for name in found.values())
+    slugs = tuple(f"{slug}/" for slug in found)
+    pages = {
+        name: page
+        for name, page in there.pages.items()
+        if name not in found.values() and not name.startswith(names)
+    }
+    waiting = {slug for slug in missing if slug in found or slug.startswith(slugs)}
+    return replace(there, pages=pages, unreadable=there.unreadable | waiting)
 
 
 async def emptied_pages(local: LocalReplica, plan: Plan) -> frozenset[Slug]:

@@ -12,8 +12,13 @@ from __future__ import annotations
 import logging
 from typing import assert_never
 
-from wikisync.errors import NotFound, ProtocolViolation
-from wikisync.model import Digest, Page, Slug, digest_of
+from wikisync.errors import (
+    NotFound,
+    PreconditionFailed,
+    ProtocolViolation,
+    Rejected,
+)
+from wikisync.model import Digest, Page, Slug, digest_of, temporary_name
 from wikisync.sync.ledger import Agreed, Intent, Operation, PackedText
 from wikisync.sync.plan import BasePage
 from wikisync.sync.replica import LocalReplica, RemoteReplica
@@ -105,8 +110,28 @@ class _Settling:
         if intent.slug not in base or intent.target in base:
             return
         moved = await self._held(intent.target)
+        if moved is None and await self._held(intent.slug) is None:
+            await self._finish()
+            return
         is_there = moved is not None and moved.digest == intent.before
         if is_there and await self._held(intent.slug) is None:
+            self._state.record(renamed={intent.slug: intent.target})
+
+    async def _finish(self) -> None:
+        """Give a page its new name that was left under the temporary one.
+
+        Where the service refuses that, the page gets its old name back.
+        """
+        intent = self._intent
+        left = await self._held(temporary_name(intent.slug, intent.target))
+        if left is None:
+            return
+        log.warning("finishing the rename of %s to %s", intent.slug, intent.target)
+        try:
+            await self._remote.move(left.slug, intent.target, expected=left.digest)
+        except (Rejected, PreconditionFailed):
+            await self._remote.move(left.slug, intent.slug, expected=left.digest)
+        else:
             self._state.record(renamed={intent.slug: intent.target})
 
     async def _delete(self) -> None:
