@@ -51,6 +51,31 @@ def test_any_folder_is_built_where_one_says(workspace: Path, tmp_path: Path) -> 
     assert (output / "index.html").exists()
 
 
+def test_theme_is_tried_on_any_folder(workspace: Path, tmp_path: Path) -> None:
+    folder, output, theme = workspace / "handbook", tmp_path / "out", tmp_path / "ours"
+    assert main(["theme", "new", str(theme)]) == ExitCode.DONE
+    ours = tmp_path / "templates"
+    (ours / "i18n").mkdir(parents=True)
+    (ours / "i18n/en.toml").write_text('edit_page = "Improve"\n')
+    words = ["build", str(folder), "-o", str(output)]
+    words += ["--theme", str(theme), "--theme-option", "banner=Closed on Monday"]
+    assert main([*words, "--templates", str(ours)]) == ExitCode.DONE
+    assert "Closed on Monday" in (output / "index.html").read_text()
+
+
+def test_theme_of_the_command_line_is_in_front_of_the_configuration(
+    workspace: Path, tmp_path: Path
+) -> None:
+    theme = tmp_path / "ours"
+    assert main(["theme", "new", str(theme)]) == ExitCode.DONE
+    set_site(workspace, '[site.options]\nfooter_html = "ours alone"\n')
+    words = ["build", str(workspace)]
+    assert main([*words, "--theme-option", "footer_html=typed"]) == ExitCode.DONE
+    assert "typed" in (workspace / "public/index.html").read_text()
+    assert main([*words, "--theme", str(theme)]) == ExitCode.DONE
+    assert "ours alone" not in (workspace / "public/index.html").read_text()
+
+
 def test_a_folder_that_says_nowhere_needs_an_output(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

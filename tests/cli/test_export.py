@@ -176,6 +176,11 @@ async def test_strict_export_fails_on_a_broken_link(
     strict = await run("export", handbook.url, *NAMED, "-o", site, "--strict")
     assert (relaxed.code, strict.code) == (0, 1)
     assert "broken link: docs/handbook: more:1: no/such/page" in strict.err
+    quiet = await run("-q", "export", handbook.url, *NAMED, "-o", site, "--strict")
+    assert quiet.code == 1
+    assert "broken link: docs/handbook: more:1: no/such/page" in quiet.err
+    silent = await run("-q", "export", handbook.url, *NAMED, "-o", site)
+    assert (silent.code, silent.err) == (0, "")
 
 
 async def test_token_is_neither_in_site_nor_cache_nor_output(

@@ -20,7 +20,8 @@ from pathlib import Path
 import pytest
 
 from tests.security.service_readers import ask_and_read_a_little
-from wikisync.cli.serve import complete_quirk, export_selection
+from wikisync.cli.console import Console
+from wikisync.cli.serve import complete_quirk, export_selection, kept_port
 from wikisync.model import WikiOwner
 from wikisync.service.quirks import Quirk
 
@@ -327,6 +328,7 @@ def test_every_quirk_is_in_the_guide() -> None:
             [("group", "a"), ("group", "a/x"), ("project", "c/d")],
             "--group a --all --project c/d -o site",
         ),
+        ([("project", f"a/{number}") for number in range(6)], "--all -o site"),
     ],
 )
 def test_export_line_takes_in_every_wiki(
@@ -335,3 +337,34 @@ def test_export_line_takes_in_every_wiki(
     found = [WikiOwner(kind, path) for kind, path in owners]  # type: ignore[arg-type]
 
     assert export_selection(found) == flags
+
+
+def test_port_is_kept_in_the_data_folder(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    urls = []
+    for _ in range(2):
+        with serving("--data", data) as process:
+            urls += [line for line in url_line(process) if line.startswith("url: ")]
+            process.send_signal(signal.SIGTERM)
+            process.communicate(timeout=20)
+    assert urls[0] == urls[1]
+
+
+def test_kept_port_that_is_taken_is_said_and_another_one_is_had(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        (data / "port").write_text(f"{port}\n")
+        with serving("--data", data) as process:
+            url = url_line(process)[-1]
+            process.send_signal(signal.SIGTERM)
+            _, stderr = process.communicate(timeout=20)
+    assert str(port) not in url
+    assert f"port {port}, where this data was served before, cannot be had" in stderr
+
+
+@pytest.mark.parametrize("kept", ["", "nonsense", "-1", "99999"])
+def test_unreadable_kept_port_is_no_reason_to_fail(tmp_path: Path, kept: str) -> None:
+    (tmp_path / "port").write_text(kept)
+    assert kept_port(Console(), tmp_path, "127.0.0.1") == 0

@@ -12,8 +12,9 @@ import pytest
 
 from tests.support.service import embedded_service
 from tests.support.watching import OWNER, watching
+from wikisync.cli.main import main
 from wikisync.cli.systemd import Notifier, unit_text
-from wikisync.errors import FolderError
+from wikisync.errors import FolderError, UsageError
 
 
 @pytest.fixture
@@ -125,3 +126,33 @@ async def test_watch_tells_its_manager_from_ready_to_stopping(
             await heard("READY=1")
             watch.signal(signal.SIGTERM)
             await heard("STOPPING=1")
+
+
+def test_printed_unit_has_every_option_that_was_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "wikisync.toml").write_text(
+        '[service]\nurl = "https://gitlab.example.com"\n'
+        '[[wiki]]\nproject = "docs/handbook"\nfolder = "handbook"\n'
+    )
+    monkeypatch.chdir(tmp_path)
+    words = ["--settle", "50", "--site", "--log-format", "json", "--adopt", "push"]
+    more = ["--preview", "--notify", "--network-disk", "--exclude", "docs/a 100%"]
+    assert main(["watch", *words, *more, "--token-file", "t", "--print-unit"]) == 0
+    (line,) = [
+        line
+        for line in capsys.readouterr().out.splitlines()
+        if line.startswith("ExecStart=")
+    ]
+    assert line.partition(" watch ")[2] == (
+        f"-C {tmp_path} --adopt push --settle 50 --site --preview --notify"
+        f' --log-format json --network-disk --exclude "docs/a 100%%"'
+        f" --token-file {tmp_path}/t"
+    )
+
+
+def test_option_that_a_unit_cannot_name_is_refused() -> None:
+    with pytest.raises(UsageError, match="a unit file cannot name"):
+        unit_text(
+            Path("/srv/w"), "/bin/x", is_system=False, words=["--exclude", "a\nb"]
+        )

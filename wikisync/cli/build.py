@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from wikisync.cli.folders import ShownFolder, cache_folder, find_shown
 from wikisync.cli.site_report import replace_option
+from wikisync.cli.theming import theme_choice, theme_options
 from wikisync.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class Built(Struct, frozen=True):
     is_flag=True,
     help="Switch the new version in at once, then run [site] after.",
 )
+@theme_options
 @replace_option()
 @click.option(
     "--retry",
@@ -69,6 +71,9 @@ class Built(Struct, frozen=True):
 def command(
     console: Console,
     folder: Path,
+    theme: str | None,
+    theme_options: tuple[str, ...],
+    templates: Path | None,
     output: Path | None,
     *,
     is_published: bool,
@@ -82,7 +87,7 @@ def command(
     FOLDER is a workspace, one wiki of it, or any folder with pages in it; the
     current one by default.  No service is asked.
     """
-    shown = find_shown(folder)
+    shown = find_shown(folder, theme_choice(theme, theme_options, templates))
     config = shown.config()
     place = output or site_folder(shown, config)
     with console.progress() as progress:
@@ -210,7 +215,7 @@ def show_report(
     if as_json:
         console.result(json.dumps(_as_json(built), ensure_ascii=False, indent=2))
     else:
-        show_broken_links(console, report)
+        show_broken_links(console, report, is_strict=is_strict)
         pages = counted(report.pages, "page")
         console.result(site_summary(report, pages, len(problems), built.index))
     if is_strict and (problems or report.broken_links):

@@ -27,6 +27,7 @@ from wikisync.cli.keeping import Keeping, KeptWiki, service_of
 from wikisync.cli.rendering import chosen_markup, markup_option, parse_settings
 from wikisync.cli.service_command import ServiceCommand
 from wikisync.cli.site_report import replace_option
+from wikisync.cli.theming import theme_options
 from wikisync.errors import ExitCode, FolderError, UsageError, WikisyncError
 from wikisync.private import keep_private, make_private_file, make_private_folder
 
@@ -79,22 +80,7 @@ class Exported(Struct, frozen=True):
     help="Folder of the website; made, or an earlier export.",
 )
 @click.option("--title", help="Title of the site; else that of the wiki.")
-@click.option(
-    "--theme", default=DEFAULT_THEME, help="Name of the theme.", metavar="NAME"
-)
-@click.option(
-    "--theme-option",
-    "theme_options",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Set an option of the theme; may be given again.",
-)
-@click.option(
-    "--templates",
-    type=click.Path(path_type=Path),
-    metavar="FOLDER",
-    help="Folder of your own templates and files, in front of the theme's.",
-)
+@theme_options
 @click.option(
     "--mermaid",
     type=click.Path(path_type=Path),
@@ -139,7 +125,7 @@ def command(
     token_file: Path | None,
     output: Path,
     title: str | None,
-    theme: str,
+    theme: str | None,
     theme_options: tuple[str, ...],
     templates: Path | None,
     mermaid: Path | None,
@@ -159,6 +145,7 @@ def command(
     URL may also be the address of a wiki, a project or a group: that names its wiki.
     """
     selection = Selection(projects, groups, is_all, excluded)
+    theme = theme or DEFAULT_THEME
     options = parse_theme_options(theme_options)
     rendering = chosen_markup(markup)
     check_output(output)
@@ -574,7 +561,7 @@ def show_report(
     if as_json:
         console.result(json.dumps(_as_json(exported), ensure_ascii=False, indent=2))
     else:
-        show_broken_links(console, exported.report)
+        show_broken_links(console, exported.report, is_strict=is_strict)
         console.result(_summary(exported))
     if is_strict and (
         exported.problems or _refused(exported) or exported.report.broken_links

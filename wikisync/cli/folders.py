@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from wikisync.cli.theming import ThemeChoice
 from wikisync.errors import UsageError
 from wikisync.private import PRIVATE_FOLDER
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from wikisync.config import Config, WikiSection
     from wikisync.site.model import SiteOptions, WikiSource
 
+DEFAULT_CHOICE = ThemeChoice()
 FOLDERS_ABOVE_MAX = 64
 """A workspace is looked for in no more folders above."""
 _NOT_IN_PATHS = r"[^A-Za-z0-9_.-]+"
@@ -32,6 +34,7 @@ class ShownFolder(Struct, frozen=True):
     folder: Path
     workspace: Path | None
     """The workspace that it is, or lies in."""
+    theme: ThemeChoice = DEFAULT_CHOICE
 
     @property
     def settings(self) -> Path | None:
@@ -56,8 +59,10 @@ class ShownFolder(Struct, frozen=True):
         """
         config = self.config()
         if config is None or self.workspace is None:
-            return _plain_site(self.folder)
-        return _workspace_site(self.folder, self.workspace, config)
+            wikis, options = _plain_site(self.folder)
+        else:
+            wikis, options = _workspace_site(self.folder, self.workspace, config)
+        return wikis, self.theme.over(options)
 
 
 def read_config(path: Path) -> Config:
@@ -71,7 +76,7 @@ def read_config(path: Path) -> Config:
     return load_config(path, os.environ)
 
 
-def find_shown(folder: Path) -> ShownFolder:
+def find_shown(folder: Path, theme: ThemeChoice = DEFAULT_CHOICE) -> ShownFolder:
     """What a folder on the command line is.
 
     Raises:
@@ -87,8 +92,8 @@ def find_shown(folder: Path) -> ShownFolder:
     start = folder.resolve()
     for place in (start, *list(start.parents)[:FOLDERS_ABOVE_MAX]):
         if (place / FILE_NAME).exists():
-            return ShownFolder(start, place)
-    return ShownFolder(start, None)
+            return ShownFolder(start, place, theme)
+    return ShownFolder(start, None, theme)
 
 
 def cache_folder(shown: ShownFolder, name: str, environment: Mapping[str, str]) -> Path:

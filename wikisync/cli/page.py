@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from wikisync.cli.here import wiki_here
 from wikisync.cli.project_changes import YES, confirm, report
 from wikisync.cli.project_lists import Columns, as_plain, connection_of, print_json
 from wikisync.cli.service_command import (
     Connection,
-    ServiceCommand,
+    WorkspaceCommand,
     connection_options,
     decorated,
     speak,
@@ -61,14 +62,18 @@ def command() -> None:
     """List, read and change the pages of one wiki.
 
     Name the wiki with --project or --group.  The service is the first word,
-    --url, or $WIKISYNC_URL.
+    --url, or $WIKISYNC_URL.  In a workspace both are known.
     """
 
 
 def _owner(url: str, project: str | None, group: str | None) -> WikiOwner:
+    here = wiki_here()
+    if project is None and group is None and here is not None:
+        return here
     if (project is None) == (group is None):
         raise UsageError(
-            "one wiki is needed", hint="add --project PATH or --group PATH"
+            "one wiki is needed",
+            hint="add --project PATH or --group PATH, or run it in a wiki's folder",
         )
     from wikisync.api.address import ServiceAddress
 
@@ -146,7 +151,7 @@ def _add(
     made = decorated(
         callback,
         [
-            click.command(name, cls=ServiceCommand, short_help=text),
+            click.command(name, cls=WorkspaceCommand, short_help=text),
             *parameters,
             *where,
             *connection_options(is_write=is_write),

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import click
 
 from wikisync.cli.folders import ShownFolder, cache_folder, find_shown
+from wikisync.cli.theming import theme_choice, theme_options
 from wikisync.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -50,10 +51,14 @@ TERMINAL_EDITORS = frozenset(
     metavar="COMMAND",
     help="Command that opens a page's file; else VISUAL, EDITOR, or the desktop's.",
 )
+@theme_options
 @click.pass_obj
 def command(
     console: Console,
     folder: Path,
+    theme: str | None,
+    theme_options: tuple[str, ...],
+    templates: Path | None,
     port: int | None,
     editor: str | None,
     *,
@@ -64,7 +69,7 @@ def command(
     FOLDER is a workspace, one wiki of it, or any folder with pages in it; the
     current one by default.  No service is asked.  Ctrl-C ends it.
     """
-    shown = find_shown(folder)
+    shown = find_shown(folder, theme_choice(theme, theme_options, templates))
     config = shown.config()
     from wikisync.config import PreviewSection
     from wikisync.site.preview import PreviewOptions

@@ -16,7 +16,8 @@ def command() -> None:
     """List, show and change projects.
 
     PROJECT is a full path like docs/handbook, or a numeric id.  The service is
-    the first word, --url, or $WIKISYNC_URL.
+    the first word, --url, or $WIKISYNC_URL.  A workspace knows both; what changes
+    a project wants its name all the same.
     """
 
 

@@ -15,9 +15,10 @@ from wikisync.cli.attributes import (
     read_newer,
     read_values,
 )
+from wikisync.cli.here import named_by, project_here
 from wikisync.cli.service_command import (
     Connection,
-    ServiceCommand,
+    WorkspaceCommand,
     connection_options,
     decorated,
     speak,
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from wikisync.progress import Progress
 
 ROWS_SHOWN = 100
+PROJECT = click.argument("project", required=True, default=project_here)
+"""The project that is read; else that of the workspace's wiki."""
 NAMED = ("project", "group", "source")
 """Arguments that name a project or a group."""
 SECRET_KEYS = frozenset({"runners_token"})
@@ -138,7 +141,7 @@ def list_command(
             options,
         )
 
-    return _listing(name, text, run, [click.argument("project")], [endpoint])
+    return _listing(name, text, run, [PROJECT], [endpoint])
 
 
 def show_list(
@@ -176,6 +179,7 @@ def connection_of(console: Console, options: Mapping[str, Any]) -> Connection:
         options["token_file"],
         options["as_json"],
         options.get("dry_run", False),
+        named_by(),
     )
 
 
@@ -230,7 +234,7 @@ def command_of(
 
     callback.__doc__ = text
     decorators = [
-        click.command(name, cls=ServiceCommand, short_help=text),
+        click.command(name, cls=WorkspaceCommand, short_help=text),
         *parameters,
         *([newer_option()] if takes_newer else []),
         *connection_options(is_write=is_write),
@@ -330,7 +334,7 @@ def _run_languages(console: Console, project: str, **options: Any) -> int:
 
 def commands() -> list[click.Command]:
     """Every command that reads."""
-    project = click.argument("project")
+    project = PROJECT
     whose = [
         click.option("--user", metavar="USER", help="What is in USER's namespace."),
         click.option(

@@ -6,8 +6,10 @@ import asyncio
 import ipaddress
 import os
 import signal
+import socket
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import click
 from msgspec import Struct
@@ -15,6 +17,7 @@ from msgspec.structs import replace
 
 from wikisync.cli import serve_admin
 from wikisync.errors import ExitCode, UsageError
+from wikisync.private import make_private_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -27,6 +30,10 @@ if TYPE_CHECKING:
     from wikisync.service.settings import Hook
 
 LATENCY_S_MAX = 60.0
+PORT_FILE = "port"
+PORT_MAX = 65_535
+FLAGS_SHOWN_MAX = 5
+"""For more wikis the hint is ``--all``."""
 IMPORT_SCHEMES = frozenset({"http", "https"})
 """Not ``file``: whoever may make a project could read this machine's repositories."""
 
@@ -37,7 +44,8 @@ class ServeOptions(Struct, frozen=True):
     data: Path
     folder: Path | None
     host: str
-    port: int
+    port: int | None
+    """None for the one that the data folder keeps."""
     is_remote_allowed: bool
     is_token_wanted: bool
     quirks: frozenset[Quirk] = frozenset()
@@ -71,10 +79,8 @@ def complete_quirk(_ctx: object, _parameter: object, incomplete: str) -> list[st
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address.")
 @click.option(
     "--port",
-    type=click.IntRange(0, 65535),
-    default=0,
-    show_default=True,
-    help="Port; 0 takes a free one.",
+    type=click.IntRange(0, PORT_MAX),
+    help="Port; 0 takes a free one. [default: the one of before, else a free one]",
 )
 @click.option(
     "--allow-remote",
@@ -134,7 +140,7 @@ def command(
     data: Path | None,
     folder: Path | None,
     host: str,
-    port: int,
+    port: int | None,
     allow_remote: bool,
     allow_imports: bool,
     allow_private_imports: bool,
@@ -217,8 +223,6 @@ def parse_hooks(urls: Iterable[str], secret_file: str) -> tuple[Hook, ...]:
 
 def is_web_address(url: str) -> bool:
     """Whether something can be sent there by HTTP."""
-    from urllib.parse import urlsplit
-
     try:
         parts = urlsplit(url)
         has_port = parts.port is None or parts.port > 0
@@ -282,9 +286,13 @@ async def serve(console: Console, options: ServeOptions) -> int:
             loop.remove_signal_handler(number)
         stopped.set()
 
+    port = options.port
+    if port is None:
+        port = kept_port(console, options.data, options.host)
     async with running_service(
-        options.data, host=options.host, port=options.port, settings=settings
+        options.data, host=options.host, port=port, settings=settings
     ) as service:
+        keep_port(options.data, service.url)
         if service.was_open:
             console.warn(
                 f"other users of this machine could read {options.data} until now;"
@@ -310,6 +318,35 @@ async def serve(console: Console, options: ServeOptions) -> int:
             giving.cancel()
         console.note("stopping")
     return int(ExitCode.DONE)
+
+
+def kept_port(console: Console, data: Path, host: str) -> int:
+    """The port that a data folder was served at before; 0 where any will do."""
+    try:
+        port = int((data / PORT_FILE).read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return 0
+    if not 0 < port <= PORT_MAX:
+        return 0
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as exc:
+            console.warn(
+                f"port {port}, where this data was served before, cannot be had"
+                f" ({exc.strerror}); the address is another one now"
+            )
+            return 0
+    return port
+
+
+def keep_port(data: Path, url: str) -> None:
+    """Note where a data folder is served, for the next time."""
+    path = data / PORT_FILE
+    make_private_file(path)
+    path.write_text(f"{urlsplit(url).port or ''}\n", encoding="ascii")
 
 
 def announce_token(console: Console, options: ServeOptions, token: str | None) -> None:
@@ -365,5 +402,7 @@ def export_selection(owners: Sequence[WikiOwner]) -> str:
     ]
     if not flags and not rest:
         return ""
+    if len(flags) + len(rest) > FLAGS_SHOWN_MAX:
+        return "--all -o site"
     every = ["--all"] if flags else []
     return " ".join([*flags, *every, *rest, "-o site"])

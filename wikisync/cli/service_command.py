@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from wikisync.api.client import Client
     from wikisync.api.request import Request
     from wikisync.cli.console import Console
+    from wikisync.cli.workspace import Workspace
 
 URL_VARIABLE = "WIKISYNC_URL"
 ADDRESS = "import_url"
@@ -43,6 +44,10 @@ class ServiceCommand(click.Command):
         return [options, "[URL]", *arguments]
 
 
+class WorkspaceCommand(ServiceCommand):
+    """The same, where the service may be that of the current workspace."""
+
+
 def _with_url_option(command: click.Command, args: list[str]) -> list[str]:
     valued = {
         name
@@ -61,9 +66,15 @@ def _with_url_option(command: click.Command, args: list[str]) -> list[str]:
     )
     # a page's address may stand for its path, where the service is known already
     is_path = "://" not in first or len(words) <= needed
-    if is_path and os.environ.get(URL_VARIABLE):
+    if is_path and (os.environ.get(URL_VARIABLE) or _is_named_here(command)):
         return args
     return ["--url", first, *args[: words[0]], *args[words[0] + 1 :]]
+
+
+def _is_named_here(command: click.Command) -> bool:
+    from wikisync.cli.here import is_in_workspace
+
+    return isinstance(command, WorkspaceCommand) and is_in_workspace()
 
 
 def _words(args: list[str], valued: set[str]) -> Iterator[int]:
@@ -81,6 +92,10 @@ def _require_url(
 ) -> Any:
     if ctx.resilient_parsing:
         return value
+    if not value and isinstance(ctx.command, WorkspaceCommand):
+        from wikisync.cli.here import url_here
+
+        value = url_here(ctx)
     if not value:
         raise UsageError(
             "no service is named",
@@ -102,6 +117,7 @@ def url_option() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         "--url",
         envvar=URL_VARIABLE,
         callback=_require_url,
+        is_eager=True,
         metavar="URL",
         help=f"The service; else the first word, else ${URL_VARIABLE}.",
     )
@@ -138,6 +154,8 @@ class Connection(Struct, frozen=True):
     token_file: Path | None
     as_json: bool
     is_dry_run: bool = False
+    workspace: Workspace | None = None
+    """The workspace that named the service."""
 
 
 class NotSent(Exception):
@@ -182,11 +200,18 @@ async def _speak(
 ) -> T:
     from wikisync.api.client import Client
     from wikisync.cli.context import read_token
+    from wikisync.cli.workspace import workspace_token
 
     def keep(request: Request) -> None:
         raise NotSent(request)
 
-    token = read_token(connection.token_file, connection.console)
+    if connection.workspace is None:
+        token = read_token(connection.token_file, connection.console)
+    else:
+        config = connection.workspace.config
+        token = workspace_token(
+            config, connection.token_file, connection.console, os.environ
+        )
     before_write = keep if connection.is_dry_run else None
     told = connection.console.note
     async with Client(

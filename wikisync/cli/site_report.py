@@ -39,20 +39,26 @@ def site_summary(report: BuildReport, pages: str, problems: int, index: Path) ->
     )
 
 
-def show_broken_links(console: Console, report: BuildReport) -> None:
-    """The first broken links, each with its page and line."""
+def show_broken_links(
+    console: Console, report: BuildReport, *, is_strict: bool
+) -> None:
+    """The first broken links, each with its page and line.
+
+    In strict mode a command fails for them, and says so under ``--quiet``, too.
+    """
     from wikisync.markup.record import place_of
 
+    show = console.warn if is_strict else console.note
     links = Counter(
         f"broken link: {link.wiki}: {place_of(link.slug, link.line)}:"
         f" {link.href} ({link.reason})"
         for link in report.broken_links
     )
     for line, times in list(links.items())[:BROKEN_LINKS_SHOWN_MAX]:
-        console.note(f"{line}, {times} times" if times > 1 else line)
+        show(f"{line}, {times} times" if times > 1 else line)
     if len(links) > BROKEN_LINKS_SHOWN_MAX:
         more = len(links) - BROKEN_LINKS_SHOWN_MAX
-        console.note(f"and {more} more broken links; the site's report lists them")
+        show(f"and {more} more broken links; the site's report lists them")
 
 
 def files_as_json(report: BuildReport) -> dict[str, object]:

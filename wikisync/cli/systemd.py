@@ -11,10 +11,10 @@ import os
 import re
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from wikisync.errors import FolderError
+from wikisync.errors import FolderError, UsageError
 
 SOCKET_VARIABLE = "NOTIFY_SOCKET"
 WATCHDOG_VARIABLE = "WATCHDOG_USEC"
@@ -71,25 +71,36 @@ class Notifier:
                 return  # nobody listens any more; that is no reason to fail
 
 
-def unit_text(workspace: Path, command: str, *, is_system: bool) -> str:
+def unit_text(
+    workspace: Path, command: str, *, is_system: bool, words: Sequence[str] = ()
+) -> str:
     """A unit file that watches one workspace.
 
     Args:
         workspace: Its folder.
         command: Path of the ``wikisync`` command.
         is_system: For the system's own manager, not a person's.
+        words: More options of ``wikisync watch``.
 
     Raises:
         FolderError: a unit file cannot name the folder.
     """
-    if re.search(r"[\x00-\x1f\x7f]", str(workspace)):
+    if _is_unnameable(str(workspace)):
         raise FolderError(
             f"a unit file cannot name the folder {str(workspace)!r}: its path has a"
             " line break or another control character",
             path=str(workspace),
             hint="give the folder another name",
         )
-    start = f"{_quoted(command)} watch -C {_quoted(str(workspace))}"
+    refused = [word for word in words if _is_unnameable(word)]
+    if refused:
+        raise UsageError(
+            f"a unit file cannot name {refused[0]!r}: it has a line break or another"
+            " control character",
+            hint="leave out that option",
+        )
+    line = [command, "watch", "-C", str(workspace), *words]
+    start = " ".join(map(_quoted, line))
     environment = (
         "/etc/wikisync/environment" if is_system else "%h/.config/wikisync/environment"
     )
@@ -124,6 +135,10 @@ def unit_text(workspace: Path, command: str, *, is_system: bool) -> str:
         lines += [f"ReadWritePaths={place}", "ProtectKernelTunables=yes"]
     target = "multi-user.target" if is_system else "default.target"
     return "\n".join([*lines, "", "[Install]", f"WantedBy={target}", ""])
+
+
+def _is_unnameable(word: str) -> bool:
+    return bool(re.search(r"[\x00-\x1f\x7f]", word))
 
 
 def _quoted(word: str) -> str:

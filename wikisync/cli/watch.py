@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from wikisync.cli.watch_run import Watch
     from wikisync.cli.watching import WatchedWiki
 
+NOT_IN_UNITS = frozenset({"start", "print_unit", "system"})
+"""Options that say which unit is printed, and are none of the watch in it."""
 STOP_S = 1.5
 """How long a request under way may hold up the end; what came of it is found out
 by the next start."""
@@ -83,21 +85,44 @@ ANEW_LOOK_S = 2.0
 )
 @exclude_option()
 @token_option()
-@click.pass_obj
-def command(console: Console, /, start: Path, **options: Any) -> int:
+@click.pass_context
+def command(ctx: click.Context, /, start: Path, **options: Any) -> int:
     """Keep the workspace's folders and their wikis in step, both ways.
 
     Saves are carried over within a second, edits on the wiki within seconds to
     minutes.  What needs you stands in WIKISYNC-ATTENTION.md and in .wikisync/log.
     """
+    console: Console = ctx.obj
     if options["print_unit"]:
         from wikisync.cli.systemd import command_path, unit_text
 
         root = find_workspace(start).root
-        unit = unit_text(root, command_path(), is_system=options["system"])
+        unit = unit_text(
+            root, command_path(), is_system=options["system"], words=_given_words(ctx)
+        )
         console.result(unit)
         return ExitCode.DONE
     return asyncio.run(_watch(console, start, options))
+
+
+def _given_words(ctx: click.Context) -> list[str]:
+    """The options of this command line that its unit takes over, as words.
+
+    Files are named as they are found from anywhere.
+    """
+    words: list[str] = []
+    for option in ctx.command.params:
+        source = ctx.get_parameter_source(option.name or "")
+        is_given = source is click.core.ParameterSource.COMMANDLINE
+        if not is_given or option.name in NOT_IN_UNITS:
+            continue
+        value = ctx.params[option.name or ""]
+        values = value if isinstance(value, tuple) else (value,)
+        for one in values:
+            words.append(option.opts[0])
+            if not isinstance(one, bool):
+                words.append(str(one.absolute() if isinstance(one, Path) else one))
+    return words
 
 
 class _Signals:

@@ -1,0 +1,72 @@
+"""``wikisync page`` and ``project`` in a workspace, which knows service and wiki."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.cli.workspaces import HANDBOOK, Cloned
+
+
+async def test_page_knows_service_and_wiki(
+    cloned: Cloned, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(cloned.root)
+    assert (await run("page", "get", "guide")).out == "a guide\n"
+    listed = await run("page", "list")
+    assert listed.code == 0, listed.err
+    edited = await run("page", "edit", "guide", "--content", "anew")
+    assert edited.code == 0, edited.err
+    assert (await cloned.service.files(HANDBOOK))["guide.md"] == b"anew"
+
+
+async def test_wiki_is_that_of_the_folder(
+    cloned: Cloned, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await cloned.service.add_project("docs/other", {"home": "the other"})
+    config = cloned.root / "wikisync.toml"
+    more = '\n[[wiki]]\nproject = "docs/other"\nfolder = "other"\n'
+    config.write_text(config.read_text() + more)
+    (cloned.root / "other/deep").mkdir(parents=True)
+    monkeypatch.chdir(cloned.root / "other/deep")
+    assert (await run("page", "get", "home")).out == "the other\n"
+    monkeypatch.chdir(cloned.root)
+    refused = await run("page", "get", "home")
+    assert refused.code == 2
+    assert "run it in a wiki's folder" in refused.err
+    named = await run("page", "get", "home", "--project", "docs/other")
+    assert named.out == "the other\n"
+
+
+async def test_project_is_that_of_the_wiki_where_it_is_only_read(
+    cloned: Cloned, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(cloned.folder)
+    shown = await run("project", "show", "--json")
+    assert shown.json["path_with_namespace"] == "docs/handbook"
+    assert (await run("project", "show", "docs/handbook", "--json")).code == 0
+    refused = await run("project", "delete", "--yes")
+    assert refused.code == 2
+
+
+async def test_token_of_the_workspace_goes_to_no_other_service(
+    cloned: Cloned, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    token = tmp_path / "token"
+    token.write_text(cloned.service.token)
+    token.chmod(0o600)
+    config = cloned.root / "wikisync.toml"
+    text = config.read_text().replace(
+        "[service]\n", f'[service]\ntoken_file = "{token}"\n'
+    )
+    config.write_text(text)
+    monkeypatch.chdir(cloned.root)
+    monkeypatch.delenv("WIKISYNC_TOKEN")
+    assert (await run("page", "get", "guide")).out == "a guide\n"
+    # named on the command line, it is a service like any other: asked as anybody
+    other = await run(
+        "page", "get", cloned.service.url, "guide", "--project", "docs/handbook"
+    )
+    assert other.code == 1

@@ -1,0 +1,77 @@
+"""The theme that a command line asks for, in front of what a configuration says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from msgspec import Struct
+from msgspec.structs import replace
+
+from wikisync.cli.rendering import parse_settings
+
+if TYPE_CHECKING:
+    from wikisync.site.model import SiteOptions
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class ThemeChoice(Struct, frozen=True):
+    """What ``--theme``, ``--theme-option`` and ``--templates`` say."""
+
+    theme: str | None = None
+    options: Mapping[str, object] = {}
+    templates: Path | None = None
+
+    def over(self, site: SiteOptions) -> SiteOptions:
+        """The options of a site with this choice in front.
+
+        Another theme knows nothing of the options for the one before.
+        """
+        before = site.theme_options if self.theme in {None, site.theme} else {}
+        return replace(
+            site,
+            theme=self.theme or site.theme,
+            theme_options={**before, **self.options},
+            templates=self.templates or site.templates,
+        )
+
+
+def theme_options(command: Command) -> Command:
+    """``--theme``, ``--theme-option`` and ``--templates``; see ``theme_choice``."""
+    decorators = [
+        click.option(
+            "--theme",
+            metavar="NAME",
+            help="Theme: a name, or the folder of one, like themes/ours.",
+        ),
+        click.option(
+            "--theme-option",
+            "theme_options",
+            multiple=True,
+            metavar="NAME=VALUE",
+            help="Set an option of the theme; may be given again.",
+        ),
+        click.option(
+            "--templates",
+            type=click.Path(path_type=Path),
+            metavar="FOLDER",
+            help="Folder of your own templates and files, in front of the theme's.",
+        ),
+    ]
+    for decorate in reversed(decorators):
+        command = decorate(command)
+    return command
+
+
+def theme_choice(
+    theme: str | None, given: tuple[str, ...], templates: Path | None
+) -> ThemeChoice:
+    """The values of these options.
+
+    Raises:
+        UsageError: an option of the theme has no ``=``, or no name.
+    """
+    return ThemeChoice(theme, parse_settings(given, "--theme-option"), templates)
