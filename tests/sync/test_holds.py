@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -527,3 +527,65 @@ async def test_conflict_file_that_cannot_be_removed_keeps_no_other_page_back(
     copies.here.before = calm
     await copies.rest()
     assert (copies.here.conflicts, copies.known.bundles()) == ({}, {})
+
+
+# -- settled, and its page is elsewhere -----------------------------------------------
+
+
+async def _nothing(pair: Pair) -> None:
+    pass
+
+
+async def _edited(pair: Pair) -> None:
+    await pair.edit("home", THEIRS + "\nmore\n")
+
+
+async def _deleted(pair: Pair) -> None:
+    await pair.erase("home")
+
+
+async def _renamed(pair: Pair) -> None:
+    await pair.remote.move(Slug("home"), Slug("there"), expected=digest_of(THEIRS))
+
+
+@pytest.mark.parametrize("is_renamed", [False, True], ids=["removed", "renamed"])
+@pytest.mark.parametrize("elsewhere", [_nothing, _edited, _deleted, _renamed])
+async def test_a_settled_text_becomes_a_page_whatever_became_of_its_own(
+    pair: Pair,
+    elsewhere: Callable[[Pair], Awaitable[None]],
+    *,
+    is_renamed: bool,
+) -> None:
+    bundle_of(pair).write_text(BOTH)
+    page = pair.folder / "home.md"
+    if is_renamed:
+        page.rename(pair.folder / "here.md")
+    else:
+        page.unlink()
+    await elsewhere(pair)
+    await pair.rest()
+    await pair.rest()
+    here = pair.texts()
+    assert any("first, mine and theirs" in text for text in here.values()), here
+    assert (await pair.wiki_texts()) == here
+    assert not bundle_of(pair).exists()
+
+
+async def test_a_settled_text_that_becomes_no_page_is_named_and_kept(
+    pair: Pair,
+) -> None:
+    """The name of a page that both sides never agreed on may be another page's."""
+    pair.save("new", "mine\n")
+    await pair.edit("new", "theirs\n")
+    await pair.rest()
+    conflict = pair.folder / "new.conflict.md"
+    conflict.write_text("settled\n")
+    pair.remove("new")
+    result = await pair.cycle()
+    assert [(one.code, one.subject) for one in result.problems] == [
+        ("conflict-over", "new")
+    ]
+    assert pair.texts()["new"] == "theirs\n"
+    assert not conflict.exists()
+    trash = (pair.private / "trash").rglob("new.conflict.md")
+    assert "settled\n" in [path.read_text() for path in trash]

@@ -43,8 +43,8 @@ SETTLED = "the wiki's text when its conflict was settled"
 class Settled(Struct, frozen=True):
     """What a settled conflict file makes of its page."""
 
-    before: Page
-    """The page as it was found here."""
+    before: Page | None
+    """The page as it was found here; None where its file was removed."""
     after: Page
     agreed: BasePage
     """The wiki's text of then counts as agreed on."""
@@ -122,8 +122,8 @@ class Holds:
         try:
             return await self.settle(slug, record, text)
         except NotFound as error:
-            # renamed or deleted here: the plan tells what becomes of it, and
-            # another cycle at once would find no more than this one
+            # the plan tells what becomes of it, and another cycle at once would find
+            # no more than this one
             log.info("%s cannot be settled now: %s", slug, error.message)
         except PreconditionFailed as error:
             log.info("decide anew about %s: %s", slug, error.message)
@@ -137,11 +137,22 @@ class Holds:
     ) -> Settled | None:
         """Write the page, and take the wiki's text of then as agreed on.
 
+        A page whose file was removed comes back with that text: somebody settled it.
+
         Returns:
             What became of the page; None where it has to be settled once more.
+
+        Raises:
+            NotFound: the page was renamed here, or both sides never agreed on it:
+                its name may be another page's by now.
         """
-        page = await self._local.read(slug)
-        if page.content not in {record.local, text}:
+        try:
+            page: Page | None = await self._local.read(slug)
+        except NotFound:
+            if slug not in self._state.base() or await self._renamed_here(record):
+                raise
+            page = None
+        if page is not None and page.content not in {record.local, text}:
             # the page was edited beside its conflict file
             again = merge(record.local, page.content, text, page_format=page.format)
             if again.text is None:
@@ -159,7 +170,8 @@ class Holds:
             remote_identity=base.remote_identity if base else "",
             size=len(record.remote.encode("utf-8", "surrogatepass")),
         )
-        after = Page(slug, page.format, text)
+        page_format = record.format if page is None else page.format
+        after = Page(slug, page_format, text)
         settled = Settled(page, after, agreed, record.remote)
         if not self._is_dry_run:
             await self._write(settled)
@@ -172,22 +184,34 @@ class Holds:
         again, never a push of one over the other.
         """
         page, text, remote = settled.before, settled.after.content, settled.remote
-        slug = page.slug
+        slug = settled.after.slug
         if remote != text:
             # the push replaces it, and the wiki's history is not at hand here; before
             # the page's own text, which is the first that a person wants back
             await self._local.keep(slug, remote, SETTLED)
         # kept also where it stays as it is: a text that a person chose is no save
         # from an old window any more
-        kept = self._state.remember_replaced(slug, page.content, text, self._clock())
-        if page.content != text:
-            await self._local.write(settled.after, expected=page.digest)
-        self._state.confirm_replaced([kept])
+        if page is None:
+            await self._local.write(settled.after, expected=None)
+        else:
+            old, now = page.content, self._clock()
+            kept = self._state.remember_replaced(slug, old, text, now)
+            if old != text:
+                await self._local.write(settled.after, expected=page.digest)
+            self._state.confirm_replaced([kept])
         with self._state.together():
             self._state.record([Agreed(settled.agreed, PackedText.of(remote))])
             self._state.drop_bundle(slug)
         await self._local.remove_conflict(slug)
         log.info("resolved %s", slug)
+
+    async def _renamed_here(self, record: BundleRecord) -> Slug | None:
+        """The new page that has exactly the text that the conflict was about."""
+        local = digest_of(record.local)
+        base = self._state.base()
+        there = (await self._local.snapshot()).pages
+        found = [slug for slug in there.keys() - base if there[slug].digest == local]
+        return found[0] if len(found) == 1 else None
 
     # -- what is held now --------------------------------------------------------
 
@@ -224,6 +248,7 @@ class Holds:
             if not options.writes_here(slug):
                 continue
             try:
+                await self._take_work(slug, self._state.bundles()[slug])
                 await self._local.remove_conflict(slug)
             except PreconditionFailed as error:
                 self._tally.overtake(slug, error)
@@ -231,6 +256,44 @@ class Holds:
                 self._tally.fail("conflict-unclear", slug, error.message, error.hint)
             else:
                 self._state.drop_bundle(slug)
+
+    async def _take_work(self, slug: Slug, record: BundleRecord) -> None:
+        """Do not let a person's work in a conflict file go silently.
+
+        Settled, it becomes the page that the file was renamed to.  What can become
+        no page is named, with how to get at it.
+
+        Raises:
+            PreconditionFailed: the page was saved in the same moment.
+            FolderError: a file cannot be read or written.
+        """
+        text = await self._local.conflict_text(slug) if record.has_file else None
+        if text is None or digest_of(text) == record.bundle:
+            return
+        settled = read_bundle(text).text
+        renamed = await self._renamed_here(record)
+        if settled is not None and renamed is not None:
+            page = await self._local.read(renamed)
+            kept = self._state.remember_replaced(
+                renamed, page.content, settled, self._clock()
+            )
+            after = Page(renamed, page.format, settled)
+            await self._local.write(after, expected=page.digest)
+            self._state.confirm_replaced([kept])
+            self._tally.overtaken += 1  # the plan has the text of before
+            return
+        try:
+            is_page = settled == (await self._local.read(slug)).content
+        except NotFound:
+            is_page = False
+        if not is_page:
+            self._tally.tell(
+                "conflict-over",
+                slug,
+                "its conflict is over, and what you wrote in the conflict file did not"
+                " become the page; the file is in the trash",
+                f"bring its text back: wikisync restore {slug} --conflict",
+            )
 
     async def show(
         self, decided: Decided, options: ExchangeOptions
