@@ -172,13 +172,39 @@ class Journal(WikiRows):
         return int(rows[0][0])
 
     def times_sent(self, slug: Slug, digest: Digest, now: float) -> int:
-        """How often this text of the page was sent lately."""
+        """How often this text was sent lately after the wiki had another one.
+
+        A person who saves one text and another in turn sends both over what was sent
+        before: that counts once.
+        """
         rows = self._rows(
-            "SELECT count(*) FROM own_write"
-            " WHERE wiki = ? AND slug = ? AND digest = ? AND at > ?",
-            *(slug, digest, now - WRITES_KEPT_S),
+            "SELECT digest FROM own_write WHERE wiki = ? AND slug = ? AND at > ?"
+            " ORDER BY id",
+            *(slug, now - WRITES_KEPT_S),
         )
-        return int(rows[0][0])
+        times, is_counted = 0, False
+        for (sent,) in rows:
+            if sent == NO_DIGEST:
+                is_counted = False
+            elif sent == digest and not is_counted:
+                times, is_counted = times + 1, True
+        return times
+
+    def note_sent(self, slug: Slug, at: float, digest: Digest) -> None:
+        """Count a push, before it is recorded as what both sides hold.
+
+        Where both sides held something else than what was sent last, that came from
+        the wiki, and is counted, too.
+        """
+        is_own = self._rows(
+            "SELECT 1 FROM page WHERE page.wiki = ? AND slug = ? AND local_digest ="
+            " (SELECT digest FROM own_write WHERE own_write.wiki = page.wiki"
+            " AND own_write.slug = page.slug ORDER BY id DESC LIMIT 1)",
+            slug,
+        )
+        if not is_own:
+            self.note_write(slug, at)
+        self.note_write(slug, at, digest)
 
     def note_write(self, slug: Slug, at: float, digest: Digest = NO_DIGEST) -> None:
         """Count a push or pull of ours; what is too old for every page goes."""

@@ -229,9 +229,9 @@ class Pushes:
             size=len(sent.content.encode("utf-8", "surrogatepass")),
         )
         with self._state.together():
+            self._state.note_sent(answer.slug, self._clock(), sent.digest)
             self._state.record([Agreed(agreed, PackedText.of(sent.content))])
             self._state.settle(intent)
-            self._state.note_write(answer.slug, self._clock(), sent.digest)
             self._state.drop_refusal(sent.slug)
             self._note(action, answer.slug)
         self._tally.pushed += 1
