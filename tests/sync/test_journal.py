@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from wikisync.model import Format, Slug, WikiOwner, digest_of
+from wikisync.model import Digest, Format, Slug, WikiOwner, digest_of
 from wikisync.sync import journal
 from wikisync.sync.database import Database
 from wikisync.sync.ledger import (
@@ -12,12 +12,15 @@ from wikisync.sync.ledger import (
     REPLACED_CHECK_EVERY,
     REPLACED_KEPT_S,
     WRITES_KEPT_S,
+    Agreed,
     Event,
     Intent,
     Level,
     Operation,
+    PackedText,
     Replaced,
 )
+from wikisync.sync.plan import BasePage
 from wikisync.sync.state import State, WikiState
 
 HOME, OTHER = Slug("home"), Slug("other")
@@ -138,6 +141,28 @@ def test_writes_of_a_page_are_counted_until_a_person_writes(known: WikiState) ->
     known.forget_writes(HOME)
     assert known.writes_of(HOME) == 0
     assert known.writes_of(OTHER) == 1
+
+
+def test_texts_count_again_only_where_the_wiki_had_another_one(
+    known: WikiState,
+) -> None:
+    mine, again, theirs = (digest_of(text) for text in ("mine", "again", "theirs"))
+
+    def send(digest: Digest) -> None:
+        known.note_sent(HOME, NOW, digest)
+        hold(digest)
+
+    def hold(digest: Digest) -> None:
+        page = BasePage(HOME, Format.MARKDOWN, digest, digest)
+        known.record([Agreed(page, PackedText.of(""))])
+
+    for times in (1, 2):
+        hold(theirs)
+        for _ in range(3):
+            send(mine)
+            send(again)
+        sent = [known.times_sent(HOME, one, NOW + 1) for one in (mine, again, theirs)]
+        assert sent == [times, times, 0]
 
 
 def test_writes_count_only_for_a_while(known: WikiState) -> None:

@@ -354,24 +354,6 @@ async def test_a_text_that_its_writer_takes_back_and_saves_again_is_sent(
             assert copies.texts()["home"] == text
 
 
-async def test_a_text_that_is_changed_back_between_other_saves_is_held(
-    state: State,
-) -> None:
-    """A tool that writes two texts in turn, and the wiki takes back the second."""
-    copies = await settled(state)
-    for _ in range(4):
-        for text in ("mine\n", "mine, too\n"):
-            copies.here.put("home", text)
-            await copies.cycle()
-            copies.now -= 20
-        copies.there.put("home", PAGES["home"])
-        await copies.cycle()
-        copies.now -= 20
-    copies.here.put("home", "mine\n")
-    result = await copies.cycle()
-    assert [(one.slug, one.reason) for one in result.held] == [(HOME, HoldReason.LOOP)]
-
-
 async def test_a_removal_that_is_refused_is_held_and_its_text_kept_once(
     state: State,
 ) -> None:
