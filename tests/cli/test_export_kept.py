@@ -16,6 +16,7 @@ from tests.cli.exports import digest_of_tree
 from tests.support.bending import SIGN_IN_PAGE, BendingProxy, bending_proxy
 from tests.support.service import EmbeddedService
 from wikisync.model import WikiOwner
+from wikisync.service import project_tables
 
 PATHS = ("docs/p1", "docs/p2", "docs/p3")
 ALL = ("--group", "docs", "--all")
@@ -292,6 +293,35 @@ async def test_another_project_under_the_path_is_not_published_in_its_place(
     assert ran.code == 3
     assert pages_of(site, BROKEN) == before
     assert f"another project has its path now (id {other}" in ran.err
+
+
+async def test_named_path_that_another_project_took_publishes_no_stranger(
+    export: Any,
+    service: EmbeddedService,
+    ids: dict[str, int],
+    site: Path,
+) -> None:
+    """The site's wiki lives elsewhere: that is published, again and again."""
+    chosen = THREE[:4]
+    await export(chosen=chosen)
+    change = project_tables.ProjectChange({"path": "moved"}, {})
+    await service.ask(project_tables.change_project, ids[BROKEN], change)
+    other = await service.add_project(BROKEN, {"home": "salaries\n"})
+    for _ in range(2):
+        ran = await export(chosen=chosen)
+        assert ran.code == 3
+        assert (
+            f"project docs/p2: is another project now (id {other}); yours"
+            f" (id {ids[BROKEN]}) is docs/moved, and that is published" in ran.err
+        )
+        assert "write --project docs/moved in the place of --project docs/p2" in ran.err
+        assert not any(b"salaries" in text for text in digest_of_tree(site).values())
+        assert any(b"zebra" in text for text in pages_of(site, "docs/moved").values())
+        assert pages_of(site, "docs/p1")
+    replaced = await export("--replace", chosen=chosen)
+    assert replaced.code == 0
+    assert any(b"salaries" in text for text in pages_of(site, BROKEN).values())
+    assert not (site / wiki_path("docs/moved")).exists()
 
 
 # -- strict, quiet, tokens ---------------------------------------------------------

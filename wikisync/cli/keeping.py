@@ -47,6 +47,8 @@ KEPT = "wiki-kept"
 """Code of the problems of wikis that are published as they were read last."""
 UNLISTED = "wiki-unlisted"
 """Code of the problems of wikis that are missing from a list and were read by id."""
+ANOTHER = "wiki-of-another"
+"""Code of the problems of named paths that lead to another wiki now."""
 REMOVED = "wiki-removed"
 """Code of the notes on wikis that the service says are no more."""
 TO_REMOVE = "mend the cause and export again, or remove it with --allow-emptying"
@@ -152,7 +154,8 @@ class Keeping:
         """Ask by their ids for the wikis of the site that were not found.
 
         Those that the service still gives are added to what was found.  Another
-        project that has the path of a wiki that stays is taken out of it.
+        project that has the path of a wiki that stays is taken out of it, unless a
+        list names both.
 
         Raises:
             UsageError: the command line means other wikis, without ``--replace``.
@@ -217,8 +220,11 @@ class Keeping:
         ):
             self._reasons[wiki.owner] = f"it is {there.owner} now, which is not meant"
         else:
+            other = next((one for one in found.wikis if _has_place(one, wiki)), None)
             found.add(there)
-            if option not in found.failed:
+            if other is not None and other.is_named and not self._replaces:
+                self.problems.append(_of_another(other, there, option))
+            elif other is None and option not in found.failed:
                 self.problems.append(_unlisted(there))
 
     def _leave(self, wiki: PublishedWiki, reason: str) -> None:
@@ -228,14 +234,18 @@ class Keeping:
 
     def _keep_apart(self, missing: Iterable[PublishedWiki], found: Found) -> None:
         """Take out other projects under the path of a wiki that stays."""
-        ids = {wiki.id for wiki in found.wikis}
         for wiki in missing:
-            other = next((one for one in found.wikis if one.owner == wiki.owner), None)
-            is_moved = wiki.origin.id in ids
-            if other is None or is_moved or self.may_leave(wiki):
+            other = next((one for one in found.wikis if _has_place(one, wiki)), None)
+            if other is None or self.may_leave(wiki):
+                continue
+            moved = next((one for one in found.wikis if _is_same(one, wiki)), None)
+            if moved is not None and not other.is_named:
+                # a list names both
                 continue
             if self._replaces:
                 self._leaving.add(wiki.owner)
+                if moved is not None:
+                    found.wikis.remove(moved)
                 continue
             found.wikis.remove(other)
             self._reasons[wiki.owner] = (
@@ -310,6 +320,18 @@ async def _by_id(client: Client, wiki: PublishedWiki) -> tuple[FoundWiki, bool]:
     return of_project(project, asked_by=option), is_switched_off(project)
 
 
+def _is_same(found: FoundWiki, wiki: PublishedWiki) -> bool:
+    return found.owner.kind == wiki.kind and found.id == wiki.origin.id
+
+
+def _has_place(found: FoundWiki, wiki: PublishedWiki) -> bool:
+    """Whether another wiki is at the path of this one, or was named by it."""
+    if found.owner.kind != wiki.kind or _is_same(found, wiki):
+        return False
+    is_named_so = found.is_named and found.asked_by == wiki.origin.asked_by
+    return found.owner == wiki.owner or is_named_so
+
+
 def _is_shrunk(wiki: PublishedWiki, pages: int) -> bool:
     """Whether so many pages are missing that a person must say yes."""
     return wiki.pages - pages > removals_max(wiki.pages)
@@ -329,6 +351,19 @@ def _is_copy(wiki: PublishedWiki, state: State, folder: Path) -> bool:
 def _newest(folder: Path) -> float | None:
     """When the newest page below a folder of the site was written."""
     return max((page.stat().st_mtime for page in folder.rglob("*.html")), default=None)
+
+
+def _of_another(other: FoundWiki, moved: FoundWiki, option: str) -> Problem:
+    """What a person is told where the path that they name leads to another wiki."""
+    kind, path = moved.owner.kind, moved.owner.full_path
+    return Problem(
+        ANOTHER,
+        str(other.owner),
+        f"is another {kind} now (id {other.id}); yours (id {moved.id}) is {path},"
+        " and that is published",
+        f"write --{kind} {path} in the place of {option}; --replace publishes the"
+        " other one",
+    )
 
 
 def _unlisted(wiki: FoundWiki) -> Problem:
