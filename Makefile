@@ -13,10 +13,10 @@ LOCKED := pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
 	--no-emit-options --build-deps-for editable --build-deps-for wheel --extra math
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint soak bench prove-plan prove-sim prove-crash prove-merge prove-guards prove-real prove-security conformance parity bench-markup wheel audit lock clean
+.PHONY: help demo test lint soak bench prove-plan prove-sim prove-crash prove-merge prove-guards prove-real prove-security prove-instances conformance parity bench-markup wheel audit lock clean
 
 help: ## Say what can be made
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
 
 demo: .venv/run ## Export the user guide from the embedded service to demo/site
 	@$(BIN)/wikisync demo
@@ -58,6 +58,9 @@ prove-real: .venv/dev ## Prove the sync: a real process killed 200 times, saves 
 prove-security: .venv/dev ## Prove the security: attack sites, commands and servers
 	@tools/setup.sh chromium
 	@$(BIN)/python -m tests.security.prove_security $(FAMILIES)
+
+prove-instances: .venv/dev ## Prove the commands: gateways, limits, lost rights, renamed projects
+	@$(BIN)/python -m tests.instances.prove_instances
 
 conformance: .venv/dev ## Hold every format to its corpus
 	@$(BIN)/python tools/conformance.py

@@ -131,8 +131,9 @@ class Rule:
 class BendingProxy:
     """A proxy that runs; rules may come and go meanwhile."""
 
-    def __init__(self, target: URL) -> None:
+    def __init__(self, target: URL, below: str = "") -> None:
         self._target = target
+        self._below = below
         self.url = ""
         """What callers take for the service's URL."""
         self.rules: list[Rule] = []
@@ -266,7 +267,9 @@ class BendingProxy:
             if asked.body or asked.method in {"POST", "PUT", "PATCH"}:
                 kept.append(("Content-Length", str(len(asked.body))))
             kept.append(("Connection", "close"))
-            path = self._target.raw_path.rstrip("/") + asked.path
+            path = self._target.raw_path.rstrip("/") + asked.path.removeprefix(
+                self._below
+            )
             head = _encoded_head(f"{asked.method} {path} HTTP/1.1", kept)
             writer.write(head + asked.body)
             await writer.drain()
@@ -392,12 +395,19 @@ def _value(headers: tuple[tuple[str, str], ...], name: str) -> str:
 
 
 @asynccontextmanager
-async def bending_proxy(url: str) -> AsyncIterator[BendingProxy]:
-    """Run a proxy before the service at an address, on a free port of loopback."""
-    proxy = BendingProxy(URL(url))
-    server = await asyncio.start_server(
-        proxy.serve, "127.0.0.1", 0, limit=HEAD_BYTES_MAX
-    )
-    proxy.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+async def bending_proxy(
+    url: str, *, host: str = "127.0.0.1", below: str = ""
+) -> AsyncIterator[BendingProxy]:
+    """Run a proxy before the service at an address, on a free port of loopback.
+
+    Args:
+        url: of the service.
+        host: address of loopback to listen on.
+        below: path of the proxy that the service's root is at, such as ``/gitlab``.
+    """
+    proxy = BendingProxy(URL(url), below)
+    server = await asyncio.start_server(proxy.serve, host, 0, limit=HEAD_BYTES_MAX)
+    port = server.sockets[0].getsockname()[1]
+    proxy.url = str(URL.build(scheme="http", host=host, port=port)) + below
     async with server:
         yield proxy

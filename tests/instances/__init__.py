@@ -1,0 +1,1 @@
+"""What real instances do in some years, played with real commands."""
