@@ -215,7 +215,7 @@ def _is_unmarked_json(answer: Answer) -> bool:
     An empty list without it proves nothing: it would be an emptied wiki.
     """
     is_unmarked = answer.content_type in UNMARKED
-    return is_unmarked and answer.body.lstrip()[:2] in {b"[{", b'{"'}
+    return is_unmarked and answer.body.lstrip().startswith((b"[{", b'{"'))
 
 
 def not_the_api(answer: Answer, purpose: Purpose) -> ProtocolViolation:
