@@ -22,6 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from wikisync.sync.rewinding import NO_REWINDING
+
 ROOT = Path(__file__).parents[2]
 SWITCH = "WIKISYNC_GUARD_OFF"
 """Names the guard that ``conftest`` switches off in a test process."""
@@ -276,9 +278,34 @@ GUARDS = (
         "sync/test_merge.py::test_fault_in_the_merger_holds_the_page",
     ),
     Guard(
-        "uploads by content",
-        f"{SYNC}.agreements:Agreements.uploads",
+        "a wiki that went back in time",
+        f"{SYNC}.deciding:rewinding_of",
+        answer(NO_REWINDING),
+        "sync/test_rewinding.py::test_nothing_is_taken_back_unasked",
+    ),
+    Guard(
+        "removals within an hour",
+        f"{SYNC}.deciding:removed_unasked",
         answer({}),
+        "sync/test_exchange.py::test_pages_removed_one_after_the_other_are_asked_about",
+    ),
+    Guard(
+        "renames in two writes",
+        f"{SYNC}.deciding:renames_under_way",
+        answer({}),
+        "sync/test_intents.py"
+        "::test_another_folder_takes_no_temporary_name_for_a_persons",
+    ),
+    Guard(
+        "emptied directories",
+        f"{SYNC}.deciding:emptied_pages",
+        async_answer(frozenset()),
+        "sync/test_exchange.py::test_pages_of_a_directory_that_is_left_empty_wait",
+    ),
+    Guard(
+        "uploads by content",
+        f"{SYNC}.agreements:Agreements.upload_of",
+        answer(None),
         "sync/test_translation.py::test_a_picture_is_uploaded_once_for_many_pages",
     ),
     Guard(
