@@ -29,6 +29,7 @@ from wikisync.cli.watch_listen import listening as watch_listening
 from wikisync.cli.watch_report import WatchReport
 from wikisync.connections import (
     ConnectionLimits,
+    Connections,
     base_url,
     listening,
     note_request,
@@ -215,6 +216,24 @@ async def test_one_address_has_so_many_connections_and_no_more(
 
     assert refused.answer.startswith(b"HTTP/1.1 503 ")
     assert b"too many connections from your address" in refused.answer
+
+
+def test_refused_connections_are_logged_once_a_minute_and_counted(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    now = [5.0]
+    limits = ConnectionLimits(per_address_max=2)
+    taking = Connections(asyncio.Protocol, limits, clock=lambda: now[0])
+
+    taken = [taking.take("10.0.0.1") for _ in range(1000)]
+    now[0] += 61
+    taking.take("10.0.0.1")
+
+    assert sum(taken) == 2
+    assert [record.getMessage() for record in caplog.records] == [
+        "too many connections: 1 refused, the last one from 10.0.0.1",
+        "too many connections: 998 refused, the last one from 10.0.0.1",
+    ]
 
 
 async def test_any_number_of_one_address_is_let_in_where_it_is_not_counted(

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -31,6 +32,8 @@ log = logging.getLogger(__name__)
 
 CHECK_S = 5.0
 """Between two looks at a body that comes, or at an answer that goes."""
+REFUSALS_NOTED_S = 60.0
+"""Between two lines of the log about connections that are refused."""
 IPV6_NETWORK_BITS = 64
 """One customer of IPv6 has so many addresses that all of them count as one."""
 _REFUSAL = b"there are too many connections from your address\n"
@@ -141,11 +144,18 @@ class Connections:
     """Makes a ``Connection`` for each one that comes, and counts them."""
 
     def __init__(
-        self, inner: Callable[[], asyncio.Protocol], limits: ConnectionLimits
+        self,
+        inner: Callable[[], asyncio.Protocol],
+        limits: ConnectionLimits,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.limits = limits
         self._inner = inner
         self._counts: Counter[str] = Counter()
+        self._clock = clock
+        self._refused = 0
+        """Connections that no line of the log has counted yet."""
+        self._noted_at = clock() - REFUSALS_NOTED_S
 
     def __call__(self) -> asyncio.Protocol:
         """The protocol of a new connection, for asyncio."""
@@ -156,7 +166,7 @@ class Connections:
         most = self.limits.per_address_max
         is_full = bool(most) and self._counts[address] >= most
         if is_full or self._counts.total() >= self.limits.total_max:
-            log.warning("too many connections: one from %s is refused", address)
+            self._note_refusal(address)
             return False
         self._counts[address] += 1
         return True
@@ -166,6 +176,18 @@ class Connections:
         self._counts[address] -= 1
         if not self._counts[address]:
             del self._counts[address]
+
+    def _note_refusal(self, address: str) -> None:
+        """Log how many were refused once a minute, so that no caller fills the log."""
+        self._refused += 1
+        now = self._clock()
+        if now - self._noted_at >= REFUSALS_NOTED_S:
+            log.warning(
+                "too many connections: %d refused, the last one from %s",
+                self._refused,
+                address,
+            )
+            self._refused, self._noted_at = 0, now
 
 
 class Connection(asyncio.Protocol):
