@@ -105,8 +105,16 @@ def test_missing_owner_is_named_once_in_one_sentence(
             401,
             message("401 Unauthorized"),
             AuthenticationFailed,
-            "the service wants a token",
+            "no token is set, and the service wants one",
             "set WIKISYNC_TOKEN",
+        ),
+        (
+            replace(EDIT, has_token=False),
+            403,
+            message("403 Forbidden"),
+            PermissionDenied,
+            "no token is set, and only with one can it be changed",
+            "set WIKISYNC_TOKEN to it, or name token_file in wikisync.toml",
         ),
         (
             SERVICE,

@@ -437,3 +437,16 @@ async def test_name_that_no_page_has_is_a_usage_error(
 async def test_log_of_a_page_without_a_name_is_a_usage_error(cloned: Cloned) -> None:
     ran = await cloned.run("log", "")
     assert ran.code == 2
+
+
+async def test_wiki_that_was_not_asked_is_said_to_be_so_because_of_another(
+    cloned: Cloned,
+) -> None:
+    config = cloned.root / "wikisync.toml"
+    more = '\n[[wiki]]\nproject = "docs/other"\nfolder = "other"\n'
+    text = config.read_text().replace(cloned.service.url, "http://127.0.0.1:1")
+    config.write_text(text + more)
+    ran = await cloned.run("status")
+    first, _, second = ran.out.partition("other: ")
+    assert "as handbook, which was asked first" not in first
+    assert "(as handbook, which was asked first: cannot " in second

@@ -13,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.conftest import Run
 from tests.cli.workspaces import FILES, HANDBOOK, PAGES, Cloned
+from tests.support.service import EmbeddedService
 from wikisync.cli.console import Console
 from wikisync.errors import ConfigError, ExitCode, FolderError
 from wikisync.service.quirks import Quirk
@@ -557,3 +559,21 @@ async def test_attachment_that_the_service_keeps_is_told_every_time(
     assert (await cloned.run("sync")).code == 3
     assert (await cloned.run("sync")).code == 3
     assert (await cloned.run("status")).code == 3
+
+
+async def test_no_token_is_said_and_not_a_role(
+    service: EmbeddedService, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "wikis"
+    await service.add_project("open/book", {"home": "one\n"}, visibility="public")
+    await run("clone", f"{service.url}/open/book", root)
+    monkeypatch.delenv("WIKISYNC_TOKEN")
+    (root / "book/home.md").write_text("edited without a token\n")
+    ran = await run("sync", "-C", root)
+    assert ran.code == 3
+    assert ran.err.startswith("no token is set: ")
+    assert "no token is set, and only with one can it be changed" in ran.err
+    assert "Developer" not in ran.err
+    status = await run("status", "-C", root)
+    assert status.err.startswith("no token is set: ")
+    assert "Developer" not in status.out + status.err

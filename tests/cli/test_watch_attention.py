@@ -104,6 +104,7 @@ async def test_wiki_that_is_gone_calls_a_person(
     async with watching(service, tmp_path / "ws", more=more) as watch:
         await watch.until(waits(watch, "- gone: "))
         await watch.said("handbook: in step")
+        await watch.until(lambda: watch.health["is_healthy"])
         assert (
             "does not exist or is hidden" in (watch.root / ATTENTION_FILE).read_text()
         )

@@ -24,7 +24,7 @@ from wikisync.cli.watch_site import TO_REPLACE, PublishedSite
 from wikisync.cli.watch_states import WatchedStates
 from wikisync.cli.workspace import find_workspace
 from wikisync.config import WikiSection
-from wikisync.errors import FolderError, Halted, UsageError
+from wikisync.errors import FolderError, Halted, UsageError, WikisyncError
 from wikisync.model import Format, Problem, Slug, digest_of
 from wikisync.site.preview_states import PageStatus
 from wikisync.sync.exchange import Held
@@ -188,6 +188,27 @@ def fake_wiki(*actions: Action, held: tuple[Held, ...] = (), problems: Any = ())
 
 def created(slug: str) -> CreateRemote:
     return CreateRemote(Slug(slug), Format.MARKDOWN, digest_of("text"))
+
+
+def report_of(*standings: Standing) -> WatchReport:
+    daemon = SimpleNamespace(
+        standings={one.name: one for one in standings}, trouble=None, now=lambda: 100.0
+    )
+    return WatchReport(cast("Any", daemon), [], Quiet(lambda: 100.0, 900.0))
+
+
+def test_one_lost_wiki_of_two_is_named_and_is_no_reason_to_start_anew() -> None:
+    gone = WikisyncError("project docs/gone does not exist or is hidden")
+    lost = Standing("gone", Condition.FAILING, failure=gone, problem=gone.message)
+    found = report_of(lost, Standing("handbook", Condition.IN_STEP))
+    assert found.is_healthy
+    assert found.health_lines() == [
+        "failing",
+        "gone: failing: project docs/gone does not exist or is hidden",
+    ]
+    assert not report_of(lost).is_healthy
+    assert not report_of(lost, Standing("rest", Condition.PAUSED)).is_healthy
+    assert report_of(Standing("rest", Condition.PAUSED)).is_healthy
 
 
 def report(

@@ -428,7 +428,7 @@ async def test_without_a_token_public_projects_are_read_and_no_more(
         found = await Projects(anybody).show_project(handbook)
 
         assert found.permissions is None
-        with pytest.raises(AuthenticationFailed, match="the service wants a token"):
+        with pytest.raises(AuthenticationFailed, match="no token is set"):
             await Projects(anybody).star_project(handbook)
 
 

@@ -46,6 +46,7 @@ NOT_THE_API_HINT = (
 )
 NEW_ACCESS = "make a personal access token with the scope read_api (to write: api) and"
 AUTHENTICATION_HINT = f"{NEW_ACCESS} set WIKISYNC_TOKEN to it"
+TOKEN_HINT = f"{AUTHENTICATION_HINT}, or name token_file in wikisync.toml"
 ACCESS_PLACES = "WIKISYNC_TOKEN, the token file or token_command"
 """Where a token may have come from; the variable does not count beside a file that
 the command names."""
@@ -386,7 +387,7 @@ def _rejected(answer: Answer, purpose: Purpose) -> RemoteError:
 def _unauthorized(answer: Answer, purpose: Purpose) -> AuthenticationFailed:
     text = said(answer).lower()
     if not purpose.has_token:
-        reason, hint = "the service wants a token", AUTHENTICATION_HINT
+        reason, hint = "no token is set, and the service wants one", TOKEN_HINT
     elif "expired" in text:
         reason = "the token has expired"
         hint = f"make a new token and put it in its place: {ACCESS_PLACES}"
@@ -425,6 +426,8 @@ def _forbidden_because(answer: Answer, purpose: Purpose) -> tuple[str, str]:
         )
     if "account" in said(answer).lower():
         return "the account of this token is barred", "ask who runs the service"
+    if purpose.is_write and not purpose.has_token:
+        return "no token is set, and only with one can it be changed", TOKEN_HINT
     if purpose.is_write:
         return (
             "this token may not change it",

@@ -92,8 +92,16 @@ async def _look(
             found.append(await look_at(opened, section, asked, unseen=unseen))
             failure = found[-1].unseen
             if asked and failure is not None and await is_of_all(asked, failure):
-                client, unseen = None, failure
+                client, unseen = None, _met_by(section, failure)
         return found
+
+
+def _met_by(section: WikiSection, failure: WikisyncError) -> WikisyncError:
+    """What keeps the other wikis from being asked: its words name another wiki."""
+    return WikisyncError(
+        f"as {section.folder}, which was asked first: {failure.message}",
+        hint=failure.hint,
+    )
 
 
 def _show(

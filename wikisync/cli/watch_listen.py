@@ -19,6 +19,7 @@ import msgspec
 from aiohttp import web
 
 from wikisync import connections
+from wikisync.cli.console import visible_line
 from wikisync.cli.watch_report import WatchReport
 from wikisync.connections import note_request
 from wikisync.decoding import json_decoder
@@ -133,7 +134,8 @@ class Listener:
     async def _healthz(self, request: web.Request) -> web.Response:
         _refuse_foreign(request)
         status = 200 if self._report.is_healthy else 503
-        return _said(status, self._report.condition)
+        lines = map(visible_line, self._report.health_lines())
+        return _said(status, "\n".join(lines))
 
     async def _status_json(self, request: web.Request) -> web.Response:
         _refuse_foreign(request)

@@ -69,11 +69,35 @@ class WatchReport:
 
     @property
     def is_healthy(self) -> bool:
-        """Whether pages are carried over: a page that is held is no trouble."""
-        standings = self._daemon.standings.values()
-        if any(one.failure is not None and not one.is_paused for one in standings):
-            return False  # a halted wiki needs a person, too, but carries nothing
-        return self.condition not in {STOPPED, *(one.value for one in UNHEALTHY)}
+        """Whether pages of any wiki are carried over.
+
+        A page that is held is no trouble, nor is one wiki of many that is lost: a
+        start anew would not mend it.
+        """
+        if self.is_stopped or self._daemon.trouble is not None:
+            return False
+        active = [one for one in self._daemon.standings.values() if not one.is_paused]
+        return not active or len(self.lost) < len(active)
+
+    @property
+    def lost(self) -> Sequence[Standing]:
+        """Wikis of which no page is carried over, though they are not paused."""
+        return [
+            one
+            for one in self._daemon.standings.values()
+            if not one.is_paused
+            # a halted wiki needs a person, too, but carries nothing
+            and (one.failure is not None or one.condition in UNHEALTHY)
+        ]
+
+    def health_lines(self) -> Sequence[str]:
+        """The condition, and each wiki that is lost with what is wrong, one a line."""
+        lost = [
+            f"{one.name}: {one.condition.value}"
+            + (f": {one.problem}" if one.problem else "")
+            for one in self.lost
+        ]
+        return [self.condition, *lost]
 
     def waits(self) -> Sequence[Wait]:
         """What the service wants fewer requests of."""

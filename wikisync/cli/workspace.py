@@ -44,6 +44,10 @@ if TYPE_CHECKING:
 
 STATE_FILE = "state.db"
 TOKEN_COMMAND_TIMEOUT_S = 30.0
+ANONYMOUS = (
+    "no token is set: public wikis are read, and nothing is written to them; set"
+    " WIKISYNC_TOKEN, or name token_file in wikisync.toml"
+)
 IDENTITY = "identity"
 """Under this name the state keeps which workspace it belongs to."""
 ADOPTING = "adopting"
@@ -635,6 +639,8 @@ async def open_service(
     from wikisync.api.settings import DEFAULT_SETTINGS
 
     token = workspace_token(workspace.config, token_file, console, env)
+    if token is None:
+        console.note(ANONYMOUS)
     url = workspace.config.service.url
     settings = settings or DEFAULT_SETTINGS
     async with Client(url, token, settings=settings, told=console.note) as client:
