@@ -155,7 +155,23 @@ def test_old_entries_go_by_themselves(trash: Trash, clock: Clock) -> None:
     trash.put("old.md", b"x", "why")
     clock.now += KEPT_DAYS * DAY_S + 1
     trash.put("new.md", b"x", "why")
-    assert [entry.path for entry in trash.entries()] == ["new.md"]
+    clock.now += DAY_S
+    trash.put("newest.md", b"x", "why")
+    assert [entry.path for entry in trash.entries()] == ["newest.md", "new.md"]
+
+
+def test_clock_that_jumps_empties_nothing(trash: Trash, clock: Clock) -> None:
+    trash.put("a.md", b"x", "why")
+    clock.now += 3650 * DAY_S
+    trash.put("b.md", b"x", "why")
+    clock.now += 2 * PURGE_EVERY_S
+    trash.put("c.md", b"x", "why")
+    clock.now -= 3650 * DAY_S
+    trash.put("d.md", b"x", "why")
+    trash.purge()
+    assert sorted(entry.path for entry in trash.entries()) == [
+        *("a.md", "b.md", "c.md", "d.md")
+    ]
 
 
 def test_entries_stay_until_they_are_old(trash: Trash, clock: Clock) -> None:

@@ -5,11 +5,14 @@
 a second name of the same file where the disk has hard links, else as a copy,
 always *before* it leaves its folder: a full disk ends the removal, not the text.
 Old entries go first, after ``KEPT_DAYS`` or when there are more than ``KEPT_BYTES``.
+Their age counts from an entry that is a day old, and not from the clock alone: a clock
+that is wrong for an hour would empty the trash.
 """
 
 from __future__ import annotations
 
 import errno
+import math
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -207,7 +210,8 @@ class Trash:
             FolderError: the trash cannot be read.
         """
         entries = sorted(self._all(), key=lambda entry: (entry.at, entry.id))
-        oldest = self._clock() - self._kept_days * _DAY_S
+        settled = [one.at for one in entries if one.at <= self._clock() - _DAY_S]
+        oldest = max(settled, default=-math.inf) - self._kept_days * _DAY_S
         self._purged_at = self._clock()
         self._size = sum(entry.size for entry in entries)
         gone = 0

@@ -1,7 +1,8 @@
 """What the engine itself did: calls in flight, replaced texts, writes, events.
 
 The part of ``state.WikiState`` that makes a crash harmless and answers "what
-happened".  Nothing here asks a clock: the newest time given is now.
+happened".  Nothing here asks a clock: the newest time given is now, and ages count
+from a row that is a day older, for the clock may be wrong.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 from wikisync.model import Digest, Format, Slug
 from wikisync.sync.database import WikiRows
 from wikisync.sync.ledger import (
+    CLOCK_SETTLED_S,
     EVENT_CHARS_MAX,
     EVENTS_KEPT_S,
     EVENTS_MAX,
@@ -131,13 +133,16 @@ class Journal(WikiRows):
     def _evict_replaced(self, connection: Connection, now: float) -> None:
         """Forget the oldest texts: by age, and by what all of them take."""
         connection.execute(
-            "DELETE FROM replaced WHERE wiki = ? AND (at < ? OR id IN ("
+            "DELETE FROM replaced WHERE wiki = ? AND (at < (SELECT max(at) FROM"
+            " replaced WHERE wiki = ? AND at <= ?) - ? OR id IN ("
             " SELECT id FROM (SELECT id, sum(length(replaced) + length(written))"
             " OVER (ORDER BY id DESC) AS held FROM replaced WHERE wiki = ?)"
             " WHERE held > ?))",
             (
                 self._number,
-                now - REPLACED_KEPT_S,
+                self._number,
+                now - CLOCK_SETTLED_S,
+                REPLACED_KEPT_S,
                 self._number,
                 REPLACED_BYTES_MAX,
             ),
@@ -251,8 +256,14 @@ class Journal(WikiRows):
                 (self._number, last + 1 - EVENTS_MAX),
             )
             connection.execute(
-                "DELETE FROM event WHERE wiki = ? AND at < ?",
-                (self._number, event.at - EVENTS_KEPT_S),
+                "DELETE FROM event WHERE wiki = ? AND at < (SELECT max(at) FROM event"
+                " WHERE wiki = ? AND at <= ?) - ?",
+                (
+                    self._number,
+                    self._number,
+                    event.at - CLOCK_SETTLED_S,
+                    EVENTS_KEPT_S,
+                ),
             )
 
     def note_done(self, at: float, slug: Slug, what: str, why: str = "") -> None:

@@ -32,6 +32,8 @@ REPLACED_CHECK_EVERY = 64
 WRITES_KEPT_S = 10 * 60.0
 """How long a write of ours counts for the loop breaker."""
 EVENTS_KEPT_S = 90 * 24 * 3600.0
+CLOCK_SETTLED_S = 24 * 3600.0
+"""Ages count from what is at least that old: a clock may be wrong for some hours."""
 EVENTS_MAX = 50_000
 """Events kept for each wiki; the oldest go first."""
 EVENT_CHARS_MAX = 2_000
