@@ -10,6 +10,7 @@ import pytest
 from tests.api.conftest import ClientMaker
 from tests.api.played import API, RECORD, asked, sorted_query
 from tests.support.network import PlayedNetwork
+from wikisync.api.project_schema import ProjectRecord
 from wikisync.api.projects import Projects
 from wikisync.api.settings import ClientSettings
 from wikisync.errors import NotFound, Rejected, UsageError
@@ -66,6 +67,24 @@ async def test_lists_of_projects(
 
     assert [found.id async for found in call(projects)] == [7]
     assert asked(network) == [("GET", sorted_query(url))]
+
+
+async def test_attributes_without_a_field_stay_reachable(
+    projects: Projects, network: PlayedNetwork
+) -> None:
+    newer = {**RECORD, "avatar_url": None, "repository_object_format": "sha256"}
+    for payload in (newer, RECORD):
+        network.get(f"{API}/projects/7", payload=payload)
+    network.get(f"{API}/projects?order_by=id&per_page=100", payload=[newer])
+
+    one = await projects.show_project(7)
+    other = await projects.show_project(7)
+    listed = [found async for found in projects.list_projects()]
+
+    assert one.sent == listed[0].sent == newer
+    assert other.sent == RECORD
+    assert one == other, "equal by their fields"
+    assert not ProjectRecord(id=1, path_with_namespace="a/b").sent
 
 
 async def test_lists_about_a_project(

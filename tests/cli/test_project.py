@@ -62,7 +62,38 @@ async def test_list_as_json_holds_what_the_service_said(project: Run) -> None:
     ran = await project("list", "--json", "--search", "handb", "--simple")
 
     assert [found["path_with_namespace"] for found in ran.json] == [HANDBOOK]
-    assert "readme_url" not in ran.json[0]
+    assert ran.json[0]["readme_url"] is None
+
+
+def test_json_holds_null_and_unknown_attributes_as_they_came(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WIKISYNC_TOKEN", "t")
+    base = "https://gitlab.example.com"
+    newer = {
+        "id": 7,
+        "path_with_namespace": HANDBOOK,
+        "avatar_url": None,
+        "repository_object_format": "sha256",
+        "statistics": {"commit_count": 1, "container_registry_size": 3},
+    }
+    printed: list[str] = []
+
+    with PlayedNetwork() as network:
+        network.get(f"{base}/api/v4/projects/7", payload=newer)
+        network.get(f"{base}/api/v4/projects/7", payload=newer)
+        network.get(f"{base}/api/v4/projects?order_by=id&per_page=100", payload=[newer])
+        for words in (["show", base, "7", "--json"], ["show", base, "7"]):
+            assert main(["project", *words]) == 0
+            printed.append(capsys.readouterr().out)
+        assert main(["project", "list", base, "--json"]) == 0
+        printed.append(capsys.readouterr().out)
+
+    one, table, every = printed
+    assert json.loads(one) == newer
+    assert "repository_object_format" in table
+    assert "avatar_url" not in table
+    assert json.loads(every) == [newer]
 
 
 async def test_list_shows_no_secret(project: Run) -> None:
@@ -361,7 +392,7 @@ async def test_delete_asks_with_the_projects_full_path(
 
     assert ran.code == code
     assert "Delete project docs/handbook (id 1) with everything in it?" in ran.err
-    assert ("marked_for_deletion_on" in shown.json) is (code == 0)
+    assert bool(shown.json["marked_for_deletion_on"]) is (code == 0)
 
 
 async def test_share_and_unshare(project: Run) -> None:
@@ -403,9 +434,11 @@ async def test_avatar_comes_and_goes(project: Run, tmp_path: Path) -> None:
 
     given = await project("avatar", HANDBOOK, tmp_path / "dk.png", "--json")
     taken = await project("avatar", HANDBOOK, "--remove")
+    again = await project("avatar", HANDBOOK, "--remove", "--json")
 
     assert given.json["avatar_url"].endswith("/dk.png")
     assert taken.out == f"avatar of project {HANDBOOK}: removed\n"
+    assert again.json["avatar_url"] is None
 
 
 async def test_avatar_without_a_file_is_refused(project: Run) -> None:

@@ -16,6 +16,7 @@ from typing import Literal, TypeVar
 import msgspec
 from msgspec import Struct
 
+from wikisync.api.schema import AnsweredRecord
 from wikisync.decoding import convert, json_decoder
 from wikisync.errors import (
     AuthenticationFailed,
@@ -160,7 +161,7 @@ def _decoded(
     purpose: Purpose,
 ) -> T:
     try:
-        return json_decoder(kind).decode(body)
+        record = json_decoder(kind).decode(body)
     except msgspec.ValidationError as exc:
         raise _violation(
             answer, purpose, f"the JSON has another shape: {lowered(str(exc))}"
@@ -171,6 +172,10 @@ def _decoded(
         raise _violation(answer, purpose, "the JSON is not UTF-8") from exc
     except RecursionError as exc:
         raise _violation(answer, purpose, "the JSON is nested too deep") from exc
+    if isinstance(record, AnsweredRecord):
+        # its own copy: a part of a list would keep all of the list in memory
+        record.keep_sent(bytes(body))
+    return record
 
 
 def decode_written(answer: Answer, kind: type[T], purpose: Purpose) -> T:

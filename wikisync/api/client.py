@@ -363,7 +363,7 @@ class Client:
 
         async def attempt() -> Part[T]:
             answer = await self._pool.exchange(request)
-            records = _decoded(answer, list[kind], request.purpose)  # type: ignore[valid-type]
+            records = _all_of(decode_each(answer, kind, request.purpose))
             following = next_query(answer.headers, request.query)
             total, is_told_last = total_of(answer.headers), says_end(answer.headers)
             return Part(records, following, total, is_told_last)
@@ -512,8 +512,13 @@ class Client:
 
 def _first_of(records: Iterator[T]) -> list[T]:
     """The first record, if any: an answer that was cut shows itself here."""
+    return _all_of(islice(records, 1))
+
+
+def _all_of(records: Iterator[T]) -> list[T]:
+    """Records as a list; a cut answer may be asked for again."""
     try:
-        return list(islice(records, 1))
+        return list(records)
     except CutAnswer as exc:
         raise PassingFailure(exc) from exc
 

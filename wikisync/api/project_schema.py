@@ -11,7 +11,12 @@ from __future__ import annotations
 
 import msgspec
 
-from wikisync.api.schema import AddressedRecord, NamespaceRecord, UserRecord
+from wikisync.api.schema import (
+    AddressedRecord,
+    AnsweredRecord,
+    NamespaceRecord,
+    UserRecord,
+)
 
 
 class CustomAttributeRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -311,7 +316,7 @@ class ProjectGroupRecord(AddressedRecord, frozen=True, kw_only=True):
     web_url: str = ""
 
 
-class StarrerRecord(msgspec.Struct, frozen=True, kw_only=True):
+class StarrerRecord(AnsweredRecord, frozen=True, kw_only=True):
     """Who starred a project, and since when."""
 
     user: UserRecord
@@ -336,7 +341,7 @@ class AvatarRecord(AddressedRecord, frozen=True, kw_only=True):
     avatar_url: str | None = None
 
 
-class ShareRecord(msgspec.Struct, frozen=True, kw_only=True):
+class ShareRecord(AnsweredRecord, frozen=True, kw_only=True):
     """A project shared with a group."""
 
     group_id: int
@@ -346,7 +351,7 @@ class ShareRecord(msgspec.Struct, frozen=True, kw_only=True):
     id: int | None = None
 
 
-class MembersImportRecord(msgspec.Struct, frozen=True, kw_only=True):
+class MembersImportRecord(AnsweredRecord, frozen=True, kw_only=True):
     """What came of importing another project's members."""
 
     status: str

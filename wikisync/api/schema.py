@@ -19,13 +19,39 @@ from typing import ClassVar
 
 import msgspec
 
+from wikisync.decoding import json_decoder
 from wikisync.origin import web_address
 
 _SSH = re.compile(r"(?:ssh://)?[\w.+-]+@[\w.-]+(?::|/)[\w./~:-]*", re.ASCII)
 _HOST_OR_SCHEME = re.compile(r"[^/?#]*:|[/\\]{2}")
 
 
-class AddressedRecord(msgspec.Struct, frozen=True, kw_only=True):
+_SENT = "_sent_json"
+_ATTRIBUTES = json_decoder(dict[str, object])
+
+
+class AnsweredRecord(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """A record that remembers what it was made from, as far as it was an answer.
+
+    Two records are equal if their fields are.
+    """
+
+    @property
+    def sent(self) -> dict[str, object]:
+        """Every attribute as the service sent it, null and unknown ones included.
+
+        A new mapping at each call, empty for a record that was not decoded from an
+        answer.  Addresses in it are unchecked.
+        """
+        body: bytes = self.__dict__.get(_SENT, b"{}")
+        return _ATTRIBUTES.decode(body)
+
+    def keep_sent(self, body: bytes) -> None:
+        """Note the JSON that the record was decoded from."""
+        self.__dict__[_SENT] = body
+
+
+class AddressedRecord(AnsweredRecord, frozen=True, kw_only=True):
     """A record with addresses, each checked when the record is made."""
 
     is_all_addresses: ClassVar[bool] = False

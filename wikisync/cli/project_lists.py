@@ -70,16 +70,20 @@ STARRER_COLUMNS: Columns = {
 
 
 def as_plain(record: object) -> Any:
-    """A record as JSON values: what is absent is left out, and so are secrets."""
+    """A record as JSON values: all that the service sent, but for secrets.
+
+    A record that did not come from the service is without what is absent.
+    """
     import msgspec
 
-    plain = msgspec.to_builtins(record)
+    sent = getattr(record, "sent", None)
+    plain = sent or msgspec.to_builtins(record)
     if not isinstance(plain, dict):
         return plain
     return {
         key: value
         for key, value in plain.items()
-        if value is not None and key not in SECRET_KEYS
+        if key not in SECRET_KEYS and (sent or value is not None)
     }
 
 
@@ -312,7 +316,8 @@ def _run_show(console: Console, project: str, **options: Any) -> int:
     if connection.as_json:
         print_json(console, plain)
     else:
-        console.table(["field", "value"], [[key, _cell(plain[key])] for key in plain])
+        rows = [[key, _cell(held)] for key, held in plain.items() if held is not None]
+        console.table(["field", "value"], rows)
     return int(ExitCode.DONE)
 
 
