@@ -45,7 +45,7 @@ COMMAND_TIMEOUT_S = 300.0
 START_TIMEOUT_S = 120.0
 LIFE_S = (0.2, 2.5)
 """From the start of a process to its SIGKILL; starting takes some of it."""
-FAULT_RATES = (0.0, 0.02, 0.05, 0.1)
+FAULT_RATES = (0.0, 0.05, 0.1, 0.2)
 SEEDS = 1_000_000
 HEADER = (
     "| seed | copies | acts | markers | kills | faults | apart | kept | history"
@@ -67,7 +67,7 @@ class Length:
 
 
 FULL = Length(rounds=14, rest_rounds=12, waits=True)
-SHORT = Length(rounds=3, rest_rounds=2, waits=False)
+SHORT = Length(rounds=2, rest_rounds=2, waits=False)
 
 
 @dataclass(slots=True)

@@ -45,7 +45,7 @@ def account_of(
 
 
 def test_a_short_war_loses_nothing(tmp_path: Path) -> None:
-    outcome = fight(tmp_path / "war", 383, SHORT)
+    outcome = fight(tmp_path / "war", 347, SHORT)
     assert outcome.account.lost == set()
     assert outcome.account.different == []
     assert outcome.odd == []
