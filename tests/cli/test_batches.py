@@ -68,6 +68,25 @@ async def test_refused_deletion_is_not_looked_for_again(
     assert "look again" not in ran.err
 
 
+async def test_page_that_comes_back_after_a_refusal_is_named_with_the_reason(
+    service: EmbeddedService, run: Run, tmp_path: Path
+) -> None:
+    cloned = await clone_handbook(service, run, tmp_path / "wikis")
+    shutil.rmtree(cloned.folder / "team")
+    (cloned.folder / "home.md").unlink()
+    (cloned.folder / "guide.md").unlink()
+    cloned.write("new.md", "new\n")
+    await cloned.run("sync")
+    said = "note: handbook/guide: its deletion was refused: it comes back"
+    ran = await cloned.run("refuse", "handbook:1")
+    assert said.removeprefix("note: ") in ran.err
+    (cloned.folder / "guide.md").unlink()
+    ran = await cloned.run("sync")
+    assert cloned.read("guide.md")
+    assert said.removeprefix("note: ") in ran.err
+    assert "handbook/home" not in ran.err
+
+
 async def test_unknown_batch_tells_which_are_waiting(braked: Cloned) -> None:
     ran = await braked.run("approve", "handbook:7")
     assert ran.code == 2

@@ -55,3 +55,34 @@ async def test_sync_from_elsewhere_finds_a_token_file_in_the_workspace(
     monkeypatch.chdir(tmp_path)
     ran = await cloned.run("sync")
     assert ran.code == 0, ran.err
+
+
+@pytest.mark.parametrize(
+    ("start", "named", "slug"),
+    [
+        ("", "handbook/c1", "c1"),
+        ("handbook", "handbook/c1", "c1"),
+        ("handbook/team", "handbook/c1", "c1"),
+        ("handbook", "handbook/c1.conflict.md", "c1"),
+        ("handbook", "handbook/gone", "gone"),
+        ("handbook", "c1", "c1"),
+        ("handbook", "gone.md", "gone"),
+        ("handbook", "handbook/own", "handbook/own"),
+        ("handbook/team", "people.md", "team/people"),
+        ("", "handbook/handbook/own", "handbook/own"),
+    ],
+)
+def test_hint_names_its_page_from_anywhere_in_the_workspace(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    start: str,
+    named: str,
+    slug: str,
+) -> None:
+    (tmp_path / "wikisync.toml").write_text(CONFIG.format(file="token"))
+    for page in ("c1", "team/people", "handbook/own"):
+        path = tmp_path / f"handbook/{page}.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    monkeypatch.chdir(tmp_path / start)
+    assert find_workspace(Path()).page(named)[1] == slug

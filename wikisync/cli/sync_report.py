@@ -74,6 +74,10 @@ def _show_waiting(console: Console, wiki: Synced, *, is_dry_run: bool) -> None:
         console.note(f"{folder}/{one.slug}: {one.reason}")
     if (more := len(wiki.waiting) - WAITING_SHOWN_MAX) > 0:
         console.note(f"and {counted(more, 'page')} more; see wikisync status")
+    for slug, notice in wiki.notices[:WAITING_SHOWN_MAX]:
+        console.note(f"{folder}/{slug}: {notice}")
+    if (more := len(wiki.notices) - WAITING_SHOWN_MAX) > 0:
+        console.note(f"and {counted(more, 'page')} more; see wikisync log")
     if wiki.results and wiki.last.next_look_s is not None:
         again = max(1, round(wiki.last.next_look_s))
         console.note(f"look again in {again} s, or wait for it: wikisync sync --wait")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from wikisync.config import WikiSection
     from wikisync.progress import Progress
     from wikisync.sync.exchange import ExchangeOptions, ExchangeResult, Held
-    from wikisync.sync.plan import Skip
+    from wikisync.sync.plan import Notice, Skip
     from wikisync.sync.safety import Batch
 
 TOLD_ONCE = frozenset({"rename-refused"})
@@ -90,6 +90,19 @@ class Synced(Struct):
         }
         skipped = self.last.plan.skipped if self.results else ()
         return tuple(one for one in skipped if one.reason not in told)
+
+    @property
+    def notices(self) -> tuple[tuple[Slug, Notice], ...]:
+        """Pages with which something went ahead that a person may not have meant."""
+        from wikisync.sync.plan import CreateLocal, CreateRemote
+
+        return tuple(
+            (action.slug, action.notice)
+            for result in self.results
+            for action in result.plan.actions
+            if isinstance(action, CreateLocal | CreateRemote)
+            and action.notice is not None
+        )
 
     @property
     def problems(self) -> tuple[Problem, ...]:

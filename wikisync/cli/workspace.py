@@ -27,7 +27,7 @@ from msgspec.structs import replace
 
 from wikisync.cli.context import TOKEN_VARIABLE, read_token
 from wikisync.errors import ConfigError, UsageError
-from wikisync.model import LinkPlace, LinkTarget, Page, Slug
+from wikisync.model import EXTENSIONS, LinkPlace, LinkTarget, Page, Slug
 from wikisync.private import PRIVATE_FOLDER, make_private_folder
 
 if TYPE_CHECKING:
@@ -152,12 +152,19 @@ class Workspace(Struct, frozen=True):
         Raises:
             UsageError: it is a page of no wiki.
         """
-        for wiki in self.config.wikis:
-            folder = self.folder_of(wiki).resolve()
-            for path in (Path(name), self.root / name):
-                place = path.absolute().parent.resolve() / path.name
-                if place.is_relative_to(folder) and place != folder:
-                    return wiki, _page_at(place.relative_to(folder).as_posix())
+        folders = {wiki: self.folder_of(wiki).resolve() for wiki in self.config.wikis}
+        found = [
+            (wiki, place, folder)
+            for path in (Path(name), self.root / name)
+            for place in (path.absolute().parent.resolve() / path.name,)
+            for wiki, folder in folders.items()
+            if place.is_relative_to(folder) and place != folder
+        ]
+        if found:
+            # inside the wiki's folder a hint's FOLDER/SLUG is no way from there
+            here = [one for one in found if _has_file(one[1])]
+            wiki, place, folder = here[0] if here else found[-1]
+            return wiki, _page_at(place.relative_to(folder).as_posix())
         if len(self.config.wikis) == 1:
             return self.config.wikis[0], Slug(name.strip("/"))
         raise UsageError(
@@ -165,6 +172,12 @@ class Workspace(Struct, frozen=True):
             hint="name its file, or the wiki's folder and the page:"
             f" {self.config.wikis[0].folder}/home",
         )
+
+
+def _has_file(place: Path) -> bool:
+    """Whether a page's file is there, its extension given or not."""
+    extensions = ("", *(one for known in EXTENSIONS.values() for one in known))
+    return any(os.path.lexists(f"{place}{extension}") for extension in extensions)
 
 
 def _page_at(way: str) -> Slug:
