@@ -2,7 +2,8 @@
 
 The list also names what is no page of ours to keep under that name:
 
-- ``uploads/...``: attachments that look like pages; they come as attachments;
+- ``uploads/...``: attachments that look like pages, which come as attachments; a page
+  that somebody made there is named and not synced;
 - the second page of one slug (``a.md`` beside ``a.org``): nothing reaches it;
 - a format this version does not know: kept as plain text;
 - an entry that is no record of a page: the page is there, and cannot be seen.
@@ -11,6 +12,7 @@ The list also names what is no page of ours to keep under that name:
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -40,6 +42,8 @@ MEBIBYTE = 1024 * 1024
 LISTED_BYTES_MAX = MEBIBYTE
 """Texts from this size on are read singly, whatever the list says."""
 GIT_HINT = "clone the wiki's git repository to see it"
+_UPLOADED = re.compile(r"uploads/[0-9a-f]{32}/")
+"""Where the service puts attachments; it lists those with a page's extension."""
 _UTF8 = frozenset({"", "utf-8", "us-ascii"})
 
 
@@ -107,6 +111,13 @@ class Look(Struct):
         """Put one listed page where it belongs."""
         slug = Slug(record.slug)
         if slug.startswith("uploads/"):
+            if not _UPLOADED.match(slug):
+                self.fail(
+                    "page-below-uploads",
+                    slug,
+                    "the folder uploads is for attachments, so it is not synced",
+                    "rename the page on the wiki",
+                )
             return
         page_format = self._format_of(record)
         if slug in self.formats:
