@@ -26,7 +26,7 @@ from tests.security import (
 from tests.security.proof import Row, table
 from tests.security.proof_by_tests import Family, by_tests
 
-FAMILY_S = 600.0
+FAMILY_S = 1200.0
 FAMILIES: dict[str, Family] = {
     "pages": proof_of_sites.pages,
     "attachments": proof_of_sites.attachments,
