@@ -197,6 +197,17 @@ async def test_status_works_while_another_process_holds_the_workspace(
     assert "guide: edited here" in ran.out
 
 
+async def test_a_watch_that_runs_is_named_as_such(cloned: Cloned) -> None:
+    told = "`wikisync watch` is running (pid "
+    with locked(cloned.root / ".wikisync", "it", is_watch=True):
+        status, doctor = await cloned.run("status"), await cloned.run("doctor")
+        sync = await cloned.run("sync")
+    assert status.err.startswith(told)
+    assert f"fine   {told}" in doctor.out
+    assert f"error: {told}" in sync.err
+    assert "another wikisync" not in status.err + doctor.out + sync.err
+
+
 async def test_service_away_tells_what_the_folder_tells(cloned: Cloned) -> None:
     cloned.write("guide.md", "mine\n")
     (cloned.folder / "home.md").unlink()

@@ -21,6 +21,7 @@ from tests.support.watching import OWNER, WAIT_S, WatchProcess, watching
 from wikisync.cli.attention_file import ATTENTION_FILE
 from wikisync.cli.main import main
 from wikisync.cli.watch import STOP_S
+from wikisync.folder.workspace import holder_of
 from wikisync.model import WikiOwner
 from wikisync.service.quirks import Quirk
 
@@ -41,6 +42,8 @@ async def test_save_here_is_on_the_wiki_within_seconds(
     async with watching(service, tmp_path / "ws") as watch:
         await watch.in_step()
         assert watch.text("home") == "one\n"
+        holder = holder_of(tmp_path / "ws/.wikisync")
+        assert f"`wikisync watch` is running (pid {watch.process.pid} on" in str(holder)
         watch.save("home", "two\n")
 
         async def is_there() -> bool:

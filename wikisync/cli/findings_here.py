@@ -16,6 +16,7 @@ from wikisync.errors import FolderError, Halted, WikisyncError
 from wikisync.folder.descent import folder_error
 from wikisync.folder.workspace import (
     MOUNTS,
+    WATCH,
     Identity,
     Standing,
     file_system_of,
@@ -56,6 +57,8 @@ def check_disk(workspace: Workspace) -> Iterator[Finding]:
     holder = holder_of(workspace.private)
     if holder is None:
         yield Finding(Grade.FINE, "no other wikisync works on it")
+    elif holder.startswith(WATCH):
+        yield Finding(Grade.FINE, holder)
     else:
         yield Finding(Grade.FINE, f"another wikisync works on it: {holder}")
     yield from _check_watches(workspace)

@@ -114,7 +114,7 @@ def _show(
 ) -> None:
     from wikisync.cli.status_report import notes_of_watch, status_as_json
     from wikisync.cli.watch_report import read_health
-    from wikisync.folder.workspace import holder_of
+    from wikisync.folder.workspace import WATCH, holder_of
 
     holder = holder_of(workspace.private)
     if as_json:
@@ -128,7 +128,8 @@ def _show(
     for notice in notices:
         console.warn(notice)
     if holder is not None:
-        console.note(f"another wikisync works on it: {holder}")
+        is_watch = holder.startswith(WATCH)
+        console.note(holder if is_watch else f"another wikisync works on it: {holder}")
         for line in notes_of_watch(read_health(workspace.private), time.time()):
             console.told(line)
     for status in found:

@@ -190,7 +190,11 @@ async def _watch_with(
     async with AsyncExitStack() as stack:
         stack.enter_context(told_where_halted(workspace.root))
         opened = stack.enter_context(
-            open_workspace(workspace, allows_network_disk=options["network_disk"])
+            open_workspace(
+                workspace,
+                allows_network_disk=options["network_disk"],
+                is_watch=True,
+            )
         )
         for notice in opened.notices():
             console.warn(notice)

@@ -539,6 +539,7 @@ def open_workspace(
     is_read_only: bool = False,
     adopts: bool = False,
     is_guarded: bool = True,
+    is_watch: bool = False,
 ) -> Iterator[OpenWorkspace]:
     """Hold a workspace until the block ends.
 
@@ -550,6 +551,7 @@ def open_workspace(
             changes; what is noted is noted in a copy.
         adopts: A person's word that this is the workspace, whatever its marker says.
         is_guarded: False to look even at what the guards refuse.
+        is_watch: Whether a watch holds it, for what others are told.
 
     Raises:
         FolderError: another process holds it, its folders overlap, or it is on a
@@ -577,7 +579,7 @@ def open_workspace(
     is_held = is_held and not is_read_only
     if not is_held and not is_read_only:
         _make_private(workspace.private)
-    lock = locked(workspace.private, f"the workspace {root}")
+    lock = locked(workspace.private, f"the workspace {root}", is_watch=is_watch)
     file, url = workspace.private / STATE_FILE, workspace.config.service.url.rstrip("/")
     with (
         lock if is_held else nullcontext(),

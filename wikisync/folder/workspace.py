@@ -32,6 +32,8 @@ from wikisync.private import FILE_MODE, PRIVATE_FOLDER, make_private_folder
 LOCK_FILE = "lock"
 FOLDER_ID_FILE = "folder-id"
 """The marker: a random number that a workspace keeps for ever."""
+WATCH = "`wikisync watch` is running"
+"""What is said of a holder that carries edits over all the time."""
 HOLDER_BYTES_MAX = 4096
 MARKER_CHARS_MAX = 200
 MOUNTS = Path("/proc/self/mountinfo")
@@ -72,7 +74,7 @@ _NETWORK = frozenset(
 
 
 @contextmanager
-def locked(private: Path, what: str) -> Iterator[None]:
+def locked(private: Path, what: str, *, is_watch: bool = False) -> Iterator[None]:
     """Hold a folder of ours against another wikisync; makes it if need be.
 
     Raises:
@@ -89,14 +91,16 @@ def locked(private: Path, what: str) -> Iterator[None]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as exc:
-            raise FolderError(
-                f"another wikisync works on {what}{_holder(descriptor)}",
-                path=str(private),
-                hint="wait until it is done, or stop it",
-            ) from exc
+            holder = _holder(descriptor)
+            message = f"another wikisync works on {what}{holder}"
+            hint = "wait until it is done, or stop it"
+            if WATCH in holder:
+                message = f"{holder.removeprefix(': ')} and works on {what}"
+                hint = "it carries edits over by itself; for this command, stop it"
+            raise FolderError(message, path=str(private), hint=hint) from exc
         except OSError as exc:
             raise folder_error("lock", str(private), exc) from exc
-        _sign(descriptor)
+        _sign(descriptor, is_watch=is_watch)
         yield
     finally:
         os.close(descriptor)
@@ -151,9 +155,14 @@ def held_folder(root: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _sign(descriptor: int) -> None:
+def _sign(descriptor: int, *, is_watch: bool) -> None:
     """Say in the lock who holds it; only for messages, so it may fail."""
-    holder = {"pid": os.getpid(), "host": socket.gethostname(), "since": time.time()}
+    holder = {
+        "pid": os.getpid(),
+        "host": socket.gethostname(),
+        "since": time.time(),
+        "is_watch": is_watch,
+    }
     with suppress(OSError):
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, msgspec.json.encode(holder), 0)
@@ -168,7 +177,10 @@ def _holder(descriptor: int) -> str:
         return ""
     except (ValueError, KeyError, TypeError, OverflowError):
         return ""
-    return f": process {pid} on {host}, since {since:%Y-%m-%d %H:%M:%S}"
+    when = f"{host}, since {since:%Y-%m-%d %H:%M:%S}"
+    if holder.get("is_watch") is True:
+        return f": {WATCH} (pid {pid} on {when})"
+    return f": process {pid} on {when}"
 
 
 # -- the marker --------------------------------------------------------------------
