@@ -343,3 +343,12 @@ async def test_head_gives_the_headers_of_get(
     assert (head.status, head.body) == (200, b"")
     assert head.headers["ETag"] == get.headers["ETag"]
     assert head.headers["Content-Length"] == str(len(get.body))
+
+
+@pytest.mark.parametrize("path", ["/api/v4/projects", "/api/v4/projects/7", "/x"])
+async def test_no_browser_guesses_what_json_is(api: Api, path: str) -> None:
+    answer = await api.get(path)
+
+    assert answer.headers["Content-Type"] == "application/json"
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert answer.headers["X-Frame-Options"] == "SAMEORIGIN"

@@ -17,7 +17,12 @@ from wikisync.service.access import Verdict
 JSON_TYPE = "application/json"
 COLLISION = "There is already a page with the same title in that path."
 # no charset parameter, as the real service; clients know JSON is UTF-8
-JSON_HEADERS = {"Content-Type": JSON_TYPE, "Cache-Control": "max-age=0, private"}
+JSON_HEADERS = {
+    "Content-Type": JSON_TYPE,
+    "Cache-Control": "max-age=0, private",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "SAMEORIGIN",
+}
 _ENCODER = msgspec.json.Encoder()
 
 
