@@ -222,11 +222,6 @@ def test_days_are_written_as_the_service_wants() -> None:
             "import_url together with template_name",
         ),
         (
-            Endpoint.FORK,
-            {"namespace_id": 1, "namespace_path": "a"},
-            "namespace_id together with namespace_path",
-        ),
-        (
             Endpoint.CREATE,
             {"name": "x", "initialize_with_readme": True, "import_url": "u"},
             "initialize_with_readme together with import_url",
