@@ -43,6 +43,14 @@ async def test_all_in_step_is_one_line(cloned: Cloned) -> None:
     assert ran.out == "handbook: 4 pages, in step, last good sync just now\n"
 
 
+async def test_a_wiki_that_was_not_looked_at_is_not_said_to_be_in_step(
+    cloned: Cloned,
+) -> None:
+    await cloned.edit({"home": "theirs\n"})
+    ran = await cloned.run("status", "--offline")
+    assert ran.out.startswith("handbook: 4 pages, no edits here, last good sync")
+
+
 async def test_every_page_not_in_step_has_a_sentence(cloned: Cloned) -> None:
     cloned.write("guide.md", "mine\n")
     cloned.write("new.md", "new\n")
@@ -243,7 +251,7 @@ async def test_offline_page_that_is_kept_out_is_no_removal(cloned: Cloned) -> No
     (cloned.folder / "team/rules.md").unlink()
     ran = await cloned.run("status", "--offline")
     assert ran.code == 0
-    assert "handbook: 4 pages, in step" in ran.out
+    assert "handbook: 4 pages, no edits here" in ran.out
 
 
 async def test_offline_removal_waits_until_a_sync_would_be_certain(

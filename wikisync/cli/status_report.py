@@ -439,7 +439,8 @@ def headline(status: WikiStatus, *, now: float | None = None) -> str:
     if held:
         words.append(f"{held} held")
     if not status.differences and not status.batches and status.failure is None:
-        words.append("in step" if status.unseen is None else "no edits here")
+        is_seen = status.unseen is None and not status.is_offline
+        words.append("in step" if is_seen else "no edits here")
     good_at = status.health.last_good_at
     age = ago(max(0.0, now - good_at)) if good_at is not None else "never"
     words.append(f"last good sync {age}")
