@@ -49,7 +49,8 @@ async def test_status_names_what_is_in_the_way_of_the_state(cloned: Cloned) -> N
     as_file(cloned.root / ".wikisync")
     ran = await cloned.run("status")
     assert ran.code == 1
-    assert ".wikisync: something else has its name\nhint: move that" in ran.err
+    assert f"{cloned.root}/.wikisync" in ran.err
+    assert "a file is in the place of a folder\nhint: move the file away" in ran.err
 
 
 @pytest.mark.parametrize("command", ["status", "doctor", "check", "build"])

@@ -116,7 +116,7 @@ async def test_move_that_was_cut_is_undone_or_ended_by_the_next_sync(
     url = new_url if is_file_written else old_url
     assert configured_url(cloned) == url
     status = await cloned.run("status", "--offline")
-    assert "handbook: 4 pages, in step" in status.out
+    assert "handbook: 4 pages, no edits here" in status.out
     synced = await cloned.run("sync")
     assert (synced.code, synced.out, synced.err) == (
         *(0, "handbook: 4 pages, nothing to do\n"),

