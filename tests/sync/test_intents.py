@@ -448,7 +448,7 @@ async def test_another_folder_takes_no_temporary_name_for_a_persons(
     passing = temporary_name(HOME, Slug("Home"))
     copies.rename_there("home", passing)
     copies.rename_there("home/below", f"{passing}/below")
-    for _ in range(4):
+    for _ in range(2):
         await copies.cycle()
     assert copies.here.texts() == before
     copies.rename_there(passing, "Home")

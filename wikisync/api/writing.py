@@ -110,7 +110,16 @@ class Writing:
             if is_itself:
                 # the service finds the page itself under its new name, which it
                 # takes for the same, and refuses; so it goes by way of another name
-                held = await self._sent(held, temporary_name(slug, target), held)
+                passing = temporary_name(slug, target)
+                if await self._namesake(passing) is not None:
+                    # left by a rename that nobody finished
+                    passing = Slug(f"{passing}-{expected[:8]}")
+                held = await self._sent(held, passing, held)
+                try:
+                    return await self._sent(held, target, held)
+                except (Rejected, PreconditionFailed):
+                    await self._sent(held, slug, held)
+                    raise
             return await self._sent(held, target, held)
 
     async def delete(self, slug: Slug, *, expected: Digest) -> None:

@@ -66,6 +66,7 @@ from wikisync.sync.sightings import (
     UNCERTAIN,
     Absences,
     Patience,
+    is_certain,
     seen_again,
     watch_absences,
 )
@@ -191,7 +192,7 @@ class Deciding:
         """From two looks to a plan."""
         here = _with_settled(here, self._settled)
         here, ignored = await without_ignored(self._local, self._base(), here, there)
-        there = without_renames_under_way(self._base(), there)
+        there = self._without_renames_under_way(there)
         is_other = self._options.is_other_folder
         if self._options.adopts or is_other:
             anew = met_anew(self._base(), here, there, is_other_folder=is_other)
@@ -416,6 +417,37 @@ class Deciding:
             refused = refused_texts(self._known, self._clock())
         return narrowing.without_vain(plan, refused, self._looping(plan, base))
 
+    def _without_renames_under_way(self, there: Snapshot) -> Snapshot:
+        """The wiki without pages that somebody is renaming to a look-alike name.
+
+        Between two writes such a page has a temporary name, which no person gave it; it
+        and those below it are looked at once they have their new names.  One that keeps
+        the name, because nobody is left to finish the rename, is renamed here, too.
+        """
+        base, now, patience = self._base(), self._clock(), self._options.patience
+        missing = base.keys() - there.pages.keys()
+        found = renames_under_way(missing, there.pages.keys() - base.keys())
+        before = self._known.sightings(Side.RENAME)
+        seen = seen_again(before, found.keys(), now)
+        if seen != before and not self._options.is_dry_run:
+            self._known.record_sightings(Side.RENAME, seen)
+        found = {
+            slug: name
+            for slug, name in found.items()
+            if not is_certain(seen[slug], patience.remote_looks, patience.remote_span_s)
+        }
+        if not found:
+            return there
+        names = tuple(f"{name}/" for name in found.values())
+        slugs = tuple(f"{slug}/" for slug in found)
+        pages = {
+            name: page
+            for name, page in there.pages.items()
+            if name not in found.values() and not name.startswith(names)
+        }
+        waiting = {slug for slug in missing if slug in found or slug.startswith(slugs)}
+        return replace(there, pages=pages, unreadable=there.unreadable | waiting)
+
     def _long_open(self, here: Snapshot) -> frozenset[Slug]:
         """Pages that have been open in an editor for longer than we wait."""
         now = self._clock()
@@ -474,29 +506,6 @@ async def without_ignored(
     known |= {slug: page.format for slug, page in there.pages.items()}
     ignored = await local.untracked((slug, known[slug]) for slug in missing)
     return replace(here, unreadable=here.unreadable | ignored), ignored
-
-
-def without_renames_under_way(
-    base: Mapping[Slug, BasePage], there: Snapshot
-) -> Snapshot:
-    """The wiki without pages that somebody else is renaming to a look-alike name.
-
-    Between two writes such a page has a temporary name, which no person gave it; it
-    and those below it are looked at once they have their new names.
-    """
-    missing = base.keys() - there.pages.keys()
-    found = renames_under_way(missing, there.pages.keys() - base.keys())
-    if not found:
-        return there
-    names = tuple(f"{name}/" for name in found.values())
-    slugs = tuple(f"{slug}/" for slug in found)
-    pages = {
-        name: page
-        for name, page in there.pages.items()
-        if name not in found.values() and not name.startswith(names)
-    }
-    waiting = {slug for slug in missing if slug in found or slug.startswith(slugs)}
-    return replace(there, pages=pages, unreadable=there.unreadable | waiting)
 
 
 async def emptied_pages(local: LocalReplica, plan: Plan) -> frozenset[Slug]:

@@ -51,6 +51,8 @@ class _Settling:
         self._local = local
         self._state = state
         self._intent = intent
+        self._is_known = True
+        """What came of it; else the next cycle looks again."""
 
     async def run(self) -> None:
         intent = self._intent
@@ -70,7 +72,8 @@ class _Settling:
                 log.info("%s may have been uploaded once without use", intent.slug)
             case _:
                 assert_never(intent.operation)
-        self._state.settle(intent.id)
+        if self._is_known:
+            self._state.settle(intent.id)
 
     async def _create(self) -> None:
         """Adopt the page if it was made, under whatever name the service gave it."""
@@ -120,11 +123,14 @@ class _Settling:
     async def _finish(self) -> None:
         """Give a page its new name that was left under the temporary one.
 
-        Where the service refuses that, the page gets its old name back.
+        Where the service refuses that, the page gets its old name back.  A page that
+        is under no name may be one that the service hides by mistake: nobody else
+        would finish its rename.
         """
         intent = self._intent
         left = await self._held(temporary_name(intent.slug, intent.target))
         if left is None:
+            self._is_known = False
             return
         log.warning("finishing the rename of %s to %s", intent.slug, intent.target)
         try:

@@ -82,6 +82,8 @@ class Side(StrEnum):
     REMOTE = "remote"
     EDITOR = "editor"
     """Not a replica: pages that are open in an editor here."""
+    RENAME = "rename"
+    """Nor this: pages with the temporary name of a rename on the wiki."""
 
 
 class Operation(StrEnum):
