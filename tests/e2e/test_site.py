@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
-RELOADS_MAX = 5
-"""From one file to the next, Chromium hands over what a page stored a moment later."""
+DARK = "rgb(18, 21, 28)"
+VISITS_MAX = 4
+"""Who leaves a file at once may leave before Chromium has stored what it said: it then
+forgets the choice, one time in ten."""
 HANDBOOK = "docs/handbook/-/wikis/"
 GROUP = "docs/-/wikis/"
 
@@ -94,17 +96,17 @@ async def test_heading_of_the_contents_is_marked_and_reached(
 
 
 async def test_dark_mode_toggles_and_stays(chromium: Browser, base: str) -> None:
+    ground = "getComputedStyle(document.body).backgroundColor"
     async with visiting(chromium, base, color_scheme="light") as visit:
-        await visit.go("index.html")
-        await visit.page.get_by_role("button", name="Light or dark").click()
-        dark = "getComputedStyle(document.body).backgroundColor"
-        assert await visit.page.evaluate(dark) == "rgb(18, 21, 28)"
-        await visit.go(HANDBOOK + "index.html")
-        for _ in range(RELOADS_MAX):
-            if await visit.page.evaluate(dark) == "rgb(18, 21, 28)":
+        for _ in range(VISITS_MAX):
+            await visit.go("index.html")
+            if await visit.page.evaluate(ground) != DARK:
+                await visit.page.get_by_role("button", name="Light or dark").click()
+            assert await visit.page.evaluate(ground) == DARK
+            await visit.go(HANDBOOK + "index.html")
+            if await visit.page.evaluate(ground) == DARK:
                 break
-            await visit.page.reload()
-        assert await visit.page.evaluate(dark) == "rgb(18, 21, 28)"
+        assert await visit.page.evaluate(ground) == DARK
 
 
 async def test_theme_follows_the_system_until_chosen(
