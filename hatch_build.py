@@ -29,8 +29,8 @@ RUNTIME = "@asciidoctor/opal-runtime"
 OPAL_COPYRIGHT = re.compile(rb'"opal - (Copyright \(C\) [^"]+)"')
 """How the script itself says who made Opal; its package has its packer's name only."""
 VENDOR = "wikisync/vendor"
-SHIPPED_FOLDERS = ("themes", "sample-site")
-"""Folders of the checkout that a wheel holds inside the package."""
+SHIPPED = ("themes", "sample-site", "docs/themes.md")
+"""Folders and files of the checkout that a wheel holds inside the package."""
 FETCH_TIMEOUT_S = 300
 NPM_CODES = ("code ", "errno ", "syscall ", "type ")
 
@@ -39,15 +39,15 @@ class VendorHook(BuildHookInterface[Any]):
     """Fetches what is not in git, and adds it to the wheel."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Add the library, and to real wheels the folders beside the package."""
+        """Add the library, and to real wheels what lies beside the package."""
         root = Path(self.root)
         provide_library(root)
         build_data["artifacts"].append(f"{VENDOR}/*")
         if version == "editable":
             return
-        for name in SHIPPED_FOLDERS:
-            if not (root / name).is_dir():
-                raise SystemExit(f"wikisync build: the folder {name}/ is missing")
+        for name in SHIPPED:
+            if not (root / name).exists():
+                raise SystemExit(f"wikisync build: {name} is missing")
             build_data["force_include"][str(root / name)] = f"wikisync/{name}"
 
 

@@ -262,7 +262,7 @@ def test_wheel_holds(wheel: zipfile.ZipFile, name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("folder", ["themes", "sample-site"])
+@pytest.mark.parametrize("folder", ["themes", "sample-site", "docs/themes.md"])
 def test_wheel_holds_every_file_of(wheel: zipfile.ZipFile, folder: str) -> None:
     listed = subprocess.run(
         ["git", "ls-files", "-z", folder], cwd=ROOT, check=True, capture_output=True

@@ -56,11 +56,13 @@ def test_theme_is_tried_on_any_folder(workspace: Path, tmp_path: Path) -> None:
     assert main(["theme", "new", str(theme)]) == ExitCode.DONE
     ours = tmp_path / "templates"
     (ours / "i18n").mkdir(parents=True)
-    (ours / "i18n/en.toml").write_text('edit_page = "Improve"\n')
+    (ours / "i18n/en.toml").write_text('all_pages = "Everything"\n')
     words = ["build", str(folder), "-o", str(output)]
     words += ["--theme", str(theme), "--theme-option", "banner=Closed on Monday"]
     assert main([*words, "--templates", str(ours)]) == ExitCode.DONE
-    assert "Closed on Monday" in (output / "index.html").read_text()
+    page = (output / "index.html").read_text()
+    assert "Closed on Monday" in page
+    assert "Everything" in page
 
 
 def test_theme_of_the_command_line_is_in_front_of_the_configuration(

@@ -13,7 +13,8 @@ from tests.cli.conftest import Run
 from tests.cli.exports import HANDBOOK, NAMED, PICTURE, digest_of_tree, put_handbook
 from tests.support.git import needs_git
 from tests.support.service import EmbeddedService
-from wikisync.cli.export import default_cache, held_cache, parse_theme_options
+from wikisync.cli.export import default_cache, held_cache
+from wikisync.cli.theming import theme_choice
 from wikisync.errors import FolderError, UsageError
 from wikisync.service.quirks import Quirk
 
@@ -356,8 +357,8 @@ def test_cache_lies_in_the_home_folder_otherwise(value: str) -> None:
 
 
 def test_theme_options_are_toml_where_they_can_be() -> None:
-    given = ["a=true", "b=7", 'c=["x"]', "d=teal", "e=#ff0000", 'f="9"', "g=x=y"]
-    assert parse_theme_options(given) == {
+    given = ("a=true", "b=7", 'c=["x"]', "d=teal", "e=#ff0000", 'f="9"', "g=x=y")
+    assert theme_choice(None, given, None).options == {
         "a": True,
         "b": 7,
         "c": ["x"],
@@ -371,7 +372,7 @@ def test_theme_options_are_toml_where_they_can_be() -> None:
 @pytest.mark.parametrize("text", ["name", "=value", ""])
 def test_theme_option_without_a_name_or_value_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="NAME=VALUE"):
-        parse_theme_options([text])
+        theme_choice(None, (text,), None)
 
 
 def test_cache_that_cannot_be_made_is_told_with_its_option(tmp_path: Path) -> None:

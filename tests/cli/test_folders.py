@@ -36,7 +36,7 @@ emoji = false
 @pytest.fixture
 def workspace(tmp_path: Path) -> Path:
     folder = tmp_path / "books"
-    for name in ("handbook/deep", "group", "notes"):
+    for name in ("handbook/deep", "group", "notes", "theme"):
         (folder / name).mkdir(parents=True)
     (folder / "wikisync.toml").write_text(CONFIG)
     return folder
@@ -57,6 +57,35 @@ def test_a_workspace_shows_all_its_wikis(workspace: Path) -> None:
     assert options.templates == workspace / "theme"
     assert options.theme_options == {"accent": "teal"}
     assert not options.markup.emoji
+
+
+def test_a_folder_called_theme_is_the_projects_own(workspace: Path) -> None:
+    settings = workspace / "wikisync.toml"
+    settings.write_text(CONFIG.replace('templates = "theme"\n', ""))
+    assert find_shown(workspace).site()[1].templates == workspace / "theme"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('folder = "group"', 'folder = "theme"'),
+        ('folder = "group"', 'folder = "theme/pages"'),
+        ('theme = "./themes/ours"', 'theme = "./theme"'),
+    ],
+    ids=["wiki", "wiki-inside", "whole-theme"],
+)
+def test_a_folder_called_theme_may_be_another_thing(
+    workspace: Path, before: str, after: str
+) -> None:
+    text = CONFIG.replace('templates = "theme"\n', "").replace(before, after)
+    (workspace / "wikisync.toml").write_text(text)
+    assert find_shown(workspace).site()[1].templates is None
+
+
+def test_templates_that_are_named_and_not_there_are_refused(workspace: Path) -> None:
+    (workspace / "theme").rmdir()
+    with pytest.raises(ConfigError, match=r"site\.templates: there is no folder"):
+        find_shown(workspace).site()
 
 
 @pytest.mark.parametrize("inside", ["handbook", "handbook/deep"])

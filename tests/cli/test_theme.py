@@ -48,18 +48,62 @@ def test_unknown_theme_is_told_with_the_nearest(
     assert "did you mean 'plain'?" in capsys.readouterr().err
 
 
+def test_contract_for_theme_authors_is_printed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["theme", "docs"]) == ExitCode.DONE
+    assert "## Blocks" in capsys.readouterr().out
+
+
+def workspace_in(folder: Path, site: str = "") -> None:
+    """A workspace of one wiki with one page."""
+    (folder / "handbook").mkdir(parents=True)
+    (folder / "handbook/home.md").write_text("# Hello\n")
+    (folder / "wikisync.toml").write_text(
+        '[service]\nurl = "https://gitlab.example.com"\n'
+        f'[[wiki]]\nproject = "docs/handbook"\n[site]\n{site}'
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        (["build"], ExitCode.HELD),
+        (["build", "--strict"], ExitCode.FAILED),
+        (["check"], ExitCode.HELD),
+    ],
+)
+def test_misspelt_name_in_a_theme_is_a_problem(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    command: list[str],
+    code: ExitCode,
+) -> None:
+    """The folder ``theme`` beside the configuration needs no key to be used."""
+    workspace_in(tmp_path)
+    (tmp_path / "theme/templates").mkdir(parents=True)
+    (tmp_path / "theme/templates/base.html").write_text(
+        "{% extends '!theme/base.html' %}{% block footer %}[mine]{% endblock %}"
+        "{% block anounce %}x{% endblock %}"
+    )
+    monkeypatch.chdir(tmp_path)
+    assert main(command) == code
+    captured = capsys.readouterr()
+    told = captured.out + captured.err
+    assert "theme/templates/base.html:1: no template has a block 'anounce'" in told
+    assert "did you mean 'announce'?" in told
+    if command[0] == "build":
+        assert "[mine]" in Path("site/index.html").read_text()
+
+
 @pytest.mark.parametrize("extends", ["default", "plain"])
 def test_new_theme_builds_a_site_with_its_own_option(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, extends: str
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    (tmp_path / "books/handbook").mkdir(parents=True)
-    (tmp_path / "books/handbook/home.md").write_text("# Hello\n")
-    (tmp_path / "books/wikisync.toml").write_text(
-        '[service]\nurl = "https://gitlab.example.com"\n'
-        '[[wiki]]\nproject = "docs/handbook"\n'
-        '[site]\ntheme = "./themes/ours"\n[site.options]\nbanner = "<We> move"\n'
-    )
+    site = 'theme = "./themes/ours"\n[site.options]\nbanner = "<We> move"\n'
+    workspace_in(tmp_path / "books", site)
     monkeypatch.chdir(tmp_path / "books")
     made = main(["theme", "new", "./themes/ours", "--extends", extends])
     assert made == ExitCode.DONE

@@ -24,10 +24,10 @@ from msgspec import Struct
 
 from wikisync.cli.context import Selection, open_selected, service_options
 from wikisync.cli.keeping import Keeping, KeptWiki, service_of
-from wikisync.cli.rendering import chosen_markup, markup_option, parse_settings
+from wikisync.cli.rendering import chosen_markup, markup_option
 from wikisync.cli.service_command import ServiceCommand
 from wikisync.cli.site_report import replace_option
-from wikisync.cli.theming import theme_options
+from wikisync.cli.theming import theme_choice, theme_options
 from wikisync.errors import ExitCode, FolderError, UsageError, WikisyncError
 from wikisync.private import keep_private, make_private_file, make_private_folder
 
@@ -145,8 +145,7 @@ def command(
     URL may also be the address of a wiki, a project or a group: that names its wiki.
     """
     selection = Selection(projects, groups, is_all, excluded)
-    theme = theme or DEFAULT_THEME
-    options = parse_theme_options(theme_options)
+    options = theme_choice(theme, theme_options, templates).options
     rendering = chosen_markup(markup)
     check_output(output)
     client, selection = open_selected(url, token_file, selection, console)
@@ -157,6 +156,7 @@ def command(
         allow_emptying=allow_emptying,
     )
     keeping.refuse_without_token(client, is_anonymous=is_anonymous)
+    theme = theme or DEFAULT_THEME
     check_theme(theme, options, templates, mermaid)
     place = cache or default_cache(str(client.address), output, os.environ)
     check_apart(output, place)
@@ -406,18 +406,12 @@ def check_theme(
 
     Raises:
         SiteError: there is no such theme, option or script.
-        UsageError: the templates are not in a folder.
     """
     if theme == DEFAULT_THEME and not (options or templates or mermaid):
         # it came with this program; the build reads it soon enough
         return
     from wikisync.site.theme import load_theme
 
-    if templates is not None and not templates.is_dir():
-        raise UsageError(
-            f"there is no folder {templates} with templates",
-            hint="make it with a folder templates/ in it, or leave --templates out",
-        )
     load_theme(theme, project=templates, options=options, mermaid=mermaid)
 
 
@@ -531,15 +525,6 @@ def folder_in(cache: Path, owner: WikiOwner) -> Path:
 def folder_name(owner: WikiOwner) -> str:
     """A wiki's folder in the cache; paths of the service are not names of files."""
     return f"{owner.kind}-{hashlib.sha256(owner.full_path.encode()).hexdigest()[:24]}"
-
-
-def parse_theme_options(given: Sequence[str]) -> Mapping[str, object]:
-    """Options of a theme as ``name=value``.
-
-    Raises:
-        UsageError: there is no ``=``, or no name.
-    """
-    return parse_settings(given, "--theme-option")
 
 
 # -- the report --------------------------------------------------------------------

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 DEFAULT_CHOICE = ThemeChoice()
 FOLDERS_ABOVE_MAX = 64
 """A workspace is looked for in no more folders above."""
+PROJECT_THEME = "theme"
+"""Folder beside the configuration with the project's own templates."""
 _NOT_IN_PATHS = r"[^A-Za-z0-9_.-]+"
 
 
@@ -134,7 +136,7 @@ def _workspace_site(
         description=site.description,
         theme=_theme(workspace, site.theme),
         theme_options=site.options,
-        templates=workspace / site.templates if site.templates else None,
+        templates=_templates(workspace, config),
         mermaid=workspace / site.mermaid if site.mermaid else None,
         markup=markup_options(config.markup),
         slow_pages_seconds=site.slow_pages_seconds,
@@ -164,6 +166,27 @@ def _plain_site(folder: Path) -> tuple[tuple[WikiSource, ...], SiteOptions]:
     path = re.sub(_NOT_IN_PATHS, "-", title).strip("-") or "pages"
     source = WikiSource(WikiOwner("project", f"local/{path}"), title, folder)
     return (source,), SiteOptions(title=title)
+
+
+def _templates(workspace: Path, config: Config) -> Path | None:
+    """The folder of the project's own templates; ``theme`` need not be there.
+
+    Raises:
+        ConfigError: the folder that is named is not there.
+    """
+    from wikisync.config.checks import overlap
+    from wikisync.errors import ConfigError
+
+    named = config.site.templates
+    own = workspace / (named or PROJECT_THEME)
+    if named and not own.is_dir():
+        raise ConfigError(
+            f"site.templates: there is no folder {own}",
+            hint="make it with a folder templates/ in it, or leave the key out",
+        )
+    is_taken = any(overlap(PROJECT_THEME, wiki.folder) for wiki in config.wikis)
+    is_whole = Path(_theme(workspace, config.site.theme)) == own
+    return None if not named and (is_taken or is_whole) else own
 
 
 def _theme(workspace: Path, theme: str) -> str:

@@ -1,4 +1,4 @@
-"""``wikisync theme``: the themes, their options, and a start of one's own."""
+"""``wikisync theme``: the themes, their options and contract, a start of one's own."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ help = "shown above every page"
 """
 TEMPLATE = """\
 {{% extends "!{extends}/base.html" %}}
-{{# Fill blocks here; docs/themes.md lists them. Never copy a whole template. #}}
+{{# Fill blocks here; `wikisync theme docs` lists them. Never copy a whole template. #}}
 {{% block announce %}}
 {{% if theme.banner %}}<p class="lead">{{{{ theme.banner }}}}</p>{{% endif %}}
 {{% endblock %}}
@@ -110,6 +110,16 @@ def show_theme(console: Console, name: str, *, as_json: bool) -> int:
     return int(ExitCode.DONE)
 
 
+@command.command("docs")
+@click.pass_obj
+def show_docs(console: Console) -> int:
+    """Print what theme authors can rely on: blocks, values, filters, options."""
+    from wikisync.site.theme_layers import contract_file
+
+    console.result(contract_file().read_text(encoding="utf-8").rstrip())
+    return int(ExitCode.DONE)
+
+
 @command.command("new", epilog="Example: wikisync theme new ./themes/ours")
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option(
@@ -144,7 +154,8 @@ def new_theme(console: Console, folder: Path, extends: str, *, dry_run: bool) ->
     console.result("\n".join(f"{word} {folder / path}" for path in files))
     shown = folder if "/" in str(folder) else f"./{folder}"
     console.note(
-        f'use it with theme = "{shown}" in [site] of wikisync.toml, or --theme {shown}'
+        f'use it with theme = "{shown}" in [site] of wikisync.toml, or --theme {shown};'
+        " wikisync theme docs lists blocks, values and options"
     )
     return int(ExitCode.DONE)
 

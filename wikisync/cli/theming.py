@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync.cli.rendering import parse_settings
+from wikisync.errors import UsageError
 
 if TYPE_CHECKING:
     from wikisync.site.model import SiteOptions
@@ -72,6 +73,12 @@ def theme_choice(
     """The values of these options.
 
     Raises:
-        UsageError: an option of the theme has no ``=``, or no name.
+        UsageError: an option of the theme has no ``=``, or no name; the templates
+            are in no folder.
     """
+    if templates is not None and not templates.is_dir():
+        raise UsageError(
+            f"there is no folder {templates} with templates",
+            hint="make it with a folder templates/ in it, or leave --templates out",
+        )
     return ThemeChoice(theme, parse_settings(given, "--theme-option"), templates)

@@ -86,7 +86,7 @@ class SiteSection(Struct, frozen=True):
     description: str = ""
     theme: str = "default"
     templates: str = ""
-    """Folder of the project's own templates; empty: none."""
+    """Folder of the project's own templates; empty: ``theme``, if it is there."""
     mermaid: str = ""
     """The script that draws mermaid diagrams, a file relative to the workspace;
     empty: their source is shown."""

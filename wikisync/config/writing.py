@@ -82,7 +82,7 @@ _SITE_NOTES = {
     "language": "language tag of the site's own words",
     "description": "one sentence for search engines",
     "theme": "name of a theme",
-    "templates": "folder of your own templates",
+    "templates": "folder of your own templates; empty: theme, if it is there",
     "mermaid": "script that draws diagrams, like mermaid.min.js; empty: show source",
 }
 _MARKUP_NOTES = {

@@ -365,10 +365,12 @@ class _Build:
         return site.wikis
 
     def _collect_problems(self, pages: Sequence[WikiPages]) -> None:
-        """Everything that is wrong, wiki by wiki, named so that it can be found."""
+        """Everything that is wrong, named so that it can be found."""
         from wikisync.site.composing import site_problems
 
-        self._problems += site_problems(self._wikis, self._addresses, pages)
+        self._problems += site_problems(
+            self._wikis, self._addresses, pages, self._theme
+        )
 
     def _write_pages(
         self,

@@ -98,8 +98,10 @@ def site_problems(
     wikis: Sequence[IndexedWiki],
     addresses: Sequence[WikiAddresses],
     composers: Sequence[WikiPages],
+    theme: Theme,
 ) -> Iterator[Problem]:
-    """Everything that is wrong, wiki by wiki, named so that it can be found."""
+    """Everything that is wrong, the theme first, named so that it can be found."""
+    yield from theme.problems
     is_many = len(wikis) > 1
     for wiki, composer in zip(wikis, composers, strict=True):
         found = [

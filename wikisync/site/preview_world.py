@@ -131,7 +131,8 @@ class World(Struct, frozen=True, dict=True):
     @cached_property
     def problems(self) -> tuple[Problem, ...]:
         """Everything that a build would report."""
-        return tuple(site_problems(self.wikis, self.layout.addresses, self.site.wikis))
+        addresses = self.layout.addresses
+        return tuple(site_problems(self.wikis, addresses, self.site.wikis, self.theme))
 
     @cached_property
     def generated(self) -> Mapping[str, GeneratedPage]:

@@ -17,7 +17,6 @@ import base64
 import hashlib
 import posixpath
 import re
-import tomllib
 import traceback
 from collections.abc import Callable, Mapping
 from datetime import date
@@ -34,12 +33,14 @@ from wikisync.site.addresses import (
     relative_url,
     root_url,
 )
+from wikisync.site.theme_checks import theme_problems
 from wikisync.site.theme_layers import (
     Layer,
     builtin_folder,
     decoded,
     merged,
     read_files,
+    strings_of,
     theme_chain,
 )
 from wikisync.site.theme_manifest import (
@@ -54,6 +55,8 @@ if TYPE_CHECKING:
     from jinja2 import BaseLoader, Environment
     from jinja2.runtime import Context
     from markupsafe import Markup
+
+    from wikisync.model import Problem
 
 _FILE_OPTIONS = frozenset({"extra_css", "extra_js", "logo", "favicon"})
 """Options of any theme that name static files."""
@@ -137,6 +140,11 @@ class Theme:
             f"theme {self.name} has no template {template!r}",
             hint=did_you_mean(template, self._template_names()),
         )
+
+    @cached_property
+    def problems(self) -> tuple[Problem, ...]:
+        """Names in it that are misspelt, as far as they are not errors."""
+        return theme_problems(self._layers, self._environment)
 
     def render(self, template: str, context: Mapping[str, object], *, at: str) -> str:
         """The text of the output file ``at``, made by a template.
@@ -239,7 +247,7 @@ class Theme:
         message = getattr(exc, "message", None) or str(exc)
         return SiteError(
             f"{where}: {message}",
-            hint=f"found while rendering {at}; the names are listed in docs/themes.md",
+            hint=f"found while rendering {at}; wikisync theme docs lists the names",
         )
 
 
@@ -256,7 +264,7 @@ def load_theme(
         name: A theme that comes with wikisync, or the path of a theme's folder
             (anything with a slash).
         project: Folder with the site's own ``templates/``, ``static/``,
-            ``i18n/`` and ``icons/``; None where there is none.
+            ``i18n/`` and ``icons/``, which may be missing.
         options: Values for the theme's options.
         mermaid: The script that draws diagrams, which the site's owner has; None
             shows their source.
@@ -270,8 +278,8 @@ def load_theme(
     for layer in reversed(chain):
         declared |= layer.manifest.options if layer.manifest else {}
     resolved = resolve_options(declared, options or {}, chain[0].name)
-    if project is not None:
-        chain = [Layer(_PROJECT, project, read_files(project), None), *chain]
+    if project is not None and (files := read_files(project)):
+        chain = [Layer(_PROJECT, project, files, None), *chain]
     scripts = {} if mermaid is None else {MERMAID: read_script(mermaid)}
     return Theme(tuple(chain), {**resolved, "mermaid": "".join(scripts)}, scripts)
 
@@ -343,17 +351,7 @@ def _parse_strings(layers: tuple[Layer, ...]) -> dict[str, dict[str, str]]:
     """Language to key to text; upper layers replace single strings."""
     strings: dict[str, dict[str, str]] = {"en": {}}
     for layer in reversed(layers):
-        for path, content in layer.files.items():
-            if not (path.startswith("i18n/") and path.endswith(".toml")):
-                continue
-            source = layer.folder / path
-            try:
-                table = tomllib.loads(decoded(content, source))
-            except tomllib.TOMLDecodeError as exc:
-                raise SiteError(f"{source} is not TOML: {exc}") from exc
-            wrong = [key for key, text in table.items() if not isinstance(text, str)]
-            if wrong:
-                raise SiteError(f"{source}: {wrong[0]} must be a string")
+        for path, table in strings_of(layer):
             strings.setdefault(Path(path).stem, {}).update(table)
     return strings
 

@@ -7,6 +7,7 @@ checkout's ``themes``, or in a folder that the site names.
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -37,6 +38,11 @@ def builtin_folder() -> Path:
     package = Path(__file__).resolve().parent.parent
     installed = package / "themes"
     return installed if installed.is_dir() else package.parent / "themes"
+
+
+def contract_file() -> Path:
+    """``docs/themes.md``, the contract with theme authors."""
+    return builtin_folder().parent / "docs" / "themes.md"
 
 
 def theme_chain(name: str) -> list[Layer]:
@@ -81,9 +87,7 @@ def _theme_folder(name: str, beside: Path | None) -> Path:
 
 
 def read_files(folder: Path) -> dict[str, bytes]:
-    """Templates, static files, strings and icons below a folder."""
-    if not folder.is_dir():
-        raise SiteError(f"no theme folder at {folder}")
+    """Templates, static files, strings and icons below a folder, if it is there."""
     return {name: _read_file(folder, name) for name in _theme_files(folder)}
 
 
@@ -116,6 +120,26 @@ def merged(layers: tuple[Layer, ...], subfolder: str) -> dict[str, bytes]:
             if path.startswith(subfolder + "/"):
                 merged[path.removeprefix(subfolder + "/")] = content
     return merged
+
+
+def strings_of(layer: Layer) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Each file of strings of a layer: its path, and its texts by their keys.
+
+    Raises:
+        SiteError: One is not UTF-8, not TOML, or holds another value than a string.
+    """
+    for path, content in layer.files.items():
+        if not (path.startswith("i18n/") and path.endswith(".toml")):
+            continue
+        source = layer.folder / path
+        try:
+            table = tomllib.loads(decoded(content, source))
+        except tomllib.TOMLDecodeError as exc:
+            raise SiteError(f"{source} is not TOML: {exc}") from exc
+        wrong = [key for key, text in table.items() if not isinstance(text, str)]
+        if wrong:
+            raise SiteError(f"{source}: {wrong[0]} must be a string")
+        yield path, table
 
 
 def theme_names() -> tuple[str, ...]:
