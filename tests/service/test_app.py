@@ -40,7 +40,7 @@ async def test_wrong_method_names_the_right_ones(api: Api) -> None:
     answer = await api("PATCH", f"{WIKIS}/home")
 
     assert (answer.status, answer.json) == (405, {"error": "405 Not Allowed"})
-    assert answer.headers["Allow"] == "DELETE, GET, HEAD, PUT"
+    assert answer.headers["Allow"] == "DELETE, GET, HEAD, OPTIONS, PUT"
 
 
 async def test_answer_is_json_without_charset_and_has_an_id(api: Api) -> None:
@@ -138,7 +138,7 @@ async def test_long_answer_is_compressed_when_asked(
     plain = await api.get(WIKIS, headers=PLAIN)
 
     assert packed.headers["Content-Encoding"] == "gzip"
-    assert packed.headers["Vary"] == "Accept-Encoding"
+    assert packed.headers["Vary"] == "Accept-Encoding, Origin"
     assert gzip.decompress(body) == plain.body
     assert "Content-Encoding" not in plain.headers
     assert packed.headers["ETag"] == plain.headers["ETag"]

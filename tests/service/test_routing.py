@@ -65,7 +65,9 @@ def test_head_is_answered_where_get_is() -> None:
 
 
 def test_other_methods_are_told() -> None:
-    assert TABLE.match("PATCH", "/p/1/wikis/x") == OtherMethods(("GET", "HEAD", "PUT"))
+    assert TABLE.match("PATCH", "/p/1/wikis/x") == OtherMethods(
+        ("GET", "HEAD", "OPTIONS", "PUT")
+    )
 
 
 @pytest.mark.parametrize("segment", ["%FF", "%C3", "a%00b", "\udcff"])

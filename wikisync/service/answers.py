@@ -86,9 +86,9 @@ def parts_answer(
     return PartsAnswer(parts, JSON_HEADERS | dict(headers))
 
 
-def no_content() -> web.Response:
+def no_content(headers: Mapping[str, str] | None = None) -> web.Response:
     """204 with an empty body."""
-    return web.Response(status=204)
+    return web.Response(status=204, headers=headers)
 
 
 def weak_etag(*parts: bytes | str) -> str:

@@ -43,6 +43,7 @@ from wikisync.service.answers import (
     Refusal,
     etag_matches,
     json_answer,
+    no_content,
     old_version,
     too_large,
     unmatched_route,
@@ -58,6 +59,7 @@ from wikisync.service.bodies import (
     spool_folder,
 )
 from wikisync.service.call import Call
+from wikisync.service.cors import add_cross_origin, answer_preflight
 from wikisync.service.instance import Service
 from wikisync.service.pages import PART_BYTES
 from wikisync.service.quirks import Quirk, cut_answer, meet_quirks
@@ -250,6 +252,8 @@ async def _answer(
 ) -> web.StreamResponse:
     request_id = uuid.uuid4().hex
     started = time.perf_counter()
+    if (allowed := answer_preflight(request)) is not None:
+        return allowed
     try:
         if service.settings.faults.latency_s:
             await asyncio.sleep(service.settings.faults.latency_s)
@@ -278,6 +282,7 @@ async def _answer(
         return response
     if isinstance(response, web.Response):
         response = await _dress(service, request, response)
+    add_cross_origin(request, response.headers)
     response.headers["X-Request-Id"] = request_id
     response.headers["X-Runtime"] = f"{time.perf_counter() - started:.6f}"
     if isinstance(response, web.Response):
@@ -295,6 +300,8 @@ async def _dispatch(
             raise old_version()
         case None:
             raise unmatched_route()
+        case OtherMethods(allowed) if request.method == "OPTIONS":
+            return no_content({"Allow": ", ".join(allowed)})
         case OtherMethods(allowed):
             raise wrong_method(allowed)
         case Match(target, segments):

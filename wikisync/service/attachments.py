@@ -26,6 +26,7 @@ from wikisync.service.answers import (
     weak_etag,
 )
 from wikisync.service.call import Call, Caller, Owner, judge
+from wikisync.service.cors import add_cross_origin
 from wikisync.service.editing import Change
 from wikisync.service.quirks import Quirk, bend_tree
 from wikisync.service.settings import KIB
@@ -172,6 +173,7 @@ async def send_file(call: Call, path: Path) -> web.StreamResponse:
         if call.is_unchanged(etag):
             return web.Response(status=304, headers={"ETag": etag})
         response = web.StreamResponse(headers=file_headers(path.name) | {"ETag": etag})
+        add_cross_origin(call.request, response.headers)
         response.content_length = size
         await response.prepare(call.request)
         if call.request.method != "HEAD":

@@ -58,7 +58,7 @@ class RouteTable(Generic[H]):
             if route_method == wanted:
                 segments = fit.groupdict().items()
                 return Match(target, {name: decode(text) for name, text in segments})
-            allowed[route_method] = None
+            allowed |= {route_method: None, "OPTIONS": None}
             if route_method == "GET":
                 allowed["HEAD"] = None
         return OtherMethods(tuple(sorted(allowed))) if allowed else None
