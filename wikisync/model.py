@@ -291,6 +291,10 @@ FOLDER_OF_PAGES = "folder-of-pages"
 """Code of a problem: a folder with pages has the name of a page's file.  Whether there
 is such a page, the folder's reader cannot know."""
 
+STRAY_CONFLICT = "conflict-stray"
+"""Code of a problem: a file has the name of a page's conflict file.  Whether the page
+has a conflict, the folder's reader cannot know."""
+
 
 class Problem(Struct, frozen=True):
     """Something that went wrong with one object while everything else went on.
@@ -326,6 +330,9 @@ class Snapshot(Struct, frozen=True):
     """The replica's own mark of this state, an ETag for one, or empty."""
     busy: Mapping[Slug, str] = field(default_factory=dict)
     """Pages that are open in an editor, each with the lock file that tells so."""
+    copies: Mapping[Slug, Problem] = field(default_factory=dict)
+    """Pages by names that other programs give to copies of a file, with what is said of
+    each that is not on the wiki already: it is not put there."""
     is_remembered: bool = False
     """Nobody looked now: it is what an earlier look saw, with our own writes."""
 

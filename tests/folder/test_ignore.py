@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from wikisync.folder.ignore import is_ignored_file, is_ignored_folder
+from wikisync.folder.ignore import copied_by, is_ignored_file, is_ignored_folder
 
 
 @pytest.mark.parametrize(
@@ -39,3 +39,20 @@ def test_page_is_not_ignored(name: str) -> None:
 def test_only_hidden_folders_are_ignored() -> None:
     assert is_ignored_folder(".wikisync")
     assert not is_ignored_folder("drafts~")
+
+
+@pytest.mark.parametrize(
+    ("stem", "who"),
+    [
+        ("a.sync-conflict-20250101-120000-ABCDEFG", "Syncthing"),
+        ("a.sync-conflict-20150101-120000", "Syncthing"),
+        ("a (conflicted copy 2025-01-01 120000)", "a cloud drive"),
+        ("a (Ann's conflicted copy) (1)", "a cloud drive"),
+        ("a (Copie en conflit de Ann 2025-01-01)", "a cloud drive"),
+        ("a.sync-conflict-notes", None),
+        ("conflicted copy", None),
+        ("conflict (of interest)", None),
+    ],
+)
+def test_copies_are_known_by_their_names(stem: str, who: str | None) -> None:
+    assert copied_by(stem) == who

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
@@ -196,8 +197,10 @@ def test_file_that_goes_while_we_look_is_simply_not_there(
     (tmp_path / "a.md").write_text("x")
     scan = scan_pages
 
-    def scan_and_lose(root: Path, patterns: Patterns) -> object:
-        scanned = scan(root, patterns)
+    def scan_and_lose(
+        root: Path, patterns: Patterns, published: Collection[Slug] | None
+    ) -> object:
+        scanned = scan(root, patterns, published)
         (tmp_path / "a.md").unlink()
         return scanned
 

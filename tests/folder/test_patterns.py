@@ -9,6 +9,7 @@ from wikisync.folder.patterns import (
     PATTERN_CHARS_MAX,
     PATTERNS_MAX,
     parse_patterns,
+    pattern_of,
 )
 
 
@@ -77,6 +78,15 @@ def test_path_is_not_hidden(pattern: str, path: str) -> None:
 
 def test_last_line_that_fits_counts() -> None:
     assert hides("*.md\n!a.md\na.md", "a.md")
+
+
+@pytest.mark.parametrize("path", ["a.md", "a/b [c]*?\\.md", "#a.md", "!a", "a "])
+def test_pattern_of_a_path_fits_it_alone(path: str) -> None:
+    patterns, problems = parse_patterns(pattern_of(path))
+    assert problems == ()
+    assert patterns.is_ignored(path)
+    assert not patterns.is_ignored(f"x/{path}")
+    assert not patterns.is_ignored(path.replace("b", "bb").replace("a", "aa"))
 
 
 def test_nothing_in_an_ignored_folder_is_taken_back() -> None:

@@ -11,7 +11,7 @@ from wikisync.folder import scan
 from wikisync.folder.naming import parse_path
 from wikisync.folder.patterns import parse_patterns
 from wikisync.folder.scan import ScannedFolder, scan_pages
-from wikisync.model import Format
+from wikisync.model import Format, Slug
 
 
 def put(root: Path, *paths: str) -> None:
@@ -57,9 +57,46 @@ def test_attachments_are_listed_apart(tmp_path: Path) -> None:
 
 
 def test_what_is_ignored_is_ignored_without_a_word(tmp_path: Path) -> None:
-    put(tmp_path, ".git/x.md", ".wikisync/tmp/y.md", "b.conflict.md", "c.part")
+    put(tmp_path, ".git/x.md", ".wikisync/tmp/y.md", "._b.md", "c.part")
     put(tmp_path, "uploads/0a/.DS_Store", "wikisync.toml", "a/.secret", "a/Thumbs.db")
     assert scan_pages(tmp_path) == ScannedFolder(pages=())
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "subject"),
+    [
+        ("a/.x.md", "name-hidden", "a/.x.md"),
+        ("a/x.conflict.md", "conflict-stray", "a/x"),
+        ("x.Conflict.md", "conflict-stray", "x.Conflict.md"),
+        ("uploads/a/x.org", "page-in-uploads", "uploads/a/x.org"),
+    ],
+)
+def test_text_that_is_no_page_for_its_name_is_told_beside_the_problems(
+    tmp_path: Path, path: str, code: str, subject: str
+) -> None:
+    """A site is built without a word of them; a sync tells them."""
+    put(tmp_path, path)
+    scanned = scan_pages(tmp_path)
+    assert [(one.code, one.subject) for one in scanned.left_out] == [(code, subject)]
+    assert (scanned.pages, scanned.problems) == ((), ())
+    (line,) = [one.hint.rpartition(": ")[2] for one in scanned.left_out]
+    patterns, _ = parse_patterns(line)
+    assert scan_pages(tmp_path, patterns).left_out == ()
+
+
+def test_attachment_that_is_a_text_is_no_page(tmp_path: Path) -> None:
+    put(tmp_path, f"uploads/{'0a' * 16}/notes.md")
+    assert scan_pages(tmp_path).left_out == ()
+
+
+def test_folder_of_packages_is_left_out_where_no_page_is_in_it(tmp_path: Path) -> None:
+    put(tmp_path, "home.md", "a/node_modules/b/c.md")
+    scanned = scan_pages(tmp_path, published=[Slug("home")])
+    assert slugs(scanned) == ["home"]
+    assert "a/node_modules" in scanned.hidden
+    scanned = scan_pages(tmp_path, published=[Slug("a/node_modules/b/c")])
+    assert slugs(scanned) == ["a/node_modules/b/c", "home"]
+    assert slugs(scan_pages(tmp_path)) == ["a/node_modules/b/c", "home"]
 
 
 def test_loose_files_are_all_that_are_neither_pages_nor_attachments(

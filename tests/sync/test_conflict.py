@@ -10,6 +10,7 @@ from wikisync.sync.conflict import (
     Choice,
     Clash,
     Piece,
+    git_conflicts,
     has_marker,
     read_bundle,
     resolved,
@@ -110,3 +111,31 @@ CLASHES = st.builds(Clash, st.just(""), TEXT | st.just(""), TEXT | st.just(""))
 def test_any_bundle_reads_back(texts: list[str], clashes: list[Clash]) -> None:
     pieces = [p for pair in zip(texts, clashes, strict=False) for p in pair]
     assert read_bundle(write_bundle(pieces)).pieces == tuple(pieces)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<<<<<<< HEAD\na\n=======\nb\n>>>>>>> main\n",
+        "x\r\n<<<<<<< HEAD\r\na\r\n=======\r\n>>>>>>> main\r\n",
+        "<<<<<<< HEAD\na\n||||||| 12ab\no\n=======\nb\n>>>>>>> main",
+        "```\n<<<<<<< a\n<<<<<<< HEAD\n=======\n>>>>>>> main\n```\n",
+    ],
+)
+def test_conflict_of_git_is_known_by_its_three_lines(text: str) -> None:
+    ((_, end),) = git_conflicts(text)
+    assert end == ">>>>>>> main"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Heading\n=======\n\n>>>>>>> a quote of a quote\n",
+        "<<<<<<< HEAD\n>>>>>>> main\n=======\n",
+        " <<<<<<< HEAD\n=======\n>>>>>>> main\n",
+        "<<<<<<< HEAD\n======== \n>>>>>>> main\n",
+        ">>>>>>> main\n=======\n<<<<<<< HEAD\n",
+    ],
+)
+def test_less_than_three_lines_are_no_conflict_of_git(text: str) -> None:
+    assert not git_conflicts(text)

@@ -11,6 +11,7 @@ from wikisync.sync.narrowing import (
     holding,
     in_direction,
     only_pages,
+    without_copies,
     without_creates,
     without_removals,
     without_vain,
@@ -209,3 +210,13 @@ def test_an_uncertain_absence_removes_nothing() -> None:
 def test_an_uncertain_absence_keeps_back_no_text() -> None:
     waiting = {HOME: SkipReason.GONE_THERE}
     assert without_removals(plan(CREATE), waiting).actions == (CREATE,)
+
+
+def test_a_copy_is_not_put_on_the_wiki_by_its_creation_or_a_rename() -> None:
+    left = Skip(GUIDE, SkipReason.COPY)
+    create = CreateRemote(GUIDE, MD, A)
+    assert without_copies(plan(create), {GUIDE}).actions == (left,)
+    assert without_copies(plan(create), {HOME}).actions == (create,)
+    moved = plan(MoveRemote(HOME, GUIDE, HOME, MD, B), Push(GUIDE, MD, A, B))
+    assert without_copies(moved, {GUIDE}).actions == (left,)
+    assert without_copies(moved, {NOTES}) == moved

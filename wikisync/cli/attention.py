@@ -58,6 +58,12 @@ def next_step(folder: str, held: Held) -> str:
             return "write something into it, or remove the file"
         case HoldReason.MARKER:
             return "remove every line with %%%% wikisync from it"
+        case HoldReason.GIT_MARKER:
+            name = _word(f"{folder}/{held.slug}")
+            return (
+                "settle the conflict and remove its marker lines; or, if the page is"
+                f" about them, send it as it is: wikisync sync {name}"
+            )
         case HoldReason.REFUSED:
             # what it said before is about the text, its name, or the token's rights
             return (

@@ -87,6 +87,7 @@ class Synced(Struct):
             SkipReason.UNREADABLE_THERE,
             SkipReason.BRAKED,
             SkipReason.TROUBLE,
+            SkipReason.COPY,
         }
         skipped = self.last.plan.skipped if self.results else ()
         return tuple(one for one in skipped if one.reason not in told)

@@ -398,13 +398,15 @@ class OpenWorkspace:
         from wikisync.folder.replica import FolderReplica
         from wikisync.sync.aliases import AliasedFolder
 
+        known = self.known(wiki)
         folder = FolderReplica.two_way(
             self.folder_of(wiki),
             private=self.workspace.private,
             keeps_looks=not self.is_read_only,
             settle_s=settle_s,
+            published=known.base,
         )
-        return AliasedFolder(folder, self.known(wiki))
+        return AliasedFolder(folder, known)
 
     async def synced(
         self,

@@ -23,6 +23,9 @@ UPLOADS = "uploads"
 CONFIG_FILE = "wikisync.toml"
 """At the top of a folder that is a workspace; it may say where the token is."""
 
+PACKAGES = "node_modules"
+"""Folder of a package manager: thousands of texts that are no pages of anybody."""
+
 _PAGE_EXTENSIONS = "|".join(
     re.escape(extension) for known in EXTENSIONS.values() for extension in known
 )
@@ -37,6 +40,16 @@ _FILE = rf"""(?aisx)
     | {ATTENTION}\.md
     | .*{re.escape(CONFLICT_MARK)}(?:{_PAGE_EXTENSIONS})
     """
+_IN_WORDS = (
+    "conflicted copy|in Konflikt stehende Kopie|copie en conflit|copia en conflicto"
+)
+_COPIES = (
+    ("Syncthing", r"(?ais).*\.sync-conflict-\d{8}-\d{6}(?:-[A-Z0-9]{7})?"),
+    # Dropbox and Nextcloud, which name it in their person's language
+    ("a cloud drive", rf"(?is).* \([^()]*(?:{_IN_WORDS})[^()]*\).*"),
+)
+_IN_COPIES = "onfli"
+"""Each of them has it; most names do not."""
 
 
 def is_ignored_file(name: str) -> bool:
@@ -47,3 +60,20 @@ def is_ignored_file(name: str) -> bool:
 def is_ignored_folder(name: str) -> bool:
     """Whether nothing below a folder of this name is looked at."""
     return name.startswith(".")
+
+
+def is_hidden_page(name: str) -> bool:
+    """Whether a person hid a page's file by a dot in front."""
+    # what macOS writes beside each file on a disk of another system begins so
+    return name.startswith(".") and not name.startswith("._")
+
+
+def copied_by(stem: str) -> str | None:
+    """Who gives such names to copies of files that were changed in two places.
+
+    Args:
+        stem: A file's name without its extension.
+    """
+    if _IN_COPIES not in stem.lower():
+        return None
+    return next((who for who, copy in _COPIES if re.fullmatch(copy, stem)), None)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping
 from pathlib import Path
 
@@ -19,12 +18,12 @@ from wikisync.errors import NotFound
 from wikisync.folder.descent import CHUNK_BYTES, Folders, opened_below, opened_root
 from wikisync.folder.ignore import (
     CONFIG_FILE,
-    UPLOADS,
+    PACKAGES,
     is_ignored_file,
     is_ignored_folder,
 )
 from wikisync.folder.looks import FolderCache
-from wikisync.folder.naming import path_of
+from wikisync.folder.naming import is_fetched, path_of
 from wikisync.folder.pages import read_patterns
 from wikisync.folder.patterns import Patterns
 from wikisync.folder.private import own_place
@@ -44,8 +43,6 @@ NAMES_MAX = 50_000
 
 _PAGE_EXTENSIONS = tuple(end for ends in EXTENSIONS.values() for end in ends)
 _SEEN = msgpack_decoder(dict[str, LooseFile])
-_FETCHED = re.compile(rf"{UPLOADS}/[0-9a-fA-F]{{32}}(?:/|\Z)")
-"""The folder of an attachment, which the service named."""
 
 
 class LooseFiles:
@@ -104,7 +101,7 @@ class LooseFiles:
         if target.path.startswith("/"):
             return None  # the project's own store, and not the wiki's
         ways = (target.path, _resolved(slug, target))
-        return next((AttachmentPath(w) for w in ways if w and _is_fetched(w)), None)
+        return next((AttachmentPath(w) for w in ways if w and is_fetched(w)), None)
 
     async def there(
         self, known: Mapping[AttachmentPath, LooseFile | None]
@@ -177,7 +174,10 @@ def _names(folder: str, patterns: Patterns) -> Iterator[str]:
         for entry in entries:
             way = place + entry.name
             if entry.is_dir(follow_symlinks=False):
-                is_left_out = is_ignored_folder(entry.name) or _is_fetched(way)
+                is_left_out = is_ignored_folder(entry.name) or is_fetched(way)
+                is_left_out |= entry.name == PACKAGES and not patterns.takes_back(
+                    way, is_folder=True
+                )
                 if not (is_left_out or patterns.is_ignored(way, is_folder=True)):
                     waiting.append(f"{way}/")
             elif (
@@ -191,13 +191,9 @@ def _names(folder: str, patterns: Patterns) -> Iterator[str]:
             return
 
 
-def _is_fetched(path: str) -> bool:
-    return _FETCHED.match(path) is not None
-
-
 def _is_loose(path: str) -> bool:
     *folders, name = path.split("/")
-    if any(map(is_ignored_folder, folders)) or _is_fetched(path):
+    if any(map(is_ignored_folder, folders)) or is_fetched(path):
         return False
     is_ours = not folders and name == CONFIG_FILE
     return not (is_ours or is_ignored_file(name) or split_extension(name))

@@ -64,6 +64,7 @@ _PLAIN = re.compile(
     rf"(?!{UPLOADS}/|(?:[^/]*/)*(?i:{ATTENTION})\.md)[A-Za-z0-9_-]+(?:/[A-Za-z0-9_-]+)*\.md"
 )
 """What most pages are called: nothing of it is coded, marked or ignored."""
+_FETCHED = re.compile(rf"{UPLOADS}/[0-9a-fA-F]{{32}}(?:/|\Z)")
 _NOT_A_NAME = "[\x00\ud800-\udfff]"
 _UNSAFE_ATTACHMENT = "[\x00-\x1f\x7f-\x9f\\\\\u2028\u2029\ud800-\udfff]"
 
@@ -110,6 +111,11 @@ def parse_path(path: str) -> tuple[Slug, Format] | None:
 
     stem, page_format = split
     return Slug(decode_slug([*folders, stem], page_format)), page_format
+
+
+def is_fetched(path: str) -> bool:
+    """Whether a path is, or is in, an attachment's folder, which the service named."""
+    return _FETCHED.match(path) is not None
 
 
 def attachment_path(raw: str) -> AttachmentPath | None:

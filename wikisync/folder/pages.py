@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,7 +36,12 @@ from wikisync.folder.patterns import (
     parse_patterns,
 )
 from wikisync.folder.probe import Folding, probe_folding
-from wikisync.folder.scan import FileStatus, PageFile, ScannedFolder, scan_pages
+from wikisync.folder.scan import (
+    FileStatus,
+    PageFile,
+    ScannedFolder,
+    scan_pages,
+)
 from wikisync.folder.text import decode_page, encode_page, folded_digest, title_of
 from wikisync.folder.traces import busy_pages, pages_hidden, ways_to
 from wikisync.folder.trash import Trash
@@ -94,6 +99,8 @@ class PageFolder:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._root = root
+        self.published: Collection[Slug] | None = None
+        """Pages that the wiki has; None where all in the folder came from it."""
         self._temporary = temporary
         self._limbo = limbo
         self._trash = trash
@@ -155,6 +162,7 @@ class PageFolder:
         before, known = self._looked, self._known_files()
         pages: dict[Slug, PageState] = {}
         problems = [*self._pattern_problems, *scanned.problems, *_in_place(scanned)]
+        problems += scanned.left_out
         unreadable = set(scanned.duplicates)
         seen: dict[str, SeenFile] = {}
         has_read = False
@@ -185,12 +193,13 @@ class PageFolder:
             is_complete=scanned.is_complete,
             unreadable=frozenset(unreadable),
             busy=busy_pages(scanned, pages, before),
+            copies=scanned.copies,
         )
 
     def rescan(self) -> ScannedFolder:
         """List the folder anew and remember which file is which page."""
         self._patterns, self._pattern_problems = read_patterns(self._root)
-        scanned = scan_pages(self._root, self._patterns)
+        scanned = scan_pages(self._root, self._patterns, self.published)
         self._paths = {file.slug: file.path for file in scanned.pages}
         self._scanned = scanned
         self._book = None

@@ -12,7 +12,9 @@ The file lies at the top of a wiki's folder and says what ``.gitignore`` would:
 - ``!`` in front takes what an earlier line ignored back in; of several lines the
   last one counts; nothing in an ignored folder can be taken back.
 
-A page that becomes ignored is not deleted anywhere: it is out of the sync.
+A page that becomes ignored is not deleted anywhere: it is out of the sync.  What is
+left out by its name alone (``ignore``) is told, which a pattern ends, and ``!`` takes
+it back.
 """
 
 from __future__ import annotations
@@ -49,12 +51,19 @@ class Patterns(Struct, frozen=True):
 
     def is_ignored(self, path: str, *, is_folder: bool = False) -> bool:
         """Whether the last pattern that fits this path itself ignores it."""
+        return self._last(path, is_folder=is_folder) is False
+
+    def takes_back(self, path: str, *, is_folder: bool = False) -> bool:
+        """Whether the last pattern that fits this path itself begins with ``!``."""
+        return self._last(path, is_folder=is_folder) is True
+
+    def _last(self, path: str, *, is_folder: bool) -> bool | None:
         for rule in reversed(self.rules):
             if rule.is_for_folders and not is_folder:
                 continue
             if rule.regex.fullmatch(path):
-                return not rule.is_negated
-        return False
+                return rule.is_negated
+        return None
 
     def hides(self, path: str) -> bool:
         """Whether a file is ignored, by itself or with a folder it is in."""
@@ -68,6 +77,12 @@ class Patterns(Struct, frozen=True):
 
 
 NO_PATTERNS = Patterns()
+
+
+def pattern_of(path: str) -> str:
+    """The pattern that fits this path and no other."""
+    escaped = re.sub(r"[*?\[\\]", r"\\\g<0>", path)
+    return "/" + re.sub(r"[ \t]\Z", r"\\\g<0>", escaped)
 
 
 def parse_patterns(text: str) -> tuple[Patterns, tuple[Problem, ...]]:

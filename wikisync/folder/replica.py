@@ -15,6 +15,7 @@ from collections.abc import (
     AsyncIterator,
     Awaitable,
     Callable,
+    Collection,
     Iterable,
     Mapping,
     Sequence,
@@ -82,6 +83,7 @@ class FolderReplica:
             snapshot; 0 for not at all.
         clock: seconds since 1970, as file times are.
         sleep: how a snapshot waits.
+        published: pages that the wiki has, as far as is known; None for all here.
     """
 
     def __init__(
@@ -95,6 +97,7 @@ class FolderReplica:
         settle_s: float = 0.0,
         clock: Callable[[], float] = time.time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        published: Callable[[], Collection[Slug]] | None = None,
     ) -> None:
         self._root = root
         self._temporary = temporary
@@ -111,6 +114,7 @@ class FolderReplica:
             cache=cache,
             clock=clock,
         )
+        self._published = published
         self._bundles = Bundles(self._pages, root, temporary, limbo, trash)
         self._one_at_a_time = asyncio.Lock()
 
@@ -124,6 +128,7 @@ class FolderReplica:
         settle_s: float = SETTLE_S,
         clock: Callable[[], float] = time.time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        published: Callable[[], Collection[Slug]] | None = None,
     ) -> FolderReplica:
         """A folder that a person edits: no save is lost, what goes is kept.
 
@@ -134,6 +139,7 @@ class FolderReplica:
             settle_s: how long a changed file must have been left alone.
             clock: seconds since 1970, as file times are.
             sleep: how a snapshot waits.
+            published: pages that the wiki has, as far as is known; None for all here.
         """
         limbo = own_place(root, "limbo", private=private)
         trash = private_place(root, "trash", private=private)
@@ -147,6 +153,7 @@ class FolderReplica:
             settle_s=settle_s,
             clock=clock,
             sleep=sleep,
+            published=published,
         )
 
     @property
@@ -170,6 +177,9 @@ class FolderReplica:
         Raises:
             FolderError: the folder does not exist: its disk may be away.
         """
+        if self._published is not None:
+            # here, since it may be read in this thread only
+            self._pages.published = self._published()
         left_s = SETTLE_MAX_S
         while self._settle_s and left_s > 0:
             async with self._one_at_a_time:

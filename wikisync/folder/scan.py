@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
@@ -28,9 +28,16 @@ from wikisync.folder.busy import (
 from wikisync.folder.descent import folder_error, open_folder, opened_root
 from wikisync.folder.ignore import (
     CONFIG_FILE,
+    PACKAGES,
     UPLOADS,
     is_ignored_file,
     is_ignored_folder,
+)
+from wikisync.folder.left_out import (
+    copy_of_page,
+    ignored_page,
+    packages,
+    page_in_uploads,
 )
 from wikisync.folder.naming import attachment_path, parse_path
 from wikisync.folder.patterns import NO_PATTERNS, Patterns
@@ -98,19 +105,29 @@ class ScannedFolder(Struct, frozen=True):
     """Pages that have a file which the patterns ignore."""
     in_place: tuple[str, ...] = ()
     """Folders with pages below them that have the name of a page's file."""
+    copies: Mapping[Slug, Problem] = field(default_factory=dict)
+    """Pages by names that other programs give to copies, with what is said of each."""
+    left_out: tuple[Problem, ...] = ()
+    """Files that would be pages but for their names or places, and are none."""
 
 
-def scan_pages(root: Path, patterns: Patterns = NO_PATTERNS) -> ScannedFolder:
+def scan_pages(
+    root: Path,
+    patterns: Patterns = NO_PATTERNS,
+    published: Collection[Slug] | None = None,
+) -> ScannedFolder:
     """List a wiki's pages and attachments.
 
     Args:
         root: the wiki's folder.
         patterns: what a person keeps out besides what is always ignored.
+        published: pages that the wiki has, by which a folder of its pages is told
+            from one of a package manager; None where all came from the wiki.
 
     Raises:
         FolderError: the folder does not exist or cannot be read.
     """
-    scan = _Scan(patterns)
+    scan = _Scan(patterns, published)
     with opened_root(root) as descriptor:
         scan.look_into(descriptor)
     return scan.result()
@@ -119,8 +136,9 @@ def scan_pages(root: Path, patterns: Patterns = NO_PATTERNS) -> ScannedFolder:
 class _Scan:
     """One walk through a folder, in which things are collected."""
 
-    def __init__(self, patterns: Patterns) -> None:
+    def __init__(self, patterns: Patterns, published: Collection[Slug] | None) -> None:
         self._patterns = patterns
+        self._published = published
         self._pages: list[PageFile] = []
         self._attachments: list[AttachmentPath] = []
         self._loose: list[str] = []
@@ -133,17 +151,32 @@ class _Scan:
         self._ignored: set[Slug] = set()
         self._named_as_pages: list[str] = []
         """Folders with the name of a page's file."""
+        self._copies: dict[Slug, Problem] = {}
+        self._left_out: list[Problem] = []
 
     def look_into(self, root: int) -> None:
         """Walk through everything below an open folder."""
         waiting: list[str] = [""]
         while waiting:
             for path in self._see_files(root, waiting.pop()):
-                if not self._patterns.is_ignored(path, is_folder=True):
+                if self._patterns.is_ignored(path, is_folder=True):
+                    continue
+                if self._is_packages(path):
+                    self._hidden.add(path)
+                    self._left_out.append(packages(path))
+                else:
                     waiting.append(path)
                     if parse_path(path) is not None:
                         self._hidden.add(path)
                         self._named_as_pages.append(path)
+
+    def _is_packages(self, path: str) -> bool:
+        """Whether a folder is a package manager's, and has no pages of the wiki."""
+        if path.rpartition("/")[2] != PACKAGES or self._published is None:
+            return False
+        if self._patterns.takes_back(path, is_folder=True):
+            return False
+        return not any(slug.startswith(f"{path}/") for slug in self._published)
 
     def result(self) -> ScannedFolder:
         """Everything seen, in order."""
@@ -168,6 +201,8 @@ class _Scan:
             hidden=frozenset(self._hidden),
             ignored=frozenset(self._ignored - first.keys()),
             in_place=in_place,
+            copies=self._copies,
+            left_out=tuple(self._left_out),
         )
 
     def _see_folders_in_place(self) -> tuple[str, ...]:
@@ -230,6 +265,14 @@ class _Scan:
             self._locks[way + name] = way + entry.name
         elif (name := backed_up_name(entry.name)) is not None and _is_recent(entry):
             self._backups[way + name] = way + entry.name
+        elif name is None and entry.is_file(follow_symlinks=False):
+            self._leave_out(way + entry.name, ignored_page)
+
+    def _leave_out(self, path: str, said: Callable[[str], Problem | None]) -> None:
+        """Tell what is said of a file, if anything, and a person did not ignore it."""
+        problem = said(printable(path))
+        if problem is not None and not self._patterns.is_ignored(path):
+            self._left_out.append(problem)
 
     def _see_link(self, path: str) -> None:
         self._hidden.add(path)
@@ -252,6 +295,9 @@ class _Scan:
         else:
             times = (status.st_mtime_ns, status.st_ctime_ns)
             known = (status.st_size, *times, status.st_ino)
+            copy = copy_of_page(path)
+            if copy is not None and not self._patterns.takes_back(path):
+                self._copies[slug] = copy
             self._pages.append(PageFile(PagePath(path), slug, page_format, known))
 
     def _see_other(self, path: str, *, is_file: bool) -> None:
@@ -274,6 +320,7 @@ class _Scan:
         safe = attachment_path(path)
         if safe is not None:
             self._attachments.append(safe)
+            self._leave_out(path, page_in_uploads)
             return
         self._problems.append(
             Problem(

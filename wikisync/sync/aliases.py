@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from wikisync.errors import PreconditionFailed, WikisyncError
 from wikisync.model import (
     FOLDER_OF_PAGES,
+    STRAY_CONFLICT,
     Attachment,
     AttachmentPath,
     Digest,
@@ -80,14 +81,21 @@ class AliasedFolder:
         )
 
     def _told_of_pages(self, seen: Snapshot) -> Snapshot:
-        """Folders that hold pages are in the way only of a page that there is."""
-        if all(problem.code != FOLDER_OF_PAGES for problem in seen.problems):
+        """The look without problems that are none by what is known of the pages.
+
+        A folder that holds pages is in the way only of a page that there is, and what
+        has the name of a conflict file is one where its page has a conflict.
+        """
+        codes = {problem.code for problem in seen.problems}
+        if codes.isdisjoint({FOLDER_OF_PAGES, STRAY_CONFLICT}):
             return seen
         files = {self._file(slug) for slug in self._state.base()}
+        held = {self._file(slug) for slug in self._state.bundles()}
         problems = tuple(
             problem
             for problem in seen.problems
             if problem.code != FOLDER_OF_PAGES or problem.subject in files
+            if problem.code != STRAY_CONFLICT or problem.subject not in held
         )
         return replace(seen, problems=problems)
 

@@ -9,6 +9,7 @@ text that holds one is never sent to a wiki: ``has_marker`` is that check.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
@@ -21,6 +22,10 @@ NOTE = f"{MARKER}: save this file without marker lines, and it becomes the page 
 _LABEL = re.compile(
     rf"{MARKER} conflict (?P<number>\d+) of (?P<count>\d+):"
     r" (?P<part>on the wiki|here|end)(?P<by>, .*)? %%%%\s*"
+)
+
+_GIT_LINE = re.compile(
+    r"^(?:(?P<start><{7} .*)|(?P<middle>={7}[ \t\r]*)|(?P<end>>{7} .*))$", re.MULTILINE
 )
 
 Choice = Literal["mine", "wiki", "both"]
@@ -58,6 +63,31 @@ class Bundle(Struct, frozen=True):
 def has_marker(text: str) -> bool:
     """Whether a text holds a marker line and so must not be sent to a wiki."""
     return MARKER in text
+
+
+def git_conflicts(text: str) -> Counter[tuple[str, str]]:
+    """Conflicts that git wrote into a text: how often each first and last line.
+
+    All three marker lines have to be there, for one alone is a heading, or a quote.
+    """
+    found: Counter[tuple[str, str]] = Counter()
+    if "<<<<<<< " not in text:
+        return found
+    start, has_middle = "", False
+    for line in _GIT_LINE.finditer(text):
+        if line["start"]:
+            start, has_middle = line["start"].rstrip(), False
+        elif line["middle"]:
+            has_middle = bool(start)
+        elif has_middle:
+            found[start, line["end"].rstrip()] += 1
+            start, has_middle = "", False
+    return found
+
+
+def has_any_marker(text: str) -> bool:
+    """Whether a text holds a marker line of ours, or a conflict that git wrote."""
+    return has_marker(text) or bool(git_conflicts(text))
 
 
 def write_bundle(pieces: Sequence[Piece], *, remote_by: str = "") -> str:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from wikisync.errors import FolderError, NotFound
 from wikisync.model import (
     Digest,
     PageState,
@@ -208,6 +209,7 @@ class Deciding:
             base, plan, absences, there = await self._compared(here, there)
         plan = plan.turned(lambda a: None if a.slug in ignored else a)
         plan, there = await self._with_outdated(plan, here, there)
+        plan, here = _without_copies(plan, here)
         plan = self._allowed(plan, base, here)
         plan, merges, overtaken = await self._merged(plan, there)
         plan = narrowing.holding(plan, await self._with_markers(plan))
@@ -480,16 +482,33 @@ class Deciding:
         )
 
     async def _with_markers(self, plan: Plan) -> Mapping[Slug, HoldReason]:
-        """Pages that would be sent with a marker line of a conflict in them."""
+        """Pages that would be sent with marker lines of a conflict in them.
+
+        Git's may be what a page is about: they count where the agreed text does not
+        have them, and a person does not ask for the page by its name.
+        """
         if not plan.sends:
             return {}
-        from wikisync.sync.conflict import has_marker
+        from wikisync.sync.conflict import git_conflicts, has_any_marker, has_marker
 
         before = {m.target: m.slug for m in plan.moves if isinstance(m, MoveLocal)}
         sent = {before.get(one.slug, one.slug): one.slug for one in plan.sends}
-        # of what cannot be read its turn will say what is wrong
-        found = await self._local.having(sent, has_marker)
-        return {sent[slug]: HoldReason.MARKER for slug in found}
+        records = {move.target: record_of(move) for move in plan.moves}
+        found: dict[Slug, HoldReason] = {}
+        for file in await self._local.having(sent, has_any_marker):
+            slug = sent[file]
+            try:
+                text = (await self._local.read(file)).content
+            except (NotFound, FolderError):
+                continue  # its turn will say what is wrong
+            agreed = self._known.text(records.get(slug, slug)) or ""
+            if has_marker(text):
+                found[slug] = HoldReason.MARKER
+            elif slug in (self._options.pages or ()):
+                continue
+            elif not git_conflicts(text) <= git_conflicts(agreed):
+                found[slug] = HoldReason.GIT_MARKER
+        return found
 
 
 async def without_ignored(
@@ -627,6 +646,17 @@ def is_at_rest(base: Mapping[Slug, BasePage], here: Snapshot, there: Snapshot) -
         if remote.identity not in {"", page.remote_identity}:
             return False
     return True
+
+
+def _without_copies(plan: Plan, here: Snapshot) -> tuple[Plan, Snapshot]:
+    """The plan without copies that other programs made, and the look that tells them.
+
+    Not of those that are on the wiki already: they are pages as all others.
+    """
+    plan = narrowing.without_copies(plan, here.copies.keys())
+    left = [one.slug for one in plan.skipped if one.reason is SkipReason.COPY]
+    told = tuple(here.copies[slug] for slug in left if slug in here.copies)
+    return plan, replace(here, problems=(*here.problems, *told))
 
 
 def _with_settled(here: Snapshot, settled: Mapping[Slug, Settled]) -> Snapshot:

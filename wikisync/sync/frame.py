@@ -29,6 +29,11 @@ EVENTS_EACH_MAX = 200
 """Pages of one cycle that the log tells each in a line of its own."""
 LASTING = frozenset(
     {
+        "conflict-stray",
+        "folder-left-out",
+        "name-hidden",
+        "page-copy",
+        "page-in-uploads",
         "page-listed-twice",
         "page-malformed",
         "page-not-text",

@@ -205,6 +205,33 @@ def without_creates(plan: Plan, slugs: Collection[Slug]) -> Plan:
     return plan.turned(ask)
 
 
+def without_copies(plan: Plan, copies: Collection[Slug]) -> Plan:
+    """The same plan, without these pages put on the wiki, where they never were.
+
+    Where a page's own file has got such a name, the page stays as it is on the wiki,
+    and so do those whose renames hang together with that.
+    """
+    if not copies:
+        return plan
+    left = {
+        move
+        for group in _together(plan.moves)
+        if any(isinstance(move, MoveRemote) and move.target in copies for move in group)
+        for move in group
+    }
+    lost = {new for move in left for _, new in move.renamed}
+
+    def leave(action: Action) -> Action | None:
+        if isinstance(action, Move):
+            return Skip(action.target, SkipReason.COPY) if action in left else action
+        is_new = isinstance(action, CreateRemote) and action.notice is None
+        if is_new and action.slug in copies:
+            return Skip(action.slug, SkipReason.COPY)
+        return None if action.slug in lost else action
+
+    return plan.turned(leave)
+
+
 def without_vain(
     plan: Plan, refused: Mapping[Slug, Digest], looping: Set[tuple[Slug, Digest]]
 ) -> Plan:

@@ -62,6 +62,9 @@ class HoldReason(StrEnum):
     )
     EMPTY = "empty here; this service takes no empty page"
     MARKER = "a marker line of a conflict is left in it; it is not sent to the wiki"
+    GIT_MARKER = (
+        "git's marker lines of a conflict are in it; it is not sent to the wiki"
+    )
     REFUSED = "the service refused it as it is"
     LOOP = "sent again and again with the same text; something changes it back"
     OPEN_LONG = "open in an editor here for a long time, and changed on the wiki"
@@ -96,6 +99,7 @@ class SkipReason(StrEnum):
     NOT_ASKED = "only here; a first sync puts it on the wiki when it is asked to"
     BRAKED = "part of much that would be done at once; it waits for your yes"
     CHANGE_REFUSED = "this change was refused; it waits until the text is another"
+    COPY = "its name is that of a copy which another program made; it is left out"
     TROUBLE = "its removal waits until what is wrong with other pages is mended"
 
 

@@ -1,0 +1,159 @@
+"""Files that are not published because of their names or texts: told, not deleted."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.workspaces import FILES, Cloned
+
+SYNCTHING = "guide.sync-conflict-20250101-120000-ABCDEFG.md"
+DROPBOX = "guide (Ann's conflicted copy 2025-01-01).md"
+MARKED = "a\n<<<<<<< HEAD\nmine\n=======\ntheirs\n>>>>>>> main\nb\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        (SYNCTHING, f"!/{SYNCTHING}"),
+        (DROPBOX, f"!/{DROPBOX}"),
+        ("guide (conflicted copy).md", "!/guide (conflicted copy).md"),
+        ("guide (In Konflikt stehende Kopie von Ann 2025-01-01).md", "a cloud drive"),
+        (".hidden.md", "a name that begins with a dot"),
+        ("team/guide.conflict.md", "no conflict is open"),
+        ("uploads/notes.md", "uploads is the folder of attachments"),
+        ("node_modules/left-pad/README.md", "!/node_modules/"),
+    ],
+)
+async def test_file_that_is_not_published_is_told_once(
+    cloned: Cloned, name: str, words: str
+) -> None:
+    cloned.write(name, "text\n")
+    ran = await cloned.run("sync")
+    assert ran.code == 3
+    assert ran.err.count("warning:") == 1
+    assert words in " ".join(ran.err.split())
+    assert await cloned.wiki() == FILES
+    assert cloned.read(name) == "text\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        (SYNCTHING, "*.sync-conflict-*"),
+        (DROPBOX, f"/{DROPBOX}"),
+        (".hidden.md", "/.hidden.md"),
+        ("guide.conflict.md", "/guide.conflict.md"),
+        ("uploads/notes.md", "/uploads/notes.md"),
+        ("node_modules/left-pad/README.md", "node_modules/"),
+        ("docs/node_modules/left-pad/README.md", "/docs/node_modules/"),
+    ],
+)
+async def test_line_in_the_ignore_file_ends_the_telling(
+    cloned: Cloned, name: str, line: str
+) -> None:
+    cloned.write(name, "text\n")
+    cloned.write(".wikisyncignore", f"{line}\n")
+    ran = await cloned.run("sync")
+    assert (ran.code, ran.err) == (0, "")
+    assert await cloned.wiki() == FILES
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "page"),
+    [
+        (SYNCTHING, f"!/{SYNCTHING}", SYNCTHING),
+        ("node_modules/pad/a.md", "!/node_modules/", "node_modules/pad/a.md"),
+    ],
+)
+async def test_line_with_an_exclamation_mark_publishes_it(
+    cloned: Cloned, name: str, line: str, page: str
+) -> None:
+    cloned.write(name, "text\n")
+    cloned.write(".wikisyncignore", f"{line}\n")
+    ran = await cloned.run("sync")
+    assert (ran.code, ran.err) == (0, "")
+    assert (await cloned.wiki())[page] == "text\n"
+    cloned.write(".wikisyncignore", "")
+    ran = await cloned.run("sync")
+    assert (ran.code, ran.err) == (0, "")
+    assert (await cloned.wiki())[page] == "text\n"
+
+
+@pytest.mark.parametrize("slug", [SYNCTHING[:-3], "node_modules/notes"])
+async def test_page_of_the_wiki_by_such_a_name_is_a_page_as_any_other(
+    cloned: Cloned, slug: str
+) -> None:
+    await cloned.edit({slug: "one\n"})
+    await cloned.run("sync")
+    assert cloned.read(f"{slug}.md") == "one\n"
+    await cloned.edit({slug: "two\n"})
+    ran = await cloned.run("sync")
+    assert (ran.code, cloned.read(f"{slug}.md")) == (0, "two\n")
+    cloned.write(f"{slug}.md", "three\n")
+    ran = await cloned.run("sync")
+    assert (ran.code, (await cloned.wiki())[f"{slug}.md"]) == (0, "three\n")
+
+
+async def test_page_whose_file_becomes_a_copy_stays_on_the_wiki(cloned: Cloned) -> None:
+    """Syncthing renames the file first, and brings the other device's text then."""
+    (cloned.folder / "guide.md").rename(cloned.folder / SYNCTHING)
+    ran = await cloned.run("sync")
+    cloned.age_sightings(3600)
+    again = await cloned.run("sync")
+    assert (ran.code, again.code) == (3, 3)
+    assert SYNCTHING in again.err
+    assert await cloned.wiki() == FILES
+    cloned.write("guide.md", "from the other device\n")
+    await cloned.run("sync")
+    assert await cloned.wiki() == FILES | {"guide.md": "from the other device\n"}
+
+
+async def test_conflict_file_of_an_open_conflict_is_no_stray(cloned: Cloned) -> None:
+    await cloned.edit({"guide": "theirs\n"})
+    cloned.write("guide.md", "mine\n")
+    await cloned.run("sync")
+    assert (cloned.folder / "guide.conflict.md").exists()
+    ran = await cloned.run("sync")
+    assert "no conflict is open" not in ran.err
+    await cloned.run("resolve", "handbook/guide", "--mine")
+    assert (await cloned.run("sync")).err == ""
+
+
+async def test_text_with_a_conflict_of_git_is_held(cloned: Cloned) -> None:
+    cloned.write("guide.md", MARKED)
+    cloned.write("new.md", MARKED)
+    ran = await cloned.run("sync")
+    assert ran.code == 3
+    assert ran.err.count("git's marker lines") == 2
+    assert await cloned.wiki() == FILES
+    cloned.write("guide.md", "settled\n=======\n")
+    ran = await cloned.run("sync", "handbook/guide")
+    assert (await cloned.wiki())["guide.md"] == "settled\n=======\n"
+
+
+async def test_page_about_conflicts_of_git_is_edited_as_any_other(
+    cloned: Cloned,
+) -> None:
+    """The wiki has these lines already, or somebody asks for the page by its name."""
+    await cloned.edit({"guide": f"```\n{MARKED}```\n"})
+    await cloned.run("sync")
+    cloned.write("guide.md", f"About git\n\n```\n{MARKED}```\n")
+    cloned.write("new.md", MARKED)
+    assert (await cloned.run("sync")).code == 3
+    wiki = await cloned.wiki()
+    assert wiki["guide.md"].startswith("About git")
+    assert "new.md" not in wiki
+    assert (await cloned.run("sync", "handbook/new")).code == 0
+    assert (await cloned.wiki())["new.md"] == MARKED
+    cloned.write("guide.md", f"{MARKED}{MARKED}")
+    assert (await cloned.run("sync")).code == 3
+
+
+async def test_status_tells_the_same(cloned: Cloned) -> None:
+    cloned.write(SYNCTHING, "text\n")
+    cloned.write(".hidden.md", "text\n")
+    ran = await cloned.run("status")
+    assert ran.code == 3
+    assert f"{SYNCTHING}: Syncthing gives this name" in ran.out
+    assert ".hidden.md: a name that begins with a dot" in ran.out
+    assert "the next sync" not in ran.out

@@ -1,0 +1,87 @@
+"""What is said of files that would be pages but for their names or places.  Pure.
+
+Somebody wrote a text and may take it for published, so none is left out silently: it
+is told until it has another name, is gone, or stands in ``.wikisyncignore``.
+"""
+
+from __future__ import annotations
+
+from wikisync.folder.ignore import ATTENTION, CONFLICT_MARK, copied_by, is_hidden_page
+from wikisync.folder.naming import is_fetched, page_of_conflict, parse_path
+from wikisync.folder.patterns import IGNORE_FILE, pattern_of
+from wikisync.model import STRAY_CONFLICT, Problem, split_extension
+
+
+def ignored_page(path: str) -> Problem | None:
+    """What is said of a file that is ignored by its name; None for nothing."""
+    name = path.rpartition("/")[2]
+    split = split_extension(name)
+    if split is None:
+        return None
+    if is_hidden_page(name):
+        return _problem(
+            "name-hidden",
+            path,
+            "a name that begins with a dot hides a file; it is not published",
+            "give it another name to publish it",
+        )
+    if name.startswith(".") or split[0].lower() == ATTENTION:
+        return None
+    page = page_of_conflict(path)
+    parsed = None if page is None else parse_path(page)
+    # told by the page: whether its conflict is open is for the reader to know
+    return _problem(
+        STRAY_CONFLICT,
+        path,
+        f"{path} has the name of a conflict file, but no conflict is open;"
+        " it is not published",
+        f"give it a name without {CONFLICT_MARK} to publish it, or remove it",
+        subject=parsed[0] if parsed else path,
+    )
+
+
+def page_in_uploads(path: str) -> Problem | None:
+    """What is said of a page's file in the folder of the attachments."""
+    if is_fetched(path) or split_extension(path) is None:
+        return None
+    return _problem(
+        "page-in-uploads",
+        path,
+        "uploads is the folder of attachments; no page in it is published",
+        "move it to another folder to publish it",
+    )
+
+
+def copy_of_page(path: str) -> Problem | None:
+    """What is said of a page by a name that other programs give to copies."""
+    split = split_extension(path.rpartition("/")[2])
+    who = copied_by(split[0]) if split else None
+    if who is None:
+        return None
+    return _problem(
+        "page-copy",
+        path,
+        f"{who} gives this name to the copy of a file that was changed in two places;"
+        " it is not published",
+        "put what you need of it into the page and remove it; or, to publish it, add"
+        f" this line to {IGNORE_FILE}: !{pattern_of(path)}",
+    )
+
+
+def packages(path: str) -> Problem:
+    """What is said of a folder that a package manager fills."""
+    return Problem(
+        "folder-left-out",
+        path,
+        "a package manager fills this folder; nothing in it is published",
+        f"add this line to {IGNORE_FILE}: {pattern_of(path)}/ (or, to publish its"
+        f" pages: !{pattern_of(path)}/)",
+    )
+
+
+def _problem(
+    code: str, path: str, message: str, hint: str, *, subject: str = ""
+) -> Problem:
+    silent = f"to leave it out silently, add this line to {IGNORE_FILE}:"
+    step = f"{hint}; {silent} {pattern_of(path)}"
+    return Problem(code, subject or path, message, step)
