@@ -18,6 +18,7 @@ from tests.support.service import EmbeddedService, embedded_service
 from tests.support.watching import OWNER, WatchProcess, watching
 from wikisync.cli.watch_listen import BODY_BYTES_MAX
 from wikisync.service.settings import Hook
+from wikisync.sync.conflict import MARKER
 
 pytestmark = pytest.mark.slow
 SECRET = "open sesame"
@@ -166,6 +167,17 @@ async def test_status_says_what_the_command_says_and_how_each_wiki_fares(
         assert wiki["pages"] == 1
         assert wiki["differences"] == []
         assert found["workspace"] == str(watch.root)
+
+
+async def test_status_promises_nothing_that_the_watch_holds(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    async with answering(service, tmp_path / "ws") as (watch, url, session):
+        watch.save("home", f"{MARKER} conflict 1 of 1: here %%%%\n")
+        await watch.said("needs a person")
+        found = json.loads(await (await session.get(f"{url}/status")).text())
+        (difference,) = found["wikis"][0]["differences"]
+        assert difference["side"] == "held"
 
 
 async def test_metrics_are_lines_that_prometheus_reads(

@@ -18,22 +18,10 @@ from wikisync.cli.attention import held_sentence
 from wikisync.cli.sentences import OTHER_FOLDER, counted, problem_as_json
 from wikisync.cli.sync_report import batch_as_json
 from wikisync.errors import ExitCode, FolderError, Halted, WikisyncError
-from wikisync.model import Problem, Snapshot, digest_of, fold_text
+from wikisync.model import Problem, digest_of
 from wikisync.sync.arrive import STALE_SAVE
-from wikisync.sync.deciding import (
-    emptied_pages,
-    met_anew,
-    refused_texts,
-    with_brakes,
-    without_ignored,
-)
 from wikisync.sync.exchange import ExchangeOptions, Held, exchange
 from wikisync.sync.holds import WITH_BUNDLE
-from wikisync.sync.narrowing import (
-    without_creates,
-    without_removals,
-    without_vain,
-)
 from wikisync.sync.plan import (
     Action,
     Adopt,
@@ -43,7 +31,6 @@ from wikisync.sync.plan import (
     DeleteRemote,
     DropRecord,
     Hold,
-    HoldReason,
     Merge,
     MoveLocal,
     MoveRemote,
@@ -52,15 +39,13 @@ from wikisync.sync.plan import (
     Rebind,
     Skip,
 )
-from wikisync.sync.reconcile import Policy, reconcile
 from wikisync.sync.safety import Batch, Decision
-from wikisync.sync.sightings import uncertain_here
 
 if TYPE_CHECKING:
     from wikisync.api.client import Client
-    from wikisync.cli.workspace import OpenWorkspace
+    from wikisync.cli.workspace import OpenWorkspace, SyncedWiki
     from wikisync.config import WikiSection
-    from wikisync.model import AttachmentPath, PageState, Slug
+    from wikisync.model import AttachmentPath, Slug
     from wikisync.sync.ledger import Event, Health
     from wikisync.sync.plan import Plan
     from wikisync.sync.state import WikiState
@@ -139,145 +124,75 @@ async def look_at(
         unseen=unseen,
         is_offline=client is None and unseen is None,
     )
-    if client is not None:
-        try:
-            return await _look_at_both(opened, client, status)
-        except (FolderError, Halted) as error:
-            return replace(status, failure=error)
-        except WikisyncError as error:
-            status = replace(status, unseen=error)
     try:
-        return await _look_here(opened, status)
+        if client is not None:
+            wiki = await opened.synced(client, section, is_real=False)
+            return await _next_sync(opened, status, wiki)
+    except (FolderError, Halted) as error:
+        return replace(status, failure=error)
+    except WikisyncError as error:
+        status = replace(status, unseen=error)
+    try:
+        return await _next_sync(opened, status, None)
     except WikisyncError as error:
         return replace(status, failure=error)
 
 
-async def _look_at_both(
-    opened: OpenWorkspace, client: Client, status: WikiStatus
+async def _next_sync(
+    opened: OpenWorkspace, status: WikiStatus, wiki: SyncedWiki | None
 ) -> WikiStatus:
-    """What the next sync would do, found out as its dry run does."""
+    """What the next sync would do, found out as its dry run does.
+
+    Args:
+        opened: The workspace.
+        status: What is known of the wiki so far.
+        wiki: Both its sides; None to take the wiki as it was last seen.
+    """
     section = status.section
-    wiki = await opened.synced(client, section, is_real=False)
+    if wiki is None:
+        remote, local = opened.remembered(section)
+        known, found = opened.known(section), None
+    else:
+        remote, local = wiki.remote, wiki.local
+        known, found = wiki.known, wiki.found
     status = _with_place(opened, status)
     result = await exchange(
-        wiki.remote,
-        wiki.local,
+        remote,
+        local,
         opened.state,
         owner=section.owner,
-        remote_id=wiki.remote_id,
+        remote_id="" if wiki is None else wiki.remote_id,
         options=ExchangeOptions(
             is_dry_run=True,
             adopts=opened.is_adopting,
             is_other_folder=status.has_other_folder,
-            between=wiki.found.between,
+            between=found.between if found else None,
             puts_new=False,
-            leaves=wiki.known.left_out,
+            leaves=known.left_out,
             reads_max=opened.workspace.config.sync.reads_max,
         ),
-        outdated=wiki.remote.outdated,
+        outdated=remote.outdated,
     )
+    batches = {batch.kind: batch for batch in result.batches}
+    if wiki is None:
+        # what the wiki was braked for cannot be seen from here
+        waiting = [b for b in known.batches() if b.decision is Decision.WAITING]
+        batches = {batch.kind: batch for batch in waiting} | batches
     files = await _conflict_files(opened, section)
     return replace(
         status,
         pages=result.pages,
         differences=_differences(opened, section, result.plan, files),
-        batches=result.batches,
-        problems=(*wiki.found.warnings, *result.problems),
-        wiki_notes=wiki.found.notes,
+        batches=tuple(batches.values()),
+        problems=(*(found.warnings if found else ()), *result.problems),
+        wiki_notes=found.notes if found else (),
     )
-
-
-async def _look_here(opened: OpenWorkspace, status: WikiStatus) -> WikiStatus:
-    """What the folder alone tells, against what both sides last agreed on."""
-    from wikisync.folder.workspace import refuse_emptied
-    from wikisync.sync.troubles import (
-        in_the_way,
-        is_older_here,
-        lasting,
-        put_off,
-        waiting_removals,
-    )
-
-    section = status.section
-    known = opened.known(section)
-    folder = opened.workspace.folder_of(section)
-    if not opened.is_adopting:
-        refuse_emptied(folder, known_pages=len(known.base()))
-    status = _with_place(opened, status)
-    local = opened.local(section)
-    here = await local.snapshot()
-    there, base = Snapshot(known.remote_pages()), known.base()
-    here, ignored = await without_ignored(local, base, here, there)
-    is_other = status.has_other_folder
-    if opened.is_adopting or is_other:
-        anew = met_anew(base, here, there, is_other_folder=is_other)
-        base = {slug: base[slug] for slug in base.keys() - anew}
-    plan = reconcile(base, here, there, Policy.TWO_WAY, known.capabilities())
-    plan = plan.turned(lambda a: None if a.slug in ignored else a)
-    left = known.left_out
-    if not base:
-        left |= {action.slug for action in plan.sends}
-    plan = without_creates(_without_known(plan, known, here), left)
-    now = time.time()
-    plan = without_vain(plan, refused_texts(known, now), frozenset())
-    uncertain = uncertain_here(plan, known, now=now)
-    plan, batches = with_brakes(
-        known,
-        plan,
-        base,
-        here,
-        there,
-        emptied=await emptied_pages(local, plan),
-        now=now,
-        is_dry_run=True,
-    )
-    plan = without_removals(plan, uncertain)
-    errors = lasting(known, plan, is_wiki_seen=False)
-    in_way = in_the_way(errors, plan)
-    put_back = waiting_removals(plan, in_way, known, {}, is_older_here(known))
-    plan, postponed = put_off(plan, put_back)
-    # what the wiki was braked for cannot be seen from here
-    waiting = {
-        batch.kind: batch
-        for batch in (*known.batches(), *batches)
-        if batch.decision is Decision.WAITING
-    }
-    files = await _conflict_files(opened, section)
-    return replace(
-        status,
-        pages=len(known.base()),
-        differences=_differences(opened, section, plan, files),
-        batches=tuple(waiting.values()),
-        problems=(*here.problems, *errors, *postponed),
-    )
-
-
-def _without_known(plan: Plan, known: WikiState, here: Snapshot) -> Plan:
-    """The plan with the pages held that have clashed, and no edits of line ends."""
-    bundles = known.bundles()
-
-    def told(action: Action) -> Action | None:
-        if action.slug in bundles:
-            return None
-        if isinstance(action, Push) and _is_folded(known, here.pages[action.slug]):
-            return None
-        return action
-
-    held = [Hold(slug, HoldReason.EDITED_BOTH) for slug in bundles]
-    return type(plan).from_actions([*plan.turned(told).actions, *held])
 
 
 def _with_place(opened: OpenWorkspace, status: WikiStatus) -> WikiStatus:
     """The status of a wiki that has a folder; adopting is told of the workspace."""
     is_other = opened.has_other_folder(status.section)
     return replace(status, has_other_folder=is_other)
-
-
-def _is_folded(known: WikiState, page: PageState) -> bool:
-    """Whether a text differs from the agreed one by line ends alone."""
-    text = known.text(page.slug)
-    folded = page.folded or page.digest
-    return text is not None and folded == digest_of(fold_text(text))
 
 
 def _notices(known: WikiState) -> tuple[Event, ...]:

@@ -408,6 +408,28 @@ class OpenWorkspace:
         )
         return AliasedFolder(folder, known)
 
+    def remembered(self, wiki: WikiSection) -> tuple[TranslatedWiki, LocalReplica]:
+        """The wiki as it was last seen, and its folder.
+
+        Raises:
+            Halted: the folder had pages and is empty.
+            FolderError: it is gone.
+        """
+        from wikisync.folder.workspace import refuse_emptied
+        from wikisync.sync.remembered import RememberedWiki
+
+        known, folder = self.known(wiki), self.folder_of(wiki)
+        if not self.is_adopting:
+            refuse_emptied(folder, known_pages=len(known.base()))
+        remote = translated_wiki(
+            RememberedWiki(known),
+            folder,
+            known,
+            self.workspace.private,
+            keeps_looks=not self.is_read_only,
+        )
+        return remote, self.local(wiki)
+
     async def synced(
         self,
         client: Client,

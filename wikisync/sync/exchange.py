@@ -473,7 +473,8 @@ class _Exchange:
         """What went wrong last time, and would again."""
         from wikisync.sync.troubles import in_the_way, lasting
 
-        errors = lasting(self._known, decided.plan)
+        is_seen = not decided.there.is_remembered
+        errors = lasting(self._known, decided.plan, is_wiki_seen=is_seen)
         self._tally.problems += errors
         self._errors = in_the_way(errors, decided.plan)
         self._waiting = await self._put_off(decided)

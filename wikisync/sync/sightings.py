@@ -127,20 +127,6 @@ async def watch_absences(
     return Absences(waiting, doubted, min(due, default=None))
 
 
-def uncertain_here(
-    plan: Plan, known: WikiState, *, now: float
-) -> Mapping[Slug, SkipReason]:
-    """Pages whose files one more look would not make certain to be gone."""
-    gone = [a.slug for a in plan.actions if isinstance(a, DeleteRemote)]
-    seen = seen_again(known.sightings(Side.LOCAL), gone, now)
-    looks, span_s = PATIENCE.local_looks, PATIENCE.local_span_s
-    return {
-        slug: SkipReason.GONE_HERE
-        for slug, one in seen.items()
-        if not is_certain(one, looks, span_s)
-    }
-
-
 async def _doubted(
     remote: Replica,
     there: Snapshot,

@@ -1,0 +1,107 @@
+"""``status --offline`` decides as a sync does, on the wiki as it was last seen."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.cli.workspaces import HANDBOOK, Cloned, clone_handbook
+from tests.support.service import EmbeddedService
+from wikisync.model import Slug, digest_of
+from wikisync.sync.conflict import MARKER
+
+PICTURE = b"\x89PNG"
+
+
+@pytest.fixture
+async def cloned(service: EmbeddedService, run: Run, tmp_path: Path) -> Cloned:
+    found = await clone_handbook(service, run, tmp_path / "wikis")
+    await found.run("sync")
+    return found
+
+
+async def marked(cloned: Cloned) -> None:
+    cloned.write("guide.md", f"{MARKER} conflict 1 of 1: here %%%%\n")
+
+
+async def marked_by_git(cloned: Cloned) -> None:
+    cloned.write("guide.md", "<<<<<<< HEAD\na\n=======\nb\n>>>>>>> main\n")
+
+
+async def looping(cloned: Cloned) -> None:
+    cloned.write("guide.md", "mine\n")
+    with cloned.state() as state:
+        known = state.wiki(HANDBOOK)
+        for _ in range(5):
+            known.note_write(Slug("guide"), time.time())
+            known.note_write(Slug("guide"), time.time(), digest_of("mine\n"))
+
+
+async def open_in_vim(cloned: Cloned) -> None:
+    cloned.write(".guide.md.swp", "")
+    (cloned.folder / "guide.md").unlink()
+
+
+async def copied(cloned: Cloned) -> None:
+    cloned.write("guide (conflicted copy).md", "mine\n")
+
+
+async def held_and_edited(cloned: Cloned) -> None:
+    cloned.write("guide.md", "mine\n")
+    await cloned.edit({"guide": "theirs\n"})
+    await cloned.run("sync")
+    cloned.write("guide.md", "mine\n\nand mine\n")
+
+
+async def held_and_made_equal(cloned: Cloned) -> None:
+    await held_and_edited(cloned)
+    cloned.write("guide.md", "theirs\n")
+
+
+async def picture_changed(cloned: Cloned) -> None:
+    (cloned.folder / "a.png").write_bytes(PICTURE)
+    cloned.write("guide.md", "![a](a.png)\n")
+    await cloned.run("sync")
+    (cloned.folder / "a.png").write_bytes(PICTURE + b"2")
+
+
+async def link_to_a_file_that_comes(cloned: Cloned) -> None:
+    cloned.write("guide.md", "![a](a.png)\n")
+    await cloned.run("sync")
+    (cloned.folder / "a.png").write_bytes(PICTURE)
+
+
+async def renamed(cloned: Cloned) -> None:
+    (cloned.folder / "guide.md").rename(cloned.folder / "manual.md")
+
+
+@pytest.mark.parametrize(
+    ("happens", "words"),
+    [
+        (marked, "a marker line of a conflict is left in it"),
+        (marked_by_git, "git's marker lines of a conflict are in it"),
+        (looping, "sent again and again with the same text"),
+        (open_in_vim, "open in an editor here"),
+        (copied, "its name is that of a copy"),
+        (held_and_edited, "edited here and on the wiki; settle"),
+        (held_and_made_equal, ""),
+        (picture_changed, "the next sync puts it on the wiki"),
+        (link_to_a_file_that_comes, "the next sync puts it on the wiki"),
+        (renamed, "renamed to manual here"),
+    ],
+)
+async def test_status_says_the_same_with_and_without_the_wiki(
+    cloned: Cloned,
+    happens: Callable[[Cloned], Coroutine[None, None, None]],
+    words: str,
+) -> None:
+    await happens(cloned)
+    seen = (await cloned.run("status", "--json")).json["wikis"][0]
+    unseen = (await cloned.run("status", "--offline", "--json")).json["wikis"][0]
+    assert words in "".join(one["sentence"] for one in seen["differences"])
+    for part in ("pages", "differences", "problems", "batches"):
+        assert unseen[part] == seen[part]
