@@ -341,7 +341,11 @@ class LateSave(Struct, frozen=True):
     """A text that was saved into a file after another text had taken its place."""
 
     slug: Slug
-    text: str
-    """What was saved; it stands in no page."""
+    """As its file was called when it was replaced; the path of what is no page."""
+    text: str | None
+    """What was saved; it stands in no page.  None where no page can hold it: it is in
+    the trash then."""
     id: str
     """What ``acknowledge`` wants to hear."""
+    before: Digest | None = None
+    """Of the text that was edited; None where nothing tells."""

@@ -266,3 +266,18 @@ async def test_git_that_was_refused_is_tried_again_only_after_minutes(
         assert await wiki.hint() is None
         time.now += 1
         assert await wiki.hint() is not None
+
+
+async def test_scan_sees_what_a_program_appends_to_a_file_that_was_replaced(
+    service: EmbeddedService, client: Client, tmp_path: Path
+) -> None:
+    """No event tells of it, and no folder shows it: the file has no name any more."""
+    with watched(client, tmp_path, PROJECT) as wiki:
+        await wiki.cycle(Why.EVERYTHING)
+        with (tmp_path / "handbook/home.md").open("ab", buffering=0) as program:
+            await service.add_pages(PROJECT, {"home": "two\n"})
+            await wiki.cycle(Why.EVERYTHING)
+            await wiki.scan()
+            assert not await wiki.scan()
+            program.write(b"appended\n")
+        assert await wiki.scan()

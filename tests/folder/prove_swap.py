@@ -141,7 +141,7 @@ async def race(style: str, seconds: float, folder: Path | None = None) -> Outcom
         ahead_s = LATE_S + 0.1
         for late in await replica.late_saves():
             outcome.late += 1
-            known.add(late.text)
+            known.add(late.text or "")
         judge(log.read_text().splitlines(), known, outcome)
     return outcome
 

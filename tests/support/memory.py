@@ -169,7 +169,6 @@ class MemoryReplica:
     async def acknowledge(self, late: LateSave) -> None:
         await self._enter("acknowledge", late.slug)
         self.late = [known for known in self.late if known.id != late.id]
-        self.trash.append((late.slug, late.text, "saved while the page was replaced"))
 
     async def keep(
         self, slug: Slug, text: str, why: str, *, is_again: bool = False

@@ -98,6 +98,15 @@ class _Forgetful(list[Any]):
         return iter(())
 
 
+def _newest_replaced(_edited: object) -> Any:
+    """The text that was replaced last, whatever the file held."""
+
+    def newest(self: Any, late: Any) -> Any:
+        return late.slug, self._state.replaced(late.slug, 1)[0].replaced
+
+    return newest
+
+
 SYNC = "wikisync.sync"
 MEMORY = "tests.support.memory:MemoryReplica"
 
@@ -250,8 +259,20 @@ GUARDS = (
     Guard(
         "late saves",
         f"{SYNC}.late:LateSaves._merge",
-        async_answer(None),
+        async_answer(True),
         "sync/test_late.py::test_a_late_save_is_merged_with_what_replaced_it",
+    ),
+    Guard(
+        "files that a program has open",
+        "wikisync.folder.writers:has_writer",
+        answer(False),
+        "cli/test_late.py::test_what_a_program_appends_after_a_pull_reaches_the_page",
+    ),
+    Guard(
+        "a late save's own ancestor",
+        f"{SYNC}.late:LateSaves._edited",
+        _newest_replaced,
+        "sync/test_late.py::test_a_late_save_is_an_edit_of_what_its_file_held",
     ),
     Guard(
         "a person's work on a conflict file",

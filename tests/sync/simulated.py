@@ -185,7 +185,6 @@ class SimulatedFolder(_Side):
     async def acknowledge(self, late: LateSave) -> None:
         self.world.step(f"acknowledge {late.slug}")
         self.copy.late = [known for known in self.copy.late if known.id != late.id]
-        self.copy.trash.append(late.text)
 
     async def keep(
         self, slug: Slug, text: str, why: str, *, is_again: bool = False

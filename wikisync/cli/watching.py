@@ -180,12 +180,15 @@ class WatchedWiki:
         return self._wiki
 
     async def scan(self) -> bool:
-        """Whether the folder differs from the scan before; the first one says yes."""
+        """Whether the folder differs from the scan before; the first one says yes.
+
+        Or whether a program wrote to a file that was replaced: no event tells of it.
+        """
         if self._wiki is None:
             return False  # its first cycle is still to come
         before = self._stamp
         self._stamp = await asyncio.to_thread(folder_stamp, self._wiki.folder)
-        return self._stamp != before
+        return self._stamp != before or bool(await self._wiki.local.late_saves())
 
     async def hint(self) -> Hint | None:
         """The wiki's newest commit, or else when its project was last active."""

@@ -4,20 +4,21 @@ Comparing a file and then replacing it loses what a program saves in between.
 Here the new file takes the other's name in one step, and then what came out is
 looked at.  Is it not what was expected, it goes back in; what cannot go back
 stays here.  A program may also still hold the file open that came out, and write
-to it: every file stays here until it was left alone for ``LATE_S``.
+to it: a file stays here as long as that may be so (``writers``), and no longer.
 
 What a file in limbo is, its content tells, also after a crash: the text that was
 expected, or our own, is no loss; any other is a *late save*, which a person made
 and which stands in no page.  So before any name is touched a record of both
-digests is on the disk.  The files of one batch are ``<batch>-<number>``, its
-record is ``<batch>.json``; without a record no name was touched.
+digests is on the disk.  A late save that stands in a page by now is what is
+expected from then on.  The files of one batch are ``<batch>-<number>``, its record
+is ``<batch>.json``; without a record no name was touched.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -31,11 +32,16 @@ from wikisync.folder.rename import (
     put_back,
     swap_names,
 )
+from wikisync.folder.writers import Writers
 from wikisync.model import Digest, digest_of
 from wikisync.private import make_private_folder
 
 LATE_S = 2.0
-"""So long a file must have been left alone before it is believed to stay so."""
+"""So long a file that is open must have been left alone before it is read."""
+STREAM_S = 30.0
+"""A file that is written to all the time is read so often all the same."""
+TIMES_S = 2.0
+"""Disks note times no finer than this."""
 SWAPS_MAX = 16
 """So often in a row a text goes back in while a program keeps saving."""
 ORPHAN_S = 60.0
@@ -56,6 +62,8 @@ class Late(Struct, frozen=True):
     """Of the page's file, relative to the wiki's folder."""
     content: bytes
     id: str
+    before: Digest | None = None
+    """Of the text that was edited; None where nothing tells."""
 
 
 class _Kept(Struct, frozen=True):
@@ -106,7 +114,7 @@ class Limbo:
         try:
             if self.can_swap is None:
                 self.can_swap = _can_swap(descriptor, str(self._place))
-            batch = Batch(descriptor, str(self._place), can_swap=self.can_swap)
+            batch = Batch(self, descriptor, str(self._place), can_swap=self.can_swap)
             try:
                 yield batch
             finally:
@@ -134,15 +142,35 @@ class Limbo:
             os.close(descriptor)
 
     def acknowledge(self, late_id: str) -> None:
-        """Forget a late save, unless a program wrote to its file once more."""
+        """Expect a late save's text from now on; the next look may end its file.
+
+        Raises:
+            FolderError: it cannot be noted: the disk is full, for one.
+        """
         name, _, digest = late_id.partition(":")
-        with suppress(FileNotFoundError):
+        batch, entry = name.partition("-")[0], name.removesuffix(_ASIDE)
+        try:
             descriptor = os.open(self._place, _FOLDER_FLAGS)
             try:
-                if _look(descriptor, name).digest == digest:
-                    _remove(descriptor, name)
+                kept = _read_record(descriptor, batch + _RECORD)
+                path = kept[entry].path if entry in kept else ""
+                kept[entry] = _Kept(path, Digest(digest), None)
+                _write_record(descriptor, batch, kept)
             finally:
                 os.close(descriptor)
+        except OSError as exc:
+            raise folder_error("keep files in", str(self._place), exc) from exc
+
+    def end(self, folder: int, batch: str, kept: Mapping[str, _Kept]) -> None:
+        """Remove the files of a batch that nobody can write to, and maybe its record.
+
+        Args:
+            folder: Descriptor of the limbo.
+            batch: Its name.
+            kept: What its record says.
+        """
+        names = [entry + suffix for entry in kept for suffix in ("", _ASIDE)]
+        self._late_of(folder, batch, names, kept)
 
     def _late_saves(self, folder: int) -> list[Late]:
         names = sorted(os.listdir(folder))
@@ -158,43 +186,78 @@ class Limbo:
         return [
             late
             for batch, files in batches.items()
-            for late in self._late_of(folder, batch, files)
+            for late in self._late_of(
+                folder, batch, files, _read_record(folder, batch + _RECORD)
+            )
         ]
 
-    def _late_of(self, folder: int, batch: str, files: list[str]) -> list[Late]:
+    def _late_of(
+        self, folder: int, batch: str, names: Iterable[str], kept: Mapping[str, _Kept]
+    ) -> list[Late]:
         """The late saves of one batch, whose record goes with its last file."""
-        kept = _read_record(folder, batch + _RECORD)
+        writers = Writers()
+        record = _look_status(folder, batch + _RECORD)
+        known_at = record.st_mtime if record else 0.0
         judged = [
-            self._judge(folder, name, kept.get(name.removesuffix(_ASIDE)))
-            for name in files
+            self._judge(
+                folder, name, kept.get(name.removesuffix(_ASIDE)), writers, known_at
+            )
+            for name in names
         ]
         if all(late is None for late in judged):
             _remove(folder, batch + _RECORD)
         return [late for late in judged if isinstance(late, Late)]
 
-    def _judge(self, folder: int, name: str, kept: _Kept | None) -> Late | bool | None:
-        """A late save; True for a file that must wait; None where it is gone."""
+    def _judge(
+        self,
+        folder: int,
+        name: str,
+        kept: _Kept | None,
+        writers: Writers,
+        known_at: float,
+    ) -> Late | bool | None:
+        """A late save; True for a file that must wait; None where it is gone.
+
+        Args: ``known_at`` is when its record was written.
+        """
         try:
-            status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            descriptor = open_file(folder, name, name)
         except FileNotFoundError:
             return None
-        if not self._is_left_alone(status.st_ctime):
+        except FolderError:
             return True
-        content = _content(folder, name)
-        if content is None:
+        try:
+            status = os.fstat(descriptor)
+            # also where the clock was set back since
+            unchanged_s = abs(self._clock() - status.st_ctime)
+            # first: what nobody has open stays as it is read then
+            is_open = writers.may_write(descriptor, unchanged_s)
+            if is_open and self._is_to_wait(status, unchanged_s, known_at):
+                return True
+            content = read_all(descriptor, name)
+        except FolderError:
             return True
+        finally:
+            os.close(descriptor)
         digest = digest_of(content)
         is_known = kept is not None and digest in {kept.expected, kept.ours}
         # an aside with two names is still the page's own file
         is_page = name.endswith(_ASIDE) and status.st_nlink > 1
-        if not content or is_known or is_page:
-            _remove(folder, name)
-            return None
-        return Late(kept.path if kept else "", content, f"{name}:{digest}")
+        if content and not is_known and not is_page:
+            before = kept.expected if kept else None
+            return Late(kept.path if kept else "", content, f"{name}:{digest}", before)
+        if is_open:
+            return True
+        _remove(folder, name)
+        return None
 
-    def _is_left_alone(self, changed_at: float) -> bool:
-        """Also where the clock was set back since."""
-        return abs(self._clock() - changed_at) >= LATE_S
+    def _is_to_wait(
+        self, status: os.stat_result, unchanged_s: float, known_at: float
+    ) -> bool:
+        """Whether an open file is not worth a look, or is being written to."""
+        if status.st_mtime < known_at - TIMES_S:
+            return True
+        return unchanged_s < LATE_S and abs(self._clock() - known_at) < STREAM_S
 
     def _remove_orphan(self, folder: int, name: str) -> None:
         with suppress(FileNotFoundError):
@@ -206,7 +269,10 @@ class Limbo:
 class Batch:
     """Files that leave their folder together; made by ``Limbo.batch``."""
 
-    def __init__(self, folder: int, place: str, *, can_swap: bool) -> None:
+    def __init__(
+        self, limbo: Limbo, folder: int, place: str, *, can_swap: bool
+    ) -> None:
+        self._limbo = limbo
         self.folder = folder
         """Descriptor of the limbo."""
         self._place = place
@@ -247,37 +313,11 @@ class Batch:
         Raises:
             FolderError: the disk is full or the like; no name was touched.
         """
-        import json
-
-        record = {
-            name: [kept.path, kept.expected, kept.ours]
-            for name, kept in self._kept.items()
-        }
         try:
-            self._write_record(json.dumps(record).encode("ascii"))
+            _write_record(self.folder, self._id, self._kept)
         except OSError as exc:
             raise folder_error("keep files in", self._place, exc) from exc
         self._is_sealed = True
-
-    def _write_record(self, content: bytes) -> None:
-        temporary = f"{self._id}-record"
-        self._unused.add(temporary)
-        descriptor = os.open(temporary, NEW_FILE, 0o600, dir_fd=self.folder)
-        try:
-            rest = memoryview(content)
-            while rest:
-                rest = rest[os.write(descriptor, rest) :]
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        os.rename(
-            temporary,
-            self._id + _RECORD,
-            src_dir_fd=self.folder,
-            dst_dir_fd=self.folder,
-        )
-        self._unused.discard(temporary)
-        os.fsync(self.folder)
 
     def swap(self, entry: str, folder: int, name: str) -> None:
         """Put the new content under a file's name, and look at what came out.
@@ -371,20 +411,12 @@ class Batch:
         raise PreconditionFailed(f"{kept.path} was changed in the meantime")
 
     def clear(self) -> None:
-        """Remove what was made ready and not used, and a record of nothing."""
+        """Remove what was made ready and not used, and what is over already."""
         for name in tuple(self._unused):
             with suppress(OSError):
                 _remove(self.folder, name)
-        if not self._has_files():
-            with suppress(OSError):
-                _remove(self.folder, self._id + _RECORD)
-
-    def _has_files(self) -> bool:
-        return any(
-            _look_status(self.folder, name + suffix) is not None
-            for name in self._kept
-            for suffix in ("", _ASIDE)
-        )
+        with suppress(OSError):
+            self._limbo.end(self.folder, self._id, self._kept)
 
 
 def _can_swap(folder: int, place: str) -> bool:
@@ -407,6 +439,33 @@ def _can_swap(folder: int, place: str) -> bool:
             with suppress(OSError):
                 _remove(folder, name)
     return True
+
+
+def _write_record(folder: int, batch: str, kept: Mapping[str, _Kept]) -> None:
+    """Bring the record of a batch to the disk.
+
+    Raises:
+        OSError: the disk is full or the like; the record is as it was.
+    """
+    import json
+
+    record = {name: [one.path, one.expected, one.ours] for name, one in kept.items()}
+    # of no batch, so that what a crash leaves of it is no file of one
+    temporary = f"record-{os.urandom(8).hex()}"
+    try:
+        descriptor = os.open(temporary, NEW_FILE, 0o600, dir_fd=folder)
+        try:
+            rest = memoryview(json.dumps(record).encode("ascii"))
+            while rest:
+                rest = rest[os.write(descriptor, rest) :]
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        os.rename(temporary, batch + _RECORD, src_dir_fd=folder, dst_dir_fd=folder)
+    except OSError:
+        _remove(folder, temporary)
+        raise
+    os.fsync(folder)
 
 
 def _read_record(folder: int, name: str) -> dict[str, _Kept]:

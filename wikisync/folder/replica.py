@@ -32,7 +32,7 @@ from wikisync.folder.descent import (
     opened_file,
     opened_root,
 )
-from wikisync.folder.limbo import Late, Limbo
+from wikisync.folder.limbo import Limbo
 from wikisync.folder.looks import LookCache
 from wikisync.folder.naming import attachment_path, parse_path, path_of
 from wikisync.folder.pages import PageFolder, WrittenPage
@@ -61,6 +61,8 @@ __all__ = [
     "scan_pages",
 ]
 
+LATE = "saved while the page was replaced"
+"""Why a text is in the trash."""
 SETTLE_S = 0.3
 """How long a file must have been left alone before it is looked at."""
 SETTLE_MAX_S = 2.0
@@ -313,10 +315,11 @@ class FolderReplica:
     async def late_saves(self) -> Sequence[LateSave]:
         """Saves that reached a file only after it had been replaced.
 
-        Each is given until it is acknowledged, also after a restart.
+        Each is given until it is acknowledged, also after a restart.  What no page
+        can hold goes to the trash.
 
         Raises:
-            FolderError: they cannot be read.
+            FolderError: they cannot be read, or not be kept in the trash.
         """
         async with self._one_at_a_time:
             return await finish_in_thread(self._late_saves)
@@ -329,29 +332,23 @@ class FolderReplica:
             page = parse_path(late.path)
             text = decode_page(late.content, late.path)
             if page is not None and isinstance(text, str):
-                found.append(LateSave(page[0], text, late.id))
-            else:
-                self._forget(late)
+                found.append(LateSave(page[0], text, late.id, late.before))
+                continue
+            path = late.path or "unknown"
+            if self._trash is not None:
+                self._trash.put_once(path, late.content, LATE)
+            found.append(LateSave(Slug(path), None, late.id))
         return found
 
     async def acknowledge(self, late: LateSave) -> None:
-        """Forget a late save; its text goes to the trash.
+        """Forget a late save, which is the text that the next one is an edit of.
 
         Raises:
-            FolderError: it cannot be kept in the trash; it is given again.
+            FolderError: that cannot be noted; it is given again.
         """
-        async with self._one_at_a_time:
-            path = self._path_of(late.slug)
-            content = late.text.encode()
-            await finish_in_thread(self._forget, Late(path, content, late.id))
-
-    def _forget(self, late: Late) -> None:
-        if self._limbo is None:
-            return
-        if self._trash is not None:
-            path = late.path or "unknown"
-            self._trash.put(path, late.content, "saved while the page was replaced")
-        self._limbo.acknowledge(late.id)
+        if self._limbo is not None:
+            async with self._one_at_a_time:
+                await finish_in_thread(self._limbo.acknowledge, late.id)
 
     async def keep(
         self, slug: Slug, text: str, why: str, *, is_again: bool = False

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from sqlite3 import Connection
 from typing import Any
 
-from wikisync.model import Digest, Format, Slug
+from wikisync.model import Digest, Format, Slug, digest_of
 from wikisync.sync.database import WikiRows
 from wikisync.sync.ledger import (
     CLOCK_SETTLED_S,
@@ -22,6 +22,7 @@ from wikisync.sync.ledger import (
     REPLACED_BYTES_MAX,
     REPLACED_CHECK_EVERY,
     REPLACED_KEPT_S,
+    REPLACED_SEARCHED_MAX,
     WRITES_KEPT_S,
     Event,
     Intent,
@@ -96,6 +97,26 @@ class Journal(WikiRows):
                 Replaced(unpack(old), unpack(new), at, bool(is_stale), bool(is_done))
                 for old, new, at, is_stale, is_done in rows
             )
+
+    def replaced_text(self, slug: Slug, digest: Digest) -> tuple[Slug, str] | None:
+        """A text that writes of ours replaced or wrote, and whose page it is now.
+
+        Args:
+            slug: The page that is asked first; it may have been renamed since.
+            digest: Of the text.
+        """
+        rows = self._rows(
+            "SELECT slug, replaced, written FROM replaced WHERE wiki = ?"
+            " ORDER BY slug = ? DESC, id DESC LIMIT ?",
+            slug,
+            REPLACED_SEARCHED_MAX,
+        )
+        with self._database.reading():
+            for page, *packed in rows:
+                for text in map(unpack, packed):
+                    if digest_of(text) == digest:
+                        return Slug(page), text
+        return None
 
     def replaced_since(self, since: float) -> frozenset[Slug]:
         """The pages with a text that was replaced at this time or later."""

@@ -1,7 +1,8 @@
 """Saves that reached a file only after it had been replaced.
 
-An editor that had the file open writes into what came out of the swap (``folder.limbo``
-finds it there).  Such a save is an edit of the text that was replaced.
+A program that had the file open writes into what came out of the swap
+(``folder.limbo`` finds it there), once or for hours.  Such a save is an edit of the
+text that the file held before, whatever became of the page since.
 """
 
 from __future__ import annotations
@@ -10,13 +11,15 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from wikisync.errors import NotFound
+from wikisync.errors import FolderError, NotFound, PreconditionFailed
 from wikisync.model import Format, LateSave, Page, Slug, digest_of
 from wikisync.sync.ledger import Agreed, PackedText
 from wikisync.sync.replica import LocalReplica
-from wikisync.sync.stale import STALE_TEXTS_MAX
 from wikisync.sync.state import WikiState
 from wikisync.sync.tally import Tally
+
+IN_THE_TRASH = "written by a program while its file was replaced"
+"""Why the text is in the trash."""
 
 
 class LateSaves:
@@ -35,66 +38,99 @@ class LateSaves:
         self._clock = clock
 
     async def take(self, late: LateSave) -> None:
-        """Bring one save into its page; acknowledged, its text is in the trash."""
+        """Bring one save into its page, or into the trash, and say so.
+
+        One that could not be taken is given again.
+
+        Raises:
+            FolderError: the disk takes no more.
+        """
+        from wikisync.sync.apply import is_disk_error
+
         try:
-            page = await self._local.read(late.slug)
+            if late.text is None:
+                self._tell(late.slug, "look for it in .wikisync/trash")
+            else:
+                await self._take(late, late.text)
+            await self._local.acknowledge(late)
+        except PreconditionFailed as error:
+            self._tally.overtake(late.slug, error)
+        except FolderError as error:
+            if is_disk_error(error):
+                raise
+            self._tally.fail("page-unwritable", late.slug, error.message, error.hint)
+
+    async def _take(self, late: LateSave, text: str) -> None:
+        slug, before = self._edited(late)
+        try:
+            page = await self._local.read(slug)
         except NotFound:
-            page = Page(late.slug, self._format_of(late.slug), late.text)
+            self._remember(slug, text, text)
+            page = Page(slug, self._format_of(slug), text)
             await self._local.write(page, expected=None)
-        else:
-            await self._merge(page, late)
-        await self._local.acknowledge(late)
-        self._tally.merged += 1
+            self._tally.merged += 1
+            return
+        if text == page.content:
+            self._remember(slug, text, text)
+        elif before is None or not await self._merge(page, before, text):
+            await self._local.keep(slug, text, IN_THE_TRASH)
+            self._remember(slug, text, page.content)
+            self._tell(slug, f"see it with: wikisync restore {slug} --list")
+
+    def _edited(self, late: LateSave) -> tuple[Slug, str | None]:
+        """The page, by the name it has now, and the text that was edited, if known."""
+        if late.before is None:
+            return late.slug, None
+        agreed = self._state.text(late.slug)
+        if agreed is not None and digest_of(agreed) == late.before:
+            return late.slug, agreed
+        return self._state.replaced_text(late.slug, late.before) or (late.slug, None)
 
     def _format_of(self, slug: Slug) -> Format:
         known = self._state.base().get(slug)
         return known.format if known else Format.MARKDOWN
 
-    async def _merge(self, page: Page, late: LateSave) -> None:
-        """Take the page and the base back to before we replaced the text.
+    async def _merge(self, page: Page, before: str, text: str) -> bool:
+        """Bring both edits together; False where that is a person's to do.
 
-        The cycle decides about both edits as if it saw them for the first time.
+        A page that nobody edited since is taken back to before we replaced its text,
+        and the cycle decides about both edits as if it saw them for the first time.
         """
-        if late.text == page.content:
-            return
-        texts = self._state.replaced(late.slug, STALE_TEXTS_MAX)
-        replaced = [one for one in texts if one.is_written]
-        if not replaced:
-            # nothing tells what it was an edit of
-            self._tell(late.slug)
-            return
-        text = late.text
-        if page.content != replaced[0].written:
-            # saved once more since; that text is the newer one
-            ancestor = replaced[0].replaced
+        known = self._state.base().get(page.slug)
+        is_in_step = known is not None and known.local == page.digest
+        if not is_in_step:
             from wikisync.sync.merge import merge
 
-            again = merge(ancestor, text, page.content, page_format=page.format)
+            again = merge(before, text, page.content, page_format=page.format)
             if again.text is None:
-                self._tell(late.slug)
-                return
+                return False
+            self._remember(page.slug, text, again.text)
             text = again.text
-        kept = self._state.remember_replaced(
-            late.slug, page.content, text, self._clock()
-        )
-        # the base first: until the page follows, both sides hold the same text
-        self._go_back(page, replaced[0].replaced)
+        kept = self._remember(page.slug, page.content, text)
+        if is_in_step:
+            # the base first: until the page follows, both sides hold the same text
+            self._go_back(page.slug, before)
         await self._local.write(replace(page, content=text), expected=page.digest)
         self._state.confirm_replaced([kept])
+        self._tally.merged += 1
+        return True
 
-    def _tell(self, slug: Slug) -> None:
+    def _remember(self, slug: Slug, old: str, new: str) -> int:
+        """Know a text again, for the next save of the program is an edit of it."""
+        return self._state.remember_replaced(slug, old, new, self._clock())
+
+    def _tell(self, slug: Slug, step: str) -> None:
         self._tally.tell(
             "late-save",
             slug,
-            "saved while it was being written; that text is in the trash",
-            f"see it with: wikisync restore {slug} --list",
+            "a program went on writing to its file after another text had taken its"
+            " place; what it wrote is in the trash",
+            step,
         )
 
-    def _go_back(self, page: Page, text: str) -> None:
+    def _go_back(self, slug: Slug, text: str) -> None:
         """Take an earlier text as the last one agreed on."""
-        known = self._state.base().get(page.slug)
-        if known is None:
-            return
+        known = self._state.base()[slug]
         digest = digest_of(text)
         earlier = replace(known, local=digest, remote=digest)
         self._state.record([Agreed(earlier, PackedText.of(text))])

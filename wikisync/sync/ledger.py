@@ -29,6 +29,8 @@ REPLACED_BYTES_MAX = 200 * 1024 * 1024
 """Replaced texts of a wiki, packed; above it the oldest go first."""
 REPLACED_CHECK_EVERY = 64
 """So many texts are kept between two looks at their age and size."""
+REPLACED_SEARCHED_MAX = 1000
+"""Replacements in which a text is searched that nobody knows the page of."""
 WRITES_KEPT_S = 10 * 60.0
 """How long a write of ours counts for the loop breaker."""
 EVENTS_KEPT_S = 90 * 24 * 3600.0

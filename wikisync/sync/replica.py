@@ -171,7 +171,10 @@ class LocalReplica(MovingReplica, AttachmentFolder, Protocol):
         ...
 
     async def acknowledge(self, late: LateSave) -> None:
-        """Forget a late save, whose text is in a page or in the trash now."""
+        """Forget a late save, which the next one of its file is an edit of.
+
+        Its text is in a page or in the trash now.
+        """
         ...
 
     async def keep(
