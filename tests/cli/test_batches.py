@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Run
-from tests.cli.workspaces import PAGES, Cloned, clone_handbook
+from tests.cli.workspaces import HANDBOOK, PAGES, Cloned, clone_handbook
+from tests.support.git import clone, needs_git, run_git
 from tests.support.service import EmbeddedService
 from wikisync.folder.workspace import locked
+from wikisync.service.quirks import Quirk
 
 
 @pytest.fixture
@@ -185,3 +187,74 @@ async def test_refused_change_is_asked_about_again_with_another_text(
     await shrunk.run("refuse", "1")
     shrunk.write("guide.md", "word, again\n")
     assert "handbook:2" in (await shrunk.run("sync")).err
+
+
+# -- a wiki that goes back in time -----------------------------------------------------
+
+
+@pytest.fixture
+async def forced(cloned: Cloned, tmp_path: Path) -> Cloned:
+    """Somebody pushed over the last edit of one page by force."""
+    await cloned.run("sync")
+    cloned.write("guide.md", "work of an hour\n")
+    assert (await cloned.run("sync")).code == 0
+    await push_back(cloned, tmp_path)
+    return cloned
+
+
+async def push_back(cloned: Cloned, tmp_path: Path) -> None:
+    """Take the wiki's last commit back by force."""
+    folder = await clone(cloned.service.git_url(HANDBOOK), tmp_path / "by-git")
+    await run_git("reset", "-q", "--hard", "HEAD~1", folder=folder)
+    assert (await run_git("push", "-q", "--force", folder=folder)).code == 0
+
+
+@needs_git
+async def test_one_page_that_was_pushed_over_by_force_waits(forced: Cloned) -> None:
+    for _ in range(2):
+        ran = await forced.run("sync")
+        assert ran.code == 4
+        assert "the wiki went back in time" in ran.err
+        assert "follow the wiki, run: wikisync approve handbook:1" in ran.err
+        assert "run: wikisync refuse handbook:1" in ran.err
+        assert forced.read("guide.md") == "work of an hour\n"
+
+
+@needs_git
+async def test_status_and_a_dry_run_say_so_too(forced: Cloned) -> None:
+    for words in (("sync", "--dry-run"), ("status",)):
+        ran = await forced.run(*words)
+        assert "the wiki went back in time" in ran.out + ran.err
+
+
+@needs_git
+@pytest.mark.parametrize(
+    ("word", "text"), [("refuse", "work of an hour\n"), ("approve", "a guide\n")]
+)
+async def test_one_command_says_which_text_both_sides_get(
+    forced: Cloned, word: str, text: str
+) -> None:
+    await forced.run("sync")
+    assert (await forced.run(word, "handbook:1")).code == 0
+    assert forced.read("guide.md") == text
+    assert (await forced.wiki())["guide.md"] == text
+    await forced.edit({"home": "edited since\n"})
+    ran = await forced.run("sync")
+    assert (ran.code, ran.out) == (0, "handbook: 4 pages, 1 pulled\n")
+
+
+@needs_git
+async def test_without_git_a_page_alone_is_an_edit(forced: Cloned) -> None:
+    forced.service.quirks = {Quirk.NO_GIT}
+    assert (await forced.run("sync")).code == 0
+    assert forced.read("guide.md") == "a guide\n"
+
+
+@needs_git
+async def test_a_revert_in_a_new_commit_is_an_edit(cloned: Cloned) -> None:
+    await cloned.run("sync")
+    cloned.write("guide.md", "work of an hour\n")
+    await cloned.run("sync")
+    await cloned.edit({"guide": "a guide\n"})
+    assert (await cloned.run("sync")).code == 0
+    assert cloned.read("guide.md") == "a guide\n"

@@ -12,8 +12,9 @@ import pytest
 from tests.api.faketime import FakeTime
 from tests.support.service import EmbeddedService
 from wikisync.api.client import Client
+from wikisync.api.git import GIT_RETRY_S
 from wikisync.api.wikis import Wiki
-from wikisync.cli.watching import GIT_RETRY_S, WatchedWiki
+from wikisync.cli.watching import WatchedWiki
 from wikisync.cli.workspace import find_workspace, open_workspace
 from wikisync.errors import Halted
 from wikisync.model import WikiOwner

@@ -72,9 +72,20 @@ class MemoryReplica:
         for slug, text in (pages or {}).items():
             self.put(slug, text)
 
+        self.commits: list[str] = []
+        """The history, the newest last; empty where it is not told."""
+
     @property
     def name(self) -> str:
         return "memory"
+
+    async def head(self) -> str:
+        await self._enter("head", "")
+        return self.commits[-1] if self.commits else ""
+
+    async def follows(self, head: str, earlier: str) -> bool | None:
+        await self._enter("follows", f"{head} {earlier}")
+        return earlier in self.commits[: self.commits.index(head)]
 
     @property
     def changes(self) -> list[str]:

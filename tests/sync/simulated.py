@@ -216,6 +216,12 @@ class SimulatedWiki(_Side):
         super().__init__(world, world.wiki, "the wiki")
         self.last_window_s = 0.0
 
+    async def head(self) -> str:
+        return ""
+
+    async def follows(self, head: str, earlier: str) -> bool | None:
+        raise AssertionError(f"nobody told of {head} and {earlier}")
+
     async def snapshot(self) -> Snapshot:
         fault = await self._ask("list")
         if fault == "empty list":

@@ -103,7 +103,7 @@ def test_text_counts_as_replaced_once_that_is_confirmed(
 
 def test_no_edit_evicts_a_replaced_text(known: WikiState) -> None:
     for turn in range(REPLACED_CHECK_EVERY + 2):
-        known.remember_replaced(HOME, f"text {turn}", "x", NOW)
+        known.remember_replaced(HOME, f"text {turn}", "x", NOW, is_contained=True)
     kept = [one.replaced for one in known.replaced(HOME)]
     assert kept == [f"text {turn}" for turn in range(REPLACED_CHECK_EVERY + 1, -1, -1)]
     assert [one.replaced for one in known.replaced(HOME, 1)] == kept[:1]
@@ -112,7 +112,7 @@ def test_no_edit_evicts_a_replaced_text(known: WikiState) -> None:
 def test_replaced_texts_go_by_age(known: WikiState, another: WikiState) -> None:
     later = NOW + REPLACED_KEPT_S + 1
     another.remember_replaced(HOME, "theirs", "x", NOW)
-    known.remember_replaced(OTHER, "old", "x", NOW)
+    known.remember_replaced(OTHER, "old", "x", NOW, is_contained=True)
     for _ in range(REPLACED_CHECK_EVERY):
         known.remember_replaced(HOME, "new", "x", later)
     # the clock may be wrong for some hours
@@ -129,7 +129,7 @@ def test_replaced_texts_go_by_size(
 ) -> None:
     monkeypatch.setattr(journal, "REPLACED_BYTES_MAX", 500)
     for turn in range(2 * REPLACED_CHECK_EVERY):
-        known.remember_replaced(HOME, f"text {turn}", "x", NOW)
+        known.remember_replaced(HOME, f"text {turn}", "x", NOW, is_contained=True)
     kept = [one.replaced for one in known.replaced(HOME)]
     assert kept[0] == f"text {2 * REPLACED_CHECK_EVERY - 1}"
     assert 1 < len(kept) < REPLACED_CHECK_EVERY

@@ -7,6 +7,7 @@ import pytest
 from tests.support.copies import Copies
 from wikisync.model import Slug, WikiOwner
 from wikisync.sync.agreements import EARLIER_MAX
+from wikisync.sync.ledger import REPLACED_CHECK_EVERY, REPLACED_KEPT_S
 from wikisync.sync.safety import Batch, BatchKind, Decision
 from wikisync.sync.state import State
 
@@ -53,7 +54,7 @@ async def test_nothing_is_taken_back_unasked(state: State) -> None:
     (batch,) = waiting(copies)
     assert batch.kind is BatchKind.REWOUND
     assert {member.slug for member in batch.members} == EDITED.keys() | NEW.keys()
-    assert "went back to texts that it had before" in str(batch)
+    assert "the wiki went back in time" in str(batch)
 
 
 async def test_refused_it_puts_the_newer_texts_back_on_the_wiki(state: State) -> None:
@@ -145,3 +146,236 @@ async def test_so_many_earlier_texts_of_a_page_are_known(state: State) -> None:
         copies.here.put("page0", f"turn {turn}\n")
         await copies.cycle()
     assert len(copies.known.earlier([Slug("page0")])[Slug("page0")]) == EARLIER_MAX
+
+
+# -- what the wiki's history says -----------------------------------------------------
+
+
+class Told(Copies):
+    """Copies whose wiki tells its newest commit."""
+
+    def commit(self) -> str:
+        """Another commit of the wiki, whatever is in it."""
+        self.there.commits.append(f"commit {len(self.there.commits)}")
+        return self.there.commits[-1]
+
+    def asked(self) -> list[str]:
+        """What was asked about the history since this was asked last."""
+        found = [one for one in self.there.log if one.split()[0] in ASKED]
+        self.there.log.clear()
+        return [one.split()[0] for one in found]
+
+
+ASKED = {"head", "follows"}
+
+
+async def told(state: State) -> Told:
+    """Both sides in step, and the history known."""
+    copies = Told(state, PAGES)
+    copies.commit()
+    await copies.rest()
+    copies.there.put("page0", EDITED["page0"])
+    copies.commit()
+    await copies.rest()
+    return copies
+
+
+def force(copies: Told) -> None:
+    """Somebody takes the last commit back by force."""
+    copies.there.commits[-1:] = ["forced"]
+    copies.there.put("page0", PAGES["page0"])
+
+
+async def forced(state: State) -> Told:
+    copies = await told(state)
+    force(copies)
+    for _ in range(4):
+        await copies.cycle()
+    return copies
+
+
+async def test_one_page_pushed_over_by_force_is_held(state: State) -> None:
+    copies = await forced(state)
+    assert copies.here.texts()["page0"] == EDITED["page0"]
+    (batch,) = waiting(copies)
+    assert (batch.kind, len(batch.members)) == (BatchKind.REWOUND, 1)
+
+
+async def test_one_page_that_a_person_reverts_is_not(state: State) -> None:
+    copies = await told(state)
+    copies.commit()
+    copies.there.put("page0", PAGES["page0"])
+    await copies.rest()
+    assert copies.texts() == PAGES
+
+
+async def test_a_text_that_was_never_seen_here_is_held_too(state: State) -> None:
+    """A backup may be from between two syncs."""
+    copies = await told(state)
+    copies.there.commits[-1:] = ["forced"]
+    copies.there.put("page0", "a text of before\n")
+    await copies.rest()
+    assert waiting(copies)
+
+
+async def test_a_page_that_the_history_lacks_is_held(state: State) -> None:
+    copies = await told(state)
+    copies.here.put("fresh", "made today\n")
+    await copies.cycle()
+    del copies.there.pages[Slug("fresh")]
+    copies.there.commits[-1:] = ["forced"]
+    for _ in range(6):
+        await copies.cycle()
+    assert waiting(copies)
+    copies.decide(Decision.REFUSED)
+    await copies.rest()
+    assert copies.texts()["fresh"] == "made today\n"
+
+
+async def test_refused_the_one_page_is_put_back(state: State) -> None:
+    copies = await forced(state)
+    copies.decide(Decision.REFUSED)
+    copies.commit()
+    await copies.rest()
+    assert copies.texts()["page0"] == EDITED["page0"]
+
+
+@pytest.mark.parametrize("decision", [Decision.REFUSED, Decision.APPROVED])
+async def test_what_is_edited_after_the_decision_is_an_edit(
+    decision: Decision, state: State
+) -> None:
+    copies = await forced(state)
+    copies.decide(decision)
+    await copies.cycle()
+    copies.commit()
+    copies.there.put("page1", "edited\n")
+    await copies.rest()
+    assert copies.texts()["page1"] == "edited\n"
+    assert not waiting(copies)
+
+
+async def test_a_refusal_that_failed_is_carried_out_later(state: State) -> None:
+    copies = await forced(state)
+    copies.decide(Decision.REFUSED)
+    copies.there.loses = {"write"}
+    await copies.cycle()
+    copies.there.put("page0", PAGES["page0"])
+    copies.there.loses = set()
+    await copies.rest()
+    assert copies.texts()["page0"] == EDITED["page0"]
+
+
+async def rename_taken_back(state: State, text: str) -> Told:
+    copies = await told(state)
+    known = copies.there.identities
+    known[Slug("page8")] = "8"
+    await copies.rest()
+    copies.rename_here("page8", "renamed")
+    copies.here.put("renamed", text)
+    await copies.cycle()
+    await copies.rest()
+    copies.rename_there("renamed", "page8")
+    known[Slug("page8")] = known.pop(Slug("renamed"))
+    copies.there.put("page8", PAGES["page8"])
+    copies.there.commits[-1:] = ["forced"]
+    for _ in range(4):
+        await copies.cycle()
+    return copies
+
+
+async def test_a_rename_is_taken_back_by_a_yes_alone(state: State) -> None:
+    copies = await rename_taken_back(state, PAGES["page8"])
+    assert "renamed" in copies.here.texts()
+    copies.decide(Decision.APPROVED)
+    await copies.rest()
+    assert copies.texts()["page8"] == PAGES["page8"]
+
+
+@pytest.mark.parametrize("text", [PAGES["page8"], PAGES["page8"] + "more\n"])
+async def test_refused_a_page_gets_its_newer_name_and_text_back(
+    text: str, state: State
+) -> None:
+    copies = await rename_taken_back(state, text)
+    copies.decide(Decision.REFUSED)
+    await copies.rest()
+    assert copies.texts()["renamed"] == text
+    assert "page8" not in copies.texts()
+
+
+async def test_following_the_wiki_loses_no_text_for_good(state: State) -> None:
+    """The wiki's history may hold it no more."""
+    copies = await forced(state)
+    copies.decide(Decision.APPROVED)
+    await copies.rest()
+    copies.now += 10 * REPLACED_KEPT_S
+    for turn in range(2 * REPLACED_CHECK_EVERY):
+        copies.known.remember_replaced(
+            Slug("page1"), f"{turn}", "x", copies.now, is_contained=True
+        )
+    kept = [one.replaced for one in copies.known.replaced(Slug("page0"))]
+    assert EDITED["page0"] in kept
+
+
+async def test_pages_that_go_with_the_wiki_are_kept_for_good(state: State) -> None:
+    copies = await worked(state)
+    rewind(copies)
+    for _ in range(8):
+        await copies.cycle()
+    copies.decide(Decision.APPROVED)
+    await copies.rest()
+    (kept,) = copies.known.replaced(Slug("fresh1"))
+    assert kept.replaced == NEW["fresh1"]
+
+
+async def test_following_asks_once_however_many_pages_go(state: State) -> None:
+    copies = Copies(state, PAGES)
+    await copies.rest()
+    many = {f"new{number}": f"{number}\n" for number in range(8)}
+    for slug, text in {**EDITED, **many}.items():
+        copies.here.put(slug, text)
+    await copies.rest()
+    for slug in many:
+        del copies.there.pages[Slug(slug)]
+    for slug in EDITED:
+        copies.there.put(slug, PAGES[slug])
+    await copies.cycle()
+    copies.decide(Decision.APPROVED)
+    await copies.rest()
+    assert copies.texts() == PAGES
+
+
+# -- what it costs ---------------------------------------------------------------------
+
+
+async def test_a_sync_with_nothing_to_do_asks_nothing(state: State) -> None:
+    copies = await told(state)
+    copies.asked()
+    await copies.cycle()
+    assert copies.asked() == []
+
+
+async def test_the_first_sync_asks_once_also_where_nothing_is_told(
+    state: State,
+) -> None:
+    copies = Told(state, PAGES)
+    await copies.rest()
+    assert copies.asked() == ["head"]
+    await copies.cycle()
+    assert copies.asked() == []
+
+
+async def test_a_sync_that_pulls_asks_twice(state: State) -> None:
+    copies = await told(state)
+    copies.asked()
+    copies.commit()
+    copies.there.put("page1", "edited\n")
+    await copies.cycle()
+    assert copies.asked() == ["head", "follows"]
+
+
+async def test_a_sync_that_pushes_asks_once(state: State) -> None:
+    copies = await told(state)
+    copies.asked()
+    copies.here.put("page1", "edited\n")
+    await copies.cycle()
+    assert copies.asked() == ["head"]

@@ -1,6 +1,8 @@
-"""What REST cannot give, from a wiki's git repository: its HEAD, and attachments.
+"""What REST cannot give, from a wiki's git repository: HEAD, history, attachments.
 
-``wiki_head`` is one small request and tells whether anything changed.  The files
+``WikiHistory.head`` is one small request and tells whether anything changed; whether
+that commit follows another one is a second request, answered with the commits between
+the two and no files where the server can leave them out.  The files
 come by git's own protocol into a bare repository of the newest commit alone, kept
 in the workspace (``git_fetch``).  The token is handed to git's library when it asks
 for it, for the service's own origin alone, and stands in no address, no error and no
@@ -15,9 +17,12 @@ import logging
 import re
 from pathlib import Path
 
+from msgspec import Struct
+
 from wikisync.api.address import encode_path
-from wikisync.api.answers import Answer, Purpose
+from wikisync.api.answers import Purpose
 from wikisync.api.client import Client
+from wikisync.api.commits import NotAPack, follows
 from wikisync.api.request import Request
 from wikisync.errors import (
     AuthenticationFailed,
@@ -25,8 +30,10 @@ from wikisync.errors import (
     NotFound,
     PermissionDenied,
     ProtocolViolation,
+    RateLimited,
     RefusedInFront,
     Rejected,
+    RemoteError,
     Unavailable,
 )
 from wikisync.model import AttachmentPath, WikiOwner
@@ -43,17 +50,35 @@ SCOPE_HINT = (
     " the wiki in a browser"
 )
 
+GIT_RETRY_S = 300.0
+"""After this time without git it is tried again: an empty wiki has none."""
+HISTORY_BYTES_MAX = 32 * 1024 * 1024
+"""More than this of a wiki's history is not read; 100,000 commits take half of it."""
 RETRY_S = 60.0
 """A fetch that failed is tried again after this time ..."""
 REFUSED_S = 600.0
 """... and one that was refused after this time."""
 
-_HEAD = rb"[0-9a-f]{4}(?P<id>[0-9a-f]{40}(?:[0-9a-f]{24})?) HEAD[\0\n]"
+_HEAD = (
+    rb"[0-9a-f]{4}(?P<id>[0-9a-f]{40}(?:[0-9a-f]{24})?) HEAD(?:\0(?P<can>[^\n]*))?\n"
+)
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 
 
 class NoRepository(NotFound):
     """A wiki's git repository cannot be had at all; the message says why."""
+
+
+class Advertised(Struct, frozen=True):
+    """What a server says of a repository before anything is fetched."""
+
+    head: str | None = None
+    """The newest commit; None where the wiki has none."""
+    can_filter: bool = False
+    """Whether it leaves out what it is asked to leave out."""
+
+
+NOTHING_TOLD = Advertised()
 
 
 async def wiki_head(client: Client, owner: WikiOwner) -> str | None:
@@ -67,10 +92,80 @@ async def wiki_head(client: Client, owner: WikiOwner) -> str | None:
         Unavailable: the service does not answer now.
         RateLimited: it wants fewer requests.
     """
-    try:
-        return await _head(client, owner, waits=False)
-    except NoRepository:
-        return None
+    return (await _told(client, owner)).head
+
+
+class WikiHistory:
+    """The newest commit of one wiki, and what it follows."""
+
+    def __init__(self, client: Client, owner: WikiOwner) -> None:
+        """Name the wiki; nothing is asked."""
+        self._client = client
+        self._owner = owner
+        self._due_at = float("-inf")
+        """When git is asked again, where it told nothing."""
+        self._can_filter = False
+        self._followed: tuple[str, str, bool] | None = None
+        """The last answer of ``follows``."""
+
+    async def head(self) -> str | None:
+        """The newest commit; None where git does not tell it now.
+
+        It is not asked again for some minutes then.
+
+        Raises:
+            Unavailable: the service does not answer now.
+        """
+        if self._client.now() < self._due_at:
+            return None
+        retry_s = GIT_RETRY_S
+        try:
+            found = await _told(self._client, self._owner)
+        except RateLimited as error:
+            # a limit of git says nothing of the API
+            found = NOTHING_TOLD
+            asked_s = error.retry_after_s or self._client.settings.rate_limit_pause_s
+            retry_s = min(asked_s, self._client.settings.quiet_max_s)
+        if found.head is None:
+            self._due_at = self._client.now() + retry_s
+        self._can_filter = found.can_filter
+        return found.head
+
+    async def follows(self, head: str, earlier: str) -> bool | None:
+        """Whether the commit that was HEAD a moment ago has an earlier one before it.
+
+        Returns:
+            None where the service does not tell.
+        """
+        if self._followed is None or self._followed[:2] != (head, earlier):
+            try:
+                answer = await self._commits_after(head, earlier)
+                is_after = await asyncio.to_thread(follows, answer, head, earlier)
+            except (RemoteError, NotAPack) as error:
+                log.info("%s: the history is not known: %s", self._owner, error)
+                return None
+            self._followed = head, earlier, is_after
+        return self._followed[2]
+
+    async def _commits_after(self, head: str, earlier: str) -> bytes:
+        """What a fetch gives that lacks everything after a commit, files left out."""
+        filters = [_packet("filter tree:0\n")] if self._can_filter else []
+        asked = f"want {head}{' filter' if self._can_filter else ''}\n"
+        said = (_packet(asked), *filters, "0000", _packet(f"have {earlier}\n"))
+        request = Request(
+            "POST",
+            f"{_path(self._owner)}/git-upload-pack",
+            _purpose(self._client, self._owner),
+            is_git=True,
+            packets="".join((*said, _packet("done\n"))).encode(),
+            bytes_max=HISTORY_BYTES_MAX,
+            waits=False,
+        )
+        return bytes((await self._client.send(request)).body)
+
+
+def _packet(line: str) -> str:
+    return f"{len(line) + 4:04x}{line}"
 
 
 class WikiRepository:
@@ -136,7 +231,7 @@ class WikiRepository:
             return
         self._checked_at = self._client.now()
         try:
-            head = await _head(self._client, self._owner, waits=True)
+            head = (await _advertised(self._client, self._owner, waits=True)).head
             held = await asyncio.to_thread(_held_commit, self._folder)
             if head is not None and head != held:
                 await self._fetch()
@@ -218,8 +313,26 @@ def _path(owner: WikiOwner) -> str:
     return f"/{encode_path(owner.full_path)}.wiki.git"
 
 
-async def _head(client: Client, owner: WikiOwner, *, waits: bool) -> str | None:
-    """The newest commit, or None where the wiki has none.
+def _purpose(client: Client, owner: WikiOwner) -> Purpose:
+    return Purpose(
+        action=f"read the git repository of the wiki of {owner}",
+        about="attachment",
+        owner_kind=owner.kind,
+        owner=owner.full_path,
+        has_token=client.has_token,
+    )
+
+
+async def _told(client: Client, owner: WikiOwner) -> Advertised:
+    """The same where it is not worth waiting, and no git is no error."""
+    try:
+        return await _advertised(client, owner, waits=False)
+    except NoRepository:
+        return NOTHING_TOLD
+
+
+async def _advertised(client: Client, owner: WikiOwner, *, waits: bool) -> Advertised:
+    """The newest commit, and what the server can do.
 
     Args:
         client: the open session.
@@ -230,14 +343,7 @@ async def _head(client: Client, owner: WikiOwner, *, waits: bool) -> str | None:
         NoRepository: the service gives no access by git.
         RemoteError: it does not answer now.
     """
-    purpose = Purpose(
-        action=f"read the git repository of the wiki of {owner}",
-        about="attachment",
-        owner_kind=owner.kind,
-        owner=owner.full_path,
-        has_token=client.has_token,
-    )
-    path = f"{_path(owner)}/info/refs"
+    path, purpose = f"{_path(owner)}/info/refs", _purpose(client, owner)
     request = Request(
         "GET", path, purpose, "service=git-upload-pack", is_git=True, waits=waits
     )
@@ -255,12 +361,10 @@ async def _head(client: Client, owner: WikiOwner, *, waits: bool) -> str | None:
     if answer.content_type != ADVERTISEMENT:
         reason = "something else than git answers there"
         raise _no_git(owner, client.shown(request), reason)
-    return _head_of(answer)
-
-
-def _head_of(answer: Answer) -> str | None:
     found = re.search(_HEAD, answer.body)
-    return found["id"].decode() if found else None
+    if found is None:
+        return NOTHING_TOLD
+    return Advertised(found["id"].decode(), b"filter" in (found["can"] or b"").split())
 
 
 def _no_git(owner: WikiOwner, url: str, reason: str) -> NoRepository:

@@ -190,6 +190,7 @@ class Pool:
             is_known_host=self._is_known_host,
             proxy=self._proxy,
         )
+        plain = request.packets if request.json is None else request.json
         async with form as body:
             with translated, self._telling(request):
                 async with asyncio.timeout(self._headers_within_s(request)):
@@ -197,7 +198,7 @@ class Pool:
                         request.method,
                         url,
                         # as a stream: aiohttp warns of more than a MiB of plain bytes
-                        data=body if request.json is None else BytesIO(request.json),
+                        data=body if plain is None else BytesIO(plain),
                         headers=self._headers(request),
                         allow_redirects=False,
                         proxy_headers=self._proxy.headers if self._proxy else None,
@@ -240,7 +241,7 @@ class Pool:
             return Answer(status, headers, b"", shown)
         if _is_success(status, request):
             body = bytearray()
-            limit = self._settings.answer_bytes_max
+            limit = request.bytes_max or self._settings.answer_bytes_max
             async for chunk in self._chunks(response, limit, purpose, url):
                 body += chunk
             return Answer(status, headers, body, shown)

@@ -9,9 +9,11 @@ around every write; ``attachments``, where files come from.
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 
 from wikisync.api.attachments import AttachmentSource
+from wikisync.api.git import WikiHistory
 from wikisync.api.look import LISTED_BYTES_MAX, MEBIBYTE
 from wikisync.api.looking import READS_MAX, Looking
 from wikisync.api.rotation import ROTATION_BYTES_MIN
@@ -34,6 +36,8 @@ from wikisync.model import (
     Slug,
     Snapshot,
 )
+
+log = logging.getLogger(__name__)
 
 __all__ = ["LISTED_BYTES_MAX", "MEBIBYTE", "WikiReplica"]
 
@@ -64,6 +68,8 @@ class WikiReplica:
         """
         self._wiki = wiki
         self._attachments = attachments or AttachmentSource(wiki)
+        self.history = WikiHistory(wiki.client, wiki.owner)
+        """Its commits, where git tells of them."""
         self._looking = Looking(
             wiki,
             tag=tag,
@@ -96,6 +102,18 @@ class WikiReplica:
     def is_in_turns(self) -> bool:
         """Whether the wiki is so big that a look reads a part of its pages."""
         return self._looking.is_in_turns
+
+    async def head(self) -> str:
+        """The newest commit; empty where it cannot be told now."""
+        try:
+            return await self.history.head() or ""
+        except RemoteError as error:
+            log.info("%s: HEAD is not known: %s", self._wiki.owner, error.message)
+            return ""
+
+    async def follows(self, head: str, earlier: str) -> bool | None:
+        """Whether HEAD has an earlier commit before it; None where that is not told."""
+        return await self.history.follows(head, earlier)
 
     def await_pages(self, slugs: Iterable[Slug]) -> None:
         """Pages that every look at a big wiki is to read, such as open ones."""

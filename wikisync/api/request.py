@@ -40,7 +40,11 @@ class Request(Struct, frozen=True):
     etag: str | None = None
     """Answer 304 when the answer is still this one."""
     is_git: bool = False
-    """Whether the path is one that git asks for, outside the API."""
+    """Whether the path is one that git asks for, outside the API; it only reads."""
+    packets: bytes | None = None
+    """What git's protocol asks, as the body of a POST."""
+    bytes_max: int | None = None
+    """Largest answer, decompressed; the client's by default."""
     waits: bool = True
     """Whether it is worth waiting for where the service limits requests."""
     late_attempts_max: int | None = None
@@ -51,7 +55,7 @@ class Request(Struct, frozen=True):
     @property
     def is_write(self) -> bool:
         """Whether it changes something."""
-        return self.method != "GET"
+        return self.method != "GET" and not self.is_git
 
     @property
     def may_be_unchanged(self) -> bool:
@@ -78,6 +82,8 @@ def headers_of(
         headers[TOKEN_HEADER] = token.reveal()
     if request.json is not None:
         headers["Content-Type"] = "application/json"
+    if request.packets is not None:
+        headers["Content-Type"] = "application/x-git-upload-pack-request"
     if request.etag is not None:
         headers["If-None-Match"] = request.etag
     return headers

@@ -12,25 +12,22 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from wikisync.api.git import wiki_head
+from wikisync.api.git import WikiHistory
 from wikisync.cli.attention import sentences
 from wikisync.cli.syncing import Synced
 from wikisync.cli.whose import find_wiki
 from wikisync.cli.workspace import OpenWorkspace, SyncedWiki
-from wikisync.errors import NotFound, PermissionDenied, RateLimited
+from wikisync.errors import NotFound, PermissionDenied
 from wikisync.folder.stamp import folder_stamp
 from wikisync.model import Slug
 from wikisync.sync.exchange import ExchangeOptions, ExchangeResult, exchange
 from wikisync.sync.ledger import Edit
 from wikisync.sync.standing import CycleOutcome, Hint, Why
-from wikisync.sync.standings import limit_s
 
 if TYPE_CHECKING:
     from wikisync.api.client import Client, Id
     from wikisync.config import WikiSection
 
-GIT_RETRY_S = 300.0
-"""After this time without git it is tried again: an empty wiki has none."""
 NAMED_MAX = 3
 """Pages that a condition names."""
 EDITS_MAX = 1000
@@ -56,8 +53,7 @@ class WatchedWiki:
         self._wiki: SyncedWiki | None = None
         self._stamp: int | None = None
         """What the last scan saw."""
-        self._git_due_at = float("-inf")
-        """When git is asked for a hint, where it gave none."""
+        self._history = WikiHistory(client, section.owner)
         self._active: Hint | None = None
         """The last hint that is no commit."""
         self._etag: str | None = None
@@ -194,16 +190,11 @@ class WatchedWiki:
         """The wiki's newest commit, or else when its project was last active."""
         found = None if self._wiki is None else self._wiki.found.there
         owner = self.section.owner if found is None else found.owner
-        if self._client.now() >= self._git_due_at:
-            retry_s = GIT_RETRY_S
-            try:
-                head = await wiki_head(self._client, owner)
-            except RateLimited as error:
-                # a limit of git says nothing of the API
-                head, retry_s = None, limit_s(error)
-            if head is not None:
-                return Hint(head)
-            self._git_due_at = self._client.now() + retry_s
+        if self._wiki is not None:
+            self._history = self._wiki.replica.history
+        head = await self._history.head()
+        if head is not None:
+            return Hint(head)
         if owner.kind == "group":
             return None
         try:

@@ -87,6 +87,10 @@ class Arrivals:
 
     async def remove(self, action: DeleteLocal) -> None:
         """Move a page's file to the trash."""
+        if self._state.is_rewound:
+            # the trash gives a text up after some weeks
+            text = self._state.text(action.slug) or ""
+            self._state.remember_replaced(action.slug, text, "", self._clock())
         before = self._apply.outcome.removed
         await self._apply.remove_pages((action,))
         if self._apply.outcome.removed > before:
@@ -163,6 +167,7 @@ class Arrivals:
                     text,
                     self._clock(),
                     is_stale=merged.stale is not None,
+                    is_contained=merged.stale is None,
                 )
             try:
                 await self._local.write(page, expected=action.local)

@@ -48,6 +48,8 @@ from wikisync.sync.rewinding import (
     NO_REWINDING,
     REWOUND_PAGES_MIN,
     Rewinding,
+    may_take_back,
+    rewinding_by_history,
     rewinding_of,
 )
 from wikisync.sync.safety import (
@@ -138,6 +140,8 @@ class Decided(Struct, frozen=True):
     """Pages whose text changed while this was decided; they are in no plan."""
     next_look_s: float | None
     """When one more look can make an absence certain that the plan waits for."""
+    head: str = ""
+    """The wiki's newest commit, where the plan made it worth asking."""
 
     @property
     def left_out(self) -> frozenset[Slug]:
@@ -178,6 +182,7 @@ class Deciding:
         self._known = known
         self._options = options
         self._clock = clock
+        self._head = ""
         self._forgotten: frozenset[Slug] = frozenset()
         """Pages that a dry run takes for new ones, as the real run would."""
 
@@ -220,6 +225,7 @@ class Deciding:
             here,
             there,
             emptied=await emptied_pages(self._local, plan),
+            is_set_back=await self._is_set_back(plan),
             now=self._clock(),
             is_dry_run=self._options.is_dry_run,
         )
@@ -236,6 +242,7 @@ class Deciding:
             batches,
             overtaken,
             absences.due_s if waits else None,
+            self._head,
         )
 
     async def _compared(
@@ -387,6 +394,20 @@ class Deciding:
         )
 
     # -- who has a say -----------------------------------------------------------
+
+    async def _is_set_back(self, plan: Plan) -> bool:
+        """Whether the wiki's history lacks the commit of the last sync.
+
+        Asked where the wiki would take something back: one request, and a second one
+        where its newest commit is another.
+        """
+        earlier = self._known.head
+        if not earlier or not any(map(may_take_back, plan.actions)):
+            return False
+        self._head = await self._remote.head()
+        if self._head in {"", earlier}:
+            return False
+        return await self._remote.follows(self._head, earlier) is False
 
     async def _watch(self, plan: Plan, there: Snapshot) -> Absences:
         return await watch_absences(
@@ -546,6 +567,7 @@ def with_brakes(
     emptied: frozenset[Slug],
     now: float,
     is_dry_run: bool,
+    is_set_back: bool = False,
 ) -> tuple[Plan, tuple[Batch, ...]]:
     """The plan without what must have a person's yes, and what they are asked."""
     last = known.last_batch
@@ -558,7 +580,7 @@ def with_brakes(
         known.batches(),
         shrunk=shrunk,
         emptied=emptied,
-        rewinding=_rewinding(known, plan),
+        rewinding=_rewinding(known, plan, base, there, is_set_back=is_set_back),
         removed=known.removed_since(now - REMOVALS_WITHIN_S) if plan.removals else {},
         last_id=last,
     )
@@ -566,6 +588,8 @@ def with_brakes(
     if not is_dry_run:
         known.note_removed(removed_unasked(stopped), now)
         known.record_batches(batches, last)
+        if any(batch.kind is BatchKind.REWOUND for batch in batches):
+            known.keep_replaced()
     else:
         # nobody can decide on what is not remembered
         numbers = {batch.id for batch in known.batches()}
@@ -576,8 +600,17 @@ def with_brakes(
     return Plan.from_actions([*stopped.plan.actions, *stopped.skipped]), batches
 
 
-def _rewinding(known: WikiState, plan: Plan) -> Rewinding:
+def _rewinding(
+    known: WikiState,
+    plan: Plan,
+    base: Mapping[Slug, BasePage],
+    there: Snapshot,
+    *,
+    is_set_back: bool,
+) -> Rewinding:
     """What a wiki that went back in time would take back, by what this plan brings."""
+    if is_set_back and not _is_followed(known):
+        return rewinding_by_history(plan, base, there)
     brought = {one.slug for one in plan.actions if isinstance(one, Pull | Merge)}
     is_known = any(
         batch.kind is BatchKind.REWOUND and batch.decision is not Decision.APPROVED
@@ -589,6 +622,14 @@ def _rewinding(known: WikiState, plan: Plan) -> Rewinding:
     earlier = known.earlier([records.get(slug, slug) for slug in brought])
     found = {slug: earlier.get(records.get(slug, slug), ()) for slug in brought}
     return rewinding_of(plan, found, is_known=is_known)
+
+
+def _is_followed(known: WikiState) -> bool:
+    """Whether a person said to follow the wiki to where it went back."""
+    return any(
+        batch.kind is BatchKind.REWOUND and batch.decision is Decision.APPROVED
+        for batch in known.batches()
+    )
 
 
 def met_anew(

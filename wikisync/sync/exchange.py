@@ -37,7 +37,7 @@ from wikisync.sync.frame import (
     remember_tag,
 )
 from wikisync.sync.ledger import NO_SLUG
-from wikisync.sync.narrowing import Direction
+from wikisync.sync.narrowing import Direction, There
 from wikisync.sync.plan import (
     Action,
     Adopt,
@@ -60,7 +60,7 @@ from wikisync.sync.plan import (
     describe,
 )
 from wikisync.sync.replica import LocalReplica, RemoteReplica, Replica
-from wikisync.sync.safety import Batch, Decision
+from wikisync.sync.safety import Batch, BatchKind, Decision
 from wikisync.sync.state import State, WikiState
 from wikisync.sync.tally import Tally
 
@@ -279,6 +279,7 @@ class _Exchange:
             await self._settle_intents()
             for late in await self._local.late_saves():
                 await self._late_saves.take(late)
+        was_rewound = self._known.is_rewound
         settled: Mapping[Slug, Settled] = {}
         if self._known.bundles():
             settled = await self._holds.take_resolved(self._options)
@@ -300,6 +301,7 @@ class _Exchange:
                 self._note_left(decided.left_out)
             await self._carry_out(decided)
             self._note_errors(decided.plan)
+            await self._note_head(decided, was_rewound=was_rewound)
         else:
             await self._expect_errors(decided)
         decided, postponed = self._without_removals(decided)
@@ -456,6 +458,31 @@ class _Exchange:
         texts = [self._known.text(slug) or "" for slug in sorted(pages)]
         found = [path for text in texts for path in mentioned_attachments(text)]
         return tuple(dict.fromkeys(found))
+
+    async def _note_head(self, decided: Decided, *, was_rewound: bool) -> None:
+        """Remember the wiki's newest commit, which its history has to hold next time.
+
+        Not while a person has to say what becomes of a wiki that went back in time.
+        One request, in cycles that moved something and in the first one.
+        """
+        tally, is_first = self._tally, self._known.head is None
+        undone = {Decision.WAITING}
+        if tally.problems or tally.overtaken:
+            undone.add(Decision.REFUSED)
+        for batch in decided.batches:
+            if batch.kind is BatchKind.REWOUND and batch.decision in undone:
+                return
+        is_sent = any(isinstance(action, There) for action in decided.plan.actions)
+        moved = (
+            is_sent or tally.pulled or tally.merged or tally.renamed or tally.removed
+        )
+        if not (moved or decided.head or was_rewound or is_first):
+            return
+        head = decided.head
+        if is_sent or not head:
+            head = await self._remote.head()
+        if head or was_rewound or is_first:
+            self._known.remember_head(head)
 
     # -- what went wrong ---------------------------------------------------------
 

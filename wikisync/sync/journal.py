@@ -133,17 +133,41 @@ class Journal(WikiRows):
         at: float,
         *,
         is_stale: bool = False,
+        is_contained: bool = False,
     ) -> int:
         """Keep a text of the folder before another takes its place.
+
+        One that the wiki never had, or may not have any more, is kept for good.
+
+        Args:
+            slug: The page.
+            replaced: What its file says, or said.
+            written: What takes its place.
+            at: When, in seconds since the epoch.
+            is_stale: A save from a window that showed an older text.
+            is_contained: All that it says is in what takes its place.
 
         Returns:
             The number that ``confirm_replaced`` wants once it has done so.
         """
         with self._database.transaction() as connection:
+            is_agreed = connection.execute(
+                "SELECT 1 FROM page WHERE wiki = ? AND slug = ? AND local_digest = ?",
+                (self._number, slug, digest_of(replaced)),
+            ).fetchone()
+            is_rewound = connection.execute(
+                "SELECT 1 FROM batch WHERE wiki = ? AND kind = 'REWOUND'",
+                (self._number,),
+            ).fetchone()
+            is_only = is_rewound or not (is_agreed or is_contained)
             cursor = connection.execute(
-                "INSERT INTO replaced (wiki, slug, replaced, written, at, is_stale)"
-                " VALUES (?, ?, ?, ?, ?, ?)",
-                (self._number, slug, pack(replaced), pack(written), at, is_stale),
+                "INSERT INTO replaced"
+                " (wiki, slug, replaced, written, at, is_stale, is_only)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (
+                    *(self._number, slug, pack(replaced), pack(written), at),
+                    *(is_stale, bool(is_only)),
+                ),
             )
             number = cursor.lastrowid
             assert number is not None
@@ -152,10 +176,14 @@ class Journal(WikiRows):
         return number
 
     def _evict_replaced(self, connection: Connection, now: float) -> None:
-        """Forget the oldest texts: by age, and by what all of them take."""
+        """Forget the oldest texts: by age, and by what all of them take.
+
+        Not those that may be nowhere else.
+        """
         connection.execute(
-            "DELETE FROM replaced WHERE wiki = ? AND (at < (SELECT max(at) FROM"
-            " replaced WHERE wiki = ? AND at <= ?) - ? OR id IN ("
+            "DELETE FROM replaced WHERE wiki = ? AND NOT is_only"
+            " AND (at < (SELECT max(at) FROM replaced WHERE wiki = ? AND at <= ?) - ?"
+            " OR id IN ("
             " SELECT id FROM (SELECT id, sum(length(replaced) + length(written))"
             " OVER (ORDER BY id DESC) AS held FROM replaced WHERE wiki = ?)"
             " WHERE held > ?))",
@@ -168,6 +196,10 @@ class Journal(WikiRows):
                 REPLACED_BYTES_MAX,
             ),
         )
+
+    def keep_replaced(self) -> None:
+        """Keep all of them for good: the wiki's history may hold none any more."""
+        self._write("UPDATE replaced SET is_only = 1 WHERE wiki = ? AND NOT is_only")
 
     def confirm_replaced(self, numbers: Iterable[int]) -> None:
         """Note that these texts were really replaced by what was to be written."""

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from wikisync.sync.ledger import unpack
 
-SCHEMA_VERSION = 10
+SCHEMA_VERSION = 11
 
 _WIKI = "wiki INTEGER NOT NULL REFERENCES wiki (id) ON DELETE CASCADE"
 
@@ -225,6 +225,12 @@ CREATE TABLE removal (
 ) WITHOUT ROWID;
 """
 
+_HISTORY = """
+ALTER TABLE wiki ADD COLUMN head TEXT;
+ALTER TABLE replaced ADD COLUMN is_only INTEGER NOT NULL DEFAULT 0;
+"""
+"""NULL for a wiki whose newest commit was never asked for."""
+
 _WIKIS = """
 CREATE TABLE {name} (
     id INTEGER PRIMARY KEY,
@@ -269,6 +275,7 @@ CREATE TABLE attachment (
 {_TROUBLES}
 {_EARLIER}
 {_REMOVALS}
+{_HISTORY}
 """
 
 
@@ -378,6 +385,11 @@ def _removals(connection: sqlite3.Connection) -> None:
     _execute(connection, _REMOVALS)
 
 
+def _history(connection: sqlite3.Connection) -> None:
+    """10 to 11: the wiki's commit of the last sync, and texts that are nowhere else."""
+    _execute(connection, _HISTORY)
+
+
 MIGRATIONS: Mapping[int, Callable[[sqlite3.Connection], None]] = {
     1: _two_ways,
     2: _edits,
@@ -388,6 +400,7 @@ MIGRATIONS: Mapping[int, Callable[[sqlite3.Connection], None]] = {
     7: _identities,
     8: _earlier,
     9: _removals,
+    10: _history,
 }
 """Version found to the step that makes the next version of it."""
 

@@ -89,6 +89,12 @@ class Observations(WikiRows):
             )
 
     @property
+    def is_rewound(self) -> bool:
+        """Whether the wiki went back in time, and what comes of it is not done yet."""
+        kind = BatchKind.REWOUND.name
+        return bool(self._rows("SELECT 1 FROM batch WHERE wiki = ? AND kind = ?", kind))
+
+    @property
     def last_batch(self) -> int:
         """The highest number that a batch of this wiki ever had; 0 at first."""
         return int(self._rows("SELECT last_batch FROM wiki WHERE id = ?")[0][0])

@@ -217,3 +217,14 @@ class RemoteReplica(MovingReplica, Protocol):
         An edit that another person saved within it was written over unseen.
         """
         ...
+
+    async def head(self) -> str:
+        """The newest commit of the wiki; empty where it cannot be told now."""
+        ...
+
+    async def follows(self, head: str, earlier: str) -> bool | None:
+        """Whether the newest commit has an earlier one before it.
+
+        Not so where the wiki went back in time.  None where that cannot be told now.
+        """
+        ...

@@ -27,6 +27,7 @@ from wikisync.sync.plan import (
     DeleteRemote,
     Merge,
     Move,
+    MoveLocal,
     Notice,
     Plan,
     Pull,
@@ -35,7 +36,7 @@ from wikisync.sync.plan import (
     Skip,
     SkipReason,
 )
-from wikisync.sync.rewinding import NO_REWINDING, Rewinding
+from wikisync.sync.rewinding import NO_REWINDING, Rewinding, may_take_back
 
 BRAKE_SHARE = 0.10
 """Removals within an hour up to this share of the tracked pages go through, ..."""
@@ -104,7 +105,7 @@ class BatchKind(StrEnum):
     SHRUNK_HERE = "nearly all of their text is gone on the wiki"
     SHRUNK_THERE = "nearly all of their text is gone here"
     EMPTIED = "their directory here is empty, as if its disk were away"
-    REWOUND = "the wiki went back to texts that it had before"
+    REWOUND = "the wiki went back in time, as after a restored backup or a forced push"
 
 
 NOTHING_REMOVED: Mapping[BatchKind, frozenset[Slug]] = {}
@@ -154,7 +155,7 @@ _VERBS = {
     BatchKind.SHRUNK_HERE: "changed here",
     BatchKind.SHRUNK_THERE: "changed on the wiki",
     BatchKind.EMPTIED: "deleted on the wiki",
-    BatchKind.REWOUND: "set back or removed here",
+    BatchKind.REWOUND: "set back, renamed back or removed here",
 }
 
 
@@ -213,7 +214,7 @@ def braked(
     outcome: dict[Action, list[Action]] = {one: [one] for one in plan.actions}
     batches: list[Batch] = []
     skipped: dict[Slug, Skip] = {}
-    special = _special(plan, emptied, rewinding)
+    special = _special(plan, base, memory, emptied, rewinding)
     for kind in BatchKind:
         found = {
             _member(action, base): action
@@ -234,7 +235,7 @@ def braked(
         for batch in asked:
             for action in (found[member] for member in batch.members):
                 if batch.decision is not Decision.APPROVED:
-                    outcome[action] = _turned(action, batch, base)
+                    outcome[action] = _turned(action, batch, base, rewinding)
                     if not outcome[action]:
                         reason = _REASONS[batch.decision]
                         skipped[action.slug] = Skip(action.slug, reason)
@@ -309,12 +310,24 @@ def changes_max(tracked: int) -> int:
 
 
 def _special(
-    plan: Plan, emptied: frozenset[Slug], rewinding: Rewinding
+    plan: Plan,
+    base: Mapping[Slug, BasePage],
+    memory: Sequence[Batch],
+    emptied: frozenset[Slug],
+    rewinding: Rewinding,
 ) -> Mapping[Action, BatchKind]:
     """Actions that a batch of one kind holds, however few they are."""
+    # what was decided stays so, whether the wiki still looks as if it went back
+    decided = {
+        member
+        for batch in memory
+        if batch.kind is BatchKind.REWOUND and batch.decision is not Decision.WAITING
+        for member in batch.members
+    }
     found: dict[Action, BatchKind] = {}
     for action in plan.actions:
-        if rewinding.takes_back(action):
+        is_decided = may_take_back(action) and _member(action, base) in decided
+        if is_decided or rewinding.takes_back(action):
             found[action] = BatchKind.REWOUND
         elif isinstance(action, DeleteRemote) and action.slug in emptied:
             found[action] = BatchKind.EMPTIED
@@ -364,6 +377,8 @@ def _member(action: Action, base: Mapping[Slug, BasePage]) -> Member:
             return Member(action.slug, base[action.slug].local)
         case DeleteLocal(slug, digest) | DeleteRemote(slug, digest):
             return Member(slug, digest)
+        case MoveLocal():
+            return Member(action.slug, action.local)
         case Pull():
             return Member(action.slug, action.remote)
         case Push() | Merge():
@@ -383,7 +398,7 @@ def _decided_batches(
 
 
 def _turned(
-    action: Action, batch: Batch, base: Mapping[Slug, BasePage]
+    action: Action, batch: Batch, base: Mapping[Slug, BasePage], rewinding: Rewinding
 ) -> list[Action]:
     """What is done instead of an action that was not approved."""
     if batch.decision is not Decision.REFUSED:
@@ -391,7 +406,9 @@ def _turned(
     notice = Notice.DELETION_REFUSED
     match action:
         case Pull() | Merge() if batch.kind is BatchKind.REWOUND:
-            return [Push(action.slug, action.format, action.local, action.remote)]
+            return [rewinding.put_back(action)]
+        case MoveLocal():
+            return [rewinding.renamed[action]] if action in rewinding.renamed else []
         case Skip(slug):
             return [CreateRemote(slug, base[slug].format, base[slug].local, notice)]
         case DeleteLocal(slug, mine):

@@ -41,7 +41,7 @@ _RECORD = (
 )
 _OF_THE_FOLDER = {
     "event": "number, at, level, slug, what, why, cycle",
-    "replaced": "slug, replaced, written, at, is_stale, is_written",
+    "replaced": "slug, replaced, written, at, is_stale, is_written, is_only",
 }
 """What is remembered of a folder, whichever wiki it is synced with."""
 
@@ -327,6 +327,20 @@ class WikiState(Agreements, Journal, Observations):
     def remote_tag(self) -> str:
         """The wiki's own mark of the state that the base holds, or empty."""
         return str(self._rows("SELECT remote_tag FROM wiki WHERE id = ?")[0][0])
+
+    @property
+    def head(self) -> str | None:
+        """The wiki's newest commit at the last sync that it moved in.
+
+        Empty where it was not told, None where it was never asked for.
+        """
+        head = self._rows("SELECT head FROM wiki WHERE id = ?")[0][0]
+        return None if head is None else str(head)
+
+    def remember_head(self, head: str) -> None:
+        """Note a commit that the wiki's history holds from now on; empty for none."""
+        if self.head != head:
+            self._write_wiki("head = ?", head)
 
     def remember_remote_tag(self, tag: str) -> None:
         """Note the mark under which the wiki held exactly what the base holds."""

@@ -68,6 +68,14 @@ class TranslatedWiki:
         """From the read to the answer of the last write."""
         return self._wiki.last_window_s
 
+    async def head(self) -> str:
+        """The newest commit of the wiki."""
+        return await self._wiki.head()
+
+    async def follows(self, head: str, earlier: str) -> bool | None:
+        """Whether the newest commit has an earlier one before it."""
+        return await self._wiki.follows(head, earlier)
+
     # -- in ----------------------------------------------------------------------
 
     async def snapshot(self) -> Snapshot:
