@@ -305,6 +305,12 @@ GUARDS = (
         "sync/test_rewinding.py::test_nothing_is_taken_back_unasked",
     ),
     Guard(
+        "a wiki whose history lacks the last sync",
+        f"{SYNC}.deciding:rewinding_by_history",
+        answer(NO_REWINDING),
+        "sync/test_rewinding.py::test_one_page_pushed_over_by_force_is_held",
+    ),
+    Guard(
         "removals within an hour",
         f"{SYNC}.deciding:removed_unasked",
         answer({}),
