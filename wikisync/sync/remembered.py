@@ -36,6 +36,14 @@ class RememberedWiki:
         """What messages call it."""
         return "the wiki as it was last seen"
 
+    async def head(self) -> str:
+        """Nothing is asked of the history."""
+        return ""
+
+    async def follows(self, head: str, earlier: str) -> bool | None:
+        """Nothing is asked of the history."""
+        raise _refusal(head, earlier)
+
     async def snapshot(self) -> Snapshot:
         """Every page that is known, which is not every page that there is."""
         pages = dict(self._known.remote_pages())
