@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from wikisync.model import WRITABLE_FORMATS, Format
+from wikisync.api.parameters import OtherEndpoint
 from wikisync.service.answers import Refusal
 from wikisync.service.parameters import Parameters, SentFile
 
@@ -26,20 +26,17 @@ def refused(raw: Mapping[str, object], *reads: Read) -> str:
 
 
 def test_missing_parameters_are_named_together() -> None:
-    error = refused(
-        {},
-        lambda p: p.required_text("title"),
-        lambda p: p.required_text("content"),
-    )
+    error = refused({}, lambda p: p.of(OtherEndpoint.PAGE_CREATE))
 
     assert error == "title is missing, content is missing"
 
 
 def test_empty_text_is_not_missing() -> None:
-    parameters = Parameters({"title": "", "content": None})
+    parameters = Parameters({"title": "", "content": ""})
 
-    assert parameters.required_text("title") == ""
-    assert parameters.required_text("content") == ""
+    found = parameters.of(OtherEndpoint.PAGE_CREATE)
+
+    assert found == {"title": "", "content": ""}
     parameters.check()
 
 
@@ -70,9 +67,8 @@ def test_anything_else_is_an_invalid_boolean(value: object) -> None:
 
 
 def test_unknown_format_does_not_have_a_valid_value() -> None:
-    error = refused(
-        {"format": "textile"}, lambda p: p.member("format", Format, WRITABLE_FORMATS)
-    )
+    sent = {"content": "", "format": "textile"}
+    error = refused(sent, lambda p: p.of(OtherEndpoint.PAGE_EDIT))
 
     assert error == "format does not have a valid value"
 
@@ -99,14 +95,21 @@ def test_count_below_the_least_is_refused_and_above_the_most_is_lowered() -> Non
     assert read(Parameters({})) == 20
 
 
-def test_file_must_be_a_file() -> None:
-    assert refused({}, lambda p: p.required_file("file")) == "file is missing"
-    assert (
-        refused({"file": "x"}, lambda p: p.required_file("file")) == "file is invalid"
-    )
+@pytest.mark.parametrize(
+    ("sent", "problem"),
+    [
+        ({}, "file is missing"),
+        ({"file": ""}, "file is missing"),
+        ({"file": "x"}, "file is invalid"),
+    ],
+)
+def test_file_must_be_a_file(sent: Mapping[str, object], problem: str) -> None:
+    assert refused(sent, lambda p: p.of(OtherEndpoint.ATTACHMENT)) == problem
 
 
 def test_file_is_given_as_sent() -> None:
     file = SentFile("a.png", Path("/x"), 3)
 
-    assert Parameters({"file": file}).required_file("file") is file
+    found = Parameters({"file": file}).of(OtherEndpoint.ATTACHMENT)
+
+    assert found == {"file": file}

@@ -1,4 +1,4 @@
-"""Every parameter of the projects API: one table for client, command line, service.
+"""Every parameter of the API: one table for client, command line, service.
 
 Pure.  A row says what a parameter is called, what values it takes, which
 endpoints accept it and what it is for; ``parameters_of`` gives one endpoint's.
@@ -10,7 +10,7 @@ ones, values included, through ``replace_deprecated``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from functools import cache
 from types import MappingProxyType
@@ -19,6 +19,7 @@ from typing import Literal
 from msgspec import Struct, field
 
 from wikisync.api import routes
+from wikisync.model import WRITABLE_FORMATS, Format
 
 ParameterType = Literal[
     "boolean",
@@ -68,12 +69,31 @@ class Endpoint(StrEnum):
     IMPORT_MEMBERS = "import_project_members"
 
 
+class OtherEndpoint(StrEnum):
+    """The operations on wikis and groups, and some that the client does not need."""
+
+    PAGES = "list_pages"
+    PAGE = "show_page"
+    PAGE_CREATE = "create_page"
+    PAGE_EDIT = "edit_page"
+    ATTACHMENT = "upload_attachment"
+    GROUPS = "list_groups"
+    SUBGROUPS = "list_subgroups"
+    DESCENDANT_GROUPS = "list_descendant_groups"
+    GROUP_PROJECTS = "list_group_projects"
+    TRANSFER = "transfer_project"
+    SET_CUSTOM_ATTRIBUTE = "set_custom_attribute"
+
+
+AnyEndpoint = Endpoint | OtherEndpoint
+
+
 class Parameter(Struct, frozen=True, kw_only=True):
     """One parameter, alike on all the endpoints it names."""
 
     name: str
     type: ParameterType
-    endpoints: frozenset[Endpoint]
+    endpoints: frozenset[AnyEndpoint]
     help: str
     """One line for people."""
     choices: tuple[str, ...] = ()
@@ -100,7 +120,7 @@ class Parameter(Struct, frozen=True, kw_only=True):
     query."""
 
 
-ROUTES: Mapping[Endpoint, routes.Route] = MappingProxyType(
+ROUTES: Mapping[AnyEndpoint, routes.Route] = MappingProxyType(
     {
         Endpoint.LIST: routes.PROJECTS,
         Endpoint.USER_LIST: routes.USER_PROJECTS,
@@ -127,6 +147,17 @@ ROUTES: Mapping[Endpoint, routes.Route] = MappingProxyType(
         Endpoint.UNSHARE: routes.PROJECT_UNSHARE,
         Endpoint.UPLOAD: routes.PROJECT_UPLOAD,
         Endpoint.IMPORT_MEMBERS: routes.PROJECT_IMPORT_MEMBERS,
+        OtherEndpoint.PAGES: routes.WIKI_LIST,
+        OtherEndpoint.PAGE: routes.WIKI_GET,
+        OtherEndpoint.PAGE_CREATE: routes.WIKI_CREATE,
+        OtherEndpoint.PAGE_EDIT: routes.WIKI_EDIT,
+        OtherEndpoint.ATTACHMENT: routes.WIKI_UPLOAD,
+        OtherEndpoint.GROUPS: routes.GROUPS,
+        OtherEndpoint.SUBGROUPS: routes.GROUP_SUBGROUPS,
+        OtherEndpoint.DESCENDANT_GROUPS: routes.GROUP_DESCENDANTS,
+        OtherEndpoint.GROUP_PROJECTS: routes.GROUP_PROJECTS,
+        OtherEndpoint.TRANSFER: routes.PROJECT_TRANSFER,
+        OtherEndpoint.SET_CUSTOM_ATTRIBUTE: routes.PROJECT_SET_CUSTOM_ATTRIBUTE,
     }
 )
 """Where each endpoint is."""
@@ -142,23 +173,40 @@ LISTS = frozenset(
 )
 """Endpoints that answer with projects."""
 
-PAGED = LISTS | {
-    Endpoint.USERS,
-    Endpoint.GROUPS,
-    Endpoint.SHARE_LOCATIONS,
-    Endpoint.STARRERS,
-}
+GROUP_LISTS = frozenset(
+    {
+        OtherEndpoint.GROUPS,
+        OtherEndpoint.SUBGROUPS,
+        OtherEndpoint.DESCENDANT_GROUPS,
+    }
+)
+"""Endpoints that answer with groups."""
+
+PAGED: frozenset[AnyEndpoint] = (
+    LISTS
+    | GROUP_LISTS
+    | {
+        Endpoint.USERS,
+        Endpoint.GROUPS,
+        Endpoint.SHARE_LOCATIONS,
+        Endpoint.STARRERS,
+        OtherEndpoint.GROUP_PROJECTS,
+    }
+)
 """Endpoints that answer page by page."""
 
-KEYSET = frozenset({Endpoint.LIST, Endpoint.USER_LIST})
+KEYSET: frozenset[AnyEndpoint] = frozenset(
+    {Endpoint.LIST, Endpoint.USER_LIST, OtherEndpoint.GROUP_PROJECTS}
+)
 """Endpoints that can also be walked by id."""
 
-_LETTERS = {
-    "A": Endpoint.LIST,
-    "B": Endpoint.USER_LIST,
-    "C": Endpoint.CONTRIBUTED_LIST,
-    "D": Endpoint.STARRED_LIST,
-    "E": Endpoint.FORK_LIST,
+# the projects of a group take the filters of those of a user
+_LETTERS: Mapping[str, frozenset[AnyEndpoint]] = {
+    "A": frozenset({Endpoint.LIST}),
+    "B": frozenset({Endpoint.USER_LIST, OtherEndpoint.GROUP_PROJECTS}),
+    "C": frozenset({Endpoint.CONTRIBUTED_LIST}),
+    "D": frozenset({Endpoint.STARRED_LIST}),
+    "E": frozenset({Endpoint.FORK_LIST}),
 }
 _COLUMNS = {
     "C": Endpoint.CREATE,
@@ -173,6 +221,7 @@ OPEN_ACCESS_LEVELS = (*ACCESS_LEVELS, "public")
 MEMBER_LEVELS = ("5", "10", "15", "20", "30", "40", "50")
 SHARE_LEVELS = ("10", "15", "20", "30", "40", "50")
 ORDERS = ("id", "name", "path", "created_at", "updated_at", "last_activity_at")
+PAGE_FORMATS = tuple(markup for markup in Format if markup in WRITABLE_FORMATS)
 ADMIN_ORDERS = ("repository_size", "storage_size", "packages_size", "wiki_size")
 
 
@@ -191,7 +240,7 @@ def _filter(
     return Parameter(
         name=name,
         type=type,
-        endpoints=frozenset(_LETTERS[letter] for letter in letters),
+        endpoints=frozenset().union(*(_LETTERS[letter] for letter in letters)),
         help=help,
         choices=choices,
         default=default,
@@ -381,14 +430,14 @@ FILTERS: tuple[Parameter, ...] = (
 def _look(
     name: str,
     type: ParameterType,  # noqa: A002
-    endpoints: Endpoint | tuple[Endpoint, ...],
+    endpoints: AnyEndpoint | tuple[AnyEndpoint, ...],
     help: str,  # noqa: A002
     *,
     choices: tuple[str, ...] = (),
     default: str = "",
     role: Role = "anyone",
 ) -> Parameter:
-    places = (endpoints,) if isinstance(endpoints, Endpoint) else endpoints
+    places = endpoints if isinstance(endpoints, tuple) else (endpoints,)
     return Parameter(
         name=name,
         type=type,
@@ -419,6 +468,7 @@ READS: tuple[Parameter, ...] = (
             Endpoint.GROUPS,
             Endpoint.SHARE_LOCATIONS,
             Endpoint.STARRERS,
+            *GROUP_LISTS,
         ),
         "Only what has this in its name or path.",
     ),
@@ -444,8 +494,17 @@ READS: tuple[Parameter, ...] = (
         Endpoint.GROUPS,
         "Of the shared groups, those you may see.",
     ),
+    _look(
+        "include_subgroups",
+        "boolean",
+        OtherEndpoint.GROUP_PROJECTS,
+        "Projects of the groups below it, too.",
+    ),
+    _look("with_content", "boolean", OtherEndpoint.PAGES, "Each page with its text."),
+    _look("render_html", "boolean", OtherEndpoint.PAGE, "The text as HTML."),
+    _look("version", "string", OtherEndpoint.PAGE, "The page as of this commit."),
 )
-"""Parameters of reading one project and what belongs to it (4.4)."""
+"""Parameters of reading one project or wiki and what belongs to it (4.1, 4.4)."""
 
 
 def _attribute(
@@ -931,7 +990,7 @@ ATTRIBUTES: tuple[Parameter, ...] = (
 def _act(
     name: str,
     type: ParameterType,  # noqa: A002
-    endpoint: Endpoint,
+    endpoint: AnyEndpoint,
     help: str,  # noqa: A002
     *,
     choices: tuple[str, ...] = (),
@@ -1010,17 +1069,54 @@ ACTS: tuple[Parameter, ...] = (
     ),
     _act("expires_at", "date", Endpoint.SHARE, "Last day of the share."),
     _act("file", "file", Endpoint.UPLOAD, "The file.", is_required=True),
+    _act(
+        "namespace",
+        "string",
+        OtherEndpoint.TRANSFER,
+        "Group or user to move it to, by id or path.",
+        is_required=True,
+    ),
+    _act(
+        "value",
+        "string",
+        OtherEndpoint.SET_CUSTOM_ATTRIBUTE,
+        "What the attribute says.",
+        is_required=True,
+    ),
 )
 """Parameters of what else is done to a project (4.5, 4.7, 4.8)."""
 
-PARAMETERS: tuple[Parameter, ...] = (*FILTERS, *READS, *ATTRIBUTES, *ACTS)
 
-ONE_OF: Mapping[Endpoint, tuple[str, ...]] = MappingProxyType(
-    {Endpoint.CREATE: ("name", "path")}
+def _page_rows() -> Iterator[Parameter]:
+    create, edit = OtherEndpoint.PAGE_CREATE, OtherEndpoint.PAGE_EDIT
+    for place in (create, edit):
+        is_new = place is create
+        title = "The title, with directories before it."
+        yield _act("title", "string", place, title, is_required=is_new)
+        yield _act("content", "string", place, "The text.", is_required=is_new)
+        yield _act("format", "string", place, "Its markup.", choices=PAGE_FORMATS)
+        yield _act("message", "string", place, "Message of the commit.")
+    known = "Commit that the page is thought to be of."
+    yield _act("last_commit_sha", "string", edit, known)
+    place = OtherEndpoint.ATTACHMENT
+    yield _act("file", "file", place, "The file.", is_required=True)
+    yield _act("branch", "string", place, "Branch to put it on; else the default one.")
+
+
+PAGES: tuple[Parameter, ...] = tuple(_page_rows())
+"""Parameters of changing a wiki (4.1, 4.2)."""
+
+PARAMETERS: tuple[Parameter, ...] = (*FILTERS, *READS, *ATTRIBUTES, *ACTS, *PAGES)
+
+ONE_OF: Mapping[AnyEndpoint, tuple[str, ...]] = MappingProxyType(
+    {
+        Endpoint.CREATE: ("name", "path"),
+        OtherEndpoint.PAGE_EDIT: ("content", "title", "format"),
+    }
 )
 """Endpoints that demand at least one of some parameters."""
 
-EXCLUSIVE: Mapping[Endpoint, tuple[tuple[str, ...], ...]] = MappingProxyType(
+EXCLUSIVE: Mapping[AnyEndpoint, tuple[tuple[str, ...], ...]] = MappingProxyType(
     {
         Endpoint.CREATE: (("import_url", "template_name", "template_project_id"),),
         Endpoint.CREATE_FOR_USER: (("import_url", "template_name"),),
@@ -1030,7 +1126,7 @@ EXCLUSIVE: Mapping[Endpoint, tuple[tuple[str, ...], ...]] = MappingProxyType(
 
 
 @cache
-def parameters_of(endpoint: Endpoint) -> Mapping[str, Parameter]:
+def parameters_of(endpoint: AnyEndpoint) -> Mapping[str, Parameter]:
     """What an endpoint accepts, by name, in the order of the table."""
     found: dict[str, Parameter] = {}
     for parameter in PARAMETERS:

@@ -44,6 +44,7 @@ def encode_segment(value: str | int) -> str:
 
 
 VERSION = Route("GET", "/version")
+METADATA = Route("GET", "/metadata")
 CURRENT_USER = Route("GET", "/user")
 CURRENT_TOKEN = Route("GET", "/personal_access_tokens/self")
 
@@ -73,12 +74,19 @@ PROJECT_UPLOAD_GET = Route("GET", "/projects/{id}/uploads/{secret}/{file_name}")
 PROJECT_IMPORT_MEMBERS = Route(
     "POST", "/projects/{id}/import_project_members/{source_id}"
 )
+PROJECT_TRANSFER = Route("PUT", "/projects/{id}/transfer")
+PROJECT_CUSTOM_ATTRIBUTES = Route("GET", "/projects/{id}/custom_attributes")
+PROJECT_SET_CUSTOM_ATTRIBUTE = Route("PUT", "/projects/{id}/custom_attributes/{key}")
+PROJECT_DELETE_CUSTOM_ATTRIBUTE = Route(
+    "DELETE", "/projects/{id}/custom_attributes/{key}"
+)
 USER_PROJECTS = Route("GET", "/users/{user_id}/projects")
 USER_CONTRIBUTED_PROJECTS = Route("GET", "/users/{user_id}/contributed_projects")
 USER_STARRED_PROJECTS = Route("GET", "/users/{user_id}/starred_projects")
 GROUPS = Route("GET", "/groups")
 GROUP = Route("GET", "/groups/{id}")
 GROUP_PROJECTS = Route("GET", "/groups/{id}/projects")
+GROUP_SUBGROUPS = Route("GET", "/groups/{id}/subgroups")
 GROUP_DESCENDANTS = Route("GET", "/groups/{id}/descendant_groups")
 
 # the owner of a wiki is written "projects" or "groups"

@@ -16,6 +16,7 @@ from urllib.parse import quote
 import msgspec
 from aiohttp import web
 
+from wikisync.api.parameters import OtherEndpoint
 from wikisync.api.schema import AttachmentLink, AttachmentRecord
 from wikisync.model import OwnerKind
 from wikisync.service.access import Operation, Verdict
@@ -46,11 +47,8 @@ _MEDIA = _IMAGES | frozenset(
 
 async def upload(call: Call, kind: OwnerKind) -> web.Response:
     """``POST .../wikis/attachments``."""
-    parameters = call.parameters()
-    file = parameters.required_file("file")
-    branch = parameters.text("branch") or None
-    parameters.check()
-    assert file is not None, "check refuses a missing file"
+    values = call.values(OtherEndpoint.ATTACHMENT)
+    file, branch = values["file"], values.get("branch") or None
     caller, owner, wiki = await call.wiki(kind, Operation.WRITE)
     name = clean_name(file.name, call.service.settings.limits.attachment_name_chars_max)
     if not name:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from aiohttp import web
 from msgspec import Struct
 
-from wikisync.api.parameters import Endpoint
+from wikisync.api.parameters import AnyEndpoint
 from wikisync.api.routes import API_PREFIX
 from wikisync.model import OwnerKind
 from wikisync.service.access import (
@@ -95,6 +95,17 @@ class Call(Struct, frozen=True):
         """A typed reader of the fields."""
         return Parameters(self.raw)
 
+    def values(self, endpoint: AnyEndpoint) -> Mapping[str, Any]:
+        """What was sent of all that the endpoint takes, typed.
+
+        Raises:
+            Refusal: 400 naming all that is wrong.
+        """
+        parameters = self.parameters()
+        values = parameters.of(endpoint)
+        parameters.check()
+        return values
+
     async def caller(self, need: Need = "api") -> Caller:
         """Who calls.
 
@@ -175,7 +186,7 @@ class Call(Struct, frozen=True):
         standing = project.standing(caller.user)
         return judge_container(project.visibility, standing) is Verdict.ALLOWED
 
-    def list_values(self, endpoint: Endpoint) -> tuple[Mapping[str, Any], Window]:
+    def list_values(self, endpoint: AnyEndpoint) -> tuple[Mapping[str, Any], Window]:
         """What a list is asked for: its typed parameters and its page."""
         parameters = self.parameters()
         window = read_window(parameters, self.service.settings.limits)

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from aiohttp import web
 
-from wikisync.api.parameters import Endpoint
+from wikisync.api.parameters import OtherEndpoint
 from wikisync.service.access import Verdict, judge_container
 from wikisync.service.answers import json_answer
 from wikisync.service.call import Call, Caller
 from wikisync.service.listing import Base
-from wikisync.service.pagination import paginate, read_window
+from wikisync.service.pagination import paginate
 from wikisync.service.projects import answer_list
 from wikisync.service.rows import Group
 from wikisync.service.tables import Tables
@@ -28,30 +28,26 @@ async def list_groups(call: Call) -> web.Response:
     """``GET /groups``: every group that the caller may know of."""
     caller = await call.caller()
     groups = await call.service.records.ask(Tables.groups, caller.user_id)
-    return _answer(call, caller, groups)
+    return _answer(call, caller, groups, OtherEndpoint.GROUPS)
 
 
 async def list_descendant_groups(call: Call) -> web.Response:
     """``GET /groups/:id/descendant_groups``."""
-    return await _list_below(call, is_deep=True)
+    return await _list_below(call, OtherEndpoint.DESCENDANT_GROUPS)
 
 
 async def list_subgroups(call: Call) -> web.Response:
     """``GET /groups/:id/subgroups``."""
-    return await _list_below(call, is_deep=False)
+    return await _list_below(call, OtherEndpoint.SUBGROUPS)
 
 
 async def list_group_projects(call: Call) -> web.Response:
     """``GET /groups/:id/projects``, with those of subgroups when asked."""
-    parameters = call.parameters()
-    is_deep = parameters.boolean("include_subgroups")
-    parameters.check()
-    call.list_values(Endpoint.USER_LIST)
+    values, _window = call.list_values(OtherEndpoint.GROUP_PROJECTS)
     caller = await call.caller()
     group = await call.group(caller)
-    # the filters are those of a user's list
-    base: Base = "subtree" if is_deep else "group"
-    return await answer_list(call, Endpoint.USER_LIST, base, group.id)
+    base: Base = "subtree" if values.get("include_subgroups") else "group"
+    return await answer_list(call, OtherEndpoint.GROUP_PROJECTS, base, group.id)
 
 
 def group_view(call: Call, group: Group) -> dict[str, object]:
@@ -72,21 +68,23 @@ def group_view(call: Call, group: Group) -> dict[str, object]:
     }
 
 
-async def _list_below(call: Call, *, is_deep: bool) -> web.Response:
+async def _list_below(call: Call, place: OtherEndpoint) -> web.Response:
     caller = await call.caller()
     group = await call.group(caller)
     groups = await call.service.records.ask(
-        Tables.groups, caller.user_id, below=group.id, is_deep=is_deep
+        Tables.groups,
+        caller.user_id,
+        below=group.id,
+        is_deep=place is OtherEndpoint.DESCENDANT_GROUPS,
     )
-    return _answer(call, caller, groups)
+    return _answer(call, caller, groups, place)
 
 
-def _answer(call: Call, caller: Caller, groups: Sequence[Group]) -> web.Response:
-    parameters = call.parameters()
-    limits = call.service.settings.limits
-    window = read_window(parameters, limits)
-    search = (parameters.text("search") or "").lower()
-    parameters.check()
+def _answer(
+    call: Call, caller: Caller, groups: Sequence[Group], place: OtherEndpoint
+) -> web.Response:
+    values, window = call.list_values(place)
+    search = str(values.get("search") or "").lower()
     seen = [
         group
         for group in groups
@@ -99,6 +97,6 @@ def _answer(call: Call, caller: Caller, groups: Sequence[Group]) -> web.Response
         window,
         url=call.service.url + call.request.path,
         parameters=call.raw,
-        counted_rows_max=limits.counted_rows_max,
+        counted_rows_max=call.service.settings.limits.counted_rows_max,
     )
     return json_answer([group_view(call, group) for group in part], headers=headers)

@@ -7,24 +7,20 @@ before anything is looked up (service-behaviour.md 2.2).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, date, datetime
-from enum import StrEnum
 from pathlib import Path
-from typing import TypeVar
 
 from msgspec import Struct
 
 from wikisync.api.parameters import (
     EXCLUSIVE,
     ONE_OF,
-    Endpoint,
+    AnyEndpoint,
     Parameter,
     parameters_of,
 )
 from wikisync.service.answers import bad_parameters
-
-E = TypeVar("E", bound=StrEnum)
 
 INTEGER_MAX = 10**18
 """No id is longer, and no database takes much longer ones."""
@@ -53,12 +49,6 @@ class Parameters:
     def has(self, name: str) -> bool:
         """Whether the parameter was sent with a value."""
         return self._raw.get(name) is not None
-
-    def required_text(self, name: str) -> str:
-        """A text that must be sent, though it may be empty."""
-        if name not in self._raw:
-            self._problems.append(f"{name} is missing")
-        return self.text(name) or ""
 
     def text(self, name: str) -> str | None:
         """A text, or None when absent or null."""
@@ -124,38 +114,7 @@ class Parameters:
             return default
         return min(value, most)
 
-    def choice(self, name: str, choices: Sequence[str], default: str) -> str:
-        """One of some words."""
-        value = self.text(name)
-        if value is None:
-            return default
-        if value not in choices:
-            self.refuse_value(name)
-            return default
-        return value
-
-    def member(self, name: str, kind: type[E], allowed: frozenset[E]) -> E | None:
-        """One of some values of an enumeration, or None when absent."""
-        value = self.text(name)
-        if value is None:
-            return None
-        if value not in {word.value for word in allowed}:
-            self.refuse_value(name)
-            return None
-        return kind(value)
-
-    def required_file(self, name: str) -> SentFile | None:
-        """A file of a multipart body; None only when ``check`` will refuse."""
-        match self._raw.get(name):
-            case SentFile() as file:
-                return file
-            case None if name not in self._raw:
-                self._problems.append(f"{name} is missing")
-            case _:
-                self._invalid(name)
-        return None
-
-    def of(self, endpoint: Endpoint) -> dict[str, object]:
+    def of(self, endpoint: AnyEndpoint) -> dict[str, object]:
         """Everything that was sent of what the endpoint accepts, typed.
 
         What was sent as null, or empty where that is no value, is None.

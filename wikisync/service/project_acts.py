@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 
 from aiohttp import web
 
-from wikisync.api.parameters import Endpoint
+from wikisync.api.parameters import Endpoint, OtherEndpoint
 from wikisync.service import (
     project_facts,
     project_groups,
@@ -54,9 +54,7 @@ async def unarchive_project(call: Call) -> web.Response:
 
 async def delete_project(call: Call) -> web.Response:
     """``DELETE /projects/:id``: mark it, or remove it when it is marked."""
-    parameters = call.parameters()
-    values = parameters.of(Endpoint.DELETE)
-    parameters.check()
+    values = call.values(Endpoint.DELETE)
     _caller, project = await call.project_for(Act.RELEASE, is_archived_too=True)
     check_unmodified(call, project)
     service = call.service
@@ -87,9 +85,7 @@ async def restore_project(call: Call) -> web.Response:
 
 async def share_project(call: Call) -> web.Response:
     """``POST /projects/:id/share``: let a group's members in."""
-    parameters = call.parameters()
-    values = parameters.of(Endpoint.SHARE)
-    parameters.check()
+    values = call.values(Endpoint.SHARE)
     caller, project = await call.project_for(Act.EDIT)
     group_id = int(str(values["group_id"]))
     level = int(str(values["group_access"]))
@@ -188,9 +184,7 @@ async def list_custom_attributes(call: Call) -> web.Response:
 
 async def set_custom_attribute(call: Call) -> web.Response:
     """``PUT /projects/:id/custom_attributes/:key``."""
-    parameters = call.parameters()
-    value = parameters.required_text("value")
-    parameters.check()
+    value = str(call.values(OtherEndpoint.SET_CUSTOM_ATTRIBUTE)["value"])
     _caller, project = await _for_admin(call)
     key = call.segments["key"]
     await call.service.records.ask(

@@ -13,7 +13,12 @@ from typing import Any, cast
 from aiohttp import web
 from msgspec import Struct
 
-from wikisync.api.parameters import Endpoint, parameters_of, replace_deprecated
+from wikisync.api.parameters import (
+    Endpoint,
+    OtherEndpoint,
+    parameters_of,
+    replace_deprecated,
+)
 from wikisync.service import jobs, project_tables
 from wikisync.service.access import Act, Level, Visibility
 from wikisync.service.answers import (
@@ -150,9 +155,7 @@ async def edit_project(call: Call) -> web.Response:
 
 async def transfer_project(call: Call) -> web.Response:
     """``PUT /projects/:id/transfer``: to another namespace; the id stays."""
-    parameters = call.parameters()
-    wanted = parameters.required_text("namespace")
-    parameters.check()
+    wanted = str(call.values(OtherEndpoint.TRANSFER)["namespace"])
     caller, project = await call.project_for(Act.RELEASE, is_archived_too=True)
     records = call.service.records
     named = id_of(wanted) if is_number(wanted) else wanted
@@ -172,9 +175,7 @@ async def transfer_project(call: Call) -> web.Response:
 
 def read_attributes(call: Call, endpoint: Endpoint) -> Values:
     """The attributes sent, under their present names."""
-    parameters = call.parameters()
-    values = parameters.of(endpoint)
-    parameters.check()
+    values = call.values(endpoint)
     # a value of null says nothing, but for texts, where it takes them away
     sent = {
         name: value

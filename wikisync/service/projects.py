@@ -8,7 +8,7 @@ from typing import Any, cast
 from aiohttp import web
 from msgspec.structs import replace
 
-from wikisync.api.parameters import ADMIN_ORDERS, Endpoint
+from wikisync.api.parameters import ADMIN_ORDERS, AnyEndpoint, Endpoint
 from wikisync.service import jobs, project_facts, project_groups, project_people
 from wikisync.service.access import Level, Verdict, judge_container
 from wikisync.service.answers import (
@@ -76,9 +76,7 @@ async def list_forks(call: Call) -> web.Response:
 
 async def show_project(call: Call) -> web.Response:
     """``GET /projects/:id``; open to everyone for a public project."""
-    parameters = call.parameters()
-    values = parameters.of(Endpoint.SHOW)
-    parameters.check()
+    values = call.values(Endpoint.SHOW)
     caller = await call.caller()
     project = await call.project(caller)
     return await answer_project(call, caller, project.id, values)
@@ -205,7 +203,7 @@ async def show_import(call: Call) -> web.Response:
 
 
 async def answer_list(
-    call: Call, endpoint: Endpoint, base: Base = "all", base_id: int = 0
+    call: Call, endpoint: AnyEndpoint, base: Base = "all", base_id: int = 0
 ) -> web.Response:
     """One page of the projects that the caller may see and the filters leave."""
     values, window = call.list_values(endpoint)
@@ -251,7 +249,7 @@ async def answer_list(
     return await _answer_ids(call, caller, part, values, headers)
 
 
-def read_query(endpoint: Endpoint, values: Values, caller: Caller) -> ProjectQuery:
+def read_query(endpoint: AnyEndpoint, values: Values, caller: Caller) -> ProjectQuery:
     """What the typed parameters of a list ask for.
 
     Raises:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from aiohttp import web
 
+from wikisync.api.parameters import Endpoint
 from wikisync.private import make_private_file, make_private_folder
 from wikisync.service import project_facts
 from wikisync.service.access import Act, Verdict, judge_container
@@ -25,9 +26,7 @@ from wikisync.service.tables import Tables
 
 async def upload_file(call: Call) -> web.Response:
     """``POST /projects/:id/uploads``."""
-    parameters = call.parameters()
-    sent = parameters.required_file("file")
-    parameters.check()
+    sent = call.values(Endpoint.UPLOAD)["file"]
     assert isinstance(sent, SentFile), "check refuses a missing file"
     caller, project = await call.project_for(Act.UPLOAD)
     assert caller.user is not None, "nobody uploads without a user"

@@ -10,7 +10,8 @@ import msgspec
 from aiohttp import web
 from msgspec import Struct
 
-from wikisync.model import WRITABLE_FORMATS, Format, OwnerKind
+from wikisync.api.parameters import OtherEndpoint
+from wikisync.model import Format, OwnerKind
 from wikisync.service.access import Operation
 from wikisync.service.answers import (
     bytes_answer,
@@ -71,9 +72,7 @@ class _Visit(Struct, frozen=True):
 
 async def list_pages(call: Call, kind: OwnerKind) -> web.Response:
     """``GET .../wikis``: every page in one answer, in byte order of paths."""
-    parameters = call.parameters()
-    with_content = parameters.boolean("with_content")
-    parameters.check()
+    with_content = call.values(OtherEndpoint.PAGES).get("with_content")
     visit = await _visit(call, kind, Operation.READ)
     service = call.service
     on = service.settings.quirks
@@ -111,20 +110,17 @@ async def _parts(first: bytes, full: FullList) -> AsyncIterator[bytes]:
 
 async def show_page(call: Call, kind: OwnerKind) -> web.Response:
     """``GET .../wikis/:slug``, as source or as HTML, now or at a commit."""
-    parameters = call.parameters()
-    render_html = parameters.boolean("render_html")
-    version = parameters.text("version")
-    parameters.check()
+    values = call.values(OtherEndpoint.PAGE)
     visit = await _visit(call, kind, Operation.READ)
     on = call.service.settings.quirks
     foreign = foreign_page(on, call.segments["slug"])
     if foreign is not None:
         return json_answer(foreign)
-    tree = await visit.wiki.tree(version or None)
+    tree = await visit.wiki.tree(values.get("version") or None)
     if tree is None:
         raise not_found("Wiki Page")
     page = find_page(bend_tree(on, tree), call.segments["slug"])
-    if not render_html:
+    if not values.get("render_html"):
         return await _show(visit, page)
     job = RenderJob(
         await _read(visit, page),
@@ -141,23 +137,19 @@ async def show_page(call: Call, kind: OwnerKind) -> web.Response:
 
 async def create_page(call: Call, kind: OwnerKind) -> web.Response:
     """``POST .../wikis``."""
-    parameters = call.parameters()
-    title = parameters.required_text("title")
-    content = parameters.required_text("content")
-    format = parameters.member("format", Format, WRITABLE_FORMATS)  # noqa: A001
-    message = parameters.text("message")
-    parameters.check()
+    values = call.values(OtherEndpoint.PAGE_CREATE)
+    title, message = values["title"], values.get("message")
     visit = await _visit(call, kind, Operation.WRITE)
     settings = call.service.settings
     check_new_title(settings.quirks, title)
-    content = bend_text(settings.quirks, content)
+    content = bend_text(settings.quirks, values["content"])
 
     def decide(tree: WikiTree) -> Change:
         return plan_create(
             tree,
             title,
             content,
-            format or Format.MARKDOWN,
+            Format(values.get("format") or Format.MARKDOWN),
             limits=settings.limits_in_force,
             redirects=_redirects(visit.wiki, tree),
             message=message or _message(visit.caller, "created", title),
@@ -169,14 +161,9 @@ async def create_page(call: Call, kind: OwnerKind) -> web.Response:
 
 async def edit_page(call: Call, kind: OwnerKind) -> web.Response:
     """``PUT .../wikis/:slug``: new text, title or format; children move along."""
-    parameters = call.parameters()
-    parameters.at_least_one_of("content", "title", "format")
-    title = parameters.text("title")
-    content = parameters.text("content")
-    format = parameters.member("format", Format, WRITABLE_FORMATS)  # noqa: A001
-    message = parameters.text("message")
-    known = parameters.text("last_commit_sha")
-    parameters.check()
+    values = call.values(OtherEndpoint.PAGE_EDIT)
+    title, content = values.get("title"), values.get("content")
+    message, known = values.get("message"), values.get("last_commit_sha")
     visit = await _visit(call, kind, Operation.WRITE)
     settings = call.service.settings
     on = settings.quirks
@@ -184,8 +171,10 @@ async def edit_page(call: Call, kind: OwnerKind) -> web.Response:
         check_new_title(on, title)
     if content is not None:
         content = bend_text(on, content)
+    wanted = values.get("format")
     if Quirk.FORMAT_DEFAULT in on:
-        format = format or Format.MARKDOWN  # noqa: A001
+        wanted = wanted or Format.MARKDOWN
+    format = None if wanted is None else Format(wanted)  # noqa: A001
 
     def decide(tree: WikiTree) -> Change:
         page = find_page(tree, call.segments["slug"])
