@@ -8,13 +8,14 @@ TESTS ?= tests
 WORKERS ?= $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
 HOURS ?= 1
 MINUTES ?= 10
+SEED ?= 1
 BENCHMARKS := $(filter-out %/corpus.py %/growth.py %/measured.py,$(wildcard benchmarks/[a-z]*.py))
 LOCKED := pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
 	--no-header --no-emit-index-url --no-emit-trusted-host --no-emit-find-links \
 	--no-emit-options --build-deps-for editable --build-deps-for wheel --extra math
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint soak bench prove-plan prove-sim prove-crash prove-merge prove-guards prove-real prove-security prove-instances war conformance parity bench-markup wheel audit lock clean
+.PHONY: help demo test lint soak bench prove-plan prove-sim prove-crash prove-merge prove-guards prove-real prove-security prove-instances fuzz-api war conformance parity bench-markup wheel audit lock clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -62,6 +63,9 @@ prove-security: .venv/dev ## Prove the security: attack sites, commands and serv
 
 prove-instances: .venv/dev ## Prove the commands: gateways, limits, lost rights, renamed projects
 	@$(BIN)/python -m tests.instances.prove_instances
+
+fuzz-api: .venv/dev ## Send the service what its OpenAPI description allows, and does not (SEED=1)
+	@$(BIN)/python -m tests.service.prove_api --seed $(SEED)
 
 war: .venv/dev ## Fight the sync from outside: kills, faults, random acts (MINUTES=10)
 	@$(BIN)/python -m tests.war.prove_war --minutes $(MINUTES)

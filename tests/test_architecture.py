@@ -64,6 +64,7 @@ ALLOWED: dict[str, set[str]] = {
         "api.schema",
         "api.routes",
         "api.parameters",
+        "api.project_schema",
         "folder.naming",
         "markup",
         "service",

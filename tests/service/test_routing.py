@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from wikisync.service.answers import Refusal
-from wikisync.service.app import route_table
+from wikisync.service.offers import route_table
 from wikisync.service.routing import Match, OtherMethods, RouteTable
 
 TABLE = RouteTable(

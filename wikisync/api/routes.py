@@ -43,6 +43,7 @@ def encode_segment(value: str | int) -> str:
     return encoded
 
 
+DESCRIPTION = Route("GET", "/openapi.json")
 VERSION = Route("GET", "/version")
 METADATA = Route("GET", "/metadata")
 CURRENT_USER = Route("GET", "/user")

@@ -149,7 +149,7 @@ class VersionRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UserRecord(AddressedRecord, frozen=True, kw_only=True):
-    """``GET /user``, and users inside other records."""
+    """A user, as others are told."""
 
     id: int
     username: str
@@ -157,6 +157,49 @@ class UserRecord(AddressedRecord, frozen=True, kw_only=True):
     state: str = "active"
     avatar_url: str | None = None
     web_url: str = ""
+
+
+class CurrentUserRecord(UserRecord, frozen=True, kw_only=True):
+    """``GET /user``: what is told of a user to itself."""
+
+    created_at: str | None = None
+    email: str | None = None
+    bot: bool = False
+    is_admin: bool | msgspec.UnsetType = msgspec.UNSET
+    """Sent to administrators only."""
+
+
+class KasRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The server of agents that a service may have."""
+
+    enabled: bool = False
+    external_url: str | None = None
+    version: str | None = None
+
+
+class MetadataRecord(VersionRecord, frozen=True, kw_only=True):
+    """``GET /metadata``."""
+
+    kas: KasRecord = KasRecord()
+    enterprise: bool = False
+
+
+class MessageRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer in a few words."""
+
+    message: str
+
+
+class ErrorRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A refusal, in one of the service's shapes."""
+
+    message: str | tuple[str, ...] | dict[str, object] | None = None
+    """A sentence, several, or sentences by field."""
+    error: str | tuple[str, ...] | None = None
+    """Of parameters that do not validate, of unknown addresses, and of tokens."""
+    error_description: str | None = None
+    scope: str | None = None
+    """The scopes that would reach far enough."""
 
 
 class TokenRecord(msgspec.Struct, frozen=True, kw_only=True):

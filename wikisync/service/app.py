@@ -15,28 +15,11 @@ import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import nullcontext
 from ipaddress import ip_address
-from typing import TypeVar
 
 from aiohttp import web
-from msgspec import Struct
 
-from wikisync.api import routes
 from wikisync.connections import under_way
-from wikisync.model import OwnerKind
-from wikisync.service import (
-    attachments,
-    avatars,
-    git_http,
-    groups,
-    identity,
-    project_acts,
-    project_edits,
-    project_forks,
-    projects,
-    uploads,
-    wikis,
-)
-from wikisync.service.access import Act, Operation
+from wikisync.service import git_http
 from wikisync.service.answers import (
     PartsAnswer,
     PlainRefusal,
@@ -61,6 +44,7 @@ from wikisync.service.bodies import (
 from wikisync.service.call import Call
 from wikisync.service.cors import add_cross_origin, answer_preflight
 from wikisync.service.instance import Service
+from wikisync.service.offers import Target, route_table
 from wikisync.service.pages import PART_BYTES
 from wikisync.service.quirks import Quirk, cut_answer, meet_quirks
 from wikisync.service.routing import Match, OtherMethods, RouteTable
@@ -68,98 +52,8 @@ from wikisync.service.settings import MIB, Limits
 
 log = logging.getLogger(__name__)
 
-Handler = Callable[[Call], Awaitable[web.StreamResponse]]
-Admission = Callable[[Call], Awaitable[object]]
-"""Refuses who may not send what a handler takes, by the head of the request alone."""
-T = TypeVar("T")
-WikiHandler = Callable[[Call, OwnerKind], Awaitable[web.StreamResponse]]
-
 _GZIP_WBITS = 31
-_AVATAR_PATH = "/uploads/-/system/project/avatar/{id}/{file_name}"
-_SHOW_UPLOAD: Handler = uploads.show_upload
-_WIKI_ROUTES: tuple[tuple[routes.Route, WikiHandler], ...] = (
-    (routes.WIKI_LIST, wikis.list_pages),
-    (routes.WIKI_CREATE, wikis.create_page),
-    (routes.WIKI_UPLOAD, attachments.upload),
-    (routes.WIKI_GET, wikis.show_page),
-    (routes.WIKI_EDIT, wikis.edit_page),
-    (routes.WIKI_DELETE, wikis.delete_page),
-)
-_API_ROUTES: tuple[tuple[routes.Route, Handler], ...] = (
-    (routes.VERSION, identity.show_version),
-    (routes.Route("GET", "/metadata"), identity.show_metadata),
-    (routes.CURRENT_USER, identity.show_user),
-    (routes.CURRENT_TOKEN, identity.show_token),
-    (routes.PROJECTS, projects.list_projects),
-    (routes.PROJECT_CREATE, project_edits.create_project),
-    (routes.PROJECT_CREATE_FOR_USER, project_edits.create_project_for_user),
-    (routes.PROJECT, projects.show_project),
-    (routes.PROJECT_EDIT, project_edits.edit_project),
-    (routes.PROJECT_DELETE, project_acts.delete_project),
-    (routes.PROJECT_USERS, projects.list_users),
-    (routes.PROJECT_GROUPS, projects.list_groups),
-    (routes.PROJECT_SHARE_LOCATIONS, projects.list_share_locations),
-    (routes.PROJECT_STARRERS, projects.list_starrers),
-    (routes.PROJECT_LANGUAGES, projects.show_languages),
-    (routes.PROJECT_IMPORT, projects.show_import),
-    (routes.PROJECT_FORKS, projects.list_forks),
-    (routes.PROJECT_FORK, project_forks.fork_project),
-    (routes.PROJECT_STAR, project_acts.star_project),
-    (routes.PROJECT_UNSTAR, project_acts.unstar_project),
-    (routes.PROJECT_ARCHIVE, project_acts.archive_project),
-    (routes.PROJECT_UNARCHIVE, project_acts.unarchive_project),
-    (routes.Route("PUT", "/projects/{id}/transfer"), project_edits.transfer_project),
-    (routes.PROJECT_RESTORE, project_acts.restore_project),
-    (routes.PROJECT_SHARE, project_acts.share_project),
-    (routes.PROJECT_UNSHARE, project_acts.unshare_project),
-    (routes.PROJECT_UPLOAD, uploads.upload_file),
-    (routes.PROJECT_UPLOAD_GET, uploads.show_upload),
-    (routes.PROJECT_IMPORT_MEMBERS, project_acts.import_members),
-    (
-        routes.Route("GET", "/projects/{id}/custom_attributes"),
-        project_acts.list_custom_attributes,
-    ),
-    (
-        routes.Route("PUT", "/projects/{id}/custom_attributes/{key}"),
-        project_acts.set_custom_attribute,
-    ),
-    (
-        routes.Route("DELETE", "/projects/{id}/custom_attributes/{key}"),
-        project_acts.delete_custom_attribute,
-    ),
-    (routes.USER_PROJECTS, projects.list_user_projects),
-    (routes.USER_CONTRIBUTED_PROJECTS, projects.list_contributed_projects),
-    (routes.USER_STARRED_PROJECTS, projects.list_starred_projects),
-    (routes.GROUPS, groups.list_groups),
-    (routes.GROUP, groups.show_group),
-    (routes.GROUP_PROJECTS, groups.list_group_projects),
-    (routes.GROUP_DESCENDANTS, groups.list_descendant_groups),
-    (routes.Route("GET", "/groups/{id}/subgroups"), groups.list_subgroups),
-)
-
-
-_WRITES_WIKI = frozenset(
-    {wikis.create_page, wikis.edit_page, attachments.upload},
-)
-_ADMISSIONS: dict[Handler, Admission] = {
-    uploads.upload_file: lambda call: call.project_for(Act.UPLOAD),
-    project_edits.edit_project: lambda call: call.project_for(Act.EDIT),
-}
 OLD_PREFIX = "/api/v3/"
-_GIT_ROUTES: tuple[tuple[routes.Method, str, Handler], ...] = (
-    ("GET", "info/refs", git_http.show_references),
-    ("POST", git_http.UPLOAD_PACK, git_http.upload_pack),
-    ("POST", git_http.RECEIVE_PACK, git_http.receive_pack),
-)
-
-
-class Target(Struct, frozen=True):
-    """What answers one route."""
-
-    handler: Handler
-    admit: Admission | None = None
-    """Asked before a body is read that is not small; None where none is read."""
-    reads_own_body: bool = False
 
 
 def answering(
@@ -177,68 +71,6 @@ def answering(
             return await _answer(service, table, request)
 
     return answer
-
-
-def route_table() -> RouteTable[Target]:
-    """Every route of the service, the more particular ones first."""
-    table: list[tuple[str, str, Target]] = []
-    for route, handler in _API_ROUTES:
-        target = Target(handler)
-        if route.method != "GET":
-            admit = _ADMISSIONS.get(handler, Call.signed_in)
-            is_project = route.template.startswith("/projects")
-            target = Target(_after_sign_in(handler) if is_project else handler, admit)
-        table.append((route.method, routes.API_PREFIX + route.template, target))
-    owners: tuple[tuple[str, OwnerKind], ...] = (
-        ("projects", "project"),
-        ("groups", "group"),
-    )
-    for segment, kind in owners:
-        for route, wiki_handler in _WIKI_ROUTES:
-            template = routes.API_PREFIX + route.template.replace("{owner}", segment)
-            target = Target(_for(kind, wiki_handler))
-            if wiki_handler in _WRITES_WIKI:
-                target = Target(target.handler, _for(kind, _admit_writer))
-            table.append((route.method, template, target))
-    for method, path, git_handler in _GIT_ROUTES:
-        target = Target(git_handler, reads_own_body=method == "POST")
-        table.append((method, "/{full_path}.wiki.git/" + path, target))
-    upload = "/-/project/{id}/uploads/{secret}/{file_name}"
-    table.append(("GET", upload, Target(_SHOW_UPLOAD)))
-    table.append(("GET", _AVATAR_PATH, Target(avatars.show_avatar)))
-    for prefix, kind in (("/groups/{full_path}", "group"), ("/{full_path}", "project")):
-        show = Target(_for(kind, attachments.show_file))
-        table.append(("GET", prefix + "/-/wikis/uploads/{path}", show))
-    sign_in = Target(attachments.show_sign_in)
-    table.append(("GET", attachments.SIGN_IN_PATH, sign_in))
-    return RouteTable(table)
-
-
-def _after_sign_in(handler: Handler) -> Handler:
-    """A change that tells nothing, not even what it takes, before it knows who asks."""
-
-    async def handle(call: Call) -> web.StreamResponse:
-        await call.signed_in()
-        return await handler(call)
-
-    return handle
-
-
-async def _admit_writer(call: Call, kind: OwnerKind) -> None:
-    """Refuse who may not write a wiki."""
-    await call.wiki(kind, Operation.WRITE)
-
-
-def _for(
-    kind: OwnerKind, handler: Callable[[Call, OwnerKind], Awaitable[T]]
-) -> Callable[[Call], Awaitable[T]]:
-    def handle(call: Call) -> Awaitable[T]:
-        # without the paid edition there are no such routes (2.2)
-        if kind == "group" and not call.service.settings.profile.is_enterprise:
-            raise unmatched_route()
-        return handler(call, kind)
-
-    return handle
 
 
 def _only_reads(request: web.BaseRequest) -> bool:

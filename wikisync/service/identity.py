@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from aiohttp import web
+from msgspec import UNSET
 
+from wikisync.api.schema import (
+    CurrentUserRecord,
+    MetadataRecord,
+    TokenRecord,
+    VersionRecord,
+)
 from wikisync.service.answers import json_answer, unmatched_route
 from wikisync.service.call import Call
 from wikisync.service.quirks import Quirk
@@ -13,7 +20,9 @@ async def show_version(call: Call) -> web.Response:
     """``GET /version``."""
     await call.signed_in("user")
     profile = call.service.settings.profile
-    return json_answer({"version": profile.version, "revision": profile.revision})
+    return json_answer(
+        VersionRecord(version=profile.version, revision=profile.revision)
+    )
 
 
 async def show_metadata(call: Call) -> web.Response:
@@ -21,32 +30,29 @@ async def show_metadata(call: Call) -> web.Response:
     await call.signed_in("user")
     profile = call.service.settings.profile
     return json_answer(
-        {
-            "version": profile.version,
-            "revision": profile.revision,
-            "kas": {"enabled": False, "externalUrl": None, "version": None},
-            "enterprise": profile.is_enterprise,
-        }
+        MetadataRecord(
+            version=profile.version,
+            revision=profile.revision,
+            enterprise=profile.is_enterprise,
+        )
     )
 
 
 async def show_user(call: Call) -> web.Response:
     """``GET /user``."""
     user, _token = await call.signed_in("user")
-    body = {
-        "id": user.id,
-        "username": user.username,
-        "name": user.name,
-        "state": "blocked" if user.is_blocked else "active",
-        "avatar_url": None,
-        "web_url": f"{call.service.url}/{user.username}",
-        "created_at": user.created_at,
-        "email": user.email,
-        "bot": False,
-    }
-    if user.is_admin:
-        body["is_admin"] = True
-    return json_answer(body)
+    return json_answer(
+        CurrentUserRecord(
+            id=user.id,
+            username=user.username,
+            name=user.name,
+            state=user.state,
+            web_url=f"{call.service.url}/{user.username}",
+            created_at=user.created_at,
+            email=user.email,
+            is_admin=user.is_admin or UNSET,
+        )
+    )
 
 
 async def show_token(call: Call) -> web.Response:
@@ -55,15 +61,13 @@ async def show_token(call: Call) -> web.Response:
         raise unmatched_route()
     user, token = await call.signed_in("any")
     return json_answer(
-        {
-            "id": token.id,
-            "name": token.name,
-            "revoked": token.is_revoked,
-            "created_at": token.created_at,
-            "scopes": sorted(token.scopes),
-            "user_id": user.id,
-            "last_used_at": None,
-            "active": True,
-            "expires_at": token.expires_on,
-        }
+        TokenRecord(
+            id=token.id,
+            name=token.name,
+            revoked=token.is_revoked,
+            created_at=token.created_at,
+            scopes=tuple(sorted(token.scopes)),
+            user_id=user.id,
+            expires_at=token.expires_on,
+        )
     )

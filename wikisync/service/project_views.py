@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from msgspec import Struct, field
 
+from wikisync.api.project_schema import ImportRecord
 from wikisync.service.access import (
     FeatureLevel,
     Level,
@@ -286,22 +287,19 @@ def namespace_view(call: Call, space: Namespace) -> dict[str, object]:
     }
 
 
-def import_view(project: Project, standing: Standing) -> dict[str, object]:
+def import_view(project: Project, standing: Standing) -> ImportRecord:
     """How far an import is."""
-    return {
-        "id": project.id,
-        "description": project.description,
-        "name": project.name,
-        "path": project.path,
-        "path_with_namespace": project.full_path,
-        "created_at": project.created_at,
-        "import_status": project.origin.status,
-        "import_type": project.origin.type,
-        "correlation_id": None,
-        "failed_relations": [],
-        "import_error": _import_error(project, standing),
-        "stats": None,
-    }
+    return ImportRecord(
+        id=project.id,
+        description=project.description,
+        name=project.name,
+        path=project.path,
+        path_with_namespace=project.full_path,
+        created_at=project.created_at,
+        import_status=project.origin.status,
+        import_type=project.origin.type,
+        import_error=_import_error(project, standing),
+    )
 
 
 def avatar_url(call: Call, project: Project) -> str | None:

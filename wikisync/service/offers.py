@@ -1,0 +1,281 @@
+"""What the service offers: each address with its handler, and what it answers.
+
+The one table of routes.  ``app`` answers requests by it, and ``openapi`` describes
+the API from it: which parameters an operation takes is said by ``api.parameters``,
+which fields its answer has by the records of ``api.schema``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from functools import cache
+from typing import TypeVar
+
+from aiohttp import web
+from msgspec import Struct
+
+from wikisync.api import routes
+from wikisync.api.parameters import ROUTES
+from wikisync.api.project_schema import (
+    CustomAttributeRecord,
+    ImportRecord,
+    MembersImportRecord,
+    ProjectGroupRecord,
+    ProjectRecord,
+    ShareRecord,
+    StarrerRecord,
+    UploadRecord,
+)
+from wikisync.api.schema import (
+    AttachmentRecord,
+    CurrentUserRecord,
+    GroupRecord,
+    MessageRecord,
+    MetadataRecord,
+    TokenRecord,
+    UserRecord,
+    VersionRecord,
+    WikiPageRecord,
+)
+from wikisync.model import OwnerKind
+from wikisync.service import (
+    attachments,
+    avatars,
+    git_http,
+    groups,
+    identity,
+    project_acts,
+    project_edits,
+    project_forks,
+    projects,
+    uploads,
+    wikis,
+)
+from wikisync.service.access import Act
+from wikisync.service.access import Operation as WikiOperation
+from wikisync.service.answers import bytes_answer, unmatched_route
+from wikisync.service.call import Call
+from wikisync.service.openapi import FILE, NOTHING, Operation, describe
+from wikisync.service.routing import RouteTable
+
+Handler = Callable[[Call], Awaitable[web.StreamResponse]]
+Admission = Callable[[Call], Awaitable[object]]
+"""Refuses who may not send what a handler takes, by the head of the request alone."""
+WikiHandler = Callable[[Call, OwnerKind], Awaitable[web.StreamResponse]]
+T = TypeVar("T")
+
+USUAL_STATUS = {"GET": 200, "POST": 201, "PUT": 200, "DELETE": 204}
+_OWNERS: tuple[tuple[str, OwnerKind], ...] = (
+    ("projects", "project"),
+    ("groups", "group"),
+)
+_AVATAR_PATH = "/uploads/-/system/project/avatar/{id}/{file_name}"
+_UPLOAD_PATH = "/-/project/{id}/uploads/{secret}/{file_name}"
+_GIT_ROUTES: tuple[tuple[routes.Method, str, Handler], ...] = (
+    ("GET", "info/refs", git_http.show_references),
+    ("POST", git_http.UPLOAD_PACK, git_http.upload_pack),
+    ("POST", git_http.RECEIVE_PACK, git_http.receive_pack),
+)
+
+
+async def show_description(call: Call) -> web.Response:
+    """``GET /openapi.json``: all of this, for programs."""
+    profile = call.service.settings.profile
+    return bytes_answer(
+        _description(call.service.url, profile.version, profile.is_enterprise)
+    )
+
+
+_WIKI_ROUTES: tuple[tuple[routes.Route, WikiHandler, object], ...] = (
+    (routes.WIKI_LIST, wikis.list_pages, list[WikiPageRecord]),
+    (routes.WIKI_CREATE, wikis.create_page, WikiPageRecord),
+    (routes.WIKI_UPLOAD, attachments.upload, AttachmentRecord),
+    (routes.WIKI_GET, wikis.show_page, WikiPageRecord),
+    (routes.WIKI_EDIT, wikis.edit_page, WikiPageRecord),
+    (routes.WIKI_DELETE, wikis.delete_page, NOTHING),
+)
+_API_ROUTES: tuple[tuple[routes.Route, Handler, object], ...] = (
+    (routes.DESCRIPTION, show_description, dict[str, object]),
+    (routes.VERSION, identity.show_version, VersionRecord),
+    (routes.METADATA, identity.show_metadata, MetadataRecord),
+    (routes.CURRENT_USER, identity.show_user, CurrentUserRecord),
+    (routes.CURRENT_TOKEN, identity.show_token, TokenRecord),
+    (routes.PROJECTS, projects.list_projects, list[ProjectRecord]),
+    (routes.PROJECT_CREATE, project_edits.create_project, ProjectRecord),
+    (
+        routes.PROJECT_CREATE_FOR_USER,
+        project_edits.create_project_for_user,
+        ProjectRecord,
+    ),
+    (routes.PROJECT, projects.show_project, ProjectRecord),
+    (routes.PROJECT_EDIT, project_edits.edit_project, ProjectRecord),
+    (routes.PROJECT_DELETE, project_acts.delete_project, MessageRecord),
+    (routes.PROJECT_USERS, projects.list_users, list[UserRecord]),
+    (routes.PROJECT_GROUPS, projects.list_groups, list[ProjectGroupRecord]),
+    (
+        routes.PROJECT_SHARE_LOCATIONS,
+        projects.list_share_locations,
+        list[ProjectGroupRecord],
+    ),
+    (routes.PROJECT_STARRERS, projects.list_starrers, list[StarrerRecord]),
+    (routes.PROJECT_LANGUAGES, projects.show_languages, dict[str, float]),
+    (routes.PROJECT_IMPORT, projects.show_import, ImportRecord),
+    (routes.PROJECT_FORKS, projects.list_forks, list[ProjectRecord]),
+    (routes.PROJECT_FORK, project_forks.fork_project, ProjectRecord),
+    (routes.PROJECT_STAR, project_acts.star_project, ProjectRecord),
+    (routes.PROJECT_UNSTAR, project_acts.unstar_project, ProjectRecord),
+    (routes.PROJECT_ARCHIVE, project_acts.archive_project, ProjectRecord),
+    (routes.PROJECT_UNARCHIVE, project_acts.unarchive_project, ProjectRecord),
+    (routes.PROJECT_TRANSFER, project_edits.transfer_project, ProjectRecord),
+    (routes.PROJECT_RESTORE, project_acts.restore_project, ProjectRecord),
+    (routes.PROJECT_SHARE, project_acts.share_project, ShareRecord),
+    (routes.PROJECT_UNSHARE, project_acts.unshare_project, NOTHING),
+    (routes.PROJECT_UPLOAD, uploads.upload_file, UploadRecord),
+    (routes.PROJECT_UPLOAD_GET, uploads.show_upload, FILE),
+    (routes.PROJECT_IMPORT_MEMBERS, project_acts.import_members, MembersImportRecord),
+    (
+        routes.PROJECT_CUSTOM_ATTRIBUTES,
+        project_acts.list_custom_attributes,
+        list[CustomAttributeRecord],
+    ),
+    (
+        routes.PROJECT_SET_CUSTOM_ATTRIBUTE,
+        project_acts.set_custom_attribute,
+        CustomAttributeRecord,
+    ),
+    (
+        routes.PROJECT_DELETE_CUSTOM_ATTRIBUTE,
+        project_acts.delete_custom_attribute,
+        NOTHING,
+    ),
+    (routes.USER_PROJECTS, projects.list_user_projects, list[ProjectRecord]),
+    (
+        routes.USER_CONTRIBUTED_PROJECTS,
+        projects.list_contributed_projects,
+        list[ProjectRecord],
+    ),
+    (
+        routes.USER_STARRED_PROJECTS,
+        projects.list_starred_projects,
+        list[ProjectRecord],
+    ),
+    (routes.GROUPS, groups.list_groups, list[GroupRecord]),
+    (routes.GROUP, groups.show_group, GroupRecord),
+    (routes.GROUP_PROJECTS, groups.list_group_projects, list[ProjectRecord]),
+    (routes.GROUP_DESCENDANTS, groups.list_descendant_groups, list[GroupRecord]),
+    (routes.GROUP_SUBGROUPS, groups.list_subgroups, list[GroupRecord]),
+)
+"""Each with what it answers, as a type that JSON is decoded into."""
+_STATUSES = {routes.PROJECT_DELETE: 202}
+_UNCHANGED = frozenset({routes.PROJECT_STAR, routes.PROJECT_UNSTAR})
+"""Changes that say so (304) where there is nothing to change."""
+
+_WRITES_WIKI = frozenset(
+    {wikis.create_page, wikis.edit_page, attachments.upload},
+)
+_ADMISSIONS: dict[Handler, Admission] = {
+    uploads.upload_file: lambda call: call.project_for(Act.UPLOAD),
+    project_edits.edit_project: lambda call: call.project_for(Act.EDIT),
+}
+
+
+class Target(Struct, frozen=True):
+    """What answers one route."""
+
+    handler: Handler
+    admit: Admission | None = None
+    """Asked before a body is read that is not small; None where none is read."""
+    reads_own_body: bool = False
+
+
+def route_table() -> RouteTable[Target]:
+    """Every route of the service, the more particular ones first."""
+    table: list[tuple[str, str, Target]] = []
+    for route, handler, _answer in _API_ROUTES:
+        target = Target(handler)
+        if route.method != "GET":
+            admit = _ADMISSIONS.get(handler, Call.signed_in)
+            is_project = route.template.startswith("/projects")
+            target = Target(_after_sign_in(handler) if is_project else handler, admit)
+        table.append((route.method, routes.API_PREFIX + route.template, target))
+    for segment, kind in _OWNERS:
+        for route, wiki_handler, _answer in _WIKI_ROUTES:
+            template = routes.API_PREFIX + route.template.replace("{owner}", segment)
+            target = Target(_for(kind, wiki_handler))
+            if wiki_handler in _WRITES_WIKI:
+                target = Target(target.handler, _for(kind, _admit_writer))
+            table.append((route.method, template, target))
+    for method, path, git_handler in _GIT_ROUTES:
+        target = Target(git_handler, reads_own_body=method == "POST")
+        table.append((method, "/{full_path}.wiki.git/" + path, target))
+    table.append(("GET", _UPLOAD_PATH, Target(uploads.show_upload)))
+    table.append(("GET", _AVATAR_PATH, Target(avatars.show_avatar)))
+    for prefix, kind in (("/groups/{full_path}", "group"), ("/{full_path}", "project")):
+        show = Target(_for(kind, attachments.show_file))
+        table.append(("GET", prefix + "/-/wikis/uploads/{path}", show))
+    sign_in = Target(attachments.show_sign_in)
+    table.append(("GET", attachments.SIGN_IN_PATH, sign_in))
+    return RouteTable(table)
+
+
+def operations(*, is_enterprise: bool) -> Iterator[Operation]:
+    """What the API offers in one of the two editions."""
+    for route, handler, answer in _API_ROUTES:
+        yield _operation(route, handler, answer)
+    for segment, kind in _OWNERS:
+        if kind == "group" and not is_enterprise:
+            continue
+        for route, wiki_handler, answer in _WIKI_ROUTES:
+            yield _operation(route, wiki_handler, answer, segment)
+
+
+def _operation(
+    route: routes.Route, handler: Handler | WikiHandler, answer: object, owner: str = ""
+) -> Operation:
+    endpoint = _ENDPOINTS.get(route)
+    name = endpoint or handler.__name__
+    return Operation(
+        method=route.method,
+        template=route.template.replace("{owner}", owner),
+        name=f"{owner}_{name}" if owner else name,
+        about=handler.__doc__ or "",
+        endpoint=endpoint,
+        answer=answer,
+        status=_STATUSES.get(route, USUAL_STATUS[route.method]),
+        may_be_unchanged=route.method == "GET" or route in _UNCHANGED,
+    )
+
+
+_ENDPOINTS = {route: endpoint for endpoint, route in ROUTES.items()}
+
+
+@cache
+def _description(url: str, version: str, is_enterprise: bool) -> bytes:
+    return describe(operations(is_enterprise=is_enterprise), url, version)
+
+
+def _after_sign_in(handler: Handler) -> Handler:
+    """A change that tells nothing, not even what it takes, before it knows who asks."""
+
+    async def handle(call: Call) -> web.StreamResponse:
+        await call.signed_in()
+        return await handler(call)
+
+    return handle
+
+
+async def _admit_writer(call: Call, kind: OwnerKind) -> None:
+    """Refuse who may not write a wiki."""
+    await call.wiki(kind, WikiOperation.WRITE)
+
+
+def _for(
+    kind: OwnerKind, handler: Callable[[Call, OwnerKind], Awaitable[T]]
+) -> Callable[[Call], Awaitable[T]]:
+    def handle(call: Call) -> Awaitable[T]:
+        # without the paid edition there are no such routes (2.2)
+        if kind == "group" and not call.service.settings.profile.is_enterprise:
+            raise unmatched_route()
+        return handler(call, kind)
+
+    return handle

@@ -1,0 +1,307 @@
+"""The API as a document in OpenAPI 3.1, made from the tables that the service runs by.
+
+Pure.  An operation's parameters come from ``api.parameters``, the fields of its
+answer from the record that the client decodes, and which values a field may have
+from the parameter that sets it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from wikisync.api.parameters import (
+    ATTRIBUTES,
+    EXCLUSIVE,
+    ONE_OF,
+    PAGED,
+    AnyEndpoint,
+    Endpoint,
+    Parameter,
+    parameters_of,
+)
+from wikisync.api.routes import API_PREFIX, Method
+from wikisync.api.schema import ErrorRecord
+
+Schema = dict[str, Any]
+
+
+class File(Struct, frozen=True):
+    """Stands for an answer that is a file's bytes."""
+
+
+class Nothing(Struct, frozen=True):
+    """Stands for an answer without a body."""
+
+
+FILE, NOTHING = File(), Nothing()
+JSON = "application/json"
+FORM = "application/x-www-form-urlencoded"
+MULTIPART = "multipart/form-data"
+SEGMENTS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "id": ("string", "Number, or percent-encoded full path."),
+        "user_id": ("string", "Number, or name."),
+        "group_id": ("integer", "Number of the group."),
+        "source_id": ("integer", "Number of the project whose members are taken."),
+        "slug": ("string", "Percent-encoded slug of the page."),
+        "key": ("string", "Name of the attribute."),
+        "secret": ("string", "The part of the address that cannot be guessed."),
+        "file_name": ("string", "Name of the file."),
+    }
+)
+"""Type and meaning of the parts of paths."""
+_PAGING = (
+    "X-Page",
+    "X-Per-Page",
+    "X-Next-Page",
+    "X-Prev-Page",
+    "X-Total",
+    "X-Total-Pages",
+    "Link",
+)
+_TYPES: Mapping[str, Schema] = MappingProxyType(
+    {
+        "boolean": {"type": "boolean"},
+        "integer": {"type": "integer"},
+        "string": {"type": "string"},
+        "datetime": {"type": "string", "format": "date-time"},
+        "date": {"type": "string", "format": "date"},
+        "integers": {"type": "array", "items": {"type": "integer"}},
+        "strings": {"type": "array", "items": {"type": "string"}},
+        "hash": {"type": "object", "additionalProperties": {"type": "string"}},
+        "file": {"type": "string", "contentMediaType": "application/octet-stream"},
+    }
+)
+_SECURITY: Schema = {
+    "token": {"type": "apiKey", "in": "header", "name": "PRIVATE-TOKEN"},
+    "bearer": {"type": "http", "scheme": "bearer"},
+}
+_ERRORS: Schema = {
+    "description": "Refused.",
+    "content": {JSON: {"schema": {"$ref": "#/components/schemas/ErrorRecord"}}},
+}
+_BUSY: Schema = _ERRORS | {"description": "Too much is asked at once; come again."}
+_ADDRESS = re.compile(r"``[A-Z]+ [^`]*``[:;,.]?\s*")
+
+
+class Operation(Struct, frozen=True, kw_only=True):
+    """One operation of the API."""
+
+    method: Method
+    template: str
+    """Path below the prefix; ``{name}`` stands for a part of it."""
+    name: str
+    about: str
+    """The docstring of what answers it."""
+    endpoint: AnyEndpoint | None
+    """Where its parameters are; None if it has none."""
+    answer: object
+    """Type of the answer's JSON, ``FILE`` or ``NOTHING``."""
+    status: int
+    may_be_unchanged: bool
+
+
+def describe(operations: Iterable[Operation], url: str, version: str) -> bytes:
+    """The document, as JSON.
+
+    Args:
+        operations: what there is.
+        url: where the service answers, without a trailing slash.
+        version: of the real service that it is like.
+    """
+    every = tuple(operations)
+    types = [one.answer for one in every if not isinstance(one.answer, File | Nothing)]
+    answers, components = msgspec.json.schema_components(
+        [*types, ErrorRecord],
+        schema_hook=_any_value,
+        ref_template="#/components/schemas/{name}",
+    )
+    for schema in components.values():
+        _close(schema)
+    paths: dict[str, Schema] = {}
+    schemas = iter(answers)
+    for one in every:
+        has_json = not isinstance(one.answer, File | Nothing)
+        schema = next(schemas) if has_json else None
+        path = paths.setdefault(one.template, {"parameters": _segments(one.template)})
+        path[one.method.lower()] = _operation(one, schema)
+    document = {
+        "openapi": "3.1.0",
+        "info": {"title": "wikisync serve", "version": version},
+        "servers": [{"url": url + API_PREFIX}],
+        "security": [{}, *({name: []} for name in _SECURITY)],
+        "paths": paths,
+        "components": {"schemas": components, "securitySchemes": _SECURITY},
+    }
+    return msgspec.json.encode(document)
+
+
+def _any_value(kind: type) -> Schema:
+    if kind is object:
+        return {"description": "Of any kind."}  # msgspec takes an empty one for none
+    raise NotImplementedError
+
+
+def _close(schema: Schema) -> None:
+    """Make of what a client expects what this service sends: nothing else."""
+    schema["additionalProperties"] = False
+    for name, field in schema["properties"].items():
+        # a default is what the client takes for an absent field
+        field.pop("default", None)
+        for kind in [field, *field.get("anyOf", ())]:
+            if name in _CHOICES and kind.get("type") == "string":
+                kind["enum"] = list(_CHOICES[name])
+
+
+def _choices() -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for row in ATTRIBUTES:
+        if row.choices:
+            known = found.get(row.name, ())
+            found[row.name] = tuple(dict.fromkeys((*known, *row.choices)))
+    return found
+
+
+_CHOICES = _choices()
+"""Attribute of a project to the values that it can be set to."""
+
+
+def _segments(template: str) -> list[Schema]:
+    found = []
+    for name in re.findall(r"\{(\w+)\}", template):
+        kind, about = SEGMENTS[name]
+        schema: Schema = {"type": kind}
+        if kind == "string":
+            schema["minLength"] = 1
+        found.append(
+            {
+                "name": name,
+                "in": "path",
+                "required": True,
+                "description": about,
+                "schema": schema,
+            }
+        )
+    return found
+
+
+def _operation(one: Operation, schema: Schema | None) -> Schema:
+    described: Schema = {
+        "operationId": one.name,
+        "summary": one.name.replace("_", " ").capitalize(),
+        "description": _description(one.about),
+        "responses": _responses(one, schema),
+    }
+    rows = () if one.endpoint is None else tuple(parameters_of(one.endpoint).values())
+    if one.method in {"GET", "DELETE"}:
+        described["parameters"] = [_in_query(row) for row in rows]
+    elif one.endpoint is not None and rows:
+        described["requestBody"] = _body(one.endpoint, rows)
+    return described
+
+
+def _description(docstring: str) -> str:
+    """What the first sentences say beside the address."""
+    first = inspect.cleandoc(docstring).partition("\n\n")[0]
+    text = " ".join(_ADDRESS.sub("", first).split()).replace("``", "")
+    return text[:1].upper() + text[1:]
+
+
+def _responses(one: Operation, schema: Schema | None) -> Schema:
+    success: Schema = {"description": "Done."}
+    if schema is not None:
+        success["content"] = {JSON: {"schema": schema}}
+    elif isinstance(one.answer, File):
+        success["content"] = {"*/*": {"schema": {}}}
+    if one.endpoint in PAGED:
+        text = {"schema": {"type": "string"}}
+        success["headers"] = dict.fromkeys(_PAGING, text)
+    responses: Schema = {str(one.status): success, "4XX": _ERRORS, "503": _BUSY}
+    if one.may_be_unchanged:
+        responses["304"] = {"description": "Nothing changed."}
+    if one.method == "GET" and "{id}" in one.template:
+        headers = {"Location": {"required": True, "schema": {"type": "string"}}}
+        responses["301"] = {
+            "description": "The project has another path now.",
+            "headers": headers,
+            "content": {"text/plain": {"schema": {"type": "string"}}},
+        }
+    return responses
+
+
+def _in_query(row: Parameter) -> Schema:
+    is_array = row.type in {"integers", "strings"}
+    found: Schema = {
+        "name": f"{row.name}[]" if is_array else row.name,
+        "in": "query",
+        "required": row.is_required,
+        "deprecated": row.is_deprecated,
+        "schema": _schema(row),
+        "description": _about(row),
+    }
+    if row.type == "hash":
+        found["style"] = "deepObject"
+    return found
+
+
+def _body(endpoint: AnyEndpoint, rows: tuple[Parameter, ...]) -> Schema:
+    files = {row.name for row in rows if row.type == "file"}
+    required = [row.name for row in rows if row.is_required]
+    schema: Schema = {
+        "type": "object",
+        "properties": {
+            row.name: _schema(row)
+            | {"description": _about(row), "deprecated": row.is_deprecated}
+            for row in rows
+        },
+        "required": required,
+    }
+    if endpoint in ONE_OF:
+        schema["anyOf"] = [{"required": [name]} for name in ONE_OF[endpoint]]
+    if endpoint is Endpoint.EDIT:
+        schema["minProperties"] = 1
+    if endpoint in EXCLUSIVE:
+        schema["allOf"] = [
+            {"not": {"required": [one, other]}}
+            for names in EXCLUSIVE[endpoint]
+            for at, one in enumerate(names)
+            for other in names[at + 1 :]
+        ]
+    kinds = [MULTIPART] if files & {*required} else [JSON, FORM, MULTIPART]
+    contents = {}
+    for kind in kinds:
+        held = dict(schema["properties"])
+        if kind != MULTIPART:
+            held = {name: one for name, one in held.items() if name not in files}
+        contents[kind] = {"schema": schema | {"properties": held}}
+    is_required = bool(required) or endpoint in ONE_OF or endpoint is Endpoint.EDIT
+    return {"required": is_required, "content": contents}
+
+
+def _schema(row: Parameter) -> Schema:
+    schema = dict(_TYPES[row.type])
+    if row.choices:
+        is_number = row.type == "integer"
+        schema["enum"] = [int(one) if is_number else one for one in row.choices]
+    if row.keys:
+        schema["properties"] = {key.name: _schema(key) for key in row.keys}
+        schema["additionalProperties"] = False
+    return schema
+
+
+def _about(row: Parameter) -> str:
+    words = [row.help]
+    if row.role != "anyone":
+        words.append(f"For {row.role}s.")
+    if row.tier != "free":
+        words.append(f"{row.tier.capitalize()}.")
+    if row.default:
+        words.append(f"Default: {row.default}.")
+    return " ".join(words)
