@@ -181,6 +181,23 @@ def may_read_code(
     return judge_container(visibility, standing) is Verdict.ALLOWED
 
 
+def judge_code(
+    door: WikiDoor, repository: FeatureLevel, standing: Standing, *, is_push: bool
+) -> Verdict:
+    """Whether the caller may have a project's own repository, or write to it.
+
+    Planners write wikis, but no code (3.3).
+    """
+    if judge_container(door.visibility, standing) is Verdict.HIDDEN:
+        return Verdict.HIDDEN
+    if not may_read_code(door.visibility, repository, standing):
+        return Verdict.FORBIDDEN
+    may_write = standing.is_admin or standing.level >= Level.DEVELOPER
+    if is_push and (door.is_archived or not may_write):
+        return Verdict.FORBIDDEN
+    return Verdict.ALLOWED
+
+
 def judge_signed_in(standing: Standing) -> Verdict:
     """For operations about the caller itself: they need one."""
     return Verdict.ALLOWED if standing.is_signed_in else Verdict.UNAUTHENTICATED

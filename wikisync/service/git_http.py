@@ -1,9 +1,10 @@
-"""Wikis by git over HTTP: ``<full path>.wiki.git`` for clone, fetch and push.
+"""Git over HTTP: clone, fetch and push of wikis and of projects' own repositories.
 
+A wiki is at ``<full path>.wiki.git``, a project's repository at ``<full path>.git``.
 The smart protocol, spoken by the git executable; without one these addresses are
 404.  A token is the password of any user name, or a header as for the API.  What
-a push brings is read like any other change: list, ids and activity follow, but no
-webhook is sent (service-behaviour.md 7 and 8.1).
+a push brings is read like any other change: list, ids, activity and what is shown of
+the code follow, but no webhook is sent (service-behaviour.md 7 and 8.1).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from base64 import b64decode
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Literal
 
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
@@ -22,12 +24,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync.model import OwnerKind
+from wikisync.service import jobs
 from wikisync.service.access import (
     Operation,
-    Standing,
     Verdict,
-    WikiDoor,
     judge_clone,
+    judge_code,
     judge_wiki,
 )
 from wikisync.service.answers import PlainRefusal, Refusal, unmatched_route
@@ -36,11 +38,13 @@ from wikisync.service.call import Call, Caller, Owner
 from wikisync.service.git_process import GitFailed, GitInput, find_git
 from wikisync.service.instance import WikiStorage
 from wikisync.service.page_ids import moves_between, update_page_ids
+from wikisync.service.project_views import level_of_feature
 from wikisync.service.push_check import PushRefused, check_push, read_push
 from wikisync.service.quirks import Quirk
 from wikisync.service.rows import Project
 from wikisync.service.settings import KIB, MIB
 from wikisync.service.tables import Tables
+from wikisync.service.tree import WikiTree
 from wikisync.service.wikis import note_activity
 
 log = logging.getLogger(__name__)
@@ -63,23 +67,30 @@ _NOT_FOUND = (
     "The project you were looking for could not be found"
     " or you don't have permission to view it.\n"
 )
+_NOT_YET = "A repository for this project does not exist yet.\n"
+_WIKI_ACTS = ("download this wiki", "write to this wiki")
+_CODE_ACTS = ("download code from this project", "push code to this project")
+
+Part = Literal["wiki", "code"]
+"""Which repository of a project is meant; a group has a wiki only."""
 
 
 class Visit(Struct, frozen=True):
-    """A caller who may do what it asks of a wiki's repository."""
+    """A caller who may do what it asks of a repository."""
 
+    part: Part
     kind: OwnerKind
     owner: Owner
     caller: Caller
-    wiki: WikiStorage
+    storage: WikiStorage
 
 
-async def show_references(call: Call) -> web.StreamResponse:
+async def show_references(call: Call, part: Part) -> web.StreamResponse:
     """``GET .../info/refs?service=...``: the branches, with their commits."""
     name = call.raw.get("service")
     if name not in {UPLOAD_PACK, RECEIVE_PACK}:
         raise PlainRefusal(403, "only the smart protocol is spoken here\n")
-    visit = await _enter(call, is_push=name == RECEIVE_PACK)
+    visit = await _enter(call, part, is_push=name == RECEIVE_PACK)
     command = str(name).removeprefix("git-")
     words = (command, "--stateless-rpc", "--advertise-refs")
     references = await _collect(call, visit, words, None)
@@ -88,9 +99,9 @@ async def show_references(call: Call) -> web.StreamResponse:
     return web.Response(body=body, headers=_headers(f"{name}-advertisement"))
 
 
-async def upload_pack(call: Call) -> web.StreamResponse:
+async def upload_pack(call: Call, part: Part) -> web.StreamResponse:
     """``POST .../git-upload-pack``: clone and fetch."""
-    visit = await _enter(call, is_push=False)
+    visit = await _enter(call, part, is_push=False)
     response = web.StreamResponse(headers=_headers(f"{UPLOAD_PACK}-result"))
 
     async def send(chunk: bytes) -> None:
@@ -103,7 +114,7 @@ async def upload_pack(call: Call) -> web.StreamResponse:
         try:
             await call.service.git.run(
                 ("upload-pack", "--stateless-rpc", "."),
-                visit.wiki.repository.path,
+                visit.storage.repository.path,
                 send,
                 _given(call, visit, body),
             )
@@ -119,14 +130,13 @@ async def upload_pack(call: Call) -> web.StreamResponse:
     return response
 
 
-async def receive_pack(call: Call) -> web.StreamResponse:
+async def receive_pack(call: Call, part: Part) -> web.StreamResponse:
     """``POST .../git-receive-pack``: push."""
-    visit = await _enter(call, is_push=True)
+    visit = await _enter(call, part, is_push=True)
     headers = _headers(f"{RECEIVE_PACK}-result")
     with spool_folder(call.service.spool) as spool:
-        # the whole push is here before the wiki is locked for it
+        # the whole push is here before the repository is locked for it
         body = await _spool(call, spool, call.service.settings.git.push_bytes_max)
-
         refusal = await _check(call, visit, body, spool)
         if refusal is not None:
             return web.Response(body=refusal, headers=headers)
@@ -136,17 +146,27 @@ async def receive_pack(call: Call) -> web.StreamResponse:
                 call, visit, ("receive-pack", "--stateless-rpc"), body
             )
 
-        report, before, after = await visit.wiki.receive(push)
-    if before is None or after is None:
-        # which pages moved cannot be known
-        note_activity(call, visit.caller, visit.owner)
-    elif before.commit != after.commit:
-        moved, gone = moves_between(before, after)
-        records = call.service.records
-        if moved or gone:
-            await records.ask(update_page_ids, visit.kind, visit.owner.id, moved, gone)
-        note_activity(call, visit.caller, visit.owner)
+        report, before, after = await visit.storage.receive(push)
+    if before is None or after is None or before.commit != after.commit:
+        await _follow(call, visit, before, after)
     return web.Response(body=report, headers=headers)
+
+
+async def _follow(
+    call: Call, visit: Visit, before: WikiTree | None, after: WikiTree | None
+) -> None:
+    """Let the records follow what a push changed."""
+    service = call.service
+    if visit.part == "code":
+        await jobs.refresh_code(service, visit.owner.id)
+    elif before is not None and after is not None:
+        # else which pages moved cannot be known
+        moved, gone = moves_between(before, after)
+        if moved or gone:
+            await service.records.ask(
+                update_page_ids, visit.kind, visit.owner.id, moved, gone
+            )
+    note_activity(call, visit.caller, visit.owner)
 
 
 async def _check(call: Call, visit: Visit, body: Path, spool: Path) -> bytes | None:
@@ -156,15 +176,15 @@ async def _check(call: Call, visit: Visit, body: Path, spool: Path) -> bytes | N
     if push is None:
         return None
     try:
-        await check_push(push, body, visit.wiki.repository, git, spool)
+        await check_push(push, body, visit.storage.repository, git, spool)
     except PushRefused as refused:
         log.warning("a push to %s is refused: %s", visit.owner.full_path, refused)
         return push.refusal(str(refused))
     return None
 
 
-async def _enter(call: Call, *, is_push: bool) -> Visit:
-    """Who calls for which wiki, if it may.
+async def _enter(call: Call, part: Part, *, is_push: bool) -> Visit:
+    """Who calls for which repository, if it may.
 
     Raises:
         Refusal: no such address here, or no git.
@@ -173,22 +193,29 @@ async def _enter(call: Call, *, is_push: bool) -> Visit:
     if Quirk.NO_GIT in call.service.settings.quirks:
         raise unmatched_route()
     if find_git() is None:
-        log.warning("wikis cannot be cloned: there is no git executable on the PATH")
+        log.warning("nothing can be cloned: there is no git executable on the PATH")
         raise unmatched_route()
     caller = await _caller(call)
     found = await _find(call, caller)
-    if found is None:
-        raise _denied(Verdict.HIDDEN, caller, is_push=is_push)
+    if found is None or (part == "code" and found[0] == "group"):
+        raise _denied(Verdict.HIDDEN, caller, part, is_push=is_push)
     kind, owner = found
-    verdict = _judge(owner.door, owner.standing(caller.user), is_push=is_push)
+    verdict = _judge(owner, part, caller, is_push=is_push)
     if verdict is not Verdict.ALLOWED:
-        raise _denied(verdict, caller, is_push=is_push)
+        raise _denied(verdict, caller, part, is_push=is_push)
     wanted = WRITE_SCOPES if is_push else READ_SCOPES
     if caller.token is not None and not caller.token.scopes & wanted:
         raise PlainRefusal(403, "the token's scopes do not reach this far\n")
-    wiki = call.service.wiki(kind, owner.id)
-    await wiki.make()
-    return Visit(kind, owner, caller, wiki)
+    if part == "wiki":
+        storage = call.service.wiki(kind, owner.id)
+    else:
+        assert isinstance(owner, Project), "a group has no code"
+        if owner.origin.is_under_way:
+            # what is pushed now would be lost when the import comes
+            raise PlainRefusal(404, _NOT_YET)
+        storage = call.service.code(owner.id)
+    await storage.make()
+    return Visit(part, kind, owner, caller, storage)
 
 
 async def _caller(call: Call) -> Caller:
@@ -227,21 +254,27 @@ async def _find(call: Call, caller: Caller) -> tuple[OwnerKind, Owner] | None:
     return "group", group
 
 
-def _judge(door: WikiDoor, standing: Standing, *, is_push: bool) -> Verdict:
+def _judge(owner: Owner, part: Part, caller: Caller, *, is_push: bool) -> Verdict:
+    standing = owner.standing(caller.user)
+    if part == "code":
+        assert isinstance(owner, Project), "a group has no code"
+        level = level_of_feature(owner, "repository")
+        return judge_code(owner.door, level, standing, is_push=is_push)
     if is_push:
-        return judge_wiki(door, standing, Operation.WRITE)
-    return judge_clone(door, standing)
+        return judge_wiki(owner.door, standing, Operation.WRITE)
+    return judge_clone(owner.door, standing)
 
 
-def _denied(verdict: Verdict, caller: Caller, *, is_push: bool) -> PlainRefusal:
+def _denied(
+    verdict: Verdict, caller: Caller, part: Part, *, is_push: bool
+) -> PlainRefusal:
     if caller.user is None:
         # git asks its user for a password when it reads this
         return _access_denied()
     if verdict is Verdict.HIDDEN:
         return PlainRefusal(404, _NOT_FOUND)
-    if is_push:
-        return PlainRefusal(403, "You are not allowed to write to this wiki.\n")
-    return PlainRefusal(403, "You are not allowed to download this wiki.\n")
+    acts = _WIKI_ACTS if part == "wiki" else _CODE_ACTS
+    return PlainRefusal(403, f"You are not allowed to {acts[is_push]}.\n")
 
 
 def _access_denied() -> PlainRefusal:
@@ -267,7 +300,7 @@ async def _collect(
     try:
         await call.service.git.run(
             (*words, "."),
-            visit.wiki.repository.path,
+            visit.storage.repository.path,
             keep,
             _given(call, visit, body),
         )

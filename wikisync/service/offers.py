@@ -64,6 +64,11 @@ Admission = Callable[[Call], Awaitable[object]]
 WikiHandler = Callable[[Call, OwnerKind], Awaitable[web.StreamResponse]]
 T = TypeVar("T")
 
+# the first one fits the addresses of the second, too
+_GIT_PARTS: tuple[tuple[str, git_http.Part], ...] = (
+    (".wiki.git", "wiki"),
+    (".git", "code"),
+)
 USUAL_STATUS = {"GET": 200, "POST": 201, "PUT": 200, "DELETE": 204}
 _OWNERS: tuple[tuple[str, OwnerKind], ...] = (
     ("projects", "project"),
@@ -71,7 +76,8 @@ _OWNERS: tuple[tuple[str, OwnerKind], ...] = (
 )
 _AVATAR_PATH = "/uploads/-/system/project/avatar/{id}/{file_name}"
 _UPLOAD_PATH = "/-/project/{id}/uploads/{secret}/{file_name}"
-_GIT_ROUTES: tuple[tuple[routes.Method, str, Handler], ...] = (
+GitHandler = Callable[[Call, git_http.Part], Awaitable[web.StreamResponse]]
+_GIT_ROUTES: tuple[tuple[routes.Method, str, GitHandler], ...] = (
     ("GET", "info/refs", git_http.show_references),
     ("POST", git_http.UPLOAD_PACK, git_http.upload_pack),
     ("POST", git_http.RECEIVE_PACK, git_http.receive_pack),
@@ -205,9 +211,11 @@ def route_table() -> RouteTable[Target]:
             if wiki_handler in _WRITES_WIKI:
                 target = Target(target.handler, _for(kind, _admit_writer))
             table.append((route.method, template, target))
-    for method, path, git_handler in _GIT_ROUTES:
-        target = Target(git_handler, reads_own_body=method == "POST")
-        table.append((method, "/{full_path}.wiki.git/" + path, target))
+    for suffix, part in _GIT_PARTS:
+        for method, path, git_handler in _GIT_ROUTES:
+            handle = _of_part(part, git_handler)
+            target = Target(handle, reads_own_body=method == "POST")
+            table.append((method, "/{full_path}" + f"{suffix}/{path}", target))
     table.append(("GET", _UPLOAD_PATH, Target(uploads.show_upload)))
     table.append(("GET", _AVATAR_PATH, Target(avatars.show_avatar)))
     for prefix, kind in (("/groups/{full_path}", "group"), ("/{full_path}", "project")):
@@ -262,6 +270,10 @@ def _after_sign_in(handler: Handler) -> Handler:
         return await handler(call)
 
     return handle
+
+
+def _of_part(part: git_http.Part, handler: GitHandler) -> Handler:
+    return lambda call: handler(call, part)
 
 
 async def _admit_writer(call: Call, kind: OwnerKind) -> None:

@@ -91,6 +91,11 @@ class Import(Struct, frozen=True):
     branch: str | None
     error: str | None
 
+    @property
+    def is_under_way(self) -> bool:
+        """Whether the repository is still to come."""
+        return self.status in {"scheduled", "started"}
+
 
 class Project(Struct, frozen=True):
     """A project, and what the asking user is to it."""
