@@ -167,7 +167,8 @@ def test_front_matter_gives_title_and_tags(handbook: Studio) -> None:
 def test_all_pages_are_listed_in_the_order_of_the_tree(handbook: Studio) -> None:
     article = handbook.article("-/all.html")
     assert article.index("index.html") < article.index("guide/start.html")
-    assert article.count("<li>") == 9
+    assert article.count("<li") == 9
+    assert '<li id="dir/with_space.html">' in article
 
 
 def test_search_index_has_every_page(handbook: Studio) -> None:
@@ -270,7 +271,8 @@ def test_landing_page_lists_every_wiki_below_its_group(instance: Studio) -> None
     article = instance.article("index.html")
     assert "docs/b/-/wikis/index.html" in article
     assert "docs/tools/-/wikis/index.html" in article
-    assert article.index("<h2>docs</h2>") < article.index("docs/-/wikis/index.html")
+    assert "docs/-/wikis/index.html" in article
+    assert "<h2" not in article, "all lie in one group"
 
 
 def test_wiki_without_home_gets_one(instance: Studio) -> None:

@@ -7,23 +7,8 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from tests.site.sites import Studio
-from wikisync.site.context import SiteContext, WikiContext
-from wikisync.site.generated import SITEMAP_URLS_MAX, group_tree, robots_text, sitemaps
-
-
-def wiki(path: str, kind: str = "project") -> WikiContext:
-    return WikiContext(
-        title=path.rpartition("/")[2],
-        kind=kind,
-        full_path=path,
-        url=f"{path}/-/wikis/index.html",
-        web_url="",
-        visibility="public",
-        description="",
-        home="",
-        page_count=1,
-        all_url="",
-    )
+from wikisync.site.context import SiteContext
+from wikisync.site.generated import SITEMAP_URLS_MAX, robots_text, sitemaps
 
 
 def site(url: str | None) -> SiteContext:
@@ -45,18 +30,6 @@ def site(url: str | None) -> SiteContext:
         wanted_url="",
         orphans_url="",
     )
-
-
-def test_wikis_stand_below_the_groups_of_their_paths() -> None:
-    (docs,) = group_tree([wiki("docs/b"), wiki("docs/a"), wiki("docs", "group")])
-    assert [one.full_path for one in docs.wikis] == ["docs/a", "docs/b", "docs"]
-    assert (docs.title, docs.full_path) == ("docs", "docs")
-
-
-def test_groups_nest_and_are_sorted() -> None:
-    groups = group_tree([wiki("z/x"), wiki("docs/sub/a"), wiki("docs/b")])
-    assert [group.full_path for group in groups] == ["docs", "z"]
-    assert [group.full_path for group in groups[0].groups] == ["docs/sub"]
 
 
 def test_robots_of_public_wikis_are_let_in() -> None:

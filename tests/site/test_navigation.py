@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wikisync.model import Slug
-from wikisync.site.context import NavNode
+from wikisync.site.context import LeftOut, NavNode
 from wikisync.site.navigation import (
     Tree,
     folder_title,
@@ -22,7 +22,8 @@ from wikisync.site.navigation import (
 
 def tree_of(*slugs: str, titles: dict[str, str] | None = None) -> Tree:
     named = {Slug(slug): (titles or {}).get(slug, folder_title(slug)) for slug in slugs}
-    return Tree("Wiki", named, {slug: f"{slug}.html" for slug in named})
+    urls = {slug: f"{slug}.html" for slug in named}
+    return Tree("Wiki", named, urls, listed="all.html")
 
 
 def drawn(node: NavNode, depth: int = 0) -> str:
@@ -81,6 +82,22 @@ def test_long_flat_level_shows_a_window_around_the_page() -> None:
     assert len(shown) == 150
     assert shown[75] == "page 1000"
     assert root.more == 1850
+
+
+def test_window_says_what_it_leaves_out_and_where_that_is_listed() -> None:
+    tree = tree_of(*(f"page-{number:04}" for number in range(5000)))
+    root = tree.navigation(Slug("page-4000"), 150)
+    assert root.before == LeftOut(3925, "all.html", "page-0000.html")
+    assert root.after == LeftOut(925, "all-3.html", "page-4075.html")
+    assert root.more == 3925 + 925
+    top = tree.navigation(Slug("page-0000"), 150)
+    assert top.before is None
+    assert top.after == LeftOut(4850, "all.html", "page-0150.html")
+
+
+def test_closed_folder_says_where_its_pages_are_listed() -> None:
+    root = tree_of("a", "b/c/d").navigation(Slug("a"), 150)
+    assert root.children[1].after == LeftOut(1, "all.html", "b/c/d.html")
 
 
 @pytest.mark.parametrize("slug", ["page-0000", "page-1999"])
@@ -194,4 +211,4 @@ def test_short_levels_are_whole_and_long_ones_share_the_rest(
 
 
 def test_natural_key_counts_as_people_do() -> None:
-    assert sorted(["v10", "v9", "V1", "é"], key=natural_key) == ["V1", "v9", "v10", "é"]
+    assert sorted(["v10", "v9", "V1", "é"], key=natural_key) == ["é", "V1", "v9", "v10"]

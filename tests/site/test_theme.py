@@ -430,9 +430,10 @@ def test_every_language_has_every_string() -> None:
 def test_tree_marks_the_page_and_leads_on_from_closed_folders() -> None:
     page = render(load_theme("default"))
     assert '<a href="b.html" aria-current="page">b</a>' in page
-    everything = "../../../../../-/all/docs/handbook.html"
-    assert f'<a class="closed" href="{everything}">closed folder</a>' in page
-    assert f'<a class="more" href="{everything}">7 more pages</a>' in page
+    listed = "../../../../../-/all/docs/handbook"
+    assert f'<a class="closed" href="{listed}.html#c%20d.html">closed folder' in page
+    assert f'<a class="more" href="{listed}.html#a.html">1 page before</a>' in page
+    assert f'<a class="more" href="{listed}-2.html#e.html">7 more pages</a>' in page
     assert "<summary><a" not in page
 
 
@@ -470,6 +471,6 @@ def test_landing_page_shows_groups_in_groups() -> None:
         full_context(groups=groups, wiki=None, nav=None, page=None),
         at="index.html",
     )
-    assert "<h2>outer</h2>" in page
-    assert "<h3>inner</h3>" in page
+    assert '<h2 id="docs">outer</h2>' in page
+    assert '<h3 id="docs/inner">inner</h3>' in page
     assert "1,234 pages" in page

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from wikisync.site.context import (
+    LeftOut,
     NavNode,
     PageContext,
     PageRef,
@@ -83,8 +84,20 @@ def full_context(**changes: Any) -> dict[str, object]:
         all_url="-/all/docs/handbook.html",
     )
     here = NavNode("b", HERE, active=True, current=True)
-    closed = NavNode("closed folder", None, more=3)
-    folder = NavNode("a", None, active=True, open=True, children=(here, closed), more=7)
+    everything = "-/all/docs/handbook.html"
+    closed = NavNode(
+        "closed folder", None, more=3, after=LeftOut(3, everything, "c d.html")
+    )
+    folder = NavNode(
+        "a",
+        None,
+        active=True,
+        open=True,
+        children=(here, closed),
+        more=8,
+        before=LeftOut(1, everything, "a.html"),
+        after=LeftOut(7, "-/all/docs/handbook-2.html", "e.html"),
+    )
     values: dict[str, object] = {
         "site": site_context(),
         "wiki": wiki,

@@ -356,16 +356,15 @@ def _source(client: Client, one: PulledWiki) -> WikiSource:
 
 
 def site_title(wikis: Sequence[WikiSource | PublishedWiki], client: Client) -> str:
-    """The wiki's own title, the group's where all lie in it, else the host."""
+    """The wiki's own title, that of the group which all lie in, else the host."""
     from yarl import URL
+
+    from wikisync.site.groups import common_group, group_titles
 
     if len(wikis) == 1:
         return wikis[0].title
-    for wiki in wikis:
-        inside = f"{wiki.owner.full_path}/"
-        rest = (one.owner.full_path for one in wikis if one is not wiki)
-        if wiki.owner.kind == "group" and all(path.startswith(inside) for path in rest):
-            return wiki.title
+    if group := common_group(wikis):
+        return group_titles(wikis).get(group) or group.rpartition("/")[2]
     # a person reads it: not in the ASCII that it is sent in
     return URL(client.address.origin).host or client.address.host
 

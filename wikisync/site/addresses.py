@@ -46,6 +46,8 @@ ROBOTS = "robots.txt"
 SITEMAP = "sitemap.xml"
 NO_JEKYLL = ".nojekyll"
 
+LIST_ITEMS_MAX = 2000
+"""Entries of one part of a list."""
 COMPONENT_BYTES_MAX = 200
 PATH_BYTES_MAX = 1000
 """Well below the 4,096 of Linux, so that any output folder has room before it."""
@@ -243,6 +245,16 @@ def absolute_url(base: str, to: str) -> str:
 def wiki_list_path(owner: WikiOwner, *, is_only: bool) -> str:
     """Output path of the list of one wiki's pages."""
     return ALL_PAGE if is_only else f"-/all/{safe_folder(owner.full_path)}.html"
+
+
+def list_part(path: str, position: int) -> str:
+    """Path of the part of a long list that has the entry at a position, from 0."""
+    return numbered(path, position // LIST_ITEMS_MAX + 1)
+
+
+def list_id(path: str) -> str:
+    """The id of a page's entry in the list of all pages."""
+    return path.replace(" ", "_")
 
 
 def numbered(path: str, number: int) -> str:

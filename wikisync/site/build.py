@@ -398,11 +398,14 @@ class _Build:
         self, output: Output, pages: Sequence[WikiPages], report: LinkReport
     ) -> None:
         from wikisync.site.generated import GeneratedPages
+        from wikisync.site.groups import group_titles
 
         wikis = self._site.wikis
         homes = {wiki.full_path: wiki.url for wiki in wikis if wiki.kind == "group"}
         kept = [kept_context(wiki, homes) for wiki in self._kept]
-        generated = GeneratedPages(self._site, pages, self._text, kept)
+        sources = [wiki.source for wiki in self._scanned]
+        titles = group_titles([*sources, *self._kept])
+        generated = GeneratedPages(self._site, pages, self._text, titles, kept)
         for page in generated.all(report, self._problems):
             key = _hash(self._settings_key, page)
             if not self._keep(output, page.path, key):

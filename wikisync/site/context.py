@@ -28,6 +28,16 @@ class PageRef(Struct, frozen=True):
     """Title of the wiki where it is not the one of the page rendered."""
 
 
+class LeftOut(Struct, frozen=True):
+    """Neighbours in the tree that a page does not list, and where they are listed."""
+
+    count: int
+    url: str
+    """The list of all pages, or the part of it where they begin."""
+    id: str
+    """Of their first entry there."""
+
+
 class NavNode(Struct, frozen=True):
     """One entry of the navigation tree, pruned to the open branch and capped."""
 
@@ -44,6 +54,11 @@ class NavNode(Struct, frozen=True):
     more: int = 0
     """Entries directly below it that are not listed: all of them where the
     branch is closed, those outside the window where it is long."""
+    before: LeftOut | None = None
+    """Those of them above the window."""
+    after: LeftOut | None = None
+    """Those of them below the window; all, where the branch is closed and has no
+    page."""
 
 
 class TocNode(Struct, frozen=True):
@@ -112,6 +127,8 @@ class SiteContext(Struct, frozen=True):
     report_url: str
     wanted_url: str
     orphans_url: str
+    groups: tuple[GroupContext, ...] = ()
+    """The same wikis below their groups."""
 
 
 class PageContext(Struct, frozen=True):
@@ -137,6 +154,8 @@ class PageContext(Struct, frozen=True):
     features: frozenset[str]
     """``code``, ``math``, ``table``, ``mermaid``: what scripts it may need."""
     noindex: bool
+    dir: str = "ltr"
+    """``ltr`` or ``rtl``, by its text."""
 
 
 class ListingItem(Struct, frozen=True):
@@ -149,6 +168,8 @@ class ListingItem(Struct, frozen=True):
     note: str = ""
     """A link as the page has it, a reason, a visibility."""
     count: int | None = None
+    id: str = ""
+    """By which the navigation leads to a page in the list of all pages."""
     sources: tuple[PageRef, ...] = ()
     """The pages that are concerned: who links to a wanted page."""
 
@@ -175,9 +196,10 @@ class Listing(Struct, frozen=True):
 
 
 class GroupContext(Struct, frozen=True):
-    """``groups`` of the index page: a group with what is in it."""
+    """A group with what is in it, of ``site.groups`` or ``groups``."""
 
     title: str
+    """Empty for the group that all wikis of the site lie in."""
     full_path: str
-    wikis: tuple[WikiContext, ...]
+    wikis: tuple[WikiContext | WikiRef, ...]
     groups: tuple[GroupContext, ...] = field(default=())

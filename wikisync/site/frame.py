@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ from wikisync.site.addresses import (
 )
 from wikisync.site.context import PageRef, SiteContext, WikiContext, WikiRef
 from wikisync.site.crosslinks import service_address
+from wikisync.site.groups import group_titles, group_tree, natural_path
 from wikisync.site.kept import kept_reference
 from wikisync.site.options import options_text
 
@@ -35,6 +37,17 @@ RIGHT_TO_LEFT = frozenset(
     ]
 )
 """Languages whose usual script runs from right to left."""
+
+
+def text_direction(text: str, usual: str) -> str:
+    """``rtl`` or ``ltr``, whichever most letters of a text have; else the usual one."""
+    if text.isascii():
+        return "ltr" if any(map(str.isalpha, text)) else usual
+    kinds = Counter(map(unicodedata.bidirectional, text))
+    right_to_left = kinds["R"] + kinds["AL"]
+    if right_to_left == kinds["L"]:
+        return usual
+    return "rtl" if right_to_left > kinds["L"] else "ltr"
 
 
 def site_context(
@@ -57,9 +70,8 @@ def site_context(
         )
         for source, wiki in zip(sources, addresses, strict=True)
     ]
-    if kept:
-        wikis += map(kept_reference, kept)
-        wikis.sort(key=lambda wiki: wiki.full_path)
+    wikis += map(kept_reference, kept)
+    wikis.sort(key=lambda wiki: natural_path(wiki.full_path))
     return SiteContext(
         title=options.title,
         url=options.url.rstrip("/") if options.url else None,
@@ -79,6 +91,7 @@ def site_context(
         report_url=REPORT_PAGE,
         wanted_url=WANTED_PAGE,
         orphans_url=ORPHANS_PAGE,
+        groups=group_tree(wikis, group_titles([*sources, *kept])),
     )
 
 

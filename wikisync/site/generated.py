@@ -17,6 +17,7 @@ from wikisync.model import Slug
 from wikisync.site.addresses import (
     ALL_PAGE,
     INDEX_PAGE,
+    LIST_ITEMS_MAX,
     NOT_FOUND_PAGE,
     ORPHANS_PAGE,
     REPORT_PAGE,
@@ -24,10 +25,10 @@ from wikisync.site.addresses import (
     SITEMAP,
     WANTED_PAGE,
     absolute_url,
+    list_id,
     numbered,
 )
 from wikisync.site.context import (
-    GroupContext,
     Listing,
     ListingItem,
     ListingKind,
@@ -37,7 +38,7 @@ from wikisync.site.context import (
     SiteContext,
     WikiContext,
 )
-from wikisync.site.navigation import natural_key
+from wikisync.site.groups import group_tree, natural_path
 from wikisync.site.titles import LINK_CHARS_MAX, shortened
 
 if TYPE_CHECKING:
@@ -45,8 +46,6 @@ if TYPE_CHECKING:
     from wikisync.site.pages import WikiPages
     from wikisync.site.report import LinkReport
 
-LIST_ITEMS_MAX = 2000
-"""Entries of one page of a list."""
 SOURCES_MAX = 20
 """Pages named beside one wanted page; the count tells of the rest."""
 SITEMAP_URLS_MAX = 50_000
@@ -71,15 +70,18 @@ class GeneratedPages:
         site: SiteContext,
         wikis: Sequence[WikiPages],
         translate: Translate,
+        titles: Mapping[str, str],
         kept: Sequence[WikiContext] = (),
     ) -> None:
-        """Take the wikis, and those whose pages are made already."""
+        """Take the wikis, the names of groups, and wikis whose pages stay."""
         self._site = site
         self._wikis = wikis
         self._translate = translate
-        self._contexts = [*(wiki.context for wiki in wikis), *kept]
-        if kept:
-            self._contexts.sort(key=lambda wiki: wiki.full_path)
+        self._titles = titles
+        self._contexts = sorted(
+            (*(wiki.context for wiki in wikis), *kept),
+            key=lambda wiki: natural_path(wiki.full_path),
+        )
         self._is_only = site.home_url == wikis[0].context.url if wikis else False
         self._noindex = any(wiki.visibility != "public" for wiki in self._contexts)
 
@@ -132,6 +134,7 @@ class GeneratedPages:
             is_section=False,
             features=frozenset(),
             noindex=is_hidden,
+            dir=self._site.dir,
         )
 
     def _plain(self, path: str, template: str, title: str) -> GeneratedPage:
@@ -144,7 +147,7 @@ class GeneratedPages:
 
     def _index(self) -> GeneratedPage:
         frame = self._frame(INDEX_PAGE, self._site.title, None)
-        groups = group_tree(self._contexts)
+        groups = group_tree(self._contexts, self._titles)
         return GeneratedPage(INDEX_PAGE, "index.html", {**frame, "groups": groups})
 
     def _wiki_home(self, wiki: WikiPages) -> GeneratedPage:
@@ -155,9 +158,9 @@ class GeneratedPages:
     def _all_pages(self, wiki: WikiPages) -> Iterator[GeneratedPage]:
         items = []
         for slug in wiki.tree.order:
-            reference = wiki.reference(slug)
+            title, url = wiki.reference(slug).title, wiki.url(slug)
             above = " / ".join(one.title for one in wiki.tree.ancestors(slug))
-            items.append(ListingItem(reference.title, reference.url, note=above))
+            items.append(ListingItem(title, url, note=above, id=list_id(url)))
         yield from self._list(wiki.context.all_url, "all", "all_pages", items, wiki)
 
     def _all_wikis(self) -> Iterator[GeneratedPage]:
@@ -257,47 +260,6 @@ class GeneratedPages:
 def with_line(page: PageRef, line: int) -> PageRef:
     """A page as ``title:line``; as it is where the line is not known."""
     return replace(page, title=f"{page.title}:{line}") if line else page
-
-
-def group_tree(wikis: Iterable[WikiContext]) -> tuple[GroupContext, ...]:
-    """Wikis under the groups of their paths, both sorted by title."""
-    root = _Group("", "")
-    for wiki in wikis:
-        path = (
-            wiki.full_path
-            if wiki.kind == "group"
-            else wiki.full_path.rpartition("/")[0]
-        )
-        root.below(path).wikis.append(wiki)
-    return root.context().groups
-
-
-class _Group:
-    """A group while the tree is built."""
-
-    def __init__(self, title: str, path: str) -> None:
-        self.title = title
-        self.path = path
-        self.wikis: list[WikiContext] = []
-        self.groups: dict[str, _Group] = {}
-
-    def below(self, path: str) -> _Group:
-        """The group at a path below this one."""
-        group = self
-        for name in path.split("/") if path else ():
-            full = f"{group.path}/{name}".lstrip("/")
-            group = group.groups.setdefault(name, _Group(name, full))
-        return group
-
-    def context(self) -> GroupContext:
-        """The finished group; groups nest at most twenty deep on the service."""
-        groups = [group.context() for group in self.groups.values()]
-        return GroupContext(
-            title=self.title,
-            full_path=self.path,
-            wikis=tuple(sorted(self.wikis, key=lambda wiki: natural_key(wiki.title))),
-            groups=tuple(sorted(groups, key=lambda group: natural_key(group.title))),
-        )
 
 
 def robots_text(site: SiteContext, wikis: Sequence[tuple[str, bool]]) -> str:

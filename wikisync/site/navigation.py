@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import hashlib
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from wikisync.site.addresses import HOME_SLUG, SIDEBAR_SLUG
-from wikisync.site.context import NavNode, PageRef
+from wikisync.site.addresses import HOME_SLUG, SIDEBAR_SLUG, list_id, list_part
+from wikisync.site.context import LeftOut, NavNode, PageRef
 
 if TYPE_CHECKING:
     from wikisync.model import Slug
@@ -35,6 +36,7 @@ class Node:
         "_key",
         "children",
         "index",
+        "listed",
         "parent",
         "slug",
         "title",
@@ -49,6 +51,9 @@ class Node:
         self.children: list[Node] = []
         self.index = 0
         """Position among the parent's children."""
+        self.listed = ("", "")
+        """Part of the list of all pages where it and what is below it begins, and
+        the id of the first entry."""
         self._closed: NavNode | None = None
         self._key: bytes | None = None
 
@@ -56,7 +61,10 @@ class Node:
     def closed(self) -> NavNode:
         """The node with its branch closed; one value shared by all pages."""
         if self._closed is None:
-            self._closed = NavNode(self.title, self.url, more=len(self.children))
+            after = None if self.url else _left_out(self.children)
+            self._closed = NavNode(
+                self.title, self.url, more=len(self.children), after=after
+            )
         return self._closed
 
     @property
@@ -64,7 +72,7 @@ class Node:
         """Hash of the list of children as a page can show it."""
         if self._key is None:
             text = "\0".join(
-                f"{child.title}\1{child.url}\1{len(child.children)}"
+                f"{child.title}\1{child.url}\1{len(child.children)}\1{child.listed}"
                 for child in self.children
             )
             self._key = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
@@ -85,8 +93,13 @@ class Tree:
         titles: Mapping[Slug, str],
         urls: Mapping[Slug, str],
         home: str | None = None,
+        listed: str = "",
     ) -> None:
-        """Build the tree from each page's title and its output path."""
+        """Build the tree from each page's title and its output path.
+
+        ``home`` and ``listed`` are the paths of the wiki's home and of the list of
+        all its pages.
+        """
         self.root = Node(None, title)
         self.root.url = home
         self._by_path: dict[str, Node] = {"": self.root}
@@ -97,6 +110,7 @@ class Tree:
             node.slug, node.title, node.url = slug, page_title, urls[slug]
         self.order: tuple[Slug, ...] = self._sort()
         """Every page, parents before their children."""
+        self._note_listed(listed, urls)
 
     def node(self, slug: Slug) -> Node | None:
         """The page's node; None for a page that the tree leaves out."""
@@ -166,6 +180,18 @@ class Tree:
             waiting.extend(reversed(node.children))
         return tuple(order)
 
+    def _note_listed(self, listed: str, urls: Mapping[Slug, str]) -> None:
+        """Say of each node where the list of all pages has it.
+
+        A folder without page is where its first page is.
+        """
+        for position, slug in enumerate(self.order):
+            node: Node | None = self._by_path[slug]
+            place = list_part(listed, position), list_id(urls[slug])
+            while node is not None and not node.listed[1]:
+                node.listed = place
+                node = node.parent
+
 
 def folder_title(path: str) -> str:
     """Title of a folder without a page, and of a page that has no other one."""
@@ -173,7 +199,10 @@ def folder_title(path: str) -> str:
 
 
 def natural_key(text: str) -> tuple[tuple[int, int, str], ...]:
-    """Sort key by which ``page 9`` comes before ``Page 10``."""
+    """Sort key by which ``page 9`` comes before ``Page 10``, and ``Ä`` before ``B``."""
+    if not text.isascii():
+        letters = unicodedata.normalize("NFKD", text)
+        text = "".join(one for one in letters if not unicodedata.combining(one))
     return tuple(
         (0, int(part), "") if index % 2 else (1, 0, part)
         for index, part in enumerate(_DIGITS.split(text.casefold()))
@@ -240,7 +269,13 @@ def _opened(
         open=bool(children),
         children=children,
         more=len(node.children) - len(children),
+        before=_left_out(node.children[:start]),
+        after=_left_out(node.children[start + share :]),
     )
+
+
+def _left_out(nodes: Sequence[Node]) -> LeftOut | None:
+    return LeftOut(len(nodes), *nodes[0].listed) if nodes else None
 
 
 def _position(node: Node) -> tuple[bool, tuple[tuple[int, int, str], ...], str]:

@@ -32,6 +32,7 @@ from wikisync.site.context import (
     WikiContext,
 )
 from wikisync.site.crosslinks import PageUrls, Place, SiteLinks, service_address
+from wikisync.site.frame import text_direction
 from wikisync.site.navigation import Tree, natural_key, neighbours, reading_order
 from wikisync.site.titles import TITLE_CHARS_MAX, shortened
 
@@ -76,7 +77,7 @@ class WikiPages:
         self._home = home_slug(wiki.pages)
         self._urls = table.addresses[wiki.number].pages
         titles = {slug: page.parsed.title for slug, page in wiki.pages.items()}
-        self.tree = Tree(source.title, titles, self._urls, context.url)
+        self.tree = Tree(source.title, titles, self._urls, context.url, context.all_url)
         self._sidebar = _Sidebar(wiki, indexer, table)
         self._around = {
             **neighbours(self.tree.order),
@@ -182,6 +183,9 @@ class WikiPages:
             is_section=self.tree.is_section(slug),
             features=frozenset(),
             noindex=self._noindex,
+            dir=text_direction(
+                f"{page.parsed.page_title} {page.parsed.summary}", self._site.dir
+            ),
         )
 
 

@@ -36,6 +36,7 @@ from wikisync.site.composing import (
 from wikisync.site.crosslinks import Place, WikiTable
 from wikisync.site.facts import IndexedPage, IndexedWiki
 from wikisync.site.generated import GeneratedPages
+from wikisync.site.groups import group_titles
 from wikisync.site.index import Indexer
 from wikisync.site.preview_changes import changed_wiki
 from wikisync.site.preview_conflicts import conflicts_of
@@ -147,7 +148,8 @@ class World(Struct, frozen=True, dict=True):
 
     @cached_property
     def _generating(self) -> GeneratedPages:
-        return GeneratedPages(self.site.context, self.site.wikis, self.text)
+        titles = group_titles(self.inputs.wikis)
+        return GeneratedPages(self.site.context, self.site.wikis, self.text, titles)
 
     def has(self, path: str) -> bool:
         """Whether a page lies at an output path."""
