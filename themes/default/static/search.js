@@ -1,13 +1,11 @@
-// Search in the index beside the pages; wikisync/site/search.py tells its form.
+// Search in the index whose form wikisync/site/search.py tells.
 (() => {
-	const script = document.currentScript;
-	const text = script.dataset;
+	const script = document.currentScript, text = script.dataset;
 	const root = new URL("../../", script.src);
-	const loaded = {};
-	const waiting = {};
+	const loaded = {}, waiting = {};
 	window.wikisync_search = (name, value) => (loaded[name] = value);
 
-	function make(tag, content = "", attributes = {}) {
+	function make(tag, content = "", attributes) {
 		const node = Object.assign(document.createElement(tag), attributes);
 		node.append(content);
 		return node;
@@ -15,28 +13,24 @@
 
 	const load = (name) =>
 		(waiting[name] ??= new Promise((resolve, onerror) => {
-			const src = new URL(`-/search/${name}.js`, root);
-			document.head.append(make("script", "", { src, onerror, onload: () => resolve(loaded[name]) }));
+			const onload = () => resolve(loaded[name]);
+			document.head.append(make("script", "", { src: new URL(`-/search/${name}.js`, root), onload, onerror }));
 		}));
 
-	// The same as fold and words_of in search.py.
+	// As in search.py.
 	const pairs = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3031-\u9fff\uac00-\ud7af\uf900-\ufaff\u{20000}-\u{3ffff}";
 	const others = `(?:(?![${pairs}])[\\p{L}\\p{N}_\u0900-\u0963\u0966-\u0dff`;
 	const pattern = new RegExp(`[${pairs}]+|${others}])+`, "gu");
 	const pair = new RegExp(`^[${pairs}]`, "u");
 	const fold = (source) =>
-		source
-			.normalize("NFKD")
-			.replace(/[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670]/g, "")
-			.normalize("NFC")
-			.toLowerCase();
+		source.normalize("NFKD").replace(/[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670]/g, "").normalize("NFC").toLowerCase();
 	const wordsOf = (source) =>
 		(fold(source).match(pattern) || []).flatMap((word) => {
 			const chars = [...word];
 			return chars[1] && pair.test(word) ? chars.slice(1).map((char, i) => chars[i] + char) : chars.slice(0, 32).join("");
 		});
 
-	// Files that hold a word, or all words that begin with it.
+	// Files with a word, or with all that begin with it.
 	function filesOf(word, isPrefix, keys) {
 		const parts = [...word].map((char) => (char < "\x80" ? char : "-" + char.codePointAt().toString(16)));
 		const way = parts.map((_, i) => parts.slice(0, i + 1).join(""));
@@ -47,18 +41,17 @@
 		return (leaf[0] ? leaf : below.slice(0, 9)).map((key) => "t-" + key);
 	}
 
-	// Number and score of each document that has a word.
+	// Number and score of documents with a word.
 	async function lookUp(word, isPrefix, index) {
 		const found = new Map();
-		const files = await Promise.all(filesOf(word, isPrefix, index.keys.split(" ")).map(load));
-		for (const entry of files.join(" ").split(" ")) {
+		const files = filesOf(word, isPrefix, index.keys.split(" ")).map(load);
+		for (const entry of (await Promise.all(files)).join(" ").split(" ")) {
 			const [term, postings] = entry.split(":");
 			if (term !== word && !(isPrefix && term.startsWith(word))) continue;
 			let slot = 0;
 			for (const [, step, score] of postings.matchAll(/([0-9a-z]+)([A-Z])/g)) {
 				slot += parseInt(step, 36);
-				const value = (score.charCodeAt() - 64) * (term === word ? 1 : 0.7);
-				found.set(slot, Math.max(found.get(slot) || 0, value));
+				found.set(slot, Math.max(found.get(slot) || 0, (score.charCodeAt() - 64) * (term === word ? 1 : 0.7)));
 			}
 		}
 		const rarity = Math.log(1 + index.count / found.size);
@@ -66,7 +59,7 @@
 		return found;
 	}
 
-	// Documents that have every word, the best first.
+	// Documents with every word, the best first.
 	async function find(words, wiki) {
 		const index = await load("index");
 		const isPrefix = (word) => word === words.at(-1) && (word[1] || pair.test(word));
@@ -78,7 +71,7 @@
 			.sort((a, b) => score(b) - score(a) || a - b);
 	}
 
-	// Where a text has the words: [start, end, word].
+	// Words in a text: [start, end, word].
 	function places(source, words) {
 		const chars = words.filter((word) => pair.test(word)).join("");
 		const parts = new RegExp(`${chars && `[${chars}]+|`}${others}\\p{M}])+`, "gu");
@@ -102,13 +95,13 @@
 		return node;
 	}
 
-	// An item that leads to the best section of a page.
+	// Leads to the best section of a page.
 	async function hit(slot, words) {
 		const [title, url, wiki, sections] = (await load(`d-${slot >> 5}`))[slot];
 		const texts = (await load(`x-${slot >> 3}`))[slot];
 		const rates = sections.map(([id, heading], i) => rate(id ? heading : title, words) * 4 + rate(texts[i], words));
-		const best = Math.max(0, rates.indexOf(Math.max(...rates)));
-		const [id, heading] = sections[best] || ["", ""];
+		const best = rates.indexOf(Math.max(...rates));
+		const [id = "", heading] = sections[best] || "";
 		const source = texts[best] || "";
 		const link = marked("a", title, words);
 		link.href = new URL(url, root) + (id && "#" + encodeURIComponent(id));
@@ -123,13 +116,11 @@
 	// The newest query wins.
 	function searchIn(field, list, note, limit) {
 		let newest = 0;
-		const more = make("button", text.more, { type: "button", onclick: () => search((limit += 10)) });
+		const more = make("button", text.more, { onclick: () => search((limit += 10)) });
 		const search = async () => {
 			const mine = ++newest;
 			const words = [...new Set(wordsOf(field.value))];
-			let slots = [];
-			let hits = [];
-			let message = "";
+			let slots = [], hits = [], message = "";
 			try {
 				if (words[0]) slots = await find(words, field.form.wiki?.value);
 				hits = await Promise.all(slots.slice(0, limit).map((slot) => hit(slot, words)));
@@ -149,20 +140,18 @@
 	const form = document.querySelector(".search-page");
 	if (form) {
 		const { q, wiki } = form;
-		const search = searchIn(q, document.getElementById("siteHits"), document.getElementById("siteStatus"), 10);
+		const search = (form.oninput = searchIn(q, siteHits, siteStatus, 10));
 		form.onsubmit = (event) => event.preventDefault();
-		form.oninput = search;
 		q.value = new URLSearchParams(location.search).get("q") || "";
 		q.focus();
 		search();
 		if (wiki) load("index").then((index) => index.wikis.map(([title, value]) => wiki.append(make("option", title, { value }))));
 	}
 
-	// The box in the header, with hits below it.
+	// The box in the header, hits below.
 	const box = document.querySelector("form.search");
 	if (box) {
-		const list = make("ol");
-		const note = make("p", "", { role: "status" });
+		const list = make("ol"), note = make("p", "", { role: "status" });
 		const hits = make("div", note, { className: "hits", hidden: true, tabIndex: -1 });
 		hits.append(list);
 		box.append(hits);

@@ -1,69 +1,76 @@
-// Comforts; everything can be read and reached without this file.
+// Comforts: all can be read and reached without them.
 (() => {
-	const text = document.currentScript.dataset;
-	const page = document.documentElement;
-	const all = (css) => [...document.querySelectorAll(css)];
+const text = document.currentScript.dataset;
+const page = document.documentElement;
+const all = (css) => [...document.querySelectorAll(css)];
 
-	document.getElementById("siteTheme")?.addEventListener("click", () => {
-		const now = page.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
-		page.dataset.theme = now === "dark" ? "light" : "dark";
-		try {
-			localStorage.setItem("wikisync-theme", page.dataset.theme);
-		} catch {
-			// Storage is switched off: the choice holds for this page.
-		}
-	});
+document.getElementById("siteTheme")?.addEventListener("click", () => {
+	const now = page.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "");
+	page.dataset.theme = now === "dark" ? "light" : "dark";
+	try {
+		localStorage.setItem("wikisync-theme", page.dataset.theme);
+	} catch {} // it holds for this page
+});
 
-	// navigator.clipboard exists on https alone; the old way works anywhere.
-	function copy(pre) {
-		if (navigator.clipboard) return navigator.clipboard.writeText(pre.textContent);
-		getSelection().selectAllChildren(pre);
-		document.execCommand("copy");
-		getSelection().removeAllRanges();
-	}
+// The clipboard needs https; the old way does not.
+function copy(pre) {
+	if (navigator.clipboard) return navigator.clipboard.writeText(pre.textContent);
+	getSelection().selectAllChildren(pre);
+	document.execCommand("copy");
+	getSelection().removeAllRanges();
+}
 
-	function dress() {
-		for (const pre of all("article pre")) {
-			const box = document.createElement("div");
-			const button = document.createElement("button");
-			const say = (word) => (button.textContent = word);
-			button.type = "button";
-			say(text.copy);
-			button.onclick = async () => {
-				await copy(pre);
-				say(text.copied);
-				setTimeout(say, 2000, text.copy);
-			};
-			box.className = "copyable";
-			pre.replaceWith(box);
-			box.append(pre, button);
-		}
+// Scrolls a list, never the page, to an entry.
+function show(entry) {
+	const list = entry.closest(".site-nav, .contents");
+	const [at, box] = [entry, list].map((it) => it.getBoundingClientRect());
+	if (at.top < box.top || at.bottom > box.bottom) list.scrollTop += at.top - box.top - box.height / 2;
+}
 
-		const toc = new Map(all(".contents a").map((a) => [decodeURIComponent(a.hash.slice(1)), a]));
-		const marks = all("article [id]").filter((one) => toc.has(one.id));
-		const watch = new IntersectionObserver(() => {
-			const here = marks.findLast((one) => one.getBoundingClientRect().top < 130) || marks[0];
-			toc.forEach((a, id) => a.classList.toggle("here", id === here.id));
-		}, { rootMargin: "-120px 0px 0px" });
-		marks.forEach((one) => watch.observe(one));
-	}
+const showPage = () => all(".site-nav [aria-current]").map(show);
 
-	dress();
-	// A preview brings a new text.
-	addEventListener("wikisync:article", dress);
-
-	addEventListener("keydown", (event) => {
-		if (event.key === "Escape") all("#siteNav").map((box) => (box.checked = false));
-		const field = all("[name=q]").find((it) => it.offsetParent);
-		if (event.key !== "/" || !field || event.target.closest("input, select")) return;
-		event.preventDefault();
-		field.select();
-	});
-
-	for (const field of all("[data-filter]")) {
-		field.oninput = () => {
-			const wanted = field.value.toLowerCase();
-			all(field.dataset.filter).map((it) => (it.hidden = !it.textContent.toLowerCase().includes(wanted)));
+function dress() {
+	showPage();
+	for (const pre of all("article pre")) {
+		const box = document.createElement("div");
+		const button = document.createElement("button");
+		const say = (word) => (button.textContent = word);
+		say(text.copy);
+		button.onclick = async () => {
+			await copy(pre);
+			say(text.copied);
+			setTimeout(say, 2000, text.copy);
 		};
+		box.className = "copyable";
+		pre.replaceWith(box);
+		box.append(pre, button);
 	}
+
+	const toc = new Map(all(".contents a").map((a) => [decodeURIComponent(a.hash.slice(1)), a]));
+	const marks = all("article [id]").filter((one) => toc.has(one.id));
+	const watch = new IntersectionObserver(() => {
+		const here = marks.findLast((one) => one.getBoundingClientRect().top < 130) || marks[0];
+		toc.forEach((a, id) => a.classList.toggle("here", id === here.id) && show(a));
+	}, { rootMargin: "-120px 0px 0px" });
+	marks.forEach((one) => watch.observe(one));
+}
+
+dress();
+// A preview's new text.
+addEventListener("wikisync:article", dress);
+addEventListener("change", showPage); // the menu
+
+addEventListener("keydown", (event) => {
+	if (event.key === "Escape") all("#siteNav").map((box) => (box.checked = false));
+	const field = all("[name=q]").find((it) => it.offsetParent);
+	if (event.key !== "/" || !field || event.target.closest("input, select")) return;
+	event.preventDefault();
+	field.select();
+});
+
+for (const field of all("[data-filter]"))
+	field.oninput = () => {
+		const wanted = field.value.toLowerCase();
+		all(field.dataset.filter).map((it) => (it.hidden = !it.textContent.toLowerCase().includes(wanted)));
+	};
 })();

@@ -1,0 +1,328 @@
+"""The default theme around odd sites: thousands of pages, other scripts, any logo."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.browser import MOBILE, visiting
+from wikisync.cli.main import main
+from wikisync.errors import ExitCode
+from wikisync.model import WikiOwner
+from wikisync.site.build import build_site
+from wikisync.site.model import SiteOptions, WikiSource
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser, Page
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+PAGES = 500
+COLUMNS = 40
+PAPER = {"width": 718, "height": 1047}
+"""A4 without its margins, CSS pixels."""
+BAR_HEIGHT = 57
+"""Of the header with its line, CSS pixels."""
+TARGET_MIN = 24
+"""Of WCAG 2.2, CSS pixels."""
+ARABIC = """\
+# دليل المستخدم
+
+نص عربي وفيه `code --flag` داخل السطر.
+
+## الجداول
+
+| الاسم | القيمة |
+|-------|--------|
+| أول | نص. |
+
+> [!note]
+> هذه ملاحظة.
+
+> اقتباس
+
+- عنصر
+
+- [ ] مهمة
+
+```sh
+git clone
+```
+
+### فرع
+
+نص
+"""
+HEBREW = """\
+= מדריך
+
+טקסט בעברית.
+
+== טבלה
+
+|===
+|שם |ערך
+
+|א |ב
+|===
+
+NOTE: הערה.
+
+____
+ציטוט
+____
+
+* פריט
+
+[%interactive]
+* [ ] משימה
+
+----
+git clone
+----
+"""
+
+
+def wide_page() -> str:
+    """A table of many columns and rows, what is folded, and a long line of code."""
+    row = "|" + "|".join(f"value{number}" for number in range(COLUMNS)) + "|\n"
+    rule = "|" + "---|" * COLUMNS + "\n"
+    fold = "\n<details><summary>Folded</summary>\n\nHidden\n\n</details>\n"
+    return f"# Wide\n\n{row}{rule}{row * 60}{fold}\n```\n{'x = 1; ' * 60}\n```\n"
+
+
+def long_page() -> str:
+    """Many headings."""
+    parts = [f"## Part {number}\n\n{'Words. ' * 90}\n\n" for number in range(90)]
+    return "# Long\n\n" + "".join(parts)
+
+
+@pytest.fixture(scope="session")
+def odd_site(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Address of a site in English with pages that are not."""
+    folder = tmp_path_factory.mktemp("odd")
+    pages = folder / "wiki"
+    (pages / "many").mkdir(parents=True)
+    (pages / "home.md").write_text("# Home\n")
+    (pages / "wide.md").write_text(wide_page())
+    (pages / "long.md").write_text(long_page())
+    (pages / "arabic.md").write_text(ARABIC)
+    (pages / "hebrew.asciidoc").write_text(HEBREW)
+    for number in range(PAGES):
+        page = f"# Page {number}\n\n[home](home) and [wide](wide)\n"
+        (pages / f"many/page-{number}.md").write_text(page)
+    return built(folder, pages, SiteOptions("Odd"))
+
+
+def built(folder: Path, pages: Path, options: SiteOptions) -> str:
+    """Address of the site of one folder."""
+    source = WikiSource(WikiOwner("project", "docs/odd"), "Odd", pages)
+    build_site([source], folder / "site", options, cache=folder / "cache")
+    return (folder / "site").as_uri() + "/"
+
+
+async def is_in_view(page: Page, entry: str, box: str) -> bool:
+    """Whether an entry lies inside the visible part of its list."""
+    entry_box = await page.locator(entry).bounding_box()
+    list_box = await page.locator(box).bounding_box()
+    assert entry_box is not None
+    assert list_box is not None
+    top, bottom = list_box["y"], list_box["y"] + list_box["height"]
+    return top <= entry_box["y"] and entry_box["y"] + entry_box["height"] <= bottom
+
+
+async def test_tree_opens_at_the_page_and_the_window_at_its_top(
+    chromium: Browser, odd_site: str
+) -> None:
+    async with visiting(chromium, odd_site) as visit:
+        await visit.go("many/page-250.html")
+        assert await is_in_view(visit.page, ".site-nav [aria-current]", ".site-nav")
+        assert await visit.page.evaluate("scrollY") == 0
+
+
+async def test_menu_of_a_phone_opens_at_the_page(
+    chromium: Browser, odd_site: str
+) -> None:
+    async with visiting(chromium, odd_site, viewport=MOBILE) as visit:
+        await visit.go("many/page-250.html")
+        await visit.page.locator("label[for=siteNav]").click()
+        assert await is_in_view(visit.page, ".site-nav [aria-current]", ".site-nav")
+
+
+async def test_contents_follow_the_text_and_leave_it_where_it_is(
+    chromium: Browser, odd_site: str
+) -> None:
+    async with visiting(chromium, odd_site) as visit:
+        await visit.go("long.html#part-80")
+        here = visit.page.locator(".contents .here", has_text="Part 80")
+        await here.wait_for()
+        assert await is_in_view(visit.page, ".contents .here", ".contents")
+        top = "document.getElementById('part-80').getBoundingClientRect().top"
+        assert 0 < await visit.page.evaluate(top) < 130
+
+
+@pytest.mark.parametrize(
+    ("link", "first"), [("pages before", "Page 0"), ("more pages", "Page 322")]
+)
+async def test_pages_that_the_tree_leaves_out_are_listed_where_it_leads(
+    chromium: Browser, odd_site: str, link: str, first: str
+) -> None:
+    async with visiting(chromium, odd_site) as visit:
+        await visit.go("many/page-250.html")
+        await visit.page.locator(".site-nav").get_by_role("link", name=link).click()
+        assert visit.place().startswith("-/all.html#many/page-")
+        entry = visit.page.locator(":target")
+        assert (await entry.inner_text()).split("many")[0].strip() == first
+        assert await entry.evaluate(
+            "it => it.getBoundingClientRect().top < innerHeight"
+        )
+
+
+@pytest.mark.parametrize("path", ["arabic.html", "hebrew.html"])
+async def test_page_of_a_right_to_left_script_runs_from_right_to_left(
+    chromium: Browser, odd_site: str, path: str
+) -> None:
+    """In a site whose own words run from left to right."""
+    parts = {
+        "table": "rtl",
+        "article ul": "rtl",
+        ":is(.task-list-item, .checklist li)": "rtl",
+        "blockquote, .quoteblock": "rtl",
+        ":is(.markdown-alert, .admonitionblock)": "rtl",
+        ":is(.markdown-alert p, .admonitionblock td)": "rtl",
+        ".contents ol": "rtl",
+        "pre": "ltr",
+        ".site-nav": "ltr",
+        ".pager": "ltr",
+    }
+    async with visiting(chromium, odd_site) as visit:
+        await visit.go(path)
+        direction = "node => getComputedStyle(node).direction"
+        found = {
+            part: await visit.page.locator(part).first.evaluate(direction)
+            for part in parts
+        }
+        assert found == parts
+        cells = await visit.page.locator("table tr:last-child td").all()
+        first, second = [await cell.bounding_box() for cell in cells[:2]]
+        assert first is not None
+        assert second is not None
+        assert first["x"] > second["x"]
+
+
+async def test_wide_table_is_printed_whole(chromium: Browser, odd_site: str) -> None:
+    async with visiting(chromium, odd_site, viewport=PAPER) as visit:
+        await visit.page.emulate_media(media="print")
+        await visit.go("wide.html")
+        ends = await visit.page.locator("th, td, pre").evaluate_all(
+            "nodes => nodes.map(node => node.getBoundingClientRect().right)"
+        )
+        assert max(ends) <= PAPER["width"]
+        assert await visit.page.evaluate("document.body.scrollWidth") <= PAPER["width"]
+        # the table does not wait for a page of its own
+        kept = "node => getComputedStyle(node).breakInside"
+        assert await visit.page.locator("table").evaluate(kept) == "auto"
+        assert await visit.page.locator("tr").first.evaluate(kept) == "avoid"
+        folded = visit.page.get_by_text("Hidden")
+        assert await folded.evaluate("node => node.checkVisibility()")
+
+
+SMALL_TARGETS = """least => [...document.querySelectorAll(
+    "a[href], button, input:enabled, select, summary, label"
+)].filter(node => {
+    const box = node.getBoundingClientRect();
+    const isSeen = node.checkVisibility({visibilityProperty: true})
+        && getComputedStyle(node).clipPath === "none" && box.width && box.height;
+    // a link in a sentence is as tall as its line
+    const isInLine = getComputedStyle(node).display === "inline";
+    const isInText = isInLine && node.closest("article");
+    return isSeen && !isInText && Math.min(box.width, box.height) < least;
+}).map(node => node.outerHTML.slice(0, 200))"""
+
+
+@pytest.mark.parametrize("viewport", [{"width": 1360, "height": 850}, MOBILE])
+async def test_every_target_is_large_enough(
+    chromium: Browser, file_base: str, viewport: dict[str, int]
+) -> None:
+    """What is pressed with a finger, but links in a sentence: WCAG 2.2, 2.5.8."""
+    paths = (
+        "index.html",
+        "docs/handbook/-/wikis/formats/markdown.html",
+        "docs/handbook/-/wikis/formats/asciidoc.html",
+        "docs/-/wikis/decisions.html",
+        "-/all/docs/handbook.html",
+        "-/report.html",
+        "-/search.html?q=wiki",
+        "404.html",
+    )
+    async with visiting(chromium, file_base, viewport=viewport) as visit:
+        small = []
+        for path in paths:
+            await visit.go(path)
+            small += await visit.page.evaluate(SMALL_TARGETS, TARGET_MIN)
+        assert small == []
+
+
+LOGOS = {
+    "wide": '<svg xmlns="http://www.w3.org/2000/svg" width="2000" height="300"/>',
+    "tiny": '<svg xmlns="http://www.w3.org/2000/svg" width="10" height="10"/>',
+    "tall": '<svg xmlns="http://www.w3.org/2000/svg" width="100" height="2000"/>',
+    "boxed": '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 3"/>',
+    "no-size": '<svg xmlns="http://www.w3.org/2000/svg"/>',
+}
+
+
+@pytest.mark.parametrize("logo", LOGOS)
+@pytest.mark.parametrize("width", [1360, 390])
+async def test_logo_of_any_size_stays_in_the_header(
+    chromium: Browser, tmp_path: Path, logo: str, width: int
+) -> None:
+    (tmp_path / "wiki").mkdir()
+    (tmp_path / "wiki/home.md").write_text("# Home\n")
+    (tmp_path / "theme/static").mkdir(parents=True)
+    (tmp_path / "theme/static/logo.svg").write_text(LOGOS[logo])
+    options = SiteOptions(
+        "A title", theme_options={"logo": "logo.svg"}, templates=tmp_path / "theme"
+    )
+    site = built(tmp_path, tmp_path / "wiki", options)
+    viewport = {"width": width, "height": 700}
+    async with visiting(chromium, site, viewport=viewport) as visit:
+        await visit.go("index.html")
+        bar = await visit.page.locator(".top").bounding_box()
+        picture = await visit.page.locator(".brand img").bounding_box()
+        title = await visit.page.locator(".brand a").bounding_box()
+        assert bar is not None
+        assert picture is not None
+        assert title is not None
+        assert bar["height"] == BAR_HEIGHT
+        assert (picture["height"], picture["width"] < width / 4) == (28, True)
+        assert picture["x"] + picture["width"] <= title["x"]
+        assert title["width"] > 50
+        assert await visit.page.evaluate("document.body.scrollWidth") == width
+
+
+@pytest.mark.parametrize("extends", ["default", "plain"])
+async def test_theme_that_is_begun_looks_right(
+    chromium: Browser,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    extends: str,
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    ours, pages, site = tmp_path / "ours", tmp_path / "pages", tmp_path / "site"
+    pages.mkdir()
+    (pages / "home.md").write_text("# Home\n\nText.\n")
+    assert main(["theme", "new", str(ours), "--extends", extends]) == ExitCode.DONE
+    words = ["build", str(pages), "-o", str(site), "--theme", str(ours)]
+    assert main([*words, "--theme-option", "banner=Closed"]) == ExitCode.DONE
+    for settings in ({}, {"viewport": MOBILE}, {"color_scheme": "dark"}):
+        async with visiting(chromium, site.as_uri() + "/", **settings) as visit:
+            await visit.go("index.html")
+            banner = await visit.page.get_by_text("Closed").bounding_box()
+            footer = await visit.page.locator(".bottom p").bounding_box()
+            assert banner is not None
+            assert footer is not None
+            assert banner["x"] == footer["x"]
+            assert await visit.axe() == []
