@@ -81,6 +81,13 @@ class OtherEndpoint(StrEnum):
     SUBGROUPS = "list_subgroups"
     DESCENDANT_GROUPS = "list_descendant_groups"
     GROUP_PROJECTS = "list_group_projects"
+    MEMBERS = "list_members"
+    BRANCHES = "list_branches"
+    EVENTS = "list_events"
+    ISSUES = "list_issues"
+    MERGE_REQUESTS = "list_merge_requests"
+    LABELS = "list_labels"
+    CLUSTER_AGENTS = "list_cluster_agents"
     TRANSFER = "transfer_project"
     SET_CUSTOM_ATTRIBUTE = "set_custom_attribute"
 
@@ -156,6 +163,13 @@ ROUTES: Mapping[AnyEndpoint, routes.Route] = MappingProxyType(
         OtherEndpoint.SUBGROUPS: routes.GROUP_SUBGROUPS,
         OtherEndpoint.DESCENDANT_GROUPS: routes.GROUP_DESCENDANTS,
         OtherEndpoint.GROUP_PROJECTS: routes.GROUP_PROJECTS,
+        OtherEndpoint.MEMBERS: routes.PROJECT_MEMBERS,
+        OtherEndpoint.BRANCHES: routes.PROJECT_BRANCHES,
+        OtherEndpoint.EVENTS: routes.PROJECT_EVENTS,
+        OtherEndpoint.ISSUES: routes.PROJECT_ISSUES,
+        OtherEndpoint.MERGE_REQUESTS: routes.PROJECT_MERGE_REQUESTS,
+        OtherEndpoint.LABELS: routes.PROJECT_LABELS,
+        OtherEndpoint.CLUSTER_AGENTS: routes.PROJECT_CLUSTER_AGENTS,
         OtherEndpoint.TRANSFER: routes.PROJECT_TRANSFER,
         OtherEndpoint.SET_CUSTOM_ATTRIBUTE: routes.PROJECT_SET_CUSTOM_ATTRIBUTE,
     }
@@ -191,6 +205,13 @@ PAGED: frozenset[AnyEndpoint] = (
         Endpoint.SHARE_LOCATIONS,
         Endpoint.STARRERS,
         OtherEndpoint.GROUP_PROJECTS,
+        OtherEndpoint.MEMBERS,
+        OtherEndpoint.BRANCHES,
+        OtherEndpoint.EVENTS,
+        OtherEndpoint.ISSUES,
+        OtherEndpoint.MERGE_REQUESTS,
+        OtherEndpoint.LABELS,
+        OtherEndpoint.CLUSTER_AGENTS,
     }
 )
 """Endpoints that answer page by page."""
@@ -469,6 +490,7 @@ READS: tuple[Parameter, ...] = (
             Endpoint.SHARE_LOCATIONS,
             Endpoint.STARRERS,
             *GROUP_LISTS,
+            OtherEndpoint.BRANCHES,
         ),
         "Only what has this in its name or path.",
     ),
@@ -499,6 +521,23 @@ READS: tuple[Parameter, ...] = (
         "boolean",
         OtherEndpoint.GROUP_PROJECTS,
         "Projects of the groups below it, too.",
+    ),
+    _look(
+        "action",
+        "string",
+        OtherEndpoint.EVENTS,
+        "Only what was done in this way.",
+        choices=("created", "updated", "destroyed", "pushed to"),
+    ),
+    _look("after", "date", OtherEndpoint.EVENTS, "Only after this day."),
+    _look("before", "date", OtherEndpoint.EVENTS, "Only before this day."),
+    _look(
+        "sort",
+        "string",
+        OtherEndpoint.EVENTS,
+        "The latest or the earliest first.",
+        choices=("asc", "desc"),
+        default="desc",
     ),
     _look("with_content", "boolean", OtherEndpoint.PAGES, "Each page with its text."),
     _look("render_html", "boolean", OtherEndpoint.PAGE, "The text as HTML."),

@@ -333,6 +333,91 @@ class ProjectGroupRecord(AddressedRecord, frozen=True, kw_only=True):
     web_url: str = ""
 
 
+class MemberRecord(UserRecord, frozen=True, kw_only=True):
+    """A member of a project, by the project itself."""
+
+    access_level: int = 0
+    created_at: str | None = None
+    expires_at: str | None = None
+
+
+class CommitRecord(AddressedRecord, frozen=True, kw_only=True):
+    """A commit of a project's own repository."""
+
+    id: str
+    short_id: str = ""
+    created_at: str | None = None
+    parent_ids: tuple[str, ...] = ()
+    title: str = ""
+    message: str = ""
+    author_name: str = ""
+    author_email: str = ""
+    authored_date: str | None = None
+    committer_name: str = ""
+    committer_email: str = ""
+    committed_date: str | None = None
+
+
+class BranchRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A branch of a project's own repository."""
+
+    name: str
+    commit: CommitRecord
+    merged: bool = False
+    protected: bool = False
+    developers_can_push: bool = False
+    developers_can_merge: bool = False
+    can_push: bool = False
+    default: bool = False
+
+
+class EventPage(msgspec.Struct, frozen=True, kw_only=True):
+    """The page of the wiki that an event is about."""
+
+    format: str
+    slug: str
+    title: str
+
+
+class EventPush(msgspec.Struct, frozen=True, kw_only=True):
+    """What an event brought to a branch."""
+
+    commit_to: str
+    ref: str
+    commit_from: str | None = None
+    commit_title: str = ""
+    commit_count: int = 1
+    action: str = "pushed"
+    ref_type: str = "branch"
+
+
+class EventRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that was done in a project."""
+
+    id: int
+    project_id: int
+    action_name: str
+    created_at: str
+    target_id: int | None = None
+    target_iid: int | None = None
+    target_type: str | None = None
+    target_title: str | None = None
+    author_id: int | None = None
+    author_username: str | None = None
+    author: UserRecord | msgspec.UnsetType = msgspec.UNSET
+    """Absent where nobody here has the address of the commit."""
+    wiki_page: EventPage | msgspec.UnsetType = msgspec.UNSET
+    push_data: EventPush | msgspec.UnsetType = msgspec.UNSET
+
+    def by(self, author: UserRecord | None) -> EventRecord:
+        """The same with its author."""
+        if author is None:
+            return self
+        return msgspec.structs.replace(
+            self, author_id=author.id, author_username=author.username, author=author
+        )
+
+
 class StarrerRecord(AnsweredRecord, frozen=True, kw_only=True):
     """Who starred a project, and since when."""
 

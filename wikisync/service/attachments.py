@@ -105,7 +105,9 @@ async def show_file(call: Call, kind: OwnerKind) -> web.StreamResponse:
     if call.is_unchanged(etag):
         return web.Response(status=304, headers={"ETag": etag})
     content = await wiki.read(file.blob)
-    return await _send(call.request, content, file_headers(file.path) | {"ETag": etag})
+    return await send_content(
+        call.request, content, file_headers(file.path) | {"ETag": etag}
+    )
 
 
 async def show_sign_in(_call: Call) -> web.Response:
@@ -181,9 +183,10 @@ async def send_file(call: Call, path: Path) -> web.StreamResponse:
         return response
 
 
-async def _send(
+async def send_content(
     request: web.BaseRequest, content: bytes, headers: dict[str, str]
 ) -> web.StreamResponse:
+    """A file that is in memory, in parts."""
     response = web.StreamResponse(headers=headers)
     response.content_length = len(content)
     await response.prepare(request)

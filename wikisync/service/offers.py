@@ -17,8 +17,11 @@ from msgspec import Struct
 from wikisync.api import routes
 from wikisync.api.parameters import ROUTES
 from wikisync.api.project_schema import (
+    BranchRecord,
     CustomAttributeRecord,
+    EventRecord,
     ImportRecord,
+    MemberRecord,
     MembersImportRecord,
     ProjectGroupRecord,
     ProjectRecord,
@@ -41,12 +44,14 @@ from wikisync.model import OwnerKind
 from wikisync.service import (
     attachments,
     avatars,
+    events,
     git_http,
     groups,
     identity,
     project_acts,
     project_edits,
     project_forks,
+    project_parts,
     projects,
     uploads,
     wikis,
@@ -92,6 +97,8 @@ async def show_description(call: Call) -> web.Response:
     )
 
 
+NONE = tuple[()]
+"""The answer of a list that is always empty."""
 _WIKI_ROUTES: tuple[tuple[routes.Route, WikiHandler, object], ...] = (
     (routes.WIKI_LIST, wikis.list_pages, list[WikiPageRecord]),
     (routes.WIKI_CREATE, wikis.create_page, WikiPageRecord),
@@ -116,6 +123,13 @@ _API_ROUTES: tuple[tuple[routes.Route, Handler, object], ...] = (
     (routes.PROJECT, projects.show_project, ProjectRecord),
     (routes.PROJECT_EDIT, project_edits.edit_project, ProjectRecord),
     (routes.PROJECT_DELETE, project_acts.delete_project, MessageRecord),
+    (routes.PROJECT_MEMBERS, project_parts.list_members, list[MemberRecord]),
+    (routes.PROJECT_BRANCHES, project_parts.list_branches, list[BranchRecord]),
+    (routes.PROJECT_EVENTS, events.list_events, list[EventRecord]),
+    (routes.PROJECT_ISSUES, project_parts.list_issues, NONE),
+    (routes.PROJECT_MERGE_REQUESTS, project_parts.list_merge_requests, NONE),
+    (routes.PROJECT_LABELS, project_parts.list_labels, NONE),
+    (routes.PROJECT_CLUSTER_AGENTS, project_parts.list_cluster_agents, NONE),
     (routes.PROJECT_USERS, projects.list_users, list[UserRecord]),
     (routes.PROJECT_GROUPS, projects.list_groups, list[ProjectGroupRecord]),
     (
@@ -217,6 +231,9 @@ def route_table() -> RouteTable[Target]:
             target = Target(handle, reads_own_body=method == "POST")
             table.append((method, "/{full_path}" + f"{suffix}/{path}", target))
     table.append(("GET", _UPLOAD_PATH, Target(uploads.show_upload)))
+    for word in ("blob", "raw"):
+        file = Target(project_parts.show_code_file)
+        table.append(("GET", "/{full_path}/-/" + word + "/{path}", file))
     table.append(("GET", _AVATAR_PATH, Target(avatars.show_avatar)))
     for prefix, kind in (("/groups/{full_path}", "group"), ("/{full_path}", "project")):
         show = Target(_for(kind, attachments.show_file))

@@ -7,7 +7,10 @@ Each function takes the ``Tables`` first and is called through ``Records.ask``.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from wikisync.service.access import Level
+from wikisync.service.project_tables import json_list
 from wikisync.service.rows import User, user_from_row
 from wikisync.service.tables import Tables
 
@@ -64,6 +67,32 @@ def members(
     }
     rows = tables.db.execute(_MEMBERS, values)
     return tuple((user_from_row(row), int(row["level"])) for row in rows)
+
+
+def direct_members(
+    tables: Tables, project_id: int
+) -> tuple[tuple[User, int, str | None], ...]:
+    """Who is a member by the project itself: level and last day, by id."""
+    rows = tables.db.execute(
+        "SELECT u.*, m.access_level, m.expires_on AS last_day FROM membership m"
+        " JOIN user u ON u.id = m.user_id WHERE m.kind = 'project'"
+        " AND m.target_id = ? AND (m.expires_on IS NULL OR m.expires_on > ?)"
+        " ORDER BY u.id",
+        (project_id, tables.today()),
+    )
+    return tuple(
+        (user_from_row(row), int(row["access_level"]), row["last_day"]) for row in rows
+    )
+
+
+def users_by_email(tables: Tables, emails: Iterable[str]) -> dict[str, User]:
+    """The users with these addresses, by the address in lower case."""
+    wanted = json_list(email.lower() for email in emails)
+    rows = tables.db.execute(
+        "SELECT * FROM user WHERE lower(email) IN (SELECT value FROM json_each(?))",
+        (wanted,),
+    )
+    return {row["email"].lower(): user_from_row(row) for row in rows}
 
 
 def import_members(

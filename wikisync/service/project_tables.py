@@ -261,8 +261,8 @@ def remove_project(tables: Tables, project_id: int) -> None:
         tables.db.execute("DELETE FROM project WHERE id = ?", (project_id,))
 
 
-def json_list(ids: Iterable[int]) -> str:
-    """Ids as the value of a query's ``json_each``."""
+def json_list(ids: Iterable[int | str]) -> str:
+    """Values as the one of a query's ``json_each``."""
     return msgspec.json.encode(list(ids)).decode()
 
 

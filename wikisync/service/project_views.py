@@ -15,7 +15,9 @@ from urllib.parse import quote
 
 from msgspec import Struct, field
 
+from wikisync.api import routes
 from wikisync.api.project_schema import ImportRecord
+from wikisync.api.schema import UserRecord
 from wikisync.service.access import (
     FeatureLevel,
     Level,
@@ -119,6 +121,16 @@ _FOR_MAINTAINERS = (
     "mirror_user_id",
     "only_mirror_protected_branches",
 )
+_LINKED = {
+    "self": routes.PROJECT,
+    "issues": routes.PROJECT_ISSUES,
+    "merge_requests": routes.PROJECT_MERGE_REQUESTS,
+    "repo_branches": routes.PROJECT_BRANCHES,
+    "labels": routes.PROJECT_LABELS,
+    "events": routes.PROJECT_EVENTS,
+    "members": routes.PROJECT_MEMBERS,
+    "cluster_agents": routes.PROJECT_CLUSTER_AGENTS,
+}
 _ON_FOR_ALL = frozenset({"enabled", "public"})
 _ON_FOR_MEMBERS = _ON_FOR_ALL | {"private"}
 _FALSE_UNTIL_SET = frozenset({"mirror"})
@@ -248,16 +260,15 @@ def project_view(
     return body
 
 
-def user_view(call: Call, user: User) -> dict[str, object]:
+def user_record(call: Call, user: User) -> UserRecord:
     """A user inside other answers."""
-    return {
-        "id": user.id,
-        "username": user.username,
-        "name": user.name,
-        "state": user.state,
-        "avatar_url": None,
-        "web_url": f"{call.service.url}/{user.username}",
-    }
+    return UserRecord(
+        id=user.id,
+        username=user.username,
+        name=user.name,
+        state=user.state,
+        web_url=f"{call.service.url}/{user.username}",
+    )
 
 
 def project_group_view(call: Call, group: Group) -> dict[str, object]:
@@ -370,18 +381,10 @@ def _for_roles(
 def _links(
     call: Call, project: Project, features: Mapping[str, object]
 ) -> dict[str, str]:
-    api = f"{call.service.url}/api/v4/projects/{project.id}"
-    links = {"self": api}
-    if features["issues_enabled"]:
-        links["issues"] = f"{api}/issues"
-    if features["merge_requests_enabled"]:
-        links["merge_requests"] = f"{api}/merge_requests"
-    return links | {
-        "repo_branches": f"{api}/repository/branches",
-        "labels": f"{api}/labels",
-        "events": f"{api}/events",
-        "members": f"{api}/members",
-        "cluster_agents": f"{api}/cluster_agents",
+    return {
+        name: call.service.url + route.path(id=project.id)
+        for name, route in _LINKED.items()
+        if features.get(f"{name}_enabled", True)
     }
 
 

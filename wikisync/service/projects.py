@@ -38,7 +38,7 @@ from wikisync.service.project_views import (
     project_group_view,
     project_view,
     simple_view,
-    user_view,
+    user_record,
 )
 from wikisync.service.rows import Group, Project, User
 from wikisync.service.tables import Tables
@@ -105,7 +105,7 @@ async def answer_project(
 
 async def list_users(call: Call) -> web.Response:
     """``GET /projects/:id/users``: its members, inherited ones too."""
-    values, caller, project, window = await _part(call, Endpoint.USERS)
+    values, caller, project, window = await read_part(call, Endpoint.USERS)
     found = await call.service.records.ask(
         project_people.members,
         project.id,
@@ -115,12 +115,12 @@ async def list_users(call: Call) -> web.Response:
     skipped = frozenset(values.get("skip_users") or ())
     users = [user for user, _level in found if user.id not in skipped]
     del caller
-    return _answer_part(call, [user_view(call, user) for user in users], window)
+    return answer_part(call, [user_record(call, user) for user in users], window)
 
 
 async def list_groups(call: Call) -> web.Response:
     """``GET /projects/:id/groups``: those above it, and shared ones when asked."""
-    values, caller, project, window = await _part(call, Endpoint.GROUPS)
+    values, caller, project, window = await read_part(call, Endpoint.GROUPS)
     records = call.service.records
     groups = list(
         await records.ask(
@@ -142,7 +142,7 @@ async def list_groups(call: Call) -> web.Response:
         for group in groups
         if group.id not in skipped and _matches(group, values)
     ]
-    return _answer_part(call, wanted, window)
+    return answer_part(call, wanted, window)
 
 
 async def list_share_locations(call: Call) -> web.Response:
@@ -150,12 +150,12 @@ async def list_share_locations(call: Call) -> web.Response:
 
     Those that the caller is a member of; all of them for an administrator.
     """
-    values, caller, project, window = await _part(call, Endpoint.SHARE_LOCATIONS)
+    values, caller, project, window = await read_part(call, Endpoint.SHARE_LOCATIONS)
     if caller.user is None:
         raise unauthorized()
     standing = project.standing(caller.user)
     if not (standing.is_admin or standing.level >= Level.MAINTAINER):
-        return _answer_part(call, [], window)
+        return answer_part(call, [], window)
     records = call.service.records
     space = project.namespace.id
     above = await records.ask(project_groups.ancestors, space, caller.user_id)
@@ -169,12 +169,12 @@ async def list_share_locations(call: Call) -> web.Response:
         and group.standing(caller.user).is_member
         and _matches(group, values)
     ]
-    return _answer_part(call, wanted, window)
+    return answer_part(call, wanted, window)
 
 
 async def list_starrers(call: Call) -> web.Response:
     """``GET /projects/:id/starrers``."""
-    values, caller, project, window = await _part(call, Endpoint.STARRERS)
+    values, caller, project, window = await read_part(call, Endpoint.STARRERS)
     found = await call.service.records.ask(
         project_people.starrers,
         project.id,
@@ -182,9 +182,10 @@ async def list_starrers(call: Call) -> web.Response:
         caller.user,
     )
     entries = [
-        {"starred_since": since, "user": user_view(call, user)} for since, user in found
+        {"starred_since": since, "user": user_record(call, user)}
+        for since, user in found
     ]
-    return _answer_part(call, entries, window)
+    return answer_part(call, entries, window)
 
 
 async def show_languages(call: Call) -> web.Response:
@@ -425,8 +426,8 @@ async def _answer_ids(
     return json_answer(bodies, headers=headers)
 
 
-async def _part(
-    call: Call, endpoint: Endpoint
+async def read_part(
+    call: Call, endpoint: AnyEndpoint
 ) -> tuple[Values, Caller, Project, Window]:
     """Parameters, caller and project of a list of what belongs to a project."""
     values, window = call.list_values(endpoint)
@@ -434,7 +435,8 @@ async def _part(
     return values, caller, await call.project(caller), window
 
 
-def _answer_part(call: Call, rows: Sequence[object], window: Window) -> web.Response:
+def answer_part(call: Call, rows: Sequence[object], window: Window) -> web.Response:
+    """One page of what belongs to a project."""
     limits = call.service.settings.limits
     part, headers = paginate(
         rows,

@@ -12,6 +12,7 @@ import shutil
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 
 import pygit2
@@ -160,6 +161,18 @@ class WikiRepository:
                 return False
             return f"refs/heads/{branch}" in repository.references
 
+    def branches(self) -> list[tuple[str, pygit2.Commit]]:
+        """Every branch by name, with its last commit."""
+        with self._lock:
+            repository = self._open()
+            if repository is None:
+                return []
+            prefix = "refs/heads/"
+            names = sorted(n for n in repository.references if n.startswith(prefix))
+            tips = [repository.references[name].peel(pygit2.Commit) for name in names]
+            short = (name.removeprefix(prefix) for name in names)
+            return list(zip(short, tips, strict=True))
+
     def show_branch(self, branch: str) -> None:
         """Make a branch that is there the one whose files are shown."""
         with self._lock:
@@ -181,6 +194,27 @@ class WikiRepository:
                     break
                 commit = commit.parents[0]
             return str(commit.id) if wanted is not None else None
+
+    def changes(
+        self, commits_max: int, *, are_told: bool = True
+    ) -> list[tuple[pygit2.Commit, list[tuple[str, str]]]]:
+        """The latest commits of the default branch, and what each did to files.
+
+        Args:
+            commits_max: how many.
+            are_told: whether files are wanted at all.
+
+        Returns:
+            The newest first; each file's status in git's letters (A, D, M, R) with
+            its path, the new one of a renamed file.
+        """
+        with self._lock:
+            repository = self._open()
+            tip = None if repository is None else _tip(repository, self.branch())
+            if repository is None or tip is None:
+                return []
+            commits = islice(repository.walk(pygit2.Oid(hex=tip)), commits_max)
+            return [(one, _changed(one) if are_told else []) for one in commits]
 
     def count_commits(self) -> int:
         """Commits on the default branch."""
@@ -401,6 +435,22 @@ class WikiRepository:
         opened = self._open()
         assert opened is not None
         return opened
+
+
+def _changed(commit: pygit2.Commit) -> list[tuple[str, str]]:
+    if commit.parents:
+        diff = commit.parents[0].tree.diff_to_tree(commit.tree)
+    else:
+        diff = commit.tree.diff_to_tree(swap=True)
+    diff.find_similar()
+    deleted = pygit2.enums.DeltaStatus.DELETED
+    return [
+        (
+            delta.status_char(),
+            (delta.old_file if delta.status == deleted else delta.new_file).path,
+        )
+        for delta in diff.deltas
+    ]
 
 
 def root_of(tip: bytes, database: pygit2.Odb) -> bytes | None:

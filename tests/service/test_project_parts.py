@@ -1,0 +1,217 @@
+"""What the links of a project lead to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.service.conftest import PROJECT, WIKIS, Api
+from tests.support.git import clone, commit_and_push, needs_git
+from tests.support.service import EmbeddedService
+from wikisync.service.access import Level
+
+SHOWN = "/api/v4/projects/docs%2Fhandbook"
+README = "/docs/handbook/-/blob/main/README.md"
+MIT = b"Permission is hereby granted, free of charge, to any person"
+
+
+@pytest.fixture
+async def project(service: EmbeddedService, api: Api) -> Any:
+    """A project with code, a license and a picture, as its administrator sees it."""
+    await service.add_project("docs/handbook", {"home": "x"})
+    files = {"README.md": b"# \xc3\xa4\n", "LICENSE": MIT, "a.bin": b"\0\1"}
+    await service.add_code("docs/handbook", files)
+    return (await api.get(SHOWN + "?license=true")).json
+
+
+def addresses(project: Any) -> dict[str, str]:
+    """Every address in an answer that a client may follow, but for web pages."""
+    named = {name: project[name] for name in ("readme_url", "license_url")}
+    return {**named, **project["_links"]}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "readme_url",
+        "license_url",
+        "self",
+        "issues",
+        "merge_requests",
+        "repo_branches",
+        "labels",
+        "events",
+        "members",
+        "cluster_agents",
+    ],
+)
+async def test_link_leads_somewhere(api: Api, project: Any, name: str) -> None:
+    path = addresses(project)[name].removeprefix(api.base)
+
+    answer = await api.get(path)
+    stranger = await api.as_user(None).get(path)
+
+    assert (answer.status, stranger.status) == (200, 404)
+
+
+def test_no_link_is_left_out_above(project: Any) -> None:
+    assert len(addresses(project)) == 10
+
+
+@pytest.mark.parametrize(
+    ("attribute", "link"), [("issues", "issues"), ("merge_requests", "merge_requests")]
+)
+@pytest.mark.usefixtures("project")
+async def test_link_of_a_feature_goes_with_it(
+    api: Api, attribute: str, link: str
+) -> None:
+    off = {f"{attribute}_access_level": "disabled"}
+
+    edited = (await api.put(SHOWN, json=off)).json
+
+    assert link not in edited["_links"]
+
+
+@pytest.mark.usefixtures("project")
+async def test_readme_is_shown_as_plain_text(api: Api) -> None:
+    answer = await api.get(README)
+
+    assert answer.body.decode() == "# ä\n"
+    assert answer.headers["Content-Type"] == "text/plain; charset=utf-8"
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert "sandbox" in answer.headers["Content-Security-Policy"]
+    unchanged = await api.get(README, headers={"If-None-Match": answer.headers["ETag"]})
+    assert unchanged.status == 304
+
+
+@pytest.mark.usefixtures("project")
+async def test_other_files_are_for_keeping(api: Api) -> None:
+    answer = await api.get("/docs/handbook/-/raw/main/a.bin")
+
+    assert answer.body == b"\0\1"
+    assert answer.headers["Content-Disposition"].startswith("attachment")
+
+
+@pytest.mark.parametrize(
+    "path", [README.replace("main", "other"), README + "x", "/docs/x/-/blob/main/a"]
+)
+@pytest.mark.usefixtures("project")
+async def test_file_that_is_not_there_is_not_found(api: Api, path: str) -> None:
+    assert (await api.get(path)).status == 404
+
+
+@pytest.mark.usefixtures("project")
+async def test_guest_of_a_private_project_reads_no_code(
+    service: EmbeddedService, api: Api
+) -> None:
+    anna = api.as_user(await service.add_user("anna"))
+    await service.add_member("docs/handbook", "anna", Level.GUEST)
+
+    assert (await anna.get(SHOWN)).status == 200
+    assert (await anna.get(README)).status == 404
+    assert (await anna.get(f"{SHOWN}/repository/branches")).status == 403
+
+
+@pytest.mark.usefixtures("project")
+async def test_branches_are_told_with_their_commits(
+    service: EmbeddedService, api: Api
+) -> None:
+    storage = service.running.service.code(1)
+    tip = storage.repository.branches()[0][1]
+
+    answer = await api.get(f"{SHOWN}/repository/branches?search=mai")
+    other = await api.get(f"{SHOWN}/repository/branches?search=x")
+
+    (branch,) = answer.json
+    assert (branch["name"], branch["default"]) == ("main", True)
+    assert branch["can_push"]
+    assert branch["commit"]["id"] == str(tip.id)
+    assert branch["commit"]["author_name"] == "Tester"
+    assert (other.json, other.headers["X-Total"]) == ([], "0")
+
+
+@pytest.mark.usefixtures("project")
+async def test_members_are_those_of_the_project_itself(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_user("anna")
+    await service.add_user("bert")
+    await service.add_member("docs/handbook", "anna", Level.REPORTER)
+    await service.add_member("docs", "bert", Level.OWNER)
+
+    found = (await api.get(f"{SHOWN}/members")).json
+
+    assert [(one["username"], one["access_level"]) for one in found] == [("anna", 20)]
+
+
+# events
+
+
+@pytest.mark.usefixtures("project")
+async def test_edits_of_pages_are_events(service: EmbeddedService, api: Api) -> None:
+    await api.post(WIKIS, json={"title": "dir/new", "content": "1"})
+    await api.put(f"{WIKIS}/dir%2Fnew", json={"content": "2"})
+    await api.delete(f"{WIKIS}/dir%2Fnew")
+
+    found = (await api.get(f"{SHOWN}/events")).json
+    told = [
+        (one["action_name"], one["wiki_page"]["slug"], one["author"]["username"])
+        for one in found
+        if one.get("author")
+    ]
+
+    assert sorted(told) == [
+        ("created", "dir/new", "root"),
+        ("destroyed", "dir/new", "root"),
+        ("updated", "dir/new", "root"),
+    ]
+    assert len({one["id"] for one in found}) == len(found)
+    again = (await api.get(f"{SHOWN}/events")).json
+    assert again == found
+    assert found[0]["target_type"] in {"WikiPage::Meta", None}
+    assert service.token not in str(found)
+
+
+@pytest.mark.parametrize(
+    ("query", "count"),
+    [
+        ("", 2),
+        ("?action=created", 1),
+        ("?action=pushed%20to", 1),
+        ("?after=2099-01-01", 0),
+        ("?before=2000-01-01", 0),
+        ("?before=2099-01-01&sort=asc", 2),
+    ],
+)
+@pytest.mark.usefixtures("project")
+async def test_events_are_chosen(api: Api, query: str, count: int) -> None:
+    assert len((await api.get(f"{SHOWN}/events{query}")).json) == count
+
+
+@pytest.mark.usefixtures("project")
+async def test_events_of_what_one_may_not_read_are_not_told(
+    service: EmbeddedService, api: Api
+) -> None:
+    anna = api.as_user(await service.add_user("anna"))
+    await service.add_member("docs/handbook", "anna", Level.GUEST)
+    await service.add_project("docs/handbook", wiki_access_level="disabled")
+
+    assert (await anna.get(f"{SHOWN}/events")).json == []
+
+
+@needs_git
+@pytest.mark.usefixtures("project")
+async def test_push_to_a_wiki_is_an_event(
+    service: EmbeddedService, api: Api, tmp_path: Path
+) -> None:
+    address = service.git_url(PROJECT)
+    copy = await clone(address, tmp_path / "c")
+    (copy / "home.md").rename(copy / "start.md")
+    await commit_and_push(copy)
+
+    found = (await api.get(f"{SHOWN}/events?action=updated")).json
+
+    assert [one["wiki_page"]["slug"] for one in found] == ["start"]
+    assert found[0]["author_id"] is None

@@ -1,0 +1,177 @@
+"""What a project's links lead to: its members, branches and files, and empty lists.
+
+This service has no issues, merge requests, labels or agents; a project has none of
+them, and says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta, timezone
+
+import pygit2
+from aiohttp import web
+
+from wikisync.api.parameters import OtherEndpoint
+from wikisync.api.project_schema import BranchRecord, CommitRecord, MemberRecord
+from wikisync.service import project_people
+from wikisync.service.access import Verdict, judge_code
+from wikisync.service.answers import forbidden, unmatched_route, weak_etag
+from wikisync.service.attachments import file_headers, send_content
+from wikisync.service.call import Call, Caller
+from wikisync.service.project_views import level_of_feature
+from wikisync.service.projects import answer_part, read_part
+from wikisync.service.repository import WikiRepository
+from wikisync.service.rows import Project
+from wikisync.service.tables import Tables
+from wikisync.service.tree import is_regular
+
+SHORT_ID_CHARS = 8
+
+
+async def list_members(call: Call) -> web.Response:
+    """``GET /projects/:id/members``: by the project itself, not by its groups."""
+    _values, _caller, project, window = await read_part(call, OtherEndpoint.MEMBERS)
+    found = await call.service.records.ask(project_people.direct_members, project.id)
+    members = [
+        MemberRecord(
+            id=user.id,
+            username=user.username,
+            name=user.name,
+            state=user.state,
+            web_url=f"{call.service.url}/{user.username}",
+            access_level=level,
+            expires_at=expires_on,
+        )
+        for user, level, expires_on in found
+    ]
+    return answer_part(call, members, window)
+
+
+async def list_branches(call: Call) -> web.Response:
+    """``GET /projects/:id/repository/branches``, for who may read the code."""
+    values, caller, project, window = await read_part(call, OtherEndpoint.BRANCHES)
+    if judge_repository(project, caller, is_push=False) is not Verdict.ALLOWED:
+        raise forbidden()
+    can_push = judge_repository(project, caller, is_push=True) is Verdict.ALLOWED
+    repository = call.service.code(project.id).repository
+    search = str(values.get("search") or "")
+    found = await asyncio.to_thread(_branches, repository, search, can_push=can_push)
+    return answer_part(call, found, window)
+
+
+async def list_issues(call: Call) -> web.Response:
+    """``GET /projects/:id/issues``: none."""
+    return await _answer_nothing(call, OtherEndpoint.ISSUES)
+
+
+async def list_merge_requests(call: Call) -> web.Response:
+    """``GET /projects/:id/merge_requests``: none."""
+    return await _answer_nothing(call, OtherEndpoint.MERGE_REQUESTS)
+
+
+async def list_labels(call: Call) -> web.Response:
+    """``GET /projects/:id/labels``: none."""
+    return await _answer_nothing(call, OtherEndpoint.LABELS)
+
+
+async def list_cluster_agents(call: Call) -> web.Response:
+    """``GET /projects/:id/cluster_agents``: none."""
+    return await _answer_nothing(call, OtherEndpoint.CLUSTER_AGENTS)
+
+
+async def show_code_file(call: Call) -> web.StreamResponse:
+    """A file of a project's repository, by the address of its page on the web.
+
+    The bytes alone: text as plain text, all else to be kept.  On the default branch,
+    which is what addresses in answers name.
+    """
+    caller = await call.caller()
+    project = await call.service.records.ask(
+        Tables.project, call.segments["full_path"], caller.user_id
+    )
+    if (
+        project is None
+        or judge_repository(project, caller, is_push=False) is not Verdict.ALLOWED
+    ):
+        raise unmatched_route()
+    branch = f"{project.default_branch}/"
+    path = call.segments["path"]
+    code = call.service.code(project.id)
+    tree = await code.tree()
+    assert tree is not None, "there is always a present tree"
+    file = tree.file(path.removeprefix(branch)) if path.startswith(branch) else None
+    if file is None or not is_regular(file.mode):
+        raise unmatched_route()
+    etag = weak_etag(file.path, file.blob)
+    if call.is_unchanged(etag):
+        return web.Response(status=304, headers={"ETag": etag})
+    content = await code.read(file.blob)
+    headers = file_headers(file.path) | {"ETag": etag}
+    if _is_text(content):
+        headers |= {
+            "Content-Type": "text/plain; charset=utf-8",
+            "Content-Disposition": "inline",
+        }
+    return await send_content(call.request, content, headers)
+
+
+async def _answer_nothing(call: Call, endpoint: OtherEndpoint) -> web.Response:
+    _values, _caller, _project, window = await read_part(call, endpoint)
+    return answer_part(call, (), window)
+
+
+def judge_repository(project: Project, caller: Caller, *, is_push: bool) -> Verdict:
+    """Whether the caller may read a project's own repository, or write to it."""
+    level = level_of_feature(project, "repository")
+    standing = project.standing(caller.user)
+    return judge_code(project.door, level, standing, is_push=is_push)
+
+
+def _branches(
+    repository: WikiRepository, search: str, *, can_push: bool
+) -> Sequence[BranchRecord]:
+    default = repository.branch()
+    return [
+        BranchRecord(
+            name=name,
+            commit=_commit(commit),
+            can_push=can_push,
+            default=name == default,
+        )
+        for name, commit in repository.branches()
+        if search in name
+    ]
+
+
+def _commit(commit: pygit2.Commit) -> CommitRecord:
+    made = _moment(commit.committer)
+    return CommitRecord(
+        id=str(commit.id),
+        short_id=str(commit.id)[:SHORT_ID_CHARS],
+        created_at=made,
+        parent_ids=tuple(str(parent) for parent in commit.parent_ids),
+        title=commit.message.partition("\n")[0],
+        message=commit.message,
+        author_name=commit.author.name,
+        author_email=commit.author.email,
+        authored_date=_moment(commit.author),
+        committer_name=commit.committer.name,
+        committer_email=commit.committer.email,
+        committed_date=made,
+    )
+
+
+def _moment(signature: pygit2.Signature) -> str:
+    zone = timezone(timedelta(minutes=signature.offset)) if signature.offset else UTC
+    moment = datetime.fromtimestamp(signature.time, zone)
+    return moment.isoformat(timespec="milliseconds")
+
+
+def _is_text(content: bytes) -> bool:
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return b"\0" not in content
