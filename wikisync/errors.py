@@ -35,11 +35,21 @@ secret: URLs are given without user information and token parameters.
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from pathlib import PurePath
 
 Breach = Literal["time", "memory", "lost"]
 """Which limit: processor time, memory, or none that is known: the process ended, or
 did not answer, as on a machine that has no memory or no time left."""
+
+
+def command_line(*words: str | PurePath) -> str:
+    """A command for a hint, to be copied: each word is one, whatever it is called."""
+    import shlex
+
+    return shlex.join(["wikisync", *map(str, words)])
 
 
 class ExitCode(IntEnum):

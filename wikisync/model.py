@@ -337,6 +337,16 @@ class Snapshot(Struct, frozen=True):
     """Nobody looked now: it is what an earlier look saw, with our own writes."""
 
 
+class ConflictFile(Struct, frozen=True):
+    """The file in which a person settles the conflict of a page."""
+
+    path: str
+    """In the wiki's folder."""
+    text: str
+    lock: str = ""
+    """What an editor that has it open left beside it, or empty."""
+
+
 class LateSave(Struct, frozen=True):
     """A text that was saved into a file after another text had taken its place."""
 

@@ -15,14 +15,17 @@ from wikisync.sync.safety import Batch, BatchKind
 FOLDER = "our wiki"
 
 
-@pytest.mark.parametrize("has_bundle", [False, True])
-def test_odd_name_of_a_page_is_one_word_of_the_command(*, has_bundle: bool) -> None:
-    held = Held(Slug("it's"), HoldReason.EDITED_BOTH, has_bundle)
-    command = held_sentence(FOLDER, held).partition("run: ")[2]
-    assert shlex.split(command)[:3] == ["wikisync", "resolve", f"{FOLDER}/it's"]
+@pytest.mark.parametrize("file", ["", "it's.conflict.md"])
+def test_odd_name_of_a_page_is_one_word_of_the_command(file: str) -> None:
+    held = Held(Slug("it's"), HoldReason.EDITED_BOTH, file)
+    sentence = held_sentence(FOLDER, held)
+    command = sentence.partition("text): ")[2]
+    assert shlex.split(command) == ["wikisync", "resolve", f"{FOLDER}/it's", "--both"]
+    assert (f"settle {FOLDER}/{file} and save it" in sentence) is bool(file)
 
 
 def test_odd_name_of_a_wiki_is_one_word_of_the_command() -> None:
     batch = Batch(1, BatchKind.DELETES_HERE, (), 4)
-    commands = batch_sentence(FOLDER, batch).partition("run: ")[2].split(", or: ")
-    assert [shlex.split(command)[2] for command in commands] == ["our wiki:1"] * 2
+    commands = batch_sentence(FOLDER, batch).split("; ")[1:]
+    words = [shlex.split(command.rpartition(": ")[2]) for command in commands]
+    assert words == [["wikisync", act, "our wiki:1"] for act in ("approve", "refuse")]

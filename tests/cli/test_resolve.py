@@ -369,7 +369,7 @@ async def test_running_watch_without_a_conflict_file_cannot_be_left_to_take_it(
         ran = await placeless.run("resolve", "handbook/home", way)
     assert ran.code == 1
     assert "handbook/home has no conflict file, from which alone the running" in ran.err
-    assert "see wikisync status handbook, or stop the running one" in ran.err
+    assert "stop it, or see wikisync status handbook" in ran.err
 
 
 # -- for programs ------------------------------------------------------------------

@@ -80,7 +80,7 @@ async def test_held_page_is_told_with_the_way_out(cloned: Cloned) -> None:
     ran = await cloned.run("status")
     assert ran.code == 3
     assert "1 held" in ran.out
-    assert "wikisync resolve handbook/guide --mine, --wiki or --both" in ran.out
+    assert "wikisync resolve handbook/guide --both" in ran.out
 
 
 async def test_settled_conflict_file_is_told_as_such(cloned: Cloned) -> None:
@@ -111,7 +111,10 @@ async def test_conflict_file_with_a_block_left_is_not_settled(cloned: Cloned) ->
     cloned.write("guide.conflict.md", cloned.read("guide.conflict.md") + "a thought\n")
     ran = await cloned.run("status")
     assert ran.code == 3
-    assert "guide: edited here and on the wiki; settle its conflict file" in ran.out
+    assert (
+        "guide: edited here and on the wiki; settle handbook/guide.conflict.md"
+        in ran.out
+    )
 
 
 @pytest.mark.parametrize("words", [("status",), ("status", "--offline")])
@@ -126,7 +129,10 @@ async def test_conflict_file_that_is_no_text_is_told_beside_everything_else(
     assert "handbook: 4 pages, 1 not in step, 1 held" in ran.out
     assert "home: edited here" in ran.out
     assert "guide: edited here and on the wiki: guide.conflict.md: is not" in ran.out
-    assert "save it as UTF-8, or run: wikisync resolve handbook/guide" in ran.out
+    assert (
+        "save it as UTF-8; or run (--mine or --wiki keep one text): wikisync resolve"
+        in ran.out
+    )
 
 
 @pytest.mark.parametrize("words", [("status",), ("status", "--offline")])
@@ -137,10 +143,10 @@ async def test_what_is_in_the_place_of_a_conflict_file_is_told_with_the_next_ste
     place = cloned.folder / "guide.conflict.md"
     place.unlink()
     place.mkdir()
-    resolve = "or run: wikisync resolve handbook/guide --mine, --wiki or --both"
+    resolve = "or run (--mine or --wiki keep one text): wikisync resolve handbook/guide"
     told = (
         "guide: edited here and on the wiki: cannot use guide.conflict.md: a folder"
-        f" is in the file's place; move guide.conflict.md away, {resolve}\n"
+        f" is in the file's place; move guide.conflict.md away; {resolve} --both\n"
     )
     ran = await cloned.run("sync")
     assert f"handbook/{told}" in ran.err
@@ -159,9 +165,9 @@ async def test_hidden_conflict_file_is_not_asked_for(cloned: Cloned) -> None:
         ran = await cloned.run(command)
         told = ran.out + ran.err
         assert ran.code == 3
-        assert "see wikisync diff handbook/guide, then run: wikisync" in told
-        assert "wikisync resolve handbook/guide --mine, --wiki or --both" in told
-        assert "settle its conflict file" not in told
+        assert "see wikisync diff handbook/guide; then run (--mine" in told
+        assert "wikisync resolve handbook/guide --both" in told
+        assert "settle handbook/guide.conflict.md" not in told
     assert (await cloned.run("diff", "handbook/guide")).code == 0
     assert (await cloned.run("resolve", "handbook/guide", "--mine")).code == 0
     assert (await cloned.wiki())["guide.md"] == "mine\n"
@@ -191,7 +197,10 @@ async def test_what_a_brake_holds_is_told_and_is_exit_code_4(cloned: Cloned) -> 
     ran = await cloned.run("status")
     assert ran.code == 4
     assert "4 of 4 pages would be removed here" in ran.out
-    assert "wikisync approve handbook:1, or: wikisync refuse handbook:1" in ran.out
+    assert (
+        "wikisync approve handbook:1; or, to keep it from happening: wikisync refuse"
+        in ran.out
+    )
 
 
 async def test_status_works_while_another_process_holds_the_workspace(
@@ -287,7 +296,10 @@ async def test_offline_still_tells_what_the_brake_holds_of_the_wiki(
     await cloned.run("sync")
     ran = await cloned.run("status", "--offline")
     assert ran.code == 4
-    assert "wikisync approve handbook:1, or: wikisync refuse handbook:1" in ran.out
+    assert (
+        "wikisync approve handbook:1; or, to keep it from happening: wikisync refuse"
+        in ran.out
+    )
 
 
 async def test_emptied_folder_is_told_before_any_sync(cloned: Cloned) -> None:

@@ -56,7 +56,7 @@ async def test_clash_is_held_with_a_file_and_the_way_out(cloned: Cloned) -> None
     ran = await cloned.run("sync")
     assert ran.code == 3
     assert "handbook/guide: edited here and on the wiki" in ran.err
-    assert "wikisync resolve handbook/guide --mine, --wiki or --both" in ran.err
+    assert "wikisync resolve handbook/guide --both" in ran.err
     assert cloned.read("guide.md") == "mine\n"
     assert "theirs" in cloned.read("guide.conflict.md")
     assert "handbook/guide" in (cloned.root / "WIKISYNC-ATTENTION.md").read_text()

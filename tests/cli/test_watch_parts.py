@@ -348,7 +348,7 @@ def test_page_that_could_not_be_pushed_is_not_told_to_be() -> None:
 
 
 def test_held_page_says_what_a_person_can_do() -> None:
-    held = Held(Slug("home"), HoldReason.EDITED_BOTH, has_bundle=True)
+    held = Held(Slug("home"), HoldReason.EDITED_BOTH, "home.conflict.md")
     states = WatchedStates({"handbook": fake_wiki(held=(held,))})
     found = states.current(SECTION.owner)[Slug("home")]
     assert found.state == "held"

@@ -9,7 +9,7 @@ import pytest
 from tests.support.memory import MemoryReplica
 from tests.support.plain_disk import make_plain
 from wikisync.folder.replica import FolderReplica
-from wikisync.model import Format, Page, Slug, digest_of
+from wikisync.model import ConflictFile, Format, Page, Slug, digest_of
 from wikisync.sync.replica import LocalReplica
 
 HOME = Slug("home")
@@ -28,14 +28,18 @@ def local(
 
 
 async def test_conflict_file_is_written_read_and_removed(local: LocalReplica) -> None:
-    assert await local.conflict_text(HOME) is None
+    assert await local.conflict_file(HOME) is None
     path = await local.write_conflict(HOME, Format.ORG, "both\r\n")
     assert path.endswith("home.conflict.org")
-    assert await local.conflict_text(HOME) == "both\r\n"
+    found = await local.conflict_file(HOME)
+    assert found is not None
+    assert found.text == "both\r\n"
     await local.write_conflict(HOME, Format.ORG, "other")
-    assert await local.conflict_text(HOME) == "other"
+    found = await local.conflict_file(HOME)
+    assert found is not None
+    assert found.text == "other"
     await local.remove_conflict(HOME)
-    assert await local.conflict_text(HOME) is None
+    assert await local.conflict_file(HOME) is None
     await local.remove_conflict(HOME)
 
 
@@ -48,8 +52,9 @@ async def test_conflict_file_follows_its_page(local: LocalReplica) -> None:
     await local.write(Page(HOME, Format.MARKDOWN, "text"), expected=None)
     await local.write_conflict(HOME, Format.MARKDOWN, "both")
     await local.move(HOME, Slug("dir/new"), expected=digest_of("text"))
-    assert await local.conflict_text(HOME) is None
-    assert await local.conflict_text(Slug("dir/new")) == "both"
+    assert await local.conflict_file(HOME) is None
+    found = await local.conflict_file(Slug("dir/new"))
+    assert found == ConflictFile("dir/new.conflict.md", "both")
 
 
 async def test_quiet_folder_has_no_late_saves(local: LocalReplica) -> None:

@@ -16,7 +16,7 @@ from wikisync.folder.limbo import LATE_S
 from wikisync.folder.probe import Folding
 from wikisync.folder.replica import FolderReplica
 from wikisync.folder.trash import Trash
-from wikisync.model import Format, Page, Slug, digest_of
+from wikisync.model import ConflictFile, Format, Page, Slug, digest_of
 from wikisync.sync.replica import LocalReplica
 
 HOME = Slug("home")
@@ -278,7 +278,8 @@ async def test_conflict_file_moves_along(desk: Desk) -> None:
     await desk.replica.write_conflict(HOME, Format.MARKDOWN, "both")
     await desk.replica.move(HOME, Slug("dir/new"), expected=OLD)
     assert desk.files == {"dir/new.md": "old", "dir/new.conflict.md": "both"}
-    assert await desk.replica.conflict_text(Slug("dir/new")) == "both"
+    found = await desk.replica.conflict_file(Slug("dir/new"))
+    assert found == ConflictFile("dir/new.conflict.md", "both")
 
 
 async def test_name_is_free_after_its_page_moved(desk: Desk) -> None:
@@ -407,21 +408,24 @@ async def test_mirror_keeps_nothing_back(tmp_path: Path) -> None:
 async def test_conflict_file_lies_beside_its_page_and_is_no_page(desk: Desk) -> None:
     desk.put("dir/Home.markdown")
     path = await desk.replica.write_conflict(Slug("dir/Home"), Format.MARKDOWN, "both")
-    assert path == str(desk.root / "dir/Home.conflict.markdown")
+    assert path == "dir/Home.conflict.markdown"
     assert set((await desk.replica.snapshot()).pages) == {"dir/Home"}
-    assert await desk.replica.conflict_text(Slug("dir/Home")) == "both"
+    found = await desk.replica.conflict_file(Slug("dir/Home"))
+    assert found == ConflictFile(path, "both")
+    (desk.root / "dir/.Home.conflict.markdown.swp").touch()
+    found = await desk.replica.conflict_file(Slug("dir/Home"))
+    assert found == ConflictFile(path, "both", "dir/.Home.conflict.markdown.swp")
 
 
 async def test_conflict_of_a_page_without_a_file_has_its_format(desk: Desk) -> None:
     path = await desk.replica.write_conflict(HOME, Format.ORG, "both")
-    assert path == str(desk.root / "home.conflict.org")
-    assert await desk.replica.conflict_text(HOME) == "both"
+    assert await desk.replica.conflict_file(HOME) == ConflictFile(path, "both")
     await desk.replica.remove_conflict(HOME)
     assert desk.files == {}
 
 
 async def test_no_conflict_file_is_none(desk: Desk) -> None:
-    assert await desk.replica.conflict_text(HOME) is None
+    assert await desk.replica.conflict_file(HOME) is None
     await desk.replica.remove_conflict(HOME)
 
 
@@ -445,14 +449,14 @@ async def test_conflict_file_that_is_a_link_is_not_followed(
     with pytest.raises(FolderError, match="is a symbolic link"):
         await desk.replica.write_conflict(HOME, Format.MARKDOWN, "both")
     with pytest.raises(FolderError, match="is a symbolic link"):
-        await desk.replica.conflict_text(HOME)
+        await desk.replica.conflict_file(HOME)
     assert (tmp_path / "outside").read_text() == "theirs"
 
 
 async def test_conflict_file_that_is_not_text_is_an_error(desk: Desk) -> None:
     (desk.root / "home.conflict.md").write_bytes(b"\xff")
     with pytest.raises(FolderError, match="is not UTF-8"):
-        await desk.replica.conflict_text(HOME)
+        await desk.replica.conflict_file(HOME)
 
 
 # -- what is kept out ----------------------------------------------------------------

@@ -19,6 +19,7 @@ from wikisync.errors import NotFound, PreconditionFailed, WikisyncError
 from wikisync.model import (
     Attachment,
     AttachmentPath,
+    ConflictFile,
     Digest,
     Format,
     LateSave,
@@ -188,9 +189,10 @@ class MemoryReplica:
         if not (is_again and (slug, text, why) in self.trash):
             self.trash.append((slug, text, why))
 
-    async def conflict_text(self, slug: Slug) -> str | None:
-        await self._enter("conflict_text", slug)
-        return self.conflicts.get(slug)
+    async def conflict_file(self, slug: Slug) -> ConflictFile | None:
+        await self._enter("conflict_file", slug)
+        text = self.conflicts.get(slug)
+        return None if text is None else ConflictFile(f"{slug}.conflict.md", text)
 
     async def write_conflict(self, slug: Slug, page_format: Format, text: str) -> str:
         await self._enter("write_conflict", slug)

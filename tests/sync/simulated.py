@@ -28,6 +28,7 @@ from wikisync.errors import (
 from wikisync.model import (
     Attachment,
     AttachmentPath,
+    ConflictFile,
     Digest,
     Format,
     LateSave,
@@ -193,9 +194,10 @@ class SimulatedFolder(_Side):
         if not (is_again and text in self.copy.trash):
             self.copy.trash.append(text)
 
-    async def conflict_text(self, slug: Slug) -> str | None:
+    async def conflict_file(self, slug: Slug) -> ConflictFile | None:
         self.world.step(f"read conflict {slug}")
-        return self.copy.bundles.get(slug)
+        text = self.copy.bundles.get(slug)
+        return None if text is None else ConflictFile(f"{slug}.conflict.md", text)
 
     async def write_conflict(self, slug: Slug, page_format: Format, text: str) -> str:
         self.world.step(f"write conflict {slug} as {page_format}")

@@ -104,7 +104,7 @@ async def test_a_held_page_is_told_whichever_way_is_asked_for(
     held: Pair, less: ExchangeOptions
 ) -> None:
     result = await held.rest(less)
-    assert [(one.slug, one.has_bundle) for one in result.held] == [("home", True)]
+    assert [one.conflict_file for one in result.held] == ["home.conflict.md"]
 
 
 async def test_a_page_overtaken_by_an_edit_keeps_its_conflict_file(
@@ -153,7 +153,7 @@ async def test_a_push_writes_no_conflict_file(tmp_path: Path) -> None:
         pair.save("home", MINE)
         await pair.edit("home", THEIRS)
         result = await pair.rest(PUSH)
-        assert [(one.slug, one.has_bundle) for one in result.held] == [("home", False)]
+        assert [(one.slug, one.conflict_file) for one in result.held] == [("home", "")]
         assert [path.name for path in pair.folder.iterdir()] == ["home.md"]
 
 

@@ -101,7 +101,7 @@ async def test_deleted_it_is_hidden_and_the_page_stays_held(pair: Pair) -> None:
     bundle_of(pair).unlink()
     result = await pair.rest()
     assert not bundle_of(pair).exists()
-    assert [(one.slug, one.has_bundle) for one in result.held] == [("home", False)]
+    assert [(one.slug, one.conflict_file) for one in result.held] == [("home", "")]
 
 
 async def test_a_page_made_equal_to_the_wikis_is_settled(pair: Pair) -> None:
@@ -331,7 +331,7 @@ async def test_a_begun_settlement_follows_its_page(pair: Pair) -> None:
     result = await pair.rest()
     assert (pair.folder / "start.conflict.md").read_text() == begun
     assert not bundle_of(pair).exists()
-    assert [(one.slug, one.has_bundle) for one in result.held] == [("start", True)]
+    assert [one.conflict_file for one in result.held] == ["start.conflict.md"]
 
 
 async def test_a_settled_page_that_was_renamed_is_carried(pair: Pair) -> None:
@@ -411,7 +411,7 @@ async def test_what_is_in_its_place_is_named_and_other_pages_go_on(
     result = await pair.rest()
     (held,) = result.held
     assert "home.conflict.md" in held.detail
-    assert (held.has_bundle, held.step) == (False, "move home.conflict.md away")
+    assert (held.conflict_file, held.step) == ("", "move home.conflict.md away")
     assert result.problems == ()
     assert set(await pair.wiki_texts()) == {"home"}
     assert looks_of(pair) == before
@@ -426,7 +426,7 @@ async def test_once_its_place_is_free_it_is_written(
     await pair.rest()
     bundle_of(pair).rename(pair.root / "away")
     result = await pair.rest()
-    assert [(one.slug, one.has_bundle) for one in result.held] == [("home", True)]
+    assert [one.conflict_file for one in result.held] == ["home.conflict.md"]
     assert "first, theirs" in bundle_of(pair).read_text()
 
 
@@ -469,7 +469,7 @@ async def test_page_that_is_renamed_has_its_conflict_file_there(
     before = looks_of(pair)
     rename_here(pair)
     result = await pair.rest()
-    assert [(one.slug, one.has_bundle) for one in result.held] == [("start", True)]
+    assert [one.conflict_file for one in result.held] == ["start.conflict.md"]
     assert "first, theirs" in (pair.folder / "start.conflict.md").read_text()
     assert looks_of(pair) == before
 
@@ -589,3 +589,58 @@ async def test_a_settled_text_that_becomes_no_page_is_named_and_kept(
     assert not conflict.exists()
     trash = (pair.private / "trash").rglob("new.conflict.md")
     assert "settled\n" in [path.read_text() for path in trash]
+
+
+# -- open in an editor ---------------------------------------------------------------
+
+
+@pytest.fixture
+def lock(pair: Pair) -> Path:
+    """What vim leaves while it has the conflict file open."""
+    path = pair.folder / ".home.conflict.md.swp"
+    path.touch()
+    return path
+
+
+async def test_conflict_file_that_is_open_is_taken_when_it_is_closed(
+    pair: Pair, lock: Path
+) -> None:
+    bundle_of(pair).write_text(BOTH)
+    result = await pair.rest()
+    assert pair.texts()["home"] == MINE
+    assert bundle_of(pair).read_text() == BOTH
+    (problem,) = result.problems
+    assert problem.code == "conflict-open"
+    assert ".home.conflict.md.swp" in problem.message
+    lock.unlink()
+    result = await pair.rest()
+    assert result.problems == ()
+    assert await pair.wiki_texts() == pair.texts() == {"home": BOTH, "other": "other\n"}
+    assert not bundle_of(pair).exists()
+
+
+async def test_conflict_file_that_is_open_is_not_written_anew(
+    pair: Pair, lock: Path
+) -> None:
+    before = bundle_of(pair).read_text()
+    await pair.edit("home", THEIRS.replace("theirs", "of others"))
+    result = await pair.rest()
+    assert [one.conflict_file for one in result.held] == ["home.conflict.md"]
+    assert bundle_of(pair).read_text() == before
+    lock.unlink()
+    await pair.rest()
+    assert "first, of others" in bundle_of(pair).read_text()
+
+
+async def test_conflict_file_that_is_open_is_not_removed(
+    pair: Pair, lock: Path
+) -> None:
+    """Its conflict is over: the page was made equal on both sides."""
+    pair.save("home", THEIRS)
+    result = await pair.rest()
+    assert [one.code for one in result.problems] == ["conflict-open"]
+    assert bundle_of(pair).exists()
+    lock.unlink()
+    result = await pair.rest()
+    assert result.problems == ()
+    assert not bundle_of(pair).exists()

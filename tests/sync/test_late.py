@@ -17,7 +17,7 @@ TOLD = Problem(
     "home",
     "a program went on writing to its file after another text had taken its place;"
     " what it wrote is in the trash",
-    "see it with: wikisync restore home --list",
+    "see it with: wikisync restore memory/home --list",
 )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, assert_never
 
 from wikisync.cli.passing import is_passing, needs_person
-from wikisync.errors import AuthenticationFailed, WikisyncError
+from wikisync.errors import AuthenticationFailed, WikisyncError, command_line
 from wikisync.model import Problem, Slug
 from wikisync.sync.safety import BatchKind
 
@@ -25,27 +25,24 @@ SERVICE = "the service"
 
 def held_sentence(folder: str, held: Held) -> str:
     """One sentence on a page that waits, with the next step."""
-    name = f"{folder}/{held.slug}"
-    if held.has_bundle:
-        return (
-            f"{name}: {held}; settle its conflict file and save it, or run:"
-            f" wikisync resolve {_word(name)} --mine, --wiki or --both"
-        )
-    return f"{name}: {held}; {next_step(folder, held)}"
+    return f"{folder}/{held.slug}: {held}; {next_step(folder, held)}"
 
 
 def next_step(folder: str, held: Held) -> str:
-    """What a person does about a page that waits without a conflict file."""
+    """What a person does about a page that waits."""
     from wikisync.sync.plan import HoldReason
 
+    name = f"{folder}/{held.slug}"
     match held.reason:
         case HoldReason.EDITED_BOTH | HoldReason.CREATED_BOTH:
-            # its conflict file was removed, which only hides it, or has no place
-            name = _word(f"{folder}/{held.slug}")
-            first = (
-                f"{held.step}, or" if held.step else f"see wikisync diff {name}, then"
-            )
-            return f"{first} run: wikisync resolve {name} --mine, --wiki or --both"
+            # its file was removed, which only hides it, or something has its place
+            first = f"see {command_line('diff', name)}; then"
+            if held.step:
+                first = f"{held.step}; or"
+            if held.conflict_file:
+                first = f"settle {folder}/{held.conflict_file} and save it; or"
+            keep = command_line("resolve", name, "--both")
+            return f"{first} run (--mine or --wiki keep one text): {keep}"
         case HoldReason.EDITED_HERE_GONE_THERE:
             return "remove the file, or give it another name to keep it"
         case HoldReason.FORMATS:
@@ -59,10 +56,9 @@ def next_step(folder: str, held: Held) -> str:
         case HoldReason.MARKER:
             return "remove every line with %%%% wikisync from it"
         case HoldReason.GIT_MARKER:
-            name = _word(f"{folder}/{held.slug}")
             return (
                 "settle the conflict and remove its marker lines; or, if the page is"
-                f" about them, send it as it is: wikisync sync {name}"
+                f" about them, send it as it is: {command_line('sync', name)}"
             )
         case HoldReason.REFUSED:
             # what it said before is about the text, its name, or the token's rights
@@ -77,24 +73,16 @@ def next_step(folder: str, held: Held) -> str:
     assert_never(held.reason)
 
 
-def _word(name: str) -> str:
-    """A name as one word of a command that a person copies."""
-    from shlex import quote
-
-    return quote(name)
-
-
 def batch_sentence(folder: str, batch: Batch) -> str:
     """One sentence on what a brake holds, with the next step."""
-    name = _word(f"{folder}:{batch.id}")
+    name = f"{folder}:{batch.id}"
+    yes, no = command_line("approve", name), command_line("refuse", name)
     if batch.kind is BatchKind.REWOUND:
         return (
-            f"{folder}: {batch}; to follow the wiki, run: wikisync approve {name};"
-            f" to put the newer texts back on it, run: wikisync refuse {name}"
+            f"{folder}: {batch}; to follow the wiki, run: {yes}; to put the newer texts"
+            f" back on it, run: {no}"
         )
-    return (
-        f"{folder}: {batch}; run: wikisync approve {name}, or: wikisync refuse {name}"
-    )
+    return f"{folder}: {batch}; run: {yes}; or, to keep it from happening: {no}"
 
 
 def problem_sentence(section: WikiSection, problem: Problem) -> str:
@@ -107,7 +95,7 @@ def problem_sentence(section: WikiSection, problem: Problem) -> str:
     if problem.code == "page-refused":
         # the next cycle holds the page: it is not to be told as something new then
         slug = Slug(problem.subject)
-        held = Held(slug, HoldReason.REFUSED, has_bundle=False, detail=told)
+        held = Held(slug, HoldReason.REFUSED, detail=told)
         return held_sentence(folder, held)
     is_wiki = problem.subject == str(section.owner)
     return f"{folder if is_wiki else f'{folder}/{problem.subject}'}: {told}"

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 ATTENTION_FILE = "WIKISYNC-ATTENTION.md"
 TITLE = "# wikisync needs you"
-_APPROVE = "; run: wikisync approve "
+_APPROVE = "run: wikisync approve "
 """In every line on a brake."""
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from wikisync.cli.findings import Finding, Grade
 from wikisync.cli.sentences import OTHER_FOLDER, counted
-from wikisync.errors import FolderError, Halted, WikisyncError
+from wikisync.errors import FolderError, Halted, WikisyncError, command_line
 from wikisync.folder.descent import folder_error
 from wikisync.folder.workspace import (
     MOUNTS,
@@ -169,19 +169,20 @@ def check_folder(opened: OpenWorkspace, wiki: WikiSection) -> Iterator[Finding]:
     yield from _check_writable(opened, folder, name)
     if known.is_paused:
         because = f" ({known.pause_reason})" if known.pause_reason else ""
-        yield Finding(Grade.LOOK, f"{name}: paused{because}", f"wikisync resume {name}")
+        resume = command_line("resume", name)
+        yield Finding(Grade.LOOK, f"{name}: paused{because}", resume)
     for slug, record in known.bundles().items():
         if not record.has_file:
             yield Finding(
                 Grade.LOOK,
                 f"{name}/{slug} waits, and its conflict file could not be written",
-                f"see wikisync status {name}",
+                f"see {command_line('status', name)}",
             )
     if problem_now := known.health().problem:
         yield Finding(
             Grade.LOOK,
             f"{name}: the last sync met trouble: {problem_now}",
-            f"see wikisync status {name}",
+            f"see {command_line('status', name)}",
         )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from wikisync.cli.context import TOKEN_VARIABLE
 from wikisync.cli.init_workspace import pages_in
-from wikisync.errors import ExitCode
+from wikisync.errors import ExitCode, command_line
 
 if TYPE_CHECKING:
     from wikisync.cli.console import Console
@@ -79,8 +79,10 @@ def _counts(planned: Planned, one: WikiRights) -> str:
 
 def next_steps(planned: Planned) -> Sequence[tuple[str, str]]:
     """Commands to run now, each with what it does."""
-    at = "" if planned.root.resolve() == Path.cwd() else f" -C {planned.root}"
-    sync = f"wikisync sync{at}"
+    at: list[str | Path] = (
+        [] if planned.root.resolve() == Path.cwd() else ["-C", planned.root]
+    )
+    sync = command_line("sync", *at)
     steps = [
         (f"{sync} --dry-run", "shows what the first sync would do"),
         (sync, "the first sync; it deletes nothing on either side"),
@@ -92,7 +94,10 @@ def next_steps(planned: Planned) -> Sequence[tuple[str, str]]:
             (f"{sync} --adopt hold", "pages that are only here stay here alone"),
             (f"{sync} --adopt push", "pages that are only here go to the wiki, too"),
         ]
-    return (*steps, (f"wikisync watch{at}", "keeps both sides in step from then on"))
+    return (
+        *steps,
+        (command_line("watch", *at), "keeps both sides in step from then on"),
+    )
 
 
 def report(

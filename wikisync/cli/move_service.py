@@ -23,7 +23,7 @@ from wikisync.cli.workspace import (
     workspace_option,
     workspace_token,
 )
-from wikisync.errors import Halted, UsageError
+from wikisync.errors import Halted, UsageError, command_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,7 +99,7 @@ def _addresses(workspace: Workspace, old: str, new: str) -> tuple[str, str]:
     if ServiceAddress.parse(old) != ServiceAddress.parse(url):
         raise UsageError(
             f"the service of {workspace.root} is {url}, and not {old}",
-            hint=f"write: wikisync move-service {url} {new}",
+            hint=f"write: {command_line('move-service', url, new)}",
         )
     address = ServiceAddress.parse(new)
     if address == ServiceAddress.parse(url):

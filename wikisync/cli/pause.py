@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from wikisync.cli.workspace import find_workspace, open_workspace, workspace_option
+from wikisync.errors import command_line
 
 if TYPE_CHECKING:
     from wikisync.cli.console import Console
@@ -38,6 +39,6 @@ def command(console: Console, start: Path, wiki: str | None, reason: str) -> int
             opened.known(section).pause(reason)
             console.note(
                 f"{section.folder}: paused; go on with it:"
-                f" wikisync resume {section.folder}"
+                f" {command_line('resume', section.folder)}"
             )
     return 0

@@ -35,6 +35,7 @@ from wikisync.errors import (
     PlaceTaken,
     PreconditionFailed,
     UsageError,
+    command_line,
 )
 from wikisync.folder.workspace import holder_of
 from wikisync.model import digest_of
@@ -190,7 +191,7 @@ async def _without_conflict(
         raise FolderError(
             f"{name} has no conflict file, from which alone the running wikisync"
             f" takes what is settled ({holder})",
-            hint=f"see wikisync status {section.folder}, or stop the running one",
+            hint=f"stop it, or see {command_line('status', section.folder)}",
         )
     if holder is not None:
         asked.report.ended(
@@ -213,7 +214,7 @@ async def _has_file(opened: OpenWorkspace, section: WikiSection, slug: Slug) -> 
     """Whether the page is held, and its conflict file has its place."""
     record = opened.known(section).bundles().get(slug)
     try:
-        await opened.local(section).conflict_text(slug)
+        await opened.local(section).conflict_file(slug)
     except PlaceTaken:
         return False
     except FolderError:
@@ -228,12 +229,12 @@ async def _pieces(
     from wikisync.sync.conflict import read_bundle
 
     known = opened.known(section)
-    text = None
+    file = None
     # one that is no text goes to the trash with the settlement
     with suppress(FolderError):
-        text = await opened.local(section).conflict_text(slug)
-    if text is not None and known.bundles()[slug].has_file:
-        bundle = read_bundle(text)
+        file = await opened.local(section).conflict_file(slug)
+    if file is not None and known.bundles()[slug].has_file:
+        bundle = read_bundle(file.text)
         if not bundle.problem:
             return bundle.pieces
     return _pieces_again(known, slug)
@@ -301,7 +302,7 @@ async def _sync_decided(asked: Asked, opened: OpenWorkspace) -> int:
 # -- in an editor ------------------------------------------------------------------
 
 
-class ConflictFile(Struct, frozen=True):
+class OpenedFile(Struct, frozen=True):
     """The file in which a person settles a conflict."""
 
     path: Path
@@ -400,7 +401,7 @@ def _result_of(path: Path) -> str:
 
 
 async def _take_edited(
-    asked: Asked, opened: OpenWorkspace, holder: str | None, found: ConflictFile
+    asked: Asked, opened: OpenWorkspace, holder: str | None, found: OpenedFile
 ) -> int:
     """Sync the page if its conflict file is settled, or leave that to the holder."""
     from wikisync.sync.conflict import read_bundle
@@ -410,7 +411,8 @@ async def _take_edited(
         _refuse_others(opened, asked, found.record, found.path)
         text: str | None = _result_of(found.path)
     else:
-        text = await opened.local(section).conflict_text(slug)
+        file = await opened.local(section).conflict_file(slug)
+        text = None if file is None else file.text
     if text is not None and slug in opened.known(section).bundles():
         bundle = read_bundle(text)
         if bundle.text is None:
@@ -427,7 +429,7 @@ async def _take_edited(
 
 async def _conflict_file(
     asked: Asked, opened: OpenWorkspace, holder: str | None
-) -> ConflictFile | int:
+) -> OpenedFile | int:
     """The conflict file, written again where it was removed; else an exit code."""
     from wikisync.sync.conflict import write_bundle
     from wikisync.sync.holds import remote_label
@@ -438,14 +440,15 @@ async def _conflict_file(
     section, slug = asked.section, asked.slug
     local, known = opened.local(section), opened.known(section)
     record = known.bundles()[slug]
-    text = await local.conflict_text(slug) if record.has_file else None
-    if text is None:
+    file = await local.conflict_file(slug) if record.has_file else None
+    text = "" if file is None else file.text
+    if file is None:
         told = remote_label(known, slug, record.remote, record.at)
         text = write_bundle(_pieces_again(known, slug), remote_by=told)
     if not record.has_file:
-        return ConflictFile(_own_file(asked, record, text), record, is_own=True)
+        return OpenedFile(_own_file(asked, record, text), record, is_own=True)
     path = await local.write_conflict(slug, record.format, text)
-    return ConflictFile(Path(path), record)
+    return OpenedFile(opened.folder_of(section) / path, record)
 
 
 def _own_file(asked: Asked, record: BundleRecord, text: str) -> Path:

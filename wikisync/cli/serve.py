@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync.cli import serve_admin
-from wikisync.errors import ExitCode, UsageError
+from wikisync.errors import ExitCode, UsageError, command_line
 from wikisync.private import make_private_file
 
 if TYPE_CHECKING:
@@ -356,8 +356,8 @@ def announce_token(console: Console, options: ServeOptions, token: str | None) -
         console.note("keep the token: it is not stored and not shown again")
     else:
         console.note(
-            "the token was shown when it was made; for a new one run"
-            f" wikisync serve --data {options.data} --new-token"
+            "the token was shown when it was made; for a new one run "
+            + command_line("serve", "--data", options.data, "--new-token")
         )
 
 

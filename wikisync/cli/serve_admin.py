@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import click
 from msgspec.structs import asdict
 
-from wikisync.errors import ServiceError, UsageError
+from wikisync.errors import ServiceError, UsageError, command_line
 from wikisync.private import keep_private
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def add_user(
         if tables.user_named(username) is not None:
             raise ServiceError(
                 f"there is a user {username} already",
-                hint=f"wikisync serve admin add-token --data {data} {username}",
+                hint=_admin("add-token", data, username),
             )
         user = tables.add_user(username, name=name, email=email, is_admin=is_admin)
         if private_profile:
@@ -125,7 +125,7 @@ def revoke(console: Console, *, data: Path, token_id: int) -> None:
         if not tables.revoke_token_by_id(token_id):
             raise ServiceError(
                 f"there is no token {token_id}",
-                hint=f"wikisync serve admin list --data {data} tokens",
+                hint=_admin("list", data, "tokens"),
             )
     console.result(f"revoked: {token_id}")
 
@@ -190,7 +190,7 @@ def add_member(
         else:
             raise ServiceError(
                 f"there is no group or project {path}",
-                hint=f"wikisync serve admin add-group --data {data} {path}",
+                hint=_admin("add-group", data, path),
             )
     console.result(f"member: {username} is {role} of {path}")
 
@@ -229,6 +229,11 @@ def listed(tables: Tables, what: str) -> list[dict[str, object]]:
     ]
 
 
+def _admin(act: str, data: Path, *words: str) -> str:
+    """A command of this group, as a hint."""
+    return command_line("serve", "admin", act, "--data", data, *words)
+
+
 @contextmanager
 def opened(data: Path) -> Iterator[Tables]:
     """The records of a data folder that is there.
@@ -245,7 +250,7 @@ def opened(data: Path) -> Iterator[Tables]:
     if not file.is_file():
         raise ServiceError(
             f"there is no service in {data}",
-            hint=f"make one with wikisync serve --data {data}",
+            hint=f"make one with {command_line('serve', '--data', data)}",
         )
     keep_private(data)
     try:

@@ -18,10 +18,9 @@ from wikisync.cli.attention import held_sentence
 from wikisync.cli.sentences import OTHER_FOLDER, counted, problem_as_json
 from wikisync.cli.sync_report import batch_as_json
 from wikisync.errors import ExitCode, FolderError, Halted, WikisyncError
-from wikisync.model import Problem, digest_of
+from wikisync.model import Problem
 from wikisync.sync.arrive import STALE_SAVE
-from wikisync.sync.exchange import ExchangeOptions, Held, exchange
-from wikisync.sync.holds import WITH_BUNDLE
+from wikisync.sync.exchange import ExchangeOptions, ExchangeResult, Held, exchange
 from wikisync.sync.plan import (
     Action,
     Adopt,
@@ -47,7 +46,6 @@ if TYPE_CHECKING:
     from wikisync.config import WikiSection
     from wikisync.model import AttachmentPath, Slug
     from wikisync.sync.ledger import Event, Health
-    from wikisync.sync.plan import Plan
     from wikisync.sync.state import WikiState
 
 NOTICED_S = 86_400.0
@@ -55,9 +53,6 @@ NOTICED_S = 86_400.0
 NOTICES_AMONG = 500
 """Events among which notices are looked for, the newest ones."""
 SETTLED = "its conflict file is settled; the next sync makes it the page"
-UNWRITTEN = "its conflict file could not be written"
-UNWRITTEN_HINT = "see what wikisync sync says"
-"""It alone tries to write it, and has the reason."""
 
 Side = Literal["here", "wiki", "both", "held", "waiting", "settled"]
 """Where a page differs, or why nothing is done about it."""
@@ -178,11 +173,10 @@ async def _next_sync(
         # what the wiki was braked for cannot be seen from here
         waiting = [b for b in known.batches() if b.decision is Decision.WAITING]
         batches = {batch.kind: batch for batch in waiting} | batches
-    files = await _conflict_files(opened, section)
     return replace(
         status,
         pages=result.pages,
-        differences=_differences(opened, section, result.plan, files),
+        differences=_differences(known, section.folder, result),
         batches=tuple(batches.values()),
         problems=(*(found.warnings if found else ()), *result.problems),
         wiki_notes=found.notes if found else (),
@@ -217,69 +211,29 @@ def missing_attachments(known: WikiState) -> tuple[AttachmentPath, ...]:
     return tuple(dict.fromkeys(spellings[0] for spellings in unmet))
 
 
-# -- conflict files ----------------------------------------------------------------
-
-
-class ConflictFiles(Struct, frozen=True):
-    """The conflict files of one wiki, judged as a sync does."""
-
-    there: frozenset[Slug]
-    """Pages that have one; it is hidden where a person removed it."""
-    settled: frozenset[Slug]
-    """Pages whose file the next sync makes the page."""
-    in_the_way: Mapping[Slug, FolderError]
-    """Why others have none, or none that a sync can read."""
-
-
-async def _conflict_files(opened: OpenWorkspace, section: WikiSection) -> ConflictFiles:
-    from wikisync.sync.conflict import read_bundle
-
-    known, local = opened.known(section), opened.local(section)
-    there: set[Slug] = set()
-    settled: set[Slug] = set()
-    in_the_way: dict[Slug, FolderError] = {}
-    for slug, record in known.bundles().items():
-        try:
-            text = await local.conflict_text(slug)
-        except FolderError as error:
-            in_the_way[slug] = error
-            continue
-        if not record.has_file:
-            in_the_way[slug] = FolderError(UNWRITTEN, hint=UNWRITTEN_HINT)
-            continue
-        if text is None:
-            continue
-        there.add(slug)
-        if digest_of(text) != record.bundle and read_bundle(text).text is not None:
-            settled.add(slug)
-    return ConflictFiles(frozenset(there), frozenset(settled), in_the_way)
-
-
 # -- one sentence a page -----------------------------------------------------------
 
 
 def _differences(
-    opened: OpenWorkspace, section: WikiSection, plan: Plan, files: ConflictFiles
+    known: WikiState, folder: str, result: ExchangeResult
 ) -> tuple[Difference, ...]:
     found: list[Difference] = []
-    known = opened.known(section)
     failed = {trouble.subject for trouble in known.troubles()}
-    for action in plan.actions:
-        if action.slug in files.settled:
+    held = {one.slug: one for one in result.held}
+    for action in result.plan.actions:
+        if action.slug in result.settled:
             continue
-        side, sentence = _told(section.folder, action, known, files)
+        side, sentence = _told(folder, action, held)
         if action.slug in failed and side in {"here", "wiki", "both"}:
             # what went wrong the last time stands among the problems
             sentence = f"{sentence.partition('; the ')[0]}; the next sync tries again"
         if sentence:
             found.append(Difference(action.slug, side, sentence))
-    found += [Difference(slug, "settled", SETTLED) for slug in sorted(files.settled)]
+    found += [Difference(slug, "settled", SETTLED) for slug in sorted(result.settled)]
     return tuple(found)
 
 
-def _told(
-    folder: str, action: Action, known: WikiState, files: ConflictFiles
-) -> tuple[Side, str]:
+def _told(folder: str, action: Action, held: Mapping[Slug, Held]) -> tuple[Side, str]:
     """Where a page differs, and the sentence on it; empty where all is well."""
     match action:
         case CreateLocal():
@@ -305,19 +259,12 @@ def _told(
         case Merge():
             return "both", "edited here and on the wiki; the next sync merges it"
         case Hold():
-            held = _held(action, known, files)
-            return "held", held_sentence(folder, held).partition(": ")[2]
+            sentence = held_sentence(folder, held[action.slug])
+            return "held", sentence.removeprefix(f"{folder}/{action.slug}: ")
         case Skip():
             return "waiting", str(action.reason)
         case Adopt() | Rebind() | DropRecord():
             return "both", ""
-
-
-def _held(hold: Hold, known: WikiState, files: ConflictFiles) -> Held:
-    if hold.reason not in WITH_BUNDLE:
-        return Held.of(hold, known, has_bundle=False)
-    is_there, error = hold.slug in files.there, files.in_the_way.get(hold.slug)
-    return Held.of(hold, known, has_bundle=is_there, in_the_way=error)
 
 
 # -- shown -------------------------------------------------------------------------

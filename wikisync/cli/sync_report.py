@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from wikisync.cli.attention import batch_sentence, held_sentence
 from wikisync.cli.sentences import counted, problem_as_json
 from wikisync.cli.syncing import Synced
-from wikisync.errors import WikisyncError
+from wikisync.errors import WikisyncError, command_line
 
 if TYPE_CHECKING:
     from wikisync.cli.console import Console
@@ -105,8 +105,8 @@ def summary(wiki: Synced) -> str:
     """What was done, in a line."""
     if wiki.paused is not None:
         because = f" ({wiki.paused})" if wiki.paused else ""
-        folder = wiki.section.folder
-        return f"paused{because}; go on with it: wikisync resume {folder}"
+        resume = command_line("resume", wiki.section.folder)
+        return f"paused{because}; go on with it: {resume}"
     counts = {name: wiki.count(name) for name in COUNTS}
     words = [f"{number} {name}" for name, number in counts.items() if number]
     if fetched := wiki.count("attachments"):
@@ -141,7 +141,8 @@ def wiki_as_json(wiki: Synced) -> dict[str, object]:
                 "page": one.slug,
                 "reason": str(one.reason),
                 "detail": one.detail,
-                "conflict": one.has_bundle,
+                "conflict": bool(one.conflict_file),
+                "conflict_file": one.conflict_file or None,
             }
             for one in wiki.held
         ],

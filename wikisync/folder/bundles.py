@@ -6,12 +6,20 @@ they are written and removed with the same care as pages.
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wikisync.errors import FolderError, PlaceTaken, PreconditionFailed
-from wikisync.folder.descent import Folders, opened_file, opened_root, read_all
+from wikisync.folder.busy import locked_name
+from wikisync.folder.descent import (
+    Folders,
+    open_folder,
+    opened_file,
+    opened_root,
+    read_all,
+)
 from wikisync.folder.ignore import CONFLICT_MARK
 from wikisync.folder.limbo import Limbo
 from wikisync.folder.naming import path_of
@@ -20,6 +28,7 @@ from wikisync.folder.text import decode_page
 from wikisync.folder.trash import Trash
 from wikisync.model import (
     WRITABLE_FORMATS,
+    ConflictFile,
     Format,
     Problem,
     Slug,
@@ -54,8 +63,8 @@ class Bundles:
             return self._found(slug)[0] or None
         return None
 
-    def read(self, slug: Slug) -> str | None:
-        """What the page's conflict file says; None where there is none.
+    def read(self, slug: Slug) -> ConflictFile | None:
+        """The page's conflict file; None where there is none.
 
         Raises:
             PlaceTaken: something that is no file is in its place.
@@ -67,7 +76,7 @@ class Bundles:
         text = decode_page(content, path)
         if isinstance(text, Problem):
             raise FolderError(str(text), path=path, hint=text.hint)
-        return text
+        return ConflictFile(path, text, self._lock(path))
 
     def write(self, slug: Slug, page_format: Format, text: str) -> str:
         """Write the page's conflict file and tell its path.
@@ -162,6 +171,20 @@ class Bundles:
             # any file may be called so, and this one is not to become the page's
             hint = f"move {error.path} away"
             raise PlaceTaken(error.message, path=error.path, hint=hint) from error
+
+    def _lock(self, path: str) -> str:
+        """The lock file of an editor that has a file open, or nothing."""
+        folder, slash, name = path.rpartition("/")
+        with opened_root(self._root) as root:
+            descriptor = open_folder(root, folder.split("/") if folder else [])
+            try:
+                with os.scandir(descriptor) as entries:
+                    locks = [
+                        one.name for one in entries if locked_name(one.name) == name
+                    ]
+            finally:
+                os.close(descriptor)
+        return f"{folder}{slash}{min(locks)}" if locks else ""
 
     def _writer(self) -> FolderWriter:
         from wikisync.folder.swap import FolderWriter

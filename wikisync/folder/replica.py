@@ -44,6 +44,7 @@ from wikisync.folder.trash import Trash
 from wikisync.model import (
     Attachment,
     AttachmentPath,
+    ConflictFile,
     Digest,
     Format,
     LateSave,
@@ -377,8 +378,8 @@ class FolderReplica:
 
     # -- conflict files ------------------------------------------------------------
 
-    async def conflict_text(self, slug: Slug) -> str | None:
-        """What the page's conflict file says now; None where there is none.
+    async def conflict_file(self, slug: Slug) -> ConflictFile | None:
+        """The page's conflict file as it is now; None where there is none.
 
         Raises:
             FolderError: it cannot be read, or is not text.
@@ -390,15 +391,14 @@ class FolderReplica:
         """Write the page's conflict file beside it; an older one goes to the trash.
 
         Returns:
-            Its path, as a person finds it.
+            Its path in the folder.
 
         Raises:
             PreconditionFailed: it was saved in the same moment.
             FolderError: it cannot be written.
         """
         async with self._one_at_a_time:
-            path = await finish_in_thread(self._bundles.write, slug, page_format, text)
-        return str(self._root / path)
+            return await finish_in_thread(self._bundles.write, slug, page_format, text)
 
     async def remove_conflict(self, slug: Slug) -> None:
         """Remove the page's conflict file, into the trash.

@@ -17,6 +17,7 @@ from wikisync.model import (
     STRAY_CONFLICT,
     Attachment,
     AttachmentPath,
+    ConflictFile,
     Digest,
     Format,
     LateSave,
@@ -201,9 +202,9 @@ class AliasedFolder:
         """Put a text into the trash that no file of its own holds."""
         await self._folder.keep(slug, text, why, is_again=is_again)
 
-    async def conflict_text(self, slug: Slug) -> str | None:
-        """What the page's conflict file says now."""
-        return await self._folder.conflict_text(self._file(slug))
+    async def conflict_file(self, slug: Slug) -> ConflictFile | None:
+        """The page's conflict file as it is now."""
+        return await self._folder.conflict_file(self._file(slug))
 
     async def write_conflict(self, slug: Slug, page_format: Format, text: str) -> str:
         """Write the page's conflict file beside it."""

@@ -91,8 +91,8 @@ class Held(Struct, frozen=True):
 
     slug: Slug
     reason: HoldReason
-    has_bundle: bool
-    """Whether a conflict file stands beside the page."""
+    conflict_file: str = ""
+    """Path of its conflict file in the wiki's folder; empty where there is none."""
     detail: str = ""
     """What the service said, or what is in the way; empty for neither."""
     step: str = ""
@@ -104,24 +104,22 @@ class Held(Struct, frozen=True):
         hold: Hold,
         known: WikiState,
         *,
-        has_bundle: bool,
-        in_the_way: FolderError | None = None,
+        shown: str | FolderError = "",
     ) -> Held:
         """A hold with what a person needs to know to settle it.
 
         Args:
             hold: The page, and why it waits.
             known: What is known of its wiki.
-            has_bundle: Whether its conflict file is there.
-            in_the_way: Why it has none, or none that can be read.
+            shown: Its conflict file, or why it has none, or none that can be read.
         """
         slug, reason = hold.slug, hold.reason
-        if in_the_way is not None:
-            return cls(slug, reason, False, in_the_way.message, in_the_way.hint or "")
+        if isinstance(shown, FolderError):
+            return cls(slug, reason, "", shown.message, shown.hint or "")
         refusal = known.refusals().get(slug)
         if reason is HoldReason.REFUSED and refusal is not None:
-            return cls(slug, reason, has_bundle, refusal.message)
-        return cls(slug, reason, has_bundle, hold.target or "")
+            return cls(slug, reason, shown, refusal.message)
+        return cls(slug, reason, shown, hold.target or "")
 
     def __str__(self) -> str:
         return f"{self.reason}: {self.detail}" if self.detail else str(self.reason)
@@ -147,6 +145,8 @@ class ExchangeResult(Struct, frozen=True):
     """Attachments that the wiki itself lacks, told for the first time."""
     pages: int
     """How many pages the wiki has, after what was done."""
+    settled: frozenset[Slug] = frozenset()
+    """Pages that settled conflict files became, or would become."""
     has_more: bool = False
     """Another cycle has something to do at once."""
     next_look_s: float | None = None
@@ -239,7 +239,9 @@ class _Exchange:
         self._clock = clock
         self._progress = progress
         self._tally = Tally()
-        self._shown: Mapping[Slug, FolderError | None] = {}
+        self._settled: Mapping[Slug, Settled] = {}
+        self._shown: Mapping[Slug, str | FolderError] = {}
+        """Conflict files of held pages, or what is in their way."""
         self._fetched = 0
         self._agreed: Mapping[Slug, BasePage] | None = None
         """The base before anything was carried out; None where nothing was."""
@@ -280,9 +282,8 @@ class _Exchange:
             for late in await self._local.late_saves():
                 await self._late_saves.take(late)
         was_rewound = self._known.is_rewound
-        settled: Mapping[Slug, Settled] = {}
         if self._known.bundles():
-            settled = await self._holds.take_resolved(self._options)
+            self._settled = await self._holds.take_resolved(self._options)
         self._progress.start("list", None)
         here, there = await look(self._local, self._remote)
         deciding = Deciding(
@@ -293,7 +294,7 @@ class _Exchange:
             self._clock,
             self._outdated,
             # what a real run has written by now
-            settled=settled if self._options.is_dry_run else {},
+            settled=self._settled if self._options.is_dry_run else {},
         )
         decided = await deciding.run(here, there)
         if not self._options.is_dry_run:
@@ -304,6 +305,8 @@ class _Exchange:
             await self._note_head(decided, was_rewound=was_rewound)
         else:
             await self._expect_errors(decided)
+            if self._known.bundles():
+                self._shown = await self._holds.show(decided, self._options)
         decided, postponed = self._without_removals(decided)
         problems = (
             *decided.here.problems,
@@ -591,6 +594,7 @@ class _Exchange:
             problems=problems,
             absent=self._absent,
             pages=self._count(decided.there),
+            settled=frozenset(self._settled),
             has_more=bool(
                 tally.merged or tally.renamed or tally.overtaken or self._is_way_free
             ),
@@ -608,8 +612,7 @@ class _Exchange:
         )
 
     def _held(self, hold: Hold) -> Held:
-        is_shown, error = hold.slug in self._shown, self._shown.get(hold.slug)
-        return Held.of(hold, self._known, has_bundle=is_shown, in_the_way=error)
+        return Held.of(hold, self._known, shown=self._shown.get(hold.slug, ""))
 
     def _count(self, there: Snapshot) -> int:
         """How many pages the wiki has now, without another look at it."""

@@ -16,8 +16,14 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wikisync.errors import FolderError, NotFound, PlaceTaken, PreconditionFailed
-from wikisync.model import Digest, Page, Slug, digest_of
+from wikisync.errors import (
+    FolderError,
+    NotFound,
+    PlaceTaken,
+    PreconditionFailed,
+    command_line,
+)
+from wikisync.model import ConflictFile, Digest, Page, Slug, digest_of
 from wikisync.sync.conflict import Piece, read_bundle, write_bundle
 from wikisync.sync.ledger import NO_DIGEST, Agreed, BundleRecord, PackedText
 from wikisync.sync.merge import merge
@@ -35,6 +41,10 @@ log = logging.getLogger(__name__)
 
 WITH_BUNDLE = frozenset({HoldReason.EDITED_BOTH, HoldReason.CREATED_BOTH})
 """Reasons that come with a conflict file; the others have no second text."""
+
+UNWRITTEN = "its conflict file could not be written"
+UNWRITTEN_HINT = "see what wikisync sync says"
+"""A sync alone tries to write it, and has the reason."""
 
 SETTLED = "the wiki's text when its conflict was settled"
 """Why the text is in the trash."""
@@ -84,12 +94,16 @@ class Holds:
             if not (record.has_file and options.writes_here(slug)):
                 continue
             try:
-                text = await self._local.conflict_text(slug)
+                file = await self._local.conflict_file(slug)
             except FolderError:
                 continue  # ``show`` tells what is in the way
-            if text is None or digest_of(text) == record.bundle:
+            if file is None or digest_of(file.text) == record.bundle:
                 continue
-            bundle = read_bundle(text)
+            if file.lock:
+                # its next save would make the file anew, as one of no conflict
+                self._tell_open(slug, file)
+                continue
+            bundle = read_bundle(file.text)
             if bundle.text is not None:
                 one = await self._resolve(slug, record, bundle.text)
                 if one is not None:
@@ -102,6 +116,15 @@ class Holds:
                     "keep or remove whole blocks with their marker lines",
                 )
         return settled
+
+    def _tell_open(self, slug: Slug, file: ConflictFile) -> None:
+        self._tally.tell(
+            "conflict-open",
+            slug,
+            f"{file.path} is open in an editor ({file.lock}); it is left alone until"
+            " that is closed",
+            "save it and close it in the editor",
+        )
 
     async def resolve(self, slug: Slug, text: str) -> None:
         """Settle a held page with this text, as if its file had been saved so.
@@ -229,10 +252,10 @@ class Holds:
                     log.info("the conflict file of %s stays: %s", old, error.message)
 
     async def _follow(self, old: Slug, new: Slug) -> None:
-        text = await self._local.conflict_text(old)
-        if text is not None and await self._local.conflict_text(new) is None:
+        file = await self._local.conflict_file(old)
+        if file is not None and await self._local.conflict_file(new) is None:
             page_format = self._state.bundles()[new].format
-            await self._local.write_conflict(new, page_format, text)
+            await self._local.write_conflict(new, page_format, file.text)
             await self._local.remove_conflict(old)
 
     async def remove_settled(self, decided: Decided, options: ExchangeOptions) -> None:
@@ -242,13 +265,16 @@ class Holds:
         says: one that is left out of this cycle waits as before.  To be done before
         another page gets the name.
         """
-        settled = self._state.bundles().keys() - _unsettled(decided)
-        settled |= self._state.bundles().keys() & _given_away(decided.plan)
-        for slug in settled:
+        known, given_away = self._state.bundles(), _given_away(decided.plan)
+        for slug in known.keys() & given_away | known.keys() - _unsettled(decided):
             if not options.writes_here(slug):
                 continue
             try:
-                await self._take_work(slug, self._state.bundles()[slug])
+                file = await self._file_of(slug, known[slug])
+                if file is not None and file.lock and slug not in given_away:
+                    self._tell_open(slug, file)
+                    continue
+                await self._take_work(slug, known[slug], file)
                 await self._local.remove_conflict(slug)
             except PreconditionFailed as error:
                 self._tally.overtake(slug, error)
@@ -257,7 +283,12 @@ class Holds:
             else:
                 self._state.drop_bundle(slug)
 
-    async def _take_work(self, slug: Slug, record: BundleRecord) -> None:
+    async def _file_of(self, slug: Slug, record: BundleRecord) -> ConflictFile | None:
+        return await self._local.conflict_file(slug) if record.has_file else None
+
+    async def _take_work(
+        self, slug: Slug, record: BundleRecord, file: ConflictFile | None
+    ) -> None:
         """Do not let a person's work in a conflict file go silently.
 
         Settled, it becomes the page that the file was renamed to.  What can become
@@ -267,10 +298,9 @@ class Holds:
             PreconditionFailed: the page was saved in the same moment.
             FolderError: a file cannot be read or written.
         """
-        text = await self._local.conflict_text(slug) if record.has_file else None
-        if text is None or digest_of(text) == record.bundle:
+        if file is None or digest_of(file.text) == record.bundle:
             return
-        settled = read_bundle(text).text
+        settled = read_bundle(file.text).text
         renamed = await self._renamed_here(record)
         if settled is not None and renamed is not None:
             page = await self._local.read(renamed)
@@ -292,41 +322,57 @@ class Holds:
                 slug,
                 "its conflict is over, and what you wrote in the conflict file did not"
                 " become the page; the file is in the trash",
-                f"bring its text back: wikisync restore {slug} --conflict",
+                f"{'see its text' if settled is None else 'bring its text back'}: "
+                + command_line(
+                    "restore",
+                    f"{self._local.name}/{slug}",
+                    "--conflict",
+                    # with marker lines in it, it is printed only
+                    *(["--dry-run"] if settled is None else ()),
+                ),
             )
 
     async def show(
         self, decided: Decided, options: ExchangeOptions
-    ) -> Mapping[Slug, FolderError | None]:
+    ) -> Mapping[Slug, str | FolderError]:
         """Write the conflict files of held pages that were asked for.
 
         Returns:
-            The pages whose conflict file is there to be settled, and those where
-            something is in its way, with that.
+            The paths of the conflict files that are there to be settled, and what is
+            in the way of others.
         """
-        shown: dict[Slug, FolderError | None] = {}
+        shown: dict[Slug, str | FolderError] = {}
+        writes = options.direction is not Direction.PUSH and not self._is_dry_run
         for action in decided.plan.held:
             merged = decided.merges.get(action.slug)
             if action.slug in self._tally.lost_names:
                 continue  # it stands beside the page's old name
             if action.reason in WITH_BUNDLE and merged is not None:
-                writes = options.direction is not Direction.PUSH
                 try:
-                    if await (self._show(merged) if writes else self._is_shown(merged)):
-                        shown[action.slug] = None
+                    path = await (self._show if writes else self._shown)(merged)
+                    if path:
+                        shown[action.slug] = path
                 except FolderError as error:
                     shown[action.slug] = error
         return shown
 
-    async def _is_shown(self, merged: Merged) -> bool:
-        """Whether a conflict file is there, without writing one."""
-        known = self._state.bundles().get(merged.slug)
-        if known is None or not known.has_file:
-            return False
-        return await self._local.conflict_text(merged.slug) is not None
+    async def _shown(self, merged: Merged) -> str:
+        """The path of the conflict file, if there is one, without writing it.
 
-    async def _show(self, merged: Merged) -> bool:
+        Raises:
+            FolderError: it could not be written, or cannot be read.
+        """
+        known = self._state.bundles().get(merged.slug)
+        file = None if known is None else await self._local.conflict_file(merged.slug)
+        if known is not None and not known.has_file:
+            raise FolderError(UNWRITTEN, hint=UNWRITTEN_HINT)
+        return "" if file is None else file.path
+
+    async def _show(self, merged: Merged) -> str:
         """Bring one conflict file up to date unless a person works on it or hid it.
+
+        Returns:
+            Its path; empty where it is hidden.
 
         Raises:
             FolderError: it cannot be read or written; the record has both texts.
@@ -342,21 +388,24 @@ class Holds:
             merged.remote.format, digest_of(text), merged.local.content, remote, at
         )
         there: Digest | None = None
+        path = ""
         try:
             if known is not None and known.has_file:
-                found = await self._local.conflict_text(slug)
-                there = None if found is None else digest_of(found)
-                if there not in {known.bundle, record.bundle}:
-                    return found is not None
+                found = await self._local.conflict_file(slug)
+                there = None if found is None else digest_of(found.text)
+                path = "" if found is None else found.path
+                is_open = found is not None and found.lock and there != record.bundle
+                if is_open or there not in {known.bundle, record.bundle}:
+                    return path
             if there != record.bundle:
-                await self._local.write_conflict(slug, merged.local.format, text)
+                path = await self._local.write_conflict(slug, merged.local.format, text)
         except FolderError as error:
             if known is None or not known.has_file or isinstance(error, PlaceTaken):
                 self._note(slug, known, replace(record, bundle=NO_DIGEST))
             raise
         # after the file: a record without its file would pass for a hidden one
         self._note(slug, known, record)
-        return True
+        return path
 
     def _note(
         self, slug: Slug, known: BundleRecord | None, record: BundleRecord

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from wikisync.errors import FolderError, NotFound, PreconditionFailed
+from wikisync.errors import FolderError, NotFound, PreconditionFailed, command_line
 from wikisync.model import Format, LateSave, Page, Slug, digest_of
 from wikisync.sync.ledger import Agreed, PackedText
 from wikisync.sync.replica import LocalReplica
@@ -75,7 +75,8 @@ class LateSaves:
         elif before is None or not await self._merge(page, before, text):
             await self._local.keep(slug, text, IN_THE_TRASH)
             self._remember(slug, text, page.content)
-            self._tell(slug, f"see it with: wikisync restore {slug} --list")
+            name = f"{self._local.name}/{slug}"
+            self._tell(slug, f"see it with: {command_line('restore', name, '--list')}")
 
     def _edited(self, late: LateSave) -> tuple[Slug, str | None]:
         """The page, by the name it has now, and the text that was edited, if known."""

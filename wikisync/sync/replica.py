@@ -15,6 +15,7 @@ from wikisync.errors import WikisyncError
 from wikisync.model import (
     Attachment,
     AttachmentPath,
+    ConflictFile,
     Digest,
     Format,
     LateSave,
@@ -186,15 +187,15 @@ class LocalReplica(MovingReplica, AttachmentFolder, Protocol):
         """
         ...
 
-    async def conflict_text(self, slug: Slug) -> str | None:
-        """What the page's conflict file says now; None where there is none."""
+    async def conflict_file(self, slug: Slug) -> ConflictFile | None:
+        """The page's conflict file as it is now; None where there is none."""
         ...
 
     async def write_conflict(self, slug: Slug, page_format: Format, text: str) -> str:
         """Write the page's conflict file beside it.
 
         Returns:
-            Its path, as a person finds it.
+            Its path in the folder.
         """
         ...
 
