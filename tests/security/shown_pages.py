@@ -22,7 +22,8 @@ from tests.site.sites import Studio
 if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext, Page, Request
 
-WINDOWS = 4
+WINDOWS = 2
+"""More than cores would time the waiting for each other, not the pages."""
 NOWHERE = "http://127.0.0.1:9"
 """The proxy for all but loopback: what a page asks of others is noted and fails."""
 SHOWN_S_MAX = 30.0
