@@ -169,7 +169,7 @@ class CurrentUserRecord(UserRecord, frozen=True, kw_only=True):
     """Sent to administrators only."""
 
 
-class KasRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class KasRecord(AddressedRecord, frozen=True, kw_only=True, rename="camel"):
     """The server of agents that a service may have."""
 
     enabled: bool = False
