@@ -206,3 +206,17 @@ def test_folder_that_became_empty_does_not_empty_its_part_of_the_site(
     assert main(["build", str(two_wikis)]) == ExitCode.USAGE
     assert "project docs/other (1 page)" in capsys.readouterr().err
     assert (two_wikis / "public" / "docs/other/-/wikis/index.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("key", "options"), [("report = false\n", []), ("", ["--no-report"])]
+)
+def test_report_is_left_out_where_the_site_says_so(
+    workspace: Path, key: str, options: list[str]
+) -> None:
+    set_site(workspace, key)
+    assert main(["build", str(workspace), *options]) == ExitCode.DONE
+    assert not (workspace / "public/-/report.html").exists()
+    set_site(workspace, "")
+    assert main(["build", str(workspace)]) == ExitCode.DONE
+    assert (workspace / "public/-/report.html").exists()

@@ -140,6 +140,21 @@ async def test_title_and_theme_option_reach_the_pages(
     assert "My Books" in (site / "index.html").read_text()
 
 
+async def test_landing_page_of_a_group_bears_its_name(
+    service: EmbeddedService, run: Run, site: Path
+) -> None:
+    """Also where the group has no wiki of its own."""
+    await service.add_project("company/v10", {"home": "ten"})
+    await service.add_project("company/v9", {"home": "nine"})
+    words = ["--group", "company", "--all", "-o", site, "--no-report"]
+    ran = await run("export", service.url, *words)
+    assert ran.code == 0
+    page = (site / "index.html").read_text()
+    assert "<h1>company</h1>" in page
+    assert page.index("v9/-/wikis") < page.index("v10/-/wikis")
+    assert not (site / "-/report.html").exists()
+
+
 @pytest.mark.parametrize(
     ("words", "named"),
     [

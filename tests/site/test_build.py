@@ -577,3 +577,14 @@ def test_second_build_at_the_same_time_is_told_to_wait(
     with pytest.raises(SiteError, match="another build"):
         studio.build()
     other.close()
+
+
+def test_site_without_report_has_no_page_of_it_and_no_link(handbook: Studio) -> None:
+    assert "-/report.html" in handbook.read("index.html")
+    handbook.set(has_report=False)
+    report = handbook.build()
+    assert report.broken_links
+    gone = {"-/report.html", "-/report.json", "-/wanted.html", "-/orphans.html"}
+    assert not gone & set(handbook.files())
+    assert not any(b"report.html" in content for content in handbook.files().values())
+    assert handbook.files() == handbook.clean_build()

@@ -76,6 +76,7 @@ def command(
     templates: Path | None,
     output: Path | None,
     *,
+    has_report: bool,
     is_published: bool,
     replaces: bool,
     retry: bool,
@@ -87,7 +88,8 @@ def command(
     FOLDER is a workspace, one wiki of it, or any folder with pages in it; the
     current one by default.  No service is asked.
     """
-    shown = find_shown(folder, theme_choice(theme, theme_options, templates))
+    choice = theme_choice(theme, theme_options, templates, has_report=has_report)
+    shown = find_shown(folder, choice)
     config = shown.config()
     place = output or site_folder(shown, config)
     with console.progress() as progress:

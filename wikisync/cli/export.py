@@ -132,6 +132,7 @@ def command(
     markup: tuple[str, ...],
     cache: Path | None,
     *,
+    has_report: bool,
     is_all: bool,
     retry: bool,
     strict: bool,
@@ -183,6 +184,7 @@ def command(
             templates=templates,
             mermaid=mermaid,
             markup=rendering,
+            has_report=has_report,
             retries=retry,
             progress=progress,
         )
@@ -240,6 +242,7 @@ def build(
     templates: Path | None = None,
     mermaid: Path | None = None,
     markup: MarkupOptions | None = None,
+    has_report: bool = True,
     retries: bool = False,
     progress: Progress,
 ) -> Exported:
@@ -278,6 +281,7 @@ def build(
         templates=templates,
         mermaid=mermaid,
         markup=markup or MarkupOptions(),
+        has_report=has_report,
         retries=retries,
     )
     report = build_site(

@@ -140,6 +140,7 @@ def _workspace_site(
         mermaid=workspace / site.mermaid if site.mermaid else None,
         markup=markup_options(config.markup),
         slow_pages_seconds=site.slow_pages_seconds,
+        has_report=site.report,
     )
 
 

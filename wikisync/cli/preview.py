@@ -62,6 +62,7 @@ def command(
     port: int | None,
     editor: str | None,
     *,
+    has_report: bool,
     is_opened: bool,
 ) -> int:
     """Show FOLDER as a site on this machine and follow every save.
@@ -69,7 +70,8 @@ def command(
     FOLDER is a workspace, one wiki of it, or any folder with pages in it; the
     current one by default.  No service is asked.  Ctrl-C ends it.
     """
-    shown = find_shown(folder, theme_choice(theme, theme_options, templates))
+    choice = theme_choice(theme, theme_options, templates, has_report=has_report)
+    shown = find_shown(folder, choice)
     config = shown.config()
     from wikisync.config import PreviewSection
     from wikisync.site.preview import PreviewOptions

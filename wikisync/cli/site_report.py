@@ -58,7 +58,7 @@ def show_broken_links(
         show(f"{line}, {times} times" if times > 1 else line)
     if len(links) > BROKEN_LINKS_SHOWN_MAX:
         more = len(links) - BROKEN_LINKS_SHOWN_MAX
-        show(f"and {more} more broken links; the site's report lists them")
+        show(f"and {more} more broken links; --json lists all")
 
 
 def files_as_json(report: BuildReport) -> dict[str, object]:

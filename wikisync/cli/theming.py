@@ -20,11 +20,12 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class ThemeChoice(Struct, frozen=True):
-    """What ``--theme``, ``--theme-option`` and ``--templates`` say."""
+    """What ``--theme``, ``--theme-option``, ``--templates`` and ``--no-report`` say."""
 
     theme: str | None = None
     options: Mapping[str, object] = {}
     templates: Path | None = None
+    has_report: bool = True
 
     def over(self, site: SiteOptions) -> SiteOptions:
         """The options of a site with this choice in front.
@@ -37,11 +38,12 @@ class ThemeChoice(Struct, frozen=True):
             theme=self.theme or site.theme,
             theme_options={**before, **self.options},
             templates=self.templates or site.templates,
+            has_report=self.has_report and site.has_report,
         )
 
 
 def theme_options(command: Command) -> Command:
-    """``--theme``, ``--theme-option`` and ``--templates``; see ``theme_choice``."""
+    """The options of how a site looks; see ``theme_choice``."""
     decorators = [
         click.option(
             "--theme",
@@ -61,6 +63,14 @@ def theme_options(command: Command) -> Command:
             metavar="FOLDER",
             help="Folder of your own templates and files, in front of the theme's.",
         ),
+        click.option(
+            "--no-report",
+            "has_report",
+            is_flag=True,
+            default=True,
+            flag_value=False,
+            help="Leave out the pages that list broken links, wanted pages, orphans.",
+        ),
     ]
     for decorate in reversed(decorators):
         command = decorate(command)
@@ -68,7 +78,11 @@ def theme_options(command: Command) -> Command:
 
 
 def theme_choice(
-    theme: str | None, given: tuple[str, ...], templates: Path | None
+    theme: str | None,
+    given: tuple[str, ...],
+    templates: Path | None,
+    *,
+    has_report: bool = True,
 ) -> ThemeChoice:
     """The values of these options.
 
@@ -81,4 +95,5 @@ def theme_choice(
             f"there is no folder {templates} with templates",
             hint="make it with a folder templates/ in it, or leave --templates out",
         )
-    return ThemeChoice(theme, parse_settings(given, "--theme-option"), templates)
+    options = parse_settings(given, "--theme-option")
+    return ThemeChoice(theme, options, templates, has_report)

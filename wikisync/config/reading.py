@@ -217,6 +217,7 @@ def _site(table: Table) -> SiteSection:
             "slow_pages_seconds", default.slow_pages_seconds, 0, 86_400
         ),
         public=table.flag("public", is_on=default.public),
+        report=table.flag("report", is_on=default.report),
         url=table.text("url", default.url, check_url),
         language=table.text("language", default.language, check_language),
         description=table.text("description", default.description),

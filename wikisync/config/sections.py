@@ -80,6 +80,8 @@ class SiteSection(Struct, frozen=True):
     """Processor time of a build for pages that go over a limit."""
     public: bool = False
     """Whether search engines may list it."""
+    report: bool = True
+    """Whether it has pages with its broken links, wanted pages and orphans."""
     url: str = ""
     """Address where it will be published; empty when unknown."""
     language: str = "en"

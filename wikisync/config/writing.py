@@ -78,6 +78,7 @@ _SITE_NOTES = {
     "publish": "whether watch keeps the site in step",
     "slow_pages_seconds": "processor time for pages that take too long to render",
     "public": "whether search engines may list it",
+    "report": "whether it has a report: broken links, wanted pages, orphans",
     "url": "address where it will be published",
     "language": "language tag of the site's own words",
     "description": "one sentence for search engines",

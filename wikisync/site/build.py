@@ -299,7 +299,9 @@ class _Build:
         self._write_pages(output, pages, report, progress)
         self._write_generated(output, pages, report)
         self._write_search(output, pages)
-        output.put(REPORT_JSON, encode_report(self._wikis, report, self._problems))
+        if self._options.has_report:
+            content = encode_report(self._wikis, report, self._problems)
+            output.put(REPORT_JSON, content)
         self._write_files(output)
 
     def published(self) -> tuple[PublishedWiki, ...]:

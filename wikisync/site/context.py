@@ -124,9 +124,10 @@ class SiteContext(Struct, frozen=True):
     home_url: str
     search_url: str
     all_url: str
-    report_url: str
-    wanted_url: str
-    orphans_url: str
+    report_url: str | None
+    """It and the two below are None where the site has no report."""
+    wanted_url: str | None
+    orphans_url: str | None
     groups: tuple[GroupContext, ...] = ()
     """The same wikis below their groups."""
 

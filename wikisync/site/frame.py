@@ -88,9 +88,9 @@ def site_context(
         home_url=INDEX_PAGE,
         search_url=SEARCH_PAGE,
         all_url=wiki_list_path(sources[0].owner, is_only=True) if is_only else ALL_PAGE,
-        report_url=REPORT_PAGE,
-        wanted_url=WANTED_PAGE,
-        orphans_url=ORPHANS_PAGE,
+        report_url=REPORT_PAGE if options.has_report else None,
+        wanted_url=WANTED_PAGE if options.has_report else None,
+        orphans_url=ORPHANS_PAGE if options.has_report else None,
         groups=group_tree(wikis, group_titles([*sources, *kept])),
     )
 

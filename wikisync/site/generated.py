@@ -97,9 +97,10 @@ class GeneratedPages:
             yield from self._all_pages(wiki)
         if self._site.all_url not in {wiki.context.all_url for wiki in self._wikis}:
             yield from self._all_wikis()
-        yield from self._wanted(report)
-        yield from self._orphans(report)
-        yield from self._broken(report, problems)
+        if self._site.report_url:
+            yield from self._wanted(report)
+            yield from self._orphans(report)
+            yield from self._broken(report, problems)
         yield self._plain(SEARCH_PAGE, "search.html", self._translate("search"))
         yield self.not_found()
 

@@ -92,6 +92,8 @@ class SiteOptions(Struct, frozen=True):
     """Processor time for attempts to render pages that go over a limit."""
     retries: bool = False
     """Try such pages again before their time."""
+    has_report: bool = True
+    """Make the pages that list broken links, wanted pages and orphans."""
     is_public: bool = False
     """The site is meant for everybody: wikis that are not public are refused."""
 

@@ -20,5 +20,6 @@ def options_text(options: SiteOptions) -> str:
             options.drop_prefix,
             options.nav_links_max,
             options.markup,
+            options.has_report,
         )
     )
