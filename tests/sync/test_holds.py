@@ -532,63 +532,89 @@ async def test_conflict_file_that_cannot_be_removed_keeps_no_other_page_back(
 # -- settled, and its page is elsewhere -----------------------------------------------
 
 
-async def _nothing(pair: Pair) -> None:
+async def _nothing(_pair: Pair, _slug: str) -> None:
     pass
 
 
-async def _edited(pair: Pair) -> None:
-    await pair.edit("home", THEIRS + "\nmore\n")
+async def _edited(pair: Pair, slug: str) -> None:
+    await pair.edit(slug, THEIRS + "\nmore\n")
 
 
-async def _deleted(pair: Pair) -> None:
-    await pair.erase("home")
+async def _deleted(pair: Pair, slug: str) -> None:
+    await pair.erase(slug)
 
 
-async def _renamed(pair: Pair) -> None:
-    await pair.remote.move(Slug("home"), Slug("there"), expected=digest_of(THEIRS))
+async def _renamed(pair: Pair, slug: str) -> None:
+    await pair.remote.move(Slug(slug), Slug("there"), expected=digest_of(THEIRS))
 
 
-@pytest.mark.parametrize("is_renamed", [False, True], ids=["removed", "renamed"])
+def _remove(page: Path, _bundle: Path) -> None:
+    page.unlink()
+
+
+def _rename(page: Path, _bundle: Path) -> None:
+    page.rename(page.with_name("here.md"))
+
+
+def _move(page: Path, bundle: Path) -> None:
+    """With its conflict file, as with the folder of both."""
+    (page.parent / "folder").mkdir()
+    page.rename(page.parent / "folder" / page.name)
+    bundle.rename(page.parent / "folder" / bundle.name)
+
+
+async def _create(pair: Pair) -> Path:
+    """A page that both sides created with different texts."""
+    pair.save("home", THEIRS)
+    pair.save("new", MINE)
+    await pair.edit("new", THEIRS)
+    await pair.rest()
+    return pair.folder / "new.md"
+
+
+async def _edit(pair: Pair) -> Path:
+    """A page that both sides edited."""
+    return pair.folder / "home.md"
+
+
+@pytest.mark.parametrize("held", [_edit, _create])
+@pytest.mark.parametrize("act", [_remove, _rename, _move])
 @pytest.mark.parametrize("elsewhere", [_nothing, _edited, _deleted, _renamed])
 async def test_a_settled_text_becomes_a_page_whatever_became_of_its_own(
     pair: Pair,
-    elsewhere: Callable[[Pair], Awaitable[None]],
-    *,
-    is_renamed: bool,
+    held: Callable[[Pair], Awaitable[Path]],
+    act: Callable[[Path, Path], None],
+    elsewhere: Callable[[Pair, str], Awaitable[None]],
 ) -> None:
-    bundle_of(pair).write_text(BOTH)
-    page = pair.folder / "home.md"
-    if is_renamed:
-        page.rename(pair.folder / "here.md")
-    else:
-        page.unlink()
-    await elsewhere(pair)
+    page = await held(pair)
+    bundle = page.with_suffix(".conflict.md")
+    bundle.write_text(BOTH)
+    act(page, bundle)
+    await elsewhere(pair, page.stem)
     await pair.rest()
-    await pair.rest()
+    assert (await pair.rest()).problems == ()
     here = pair.texts()
     assert any("first, mine and theirs" in text for text in here.values()), here
     assert (await pair.wiki_texts()) == here
-    assert not bundle_of(pair).exists()
+    assert list(pair.folder.rglob("*.conflict.md")) == []
 
 
-async def test_a_settled_text_that_becomes_no_page_is_named_and_kept(
+async def test_work_in_a_conflict_file_that_becomes_no_page_is_named_and_kept(
     pair: Pair,
 ) -> None:
-    """The name of a page that both sides never agreed on may be another page's."""
-    pair.save("new", "mine\n")
-    await pair.edit("new", "theirs\n")
-    await pair.rest()
-    conflict = pair.folder / "new.conflict.md"
-    conflict.write_text("settled\n")
-    pair.remove("new")
+    page = await _create(pair)
+    conflict = page.with_suffix(".conflict.md")
+    begun = conflict.read_text() + "begun\n"
+    conflict.write_text(begun)
+    page.unlink()
     result = await pair.cycle()
     assert [(one.code, one.subject) for one in result.problems] == [
         ("conflict-over", "new")
     ]
-    assert pair.texts()["new"] == "theirs\n"
+    assert pair.texts()["new"] == THEIRS
     assert not conflict.exists()
     trash = (pair.private / "trash").rglob("new.conflict.md")
-    assert "settled\n" in [path.read_text() for path in trash]
+    assert begun in [path.read_text() for path in trash]
 
 
 # -- open in an editor ---------------------------------------------------------------

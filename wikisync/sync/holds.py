@@ -182,6 +182,14 @@ class Holds:
                 await self._ask_again(page, record, again.pieces)
                 return None
             text = again.text
+        settled = self._settled(slug, record, page, text)
+        if not self._is_dry_run:
+            await self._write(settled)
+        return settled
+
+    def _settled(
+        self, slug: Slug, record: BundleRecord, page: Page | None, text: str
+    ) -> Settled:
         remote = digest_of(record.remote)
         base = self._state.base().get(slug)
         agreed = BasePage(
@@ -194,11 +202,7 @@ class Holds:
             size=len(record.remote.encode("utf-8", "surrogatepass")),
         )
         page_format = record.format if page is None else page.format
-        after = Page(slug, page_format, text)
-        settled = Settled(page, after, agreed, record.remote)
-        if not self._is_dry_run:
-            await self._write(settled)
-        return settled
+        return Settled(page, Page(slug, page_format, text), agreed, record.remote)
 
     async def _write(self, settled: Settled) -> None:
         """Carry a settlement out.
@@ -269,13 +273,16 @@ class Holds:
         for slug in known.keys() & given_away | known.keys() - _unsettled(decided):
             if not options.writes_here(slug):
                 continue
+            record = known[slug]
             try:
-                file = await self._file_of(slug, known[slug])
+                place, file = await self._file_of(slug, record)
                 if file is not None and file.lock and slug not in given_away:
                     self._tell_open(slug, file)
                     continue
-                await self._take_work(slug, known[slug], file)
-                await self._local.remove_conflict(slug)
+                await self._take_work(
+                    slug, record, file, is_given_away=slug in given_away
+                )
+                await self._local.remove_conflict(place)
             except PreconditionFailed as error:
                 self._tally.overtake(slug, error)
             except FolderError as error:
@@ -283,16 +290,30 @@ class Holds:
             else:
                 self._state.drop_bundle(slug)
 
-    async def _file_of(self, slug: Slug, record: BundleRecord) -> ConflictFile | None:
-        return await self._local.conflict_file(slug) if record.has_file else None
+    async def _file_of(
+        self, slug: Slug, record: BundleRecord
+    ) -> tuple[Slug, ConflictFile | None]:
+        """A conflict file, and the page beside which it is: its own, or as moved."""
+        file = await self._local.conflict_file(slug) if record.has_file else None
+        if record.has_file and file is None:
+            # it went with its page, as the folder of both did
+            renamed = await self._renamed_here(record)
+            if renamed is not None:
+                return renamed, await self._local.conflict_file(renamed)
+        return slug, file
 
     async def _take_work(
-        self, slug: Slug, record: BundleRecord, file: ConflictFile | None
+        self,
+        slug: Slug,
+        record: BundleRecord,
+        file: ConflictFile | None,
+        *,
+        is_given_away: bool,
     ) -> None:
         """Do not let a person's work in a conflict file go silently.
 
-        Settled, it becomes the page that the file was renamed to.  What can become
-        no page is named, with how to get at it.
+        Settled, it becomes the page, or the one that the file was renamed to.  What can
+        become no page is named, with how to get at it.
 
         Raises:
             PreconditionFailed: the page was saved in the same moment.
@@ -316,6 +337,10 @@ class Holds:
             is_page = settled == (await self._local.read(slug)).content
         except NotFound:
             is_page = False
+            if settled is not None and not is_given_away:
+                await self._write(self._settled(slug, record, None, settled))
+                self._tally.overtaken += 1  # the plan may have the wiki's text
+                return
         if not is_page:
             self._tally.tell(
                 "conflict-over",
