@@ -324,6 +324,8 @@ class Snapshot(Struct, frozen=True):
     """False when something could not be seen: then absence means nothing."""
     unreadable: frozenset[Slug] = field(default_factory=frozenset)
     """Slugs that exist but whose text could not be had this time."""
+    ignored: frozenset[Slug] = field(default_factory=frozenset)
+    """Those of them that a person keeps out of the sync."""
     texts: Mapping[Slug, Page] = field(default_factory=dict)
     """Pages whose text came along with the look; often none, never a decision."""
     tag: str = ""

@@ -166,6 +166,13 @@ GUARDS = (
         "sync/test_sightings.py::test_a_page_gone_from_the_wiki_goes_at_the_third_look",
     ),
     Guard(
+        "pages that cannot be read may be renamed ones",
+        f"{SYNC}.sightings:_unread",
+        answer({}),
+        "sync/test_sightings.py"
+        "::test_a_page_that_may_be_a_new_one_that_cannot_be_read_stays",
+    ),
+    Guard(
         "missing pages are asked for",
         f"{SYNC}.absence:still_there",
         async_answer(None),

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from tests.support.copies import Copies
+from tests.support.pair import paired
 from wikisync.errors import NotFound, Unavailable
-from wikisync.model import Slug
+from wikisync.model import Slug, digest_of
 from wikisync.sync.deciding import ExchangeOptions
 from wikisync.sync.ledger import Side, Sighting
+from wikisync.sync.plan import SkipReason
 from wikisync.sync.sightings import Patience, is_certain, seen_again
 from wikisync.sync.state import State
 
@@ -204,3 +208,80 @@ async def test_an_edit_here_beats_a_removal_on_the_wiki(state: State) -> None:
     copies.here.put("home", "edited\n")
     await copies.rest()
     assert copies.texts()["home"] == "edited\n"
+
+
+async def test_a_page_that_may_be_a_new_one_that_cannot_be_read_stays(
+    state: State,
+) -> None:
+    """It was renamed, and saved in another encoding, between two looks."""
+    copies = await settled(state)
+    await copies.here.move(HOME, Slug("start"), expected=digest_of("one\n"))
+    copies.here.unreadable = frozenset({Slug("start")})
+    for _ in range(4):
+        result = await copies.cycle()
+    assert [(one.slug, one.reason) for one in result.plan.skipped] == [
+        (HOME, SkipReason.MAY_BE_UNREAD),
+        (Slug("start"), SkipReason.UNREADABLE_HERE),
+    ]
+    copies.here.unreadable = frozenset()
+    await copies.rest()
+    assert copies.texts().keys() == {"start", "other", "third"}
+    assert any(entry.startswith("move home start") for entry in copies.there.log)
+
+
+async def test_a_page_renamed_on_the_wiki_to_what_cannot_be_read_stays_here(
+    state: State,
+) -> None:
+    copies = await settled(state)
+    copies.there.remove("home")
+    copies.there.put("start", "one\n")
+    copies.there.unreadable = frozenset({Slug("start")})
+    for _ in range(4):
+        await copies.cycle()
+    assert "home" in copies.here.texts()
+    copies.there.unreadable = frozenset()
+    await copies.rest()
+    assert copies.texts().keys() == {"start", "other", "third"}
+
+
+async def test_a_page_that_could_not_be_read_before_keeps_no_removal_back(
+    state: State,
+) -> None:
+    copies = await settled(state)
+    copies.here.put("strange", "strange\n")
+    copies.here.unreadable = frozenset({Slug("strange")})
+    await copies.cycle()
+    copies.here.remove("home")
+    await copies.cycle()
+    await copies.cycle()
+    assert "home" not in copies.there.texts()
+
+
+async def test_a_page_that_is_kept_out_of_the_sync_keeps_no_removal_back(
+    tmp_path: Path,
+) -> None:
+    async with paired(tmp_path, PAGES) as pair:
+        await pair.rest()
+        (pair.folder / ".wikisyncignore").write_text("draft.md\n")
+        pair.save("draft", "mine\n")
+        pair.remove("home")
+        for _ in range(3):
+            await pair.cycle()
+        assert "home" not in await pair.wiki_texts()
+
+
+async def test_a_file_renamed_and_saved_in_another_encoding_keeps_its_page(
+    tmp_path: Path,
+) -> None:
+    async with paired(tmp_path, PAGES) as pair:
+        await pair.rest()
+        pair.remove("home")
+        start = pair.folder / "start.md"
+        start.write_bytes("Grüße\n".encode("latin-1"))
+        for _ in range(3):
+            await pair.cycle()
+        assert "home" in await pair.wiki_texts()
+        start.write_text("Grüße\n")
+        await pair.rest()
+        texts = await pair.wiki_texts()
+        assert texts == {"other": "other\n", "third": "third\n", "start": "Grüße\n"}

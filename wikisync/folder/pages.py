@@ -192,6 +192,7 @@ class PageFolder:
             problems=tuple(problems),
             is_complete=scanned.is_complete,
             unreadable=frozenset(unreadable),
+            ignored=scanned.ignored,
             busy=busy_pages(scanned, pages, before),
             copies=scanned.copies,
         )

@@ -78,6 +78,7 @@ class AliasedFolder:
                 for path, page in seen.pages.items()
             },
             unreadable=frozenset(names.get(path, path) for path in seen.unreadable),
+            ignored=frozenset(names.get(path, path) for path in seen.ignored),
             busy={names.get(path, path): why for path, why in seen.busy.items()},
         )
 

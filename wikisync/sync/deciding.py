@@ -209,7 +209,7 @@ class Deciding:
         if is_at_rest(base, here, there):
             # most cycles; the table would look at every page to find nothing
             plan = Plan()
-            absences = await self._watch(plan, there)
+            absences = await self._watch(plan, here, there)
         else:
             base, plan, absences, there = await self._compared(here, there)
         plan = plan.turned(lambda a: None if a.slug in ignored else a)
@@ -254,7 +254,7 @@ class Deciding:
         service = self._capabilities(there)
         base = self._believed_base(here, there)
         plan = reconcile(base, here, there, Policy.TWO_WAY, service)
-        absences = await self._watch(plan, there)
+        absences = await self._watch(plan, here, there)
         if absences.doubted is not None:
             there = _doubted(there, absences.doubted)
             plan = reconcile(base, here, there, Policy.TWO_WAY, service)
@@ -409,10 +409,11 @@ class Deciding:
             return False
         return await self._remote.follows(self._head, earlier) is False
 
-    async def _watch(self, plan: Plan, there: Snapshot) -> Absences:
+    async def _watch(self, plan: Plan, here: Snapshot, there: Snapshot) -> Absences:
         return await watch_absences(
             plan,
             self._remote,
+            here,
             there,
             self._known,
             now=self._clock(),

@@ -86,6 +86,8 @@ class Side(StrEnum):
     """Not a replica: pages that are open in an editor here."""
     RENAME = "rename"
     """Nor this: pages with the temporary name of a rename on the wiki."""
+    UNREAD = "unread"
+    """Nor this: new pages whose text cannot be had."""
 
 
 class Operation(StrEnum):

@@ -96,6 +96,7 @@ class SkipReason(StrEnum):
     OPEN_WITH_IT = "renamed with a page that is open in an editor here; both wait"
     GONE_THERE = "gone from the wiki; it waits until that is certain"
     GONE_HERE = "its file is gone here; it waits until that is certain"
+    MAY_BE_UNREAD = "gone; it may be a new page that cannot be read, and waits for it"
     NOT_ASKED = "only here; a first sync puts it on the wiki when it is asked to"
     BRAKED = "part of much that would be done at once; it waits for your yes"
     CHANGE_REFUSED = "this change was refused; it waits until the text is another"

@@ -4,7 +4,8 @@ A page that is gone from the wiki is removed here only after several complete li
 over some time lacked it, the service denied it each time, and a page that must
 exist did answer; one that is gone here is removed from the wiki only after several
 scans (``sync.md`` 3.7).  What was seen so far is kept with the base, so that it
-counts across runs.
+counts across runs.  A page that may have been renamed to one whose text cannot be had
+is not removed before that one can be read.
 """
 
 from __future__ import annotations
@@ -79,6 +80,7 @@ class Absences(Struct, frozen=True):
 async def watch_absences(
     plan: Plan,
     remote: Replica,
+    here: Snapshot,
     there: Snapshot,
     known: WikiState,
     *,
@@ -98,11 +100,15 @@ async def watch_absences(
     doubted = await _doubted(
         remote, there, [*gone_there, *forgotten], len(known.base()), reads_max
     )
+    unread = _unread(known, here, there, now)
+    if not is_dry_run:
+        known.record_sightings(Side.UNREAD, unread)
     waiting: dict[Slug, SkipReason] = {}
     due: list[float] = []
-    for side, slugs, looks, span_s, reason in (
+    for side, look, slugs, looks, span_s, reason in (
         (
             Side.REMOTE,
+            there,
             () if doubted else gone_there,
             patience.remote_looks,
             patience.remote_span_s,
@@ -110,6 +116,7 @@ async def watch_absences(
         ),
         (
             Side.LOCAL,
+            here,
             gone_here,
             patience.local_looks,
             patience.local_span_s,
@@ -124,7 +131,25 @@ async def watch_absences(
                 waiting[slug] = reason
                 left = max(0.0, one.first_at + span_s - now)
                 due.append(left / max(1, looks - one.count))
+            elif any(
+                another.first_at >= one.first_at
+                for new, another in unread.items()
+                if new in look.unreadable
+            ):
+                waiting[slug] = SkipReason.MAY_BE_UNREAD
     return Absences(waiting, doubted, min(due, default=None))
+
+
+def _unread(
+    known: WikiState, here: Snapshot, there: Snapshot, now: float
+) -> Mapping[Slug, Sighting]:
+    """New pages whose text cannot be had, and since when.
+
+    A page that was gone at the same look, or before, may have been renamed to one.
+    """
+    new = (here.unreadable - here.ignored) | (there.unreadable - there.ignored)
+    new -= known.base().keys()
+    return seen_again(known.sightings(Side.UNREAD), new, now)
 
 
 async def _doubted(
