@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import pytest
 
 from tests.service.conftest import Api
 from tests.support.service import EmbeddedService
-from wikisync.service import project_tables
+from wikisync.service import jobs, project_facts, project_tables
 from wikisync.service.access import Level
 from wikisync.service.tables import Tables
 
@@ -378,6 +379,74 @@ async def test_statistics_grow_with_what_is_written(
     assert before["repository_size"] > 0
     assert (before["wiki_size"], after["wiki_size"] > 0) == (0, True)
     assert after["storage_size"] == after["repository_size"] + after["wiki_size"]
+
+
+async def test_list_by_size_follows_every_kind_of_write(
+    service: EmbeddedService, api: Api
+) -> None:
+    for name in "abcd":
+        await service.add_project(f"docs/{name}")
+    largest = f"{PROJECTS}?order_by=storage_size&statistics=1"
+    empty = (await api.get(largest)).json
+    await api.post(f"{PROJECTS}/1/wikis", json={"title": "a", "content": "b" * 5000})
+    await api.post(f"{PROJECTS}/3/uploads", data={"file": io.BytesIO(b"x" * 90_000)})
+    await service.add_code("docs/b", {"a.py": b"pass"})
+
+    found = (await api.get(largest)).json
+
+    assert {one["statistics"]["storage_size"] for one in empty} == {0}
+    assert (found[0]["id"], found[-1]["id"]) == (3, 4)
+    assert {found[1]["id"], found[2]["id"]} == {1, 2}
+    assert found[0]["statistics"]["uploads_size"] == 90_000
+
+
+async def test_list_by_size_waits_for_a_part_of_what_changed(
+    service: EmbeddedService, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rest is measured beside the answers."""
+    monkeypatch.setattr(jobs, "MEASURED_MAX", 1)
+    for name in "ab":
+        await service.add_project(f"docs/{name}")
+        await service.add_code(f"docs/{name}", {"a.py": b"pass"})
+
+    await api.get(f"{PROJECTS}?order_by=storage_size")
+    unmeasured = await service.ask(project_facts.take_unmeasured, 9)
+
+    assert len(unmeasured) == 1
+
+
+async def test_project_that_changes_while_it_is_measured_is_measured_again(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_project("docs/a")
+    await service.add_code("docs/a", {"a.py": b"pass"})
+    await service.ask(project_facts.take_unmeasured, 9)
+    await api.post(f"{PROJECTS}/1/wikis", json={"title": "a", "content": "b"})
+    figures = dict.fromkeys(
+        (
+            "repository_size",
+            "wiki_size",
+            "repository_checksum_failed",
+            "wiki_checksum_failed",
+        ),
+        0,
+    )
+    await service.ask(project_facts.set_sizes, 1, figures)
+
+    found = (await api.get(f"{PROJECTS}?order_by=storage_size&statistics=1")).json
+
+    assert found[0]["statistics"]["wiki_size"] > 0
+
+
+async def test_measure_that_was_interrupted_is_made_again(
+    service: EmbeddedService,
+) -> None:
+    await service.add_project("docs/a")
+    taken = await service.ask(project_facts.take_unmeasured, 9)
+
+    await service.ask(project_facts.forget_measures)
+
+    assert await service.ask(project_facts.take_unmeasured, 9) == taken
 
 
 async def test_license_is_told_when_asked(service: EmbeddedService, api: Api) -> None:

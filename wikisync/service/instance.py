@@ -110,6 +110,17 @@ class Service:
             self.avatar_folder(project_id),
         )
 
+    def projects_with_files(self) -> frozenset[int]:
+        """The projects that have a repository, a wiki or uploads."""
+        samples = (self.code_folder(0), self.wiki_folder(0), self.uploads_folder(0))
+        names = [
+            file.name.removesuffix(".git")
+            for sample in samples
+            if sample.parent.exists()
+            for file in sample.parent.iterdir()
+        ]
+        return frozenset(int(name) for name in names if name.isdigit())
+
     def forget(self, project_id: int) -> None:
         """Let go of the repositories of a project that is gone."""
         self._codes.pop(project_id, None)

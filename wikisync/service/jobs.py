@@ -1,4 +1,4 @@
-"""Work that goes on after the answer: copies for forks, and the purge.
+"""Work that goes on after the answer: copies for forks, sizes, and the purge.
 
 Every job can be interrupted: what it was doing is in the records, and the next
 start of the service takes it up again.
@@ -35,6 +35,8 @@ URL_TYPE = "git"
 BUILT_IN_TYPE = "gitlab_project"
 IMPORTS_AT_ONCE = 2
 """Of each kind: those copied from here, and those fetched from elsewhere."""
+MEASURED_MAX = 100
+"""Projects that are measured before others may ask again."""
 
 
 @asynccontextmanager
@@ -47,6 +49,7 @@ async def running_jobs(service: Service) -> AsyncIterator[None]:
     async with asyncio.TaskGroup() as group:
         tasks = [
             group.create_task(purge_now_and_then(service)),
+            group.create_task(measure_now_and_then(service)),
             group.create_task(service.deliveries.run()),
             *(
                 group.create_task(
@@ -171,19 +174,42 @@ async def refresh_code(service: Service, project_id: int) -> None:
     )
 
 
-async def measure(service: Service, ids: list[int] | None = None) -> None:
-    """Measure the projects that changed since they were last measured."""
+async def measure_now_and_then(service: Service) -> None:
+    """Keep the sizes of projects, for ever: those that changed, from time to time."""
+    while True:
+        try:
+            await service.records.ask(project_facts.forget_measures)
+            await settle_empty(service)
+            while await measure(service):
+                pass
+        except Exception:
+            # what could not be measured now is tried again at the next interval
+            log.exception("projects cannot be measured")
+        await asyncio.sleep(service.settings.measure_interval_s)
+
+
+async def measure(service: Service, ids: list[int] | None = None) -> bool:
+    """Measure projects that changed since they were last measured.
+
+    Args:
+        service: whose they are.
+        ids: these; else the first of all that changed, a part of them.
+
+    Returns:
+        Whether there was any.
+    """
     records = service.records
-    for project_id in await records.ask(project_facts.unmeasured, ids):
+    taken = await records.ask(project_facts.take_unmeasured, MEASURED_MAX, ids)
+    for project_id in taken:
         code, wiki = service.code_folder(project_id), service.wiki_folder(project_id)
         figures = await asyncio.to_thread(_figures, code, wiki)
-        uploads = await records.ask(project_facts.uploads_size, project_id)
-        figures["uploads_size"] = uploads
-        total = figures["repository_size"] + figures["wiki_size"] + uploads
-        figures["storage_size"] = total
-        await records.ask(
-            project_tables.set_columns, project_id, {**figures, "is_measured": 1}
-        )
+        await records.ask(project_facts.set_sizes, project_id, figures)
+    return bool(taken)
+
+
+async def settle_empty(service: Service) -> None:
+    """Note at once that projects without any files take nothing."""
+    await service.records.ask(project_facts.settle_empty, service.projects_with_files)
 
 
 def _figures(code: Path, wiki: Path) -> dict[str, int]:

@@ -28,6 +28,7 @@ from wikisync.service.manifest import (
     level_of,
     parse_manifest,
 )
+from wikisync.service.project_tables import set_columns
 from wikisync.service.repository import Author, GitRefused, WikiRepository
 from wikisync.service.rows import User
 from wikisync.service.tables import Tables
@@ -98,6 +99,8 @@ async def load_folder(
             )
         except (OSError, GitRefused) as error:
             raise ServiceError(f"cannot load {root / entry.wiki}: {error}") from error
+        if kind == "project":
+            await records.ask(set_columns, owner_id, {"is_measured": 0})
         kept += [f"{entry.path}: {path}" for path in edited]
     return LoadedFolder(token, tuple(owners), tuple(ignored), tuple(kept))
 

@@ -189,7 +189,12 @@ _FORKS = """
 UPDATE project SET import_type = NULL WHERE import_type = 'gitlab_project_fork';
 """
 
-STEPS: tuple[str, ...] = (_FIRST, _PROJECTS_API, _PAGE_IDS, _FORKS)
+# 0 for no, 1 for yes, 2 for one that is being measured
+_MEASURES = """
+CREATE INDEX IF NOT EXISTS project_measuring ON project (id) WHERE is_measured = 2;
+"""
+
+STEPS: tuple[str, ...] = (_FIRST, _PROJECTS_API, _PAGE_IDS, _FORKS, _MEASURES)
 SCHEMA_VERSION = len(STEPS)
 
 

@@ -7,12 +7,15 @@ Each function takes the ``Tables`` first and is called through ``Records.ask``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
 from wikisync.service.project_tables import json_list, set_columns
 from wikisync.service.tables import Tables
+
+BEING_MEASURED = 2
+"""In the place of yes or no: a change meanwhile makes it no."""
 
 
 class Upload(Struct, frozen=True):
@@ -49,25 +52,71 @@ def languages(tables: Tables, project_id: int) -> dict[str, float]:
     return {row["name"]: row["share"] for row in rows}
 
 
-def unmeasured(tables: Tables, ids: Sequence[int] | None = None) -> tuple[int, ...]:
-    """Projects whose sizes are not known any more; of all, or of some."""
-    where, values = "", {}
+def take_unmeasured(
+    tables: Tables, most: int, ids: Sequence[int] | None = None
+) -> tuple[int, ...]:
+    """Projects whose sizes are not known any more; from now on they are being measured.
+
+    Args:
+        tables: the records.
+        most: how many.
+        ids: only some of these.
+    """
+    values: dict[str, object] = {"most": most}
+    where = "is_measured = 0"
     if ids is not None:
-        where = " AND id IN (SELECT value FROM json_each(:ids))"
+        # also those that others measure: what they see may be out of date already
+        where = "is_measured <> 1 AND id IN (SELECT value FROM json_each(:ids))"
         values["ids"] = json_list(ids)
     rows = tables.db.execute(
-        f"SELECT id FROM project WHERE is_measured = 0{where}", values
+        f"UPDATE project SET is_measured = {BEING_MEASURED} WHERE id IN"
+        f" (SELECT id FROM project WHERE {where} LIMIT :most) RETURNING id",
+        values,
     )
     return tuple(row[0] for row in rows)
 
 
-def uploads_size(tables: Tables, project_id: int) -> int:
-    """Bytes of all files sent to a project."""
-    row = tables.one(
-        "SELECT coalesce(sum(size), 0) FROM upload WHERE project_id = ?", (project_id,)
+def set_sizes(tables: Tables, project_id: int, figures: Mapping[str, int]) -> None:
+    """Keep what a project was measured to be, but for its uploads, which are known.
+
+    One that changed meanwhile is still to be measured.
+    """
+    tables.db.execute(
+        "UPDATE project SET repository_size = :repository_size, wiki_size = :wiki_size,"
+        " repository_checksum_failed = :repository_checksum_failed,"
+        " wiki_checksum_failed = :wiki_checksum_failed, uploads_size = uploads,"
+        " storage_size = :repository_size + :wiki_size + uploads,"
+        f" is_measured = iif(is_measured = {BEING_MEASURED}, 1, is_measured)"
+        " FROM (SELECT coalesce(sum(size), 0) AS uploads FROM upload"
+        " WHERE project_id = :id) WHERE id = :id",
+        {**figures, "id": project_id},
     )
-    assert row is not None
-    return int(row[0])
+
+
+def settle_empty(
+    tables: Tables, projects_with_files: Callable[[], Iterable[int]]
+) -> None:
+    """Note that unmeasured projects without any files take nothing.
+
+    The files are looked at here, between two changes of the records: of a file that
+    comes later the records hear later, and its project is unmeasured again.
+    """
+    if tables.one("SELECT 1 FROM project WHERE is_measured = 0", ()) is None:
+        return
+    tables.db.execute(
+        "UPDATE project SET is_measured = 1, repository_size = 0, wiki_size = 0,"
+        " uploads_size = 0, storage_size = 0, repository_checksum_failed = 0,"
+        " wiki_checksum_failed = 0 WHERE is_measured = 0"
+        " AND id NOT IN (SELECT value FROM json_each(?))",
+        (json_list(projects_with_files()),),
+    )
+
+
+def forget_measures(tables: Tables) -> None:
+    """What was being measured when the service ended is to be measured."""
+    tables.db.execute(
+        f"UPDATE project SET is_measured = 0 WHERE is_measured = {BEING_MEASURED}"
+    )
 
 
 def add_upload(

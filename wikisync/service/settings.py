@@ -179,6 +179,8 @@ class Settings(Struct, frozen=True):
     connections: ConnectionLimits = field(default_factory=ConnectionLimits)
     """Of the moment in which the service begins to listen."""
     hooks: tuple[Hook, ...] = ()
+    measure_interval_s: float = 60.0
+    """How often the sizes of projects that changed are measured."""
     hook_limits: HookLimits = field(default_factory=HookLimits)
     quirks: frozenset[Quirk] = frozenset()
 
