@@ -1,7 +1,7 @@
 """Names of emoji that follow a rule: flags, clocks, colours of skin, Unicode's own.
 
-``emoji_names`` holds the names that people made up; all others are found here.
-Pure.
+``emoji_names.txt`` holds the names that people made up, the ones that texts use most;
+all others are found here.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
-
-from wikisync.markup.filters.emoji_names import EMOJI
+from collections.abc import Mapping
+from importlib import resources
 
 REGIONS = (
     " ac ad ae af ag ai al am ao aq ar as at au aw ax az ba bb bd be bf bg bh bi bj bl"
@@ -42,7 +42,7 @@ ENDINGS = ("", " FACE", " SIGN", " SYMBOL", " BUTTON")
 @functools.lru_cache(maxsize=4096)
 def emoji_of(name: str) -> str | None:
     """The character of a name without its colons, or None."""
-    known = EMOJI.get(name)
+    known = named_emoji().get(name)
     if known is not None:
         return known
     if (flag := FLAG.fullmatch(name)) is not None:
@@ -53,6 +53,14 @@ def emoji_of(name: str) -> str | None:
     if (tone := TONE.fullmatch(name)) is not None:
         return toned(tone[1], int(tone[2]))
     return by_unicode_name(name)
+
+
+@functools.cache
+def named_emoji() -> Mapping[str, str]:
+    """Names to characters, as ``emoji_names.txt`` has them."""
+    names = resources.files(__package__).joinpath("emoji_names.txt")
+    lines = names.read_text(encoding="utf-8").splitlines()
+    return dict(line.split(" ", 1) for line in lines)
 
 
 def flag_of(region: str) -> str | None:
