@@ -11,6 +11,8 @@ import pytest
 from tests.cli.conftest import Run
 from tests.support.service import EmbeddedService
 from wikisync.cli.main import main
+from wikisync.service import project_tables
+from wikisync.service.project_tables import ProjectChange
 
 
 @pytest.fixture
@@ -148,3 +150,133 @@ def test_list_for_people_is_a_line_each(
 
     assert line.startswith("1\tdana\tdana\tdana@example.com\t")
     assert json.dumps(line).count("\\n") == 1
+
+
+BLOCKED = {"message": "403 Forbidden - Your account has been blocked."}
+
+
+async def answer_of(
+    service: EmbeddedService, token: str, path: str
+) -> tuple[int, object]:
+    async with (
+        aiohttp.ClientSession(headers={"PRIVATE-TOKEN": token}) as session,
+        session.get(f"{service.url}/api/v4{path}") as answer,
+    ):
+        return answer.status, await answer.json()
+
+
+async def test_blocked_user_is_shut_out_until_it_is_let_in_again(
+    run: Run, data: Path, service: EmbeddedService
+) -> None:
+    token = await service.add_user("dana")
+
+    ran = await run("serve", "admin", "block", "--data", data, "dana")
+    out = await answer_of(service, token, "/projects")
+    listed = await run("serve", "admin", "list", "--data", data, "users", "--json")
+    again = await run("serve", "admin", "unblock", "--data", data, "dana")
+
+    assert (ran.code, ran.out, again.code) == (0, "blocked: dana\n", 0)
+    assert out == (403, BLOCKED)
+    assert [user["is_blocked"] for user in listed.json] == [False, True]
+    assert await status_of(service, token, "/user") == 200
+
+
+async def test_nobody_cannot_be_blocked(run: Run, data: Path) -> None:
+    ran = await run("serve", "admin", "block", "--data", data, "nobody")
+
+    assert (ran.code, "there is no user nobody" in ran.err) == (1, True)
+
+
+async def test_topic_has_a_number_that_the_filter_takes(
+    run: Run, data: Path, service: EmbeddedService
+) -> None:
+    made = await run("serve", "admin", "add-topic", "--data", data, "Sea")
+    again = await run("serve", "admin", "add-topic", "--data", data, "sea")
+    project = await service.add_project("docs/a")
+    await service.ask(
+        project_tables.change_project, project, ProjectChange({}, {}, ("sea",))
+    )
+
+    listed = await run("serve", "admin", "list", "--data", data, "topics")
+    found = await answer_of(service, service.token, "/projects?topic_id=1")
+
+    assert (made.out, again.out) == ("topic: 1\n", "topic: 1\n")
+    assert listed.out == "1\tSea\t1\n"
+    assert [one["id"] for one in as_list(found[1])] == [project]
+
+
+def as_list(value: object) -> list[dict[str, object]]:
+    assert isinstance(value, list)
+    return value
+
+
+@pytest.mark.parametrize("name", [" ", "a\nb", "x" * 256])
+async def test_text_that_is_no_topic_is_refused(
+    run: Run, data: Path, name: str
+) -> None:
+    ran = await run("serve", "admin", "add-topic", "--data", data, name)
+
+    assert (ran.code, "cannot be a topic" in ran.err) == (2, True)
+
+
+async def test_deleting_says_first_what_would_go(
+    run: Run, data: Path, service: EmbeddedService
+) -> None:
+    project = await service.add_project("docs/team/a", {"home": "x"})
+
+    ran = await run("serve", "admin", "delete", "--data", data, "docs")
+
+    assert ran.out == "group: docs\nproject: docs/team/a\n"
+    assert "nothing was removed" in ran.err
+    assert await status_of(service, service.token, f"/projects/{project}") == 200
+
+
+async def test_group_goes_with_everything_below_it(
+    run: Run, data: Path, service: EmbeddedService
+) -> None:
+    await service.add_group("docs", {"home": "g"})
+    inner = await service.add_group("docs/team", {"home": "t"})
+    project = await service.add_project("docs/team/a", {"home": "x"})
+    other = await service.add_project("other/b", {"home": "x"})
+    await service.add_user("dana")
+    await service.add_member("docs/team", "dana", 30)
+    share = {"group_id": inner, "group_access": 30}
+    async with aiohttp.ClientSession(headers=service.headers) as session:
+        shared = f"{service.url}/api/v4/projects/{other}/share"
+        assert (await session.post(shared, json=share)).status == 201
+
+    ran = await run("serve", "admin", "delete", "--data", data, "docs", "--yes")
+
+    assert ran.code == 0
+    paths = [f"/projects/{project}", "/groups/docs", f"/groups/{inner}"]
+    statuses = [await status_of(service, service.token, path) for path in paths]
+    assert statuses == [404, 404, 404]
+    assert not (data / f"wikis/projects/{project}.git").exists()
+    assert not (data / f"wikis/groups/{inner}.git").exists()
+    assert await status_of(service, service.token, f"/projects/{other}") == 200
+    found = await answer_of(service, service.token, f"/projects/{other}")
+    assert isinstance(found[1], dict)
+    assert found[1]["shared_with_groups"] == []
+    # the ids of what is gone are not given to others
+    assert await service.add_group("new") > inner
+    assert await service.add_project("new/a") > project
+
+
+async def test_project_goes_at_once(
+    run: Run, data: Path, service: EmbeddedService
+) -> None:
+    project = await service.add_project("docs/a", {"home": "x"})
+    await service.add_code("docs/a", {"a.py": b"pass"})
+
+    ran = await run("serve", "admin", "delete", "--data", data, "docs/a", "-y")
+
+    assert (ran.code, ran.out) == (0, "project: docs/a\n")
+    assert await status_of(service, service.token, f"/projects/{project}") == 404
+    assert await status_of(service, service.token, "/groups/docs") == 200
+    assert not (data / f"repositories/{project}.git").exists()
+
+
+async def test_what_is_not_there_cannot_be_deleted(run: Run, data: Path) -> None:
+    ran = await run("serve", "admin", "delete", "--data", data, "docs", "--yes")
+
+    assert (ran.code, "there is no group or project docs" in ran.err) == (1, True)

@@ -116,7 +116,7 @@ async def test_project_made_anew_is_another_one_until_its_id_is_given(
 ) -> None:
     """Nothing of the record is lost, and nothing is put there by itself."""
     without_id(cloned)
-    cloned.service.set_deletion(is_delayed=False)
+    cloned.service.set_deletion(delay_days=0)
     url = cloned.service.url
     gone = await cloned.run_main("project", "delete", url, "docs/handbook", "--yes")
     assert gone.code == 0, gone.err

@@ -130,7 +130,7 @@ async def _watch_adopts(play: Play) -> None:
 @case(PART, "recreated under the same path")
 async def _recreated(play: Play) -> None:
     await play.begin(site=False)
-    play.service.set_deletion(is_delayed=False)
+    play.service.set_deletion(delay_days=0)
     words = ("project", "delete", play.service.url, "docs/handbook", "--yes")
     play.ended(await play.run(*words), 0)
     await jobs.purge(play.service.running.service)

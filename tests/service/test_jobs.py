@@ -300,7 +300,7 @@ async def test_project_removed_while_it_is_filled_leaves_nothing(
 ) -> None:
     gate = asyncio.Event()
     service.set_faults(import_gate=gate)
-    service.set_deletion(is_delayed=False)
+    service.set_deletion(delay_days=0)
     await source_folder(service)
     made = (await create(api, name="a", template_name="hugo")).json
     fork = (await api.post(f"{PROJECTS}/docs%2Fsource/fork")).json

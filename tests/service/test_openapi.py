@@ -101,6 +101,7 @@ async def test_free_edition_describes_no_wikis_of_groups(
 
     gone = document["paths"].keys() - free["paths"].keys()
     assert {path.removesuffix("/{slug}") for path in gone} == {
+        "/projects/{id}/restore",
         "/groups/{id}/wikis",
         "/groups/{id}/wikis/attachments",
     }

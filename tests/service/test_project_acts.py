@@ -184,7 +184,7 @@ async def test_deletion_without_delay_hides_at_once(
     service: EmbeddedService, api: Api
 ) -> None:
     await book(service)
-    service.set_deletion(is_delayed=False)
+    service.set_deletion(delay_days=0)
 
     answer = await api.delete(BOOK)
 

@@ -1164,12 +1164,25 @@ EXCLUSIVE: Mapping[AnyEndpoint, tuple[tuple[str, ...], ...]] = MappingProxyType(
 """Parameters of which an endpoint takes one at most."""
 
 
+PAID: frozenset[str] = frozenset(row.name for row in ATTRIBUTES if row.tier != "free")
+"""Attributes that the free edition does not have."""
+
+
 @cache
-def parameters_of(endpoint: AnyEndpoint) -> Mapping[str, Parameter]:
-    """What an endpoint accepts, by name, in the order of the table."""
+def parameters_of(
+    endpoint: AnyEndpoint, *, is_free: bool = False
+) -> Mapping[str, Parameter]:
+    """What an endpoint accepts, by name, in the order of the table.
+
+    Args:
+        endpoint: which one.
+        is_free: in the free edition, which knows nothing of the paid ones' rows.
+    """
     found: dict[str, Parameter] = {}
     for parameter in PARAMETERS:
-        if endpoint in parameter.endpoints:
+        if endpoint in parameter.endpoints and not (
+            is_free and parameter.tier != "free"
+        ):
             assert parameter.name not in found, "one row for a name and endpoint"
             found[parameter.name] = parameter
     return MappingProxyType(found)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 LATENCY_S_MAX = 60.0
 PORT_FILE = "port"
 PORT_MAX = 65_535
+DELETION_DAYS_MAX = 90
 FLAGS_SHOWN_MAX = 5
 """For more wikis the hint is ``--all``."""
 IMPORT_SCHEMES = frozenset({"http", "https"})
@@ -52,6 +53,8 @@ class ServeOptions(Struct, frozen=True):
     latency_s: float = 0.0
     are_imports_allowed: bool = False
     are_private_imports_allowed: bool = False
+    is_enterprise: bool = True
+    deletion_days: int = 7
     connections_per_address: int | None = None
     """0 for any number, None for the usual one."""
     hooks: tuple[Hook, ...] = ()
@@ -103,6 +106,21 @@ def complete_quirk(_ctx: object, _parameter: object, incomplete: str) -> list[st
     type=click.IntRange(0),
     help="Most connections of one address; 0 behind a proxy. [default: 250]",
 )
+@click.option(
+    "--edition",
+    type=click.Choice(["community", "enterprise"]),
+    default="enterprise",
+    show_default=True,
+    help="Which edition of the service to be like.",
+)
+@click.option(
+    "--deletion-delay",
+    metavar="DAYS",
+    type=click.IntRange(0, DELETION_DAYS_MAX),
+    default=7,
+    show_default=True,
+    help="How long a deleted project can be restored; 0 removes it at once.",
+)
 @click.option("--new-token", is_flag=True, help="Make and print a new token.")
 @click.option(
     "--hook",
@@ -145,6 +163,8 @@ def command(
     allow_imports: bool,
     allow_private_imports: bool,
     connections_per_address: int | None,
+    edition: str,
+    deletion_delay: int,
     new_token: bool,
     hook_urls: tuple[str, ...],
     hook_secret_file: str,
@@ -174,6 +194,8 @@ def command(
         are_imports_allowed=allow_imports or allow_private_imports,
         are_private_imports_allowed=allow_private_imports,
         connections_per_address=connections_per_address,
+        is_enterprise=edition == "enterprise",
+        deletion_days=deletion_delay,
     )
     check_host(options)
     return asyncio.run(serve(console, options))
@@ -264,7 +286,7 @@ async def serve(console: Console, options: ServeOptions) -> int:
     from wikisync.cli.memory import give_back_memory
     from wikisync.connections import USUAL_LIMITS
     from wikisync.service.server import running_service
-    from wikisync.service.settings import Faults, Imports, Settings
+    from wikisync.service.settings import Deletion, Faults, Imports, Profile, Settings
 
     connections = USUAL_LIMITS
     if options.connections_per_address is not None:
@@ -273,6 +295,8 @@ async def serve(console: Console, options: ServeOptions) -> int:
     schemes = IMPORT_SCHEMES if options.are_imports_allowed else frozenset()
     settings = Settings(
         faults=Faults(latency_s=options.latency_s),
+        profile=Profile(is_enterprise=options.is_enterprise),
+        deletion=Deletion(options.deletion_days),
         imports=Imports(schemes, options.are_private_imports_allowed),
         connections=connections,
         hooks=options.hooks,

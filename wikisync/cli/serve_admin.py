@@ -1,4 +1,4 @@
-"""``wikisync serve admin``: users, tokens, groups and members of a data folder.
+"""``wikisync serve admin``: people, groups, topics and deletion in a data folder.
 
 Works on the records themselves, also while the service runs on them: SQLite
 lets both in, one write at a time, and the service keeps no copies.
@@ -34,7 +34,8 @@ SCOPES = (
     "write_repository",
     "sudo",
 )
-LISTED = ("users", "tokens", "groups", "members")
+LISTED = ("users", "tokens", "groups", "members", "topics")
+TOPIC_CHARS_MAX = 255
 
 _data_option = click.option(
     "--data",
@@ -47,7 +48,7 @@ _visibility = click.Choice(["private", "internal", "public"])
 
 @click.group("admin")
 def command() -> None:
-    """Users, tokens, groups and members, also while the service runs."""
+    """Users, tokens, groups, members and topics, also while the service runs."""
 
 
 @command.command("add-user")
@@ -80,6 +81,37 @@ def add_user(
         if private_profile:
             tables.set_private_profile(user.id)
     console.result(f"user: {user.username}")
+
+
+@command.command("block")
+@_data_option
+@click.argument("username")
+@click.pass_obj
+def block(console: Console, *, data: Path, username: str) -> None:
+    """Shut a user out: every request with its tokens is refused (403)."""
+    set_blocked(data, username, is_blocked=True)
+    console.result(f"blocked: {username}")
+
+
+@command.command("unblock")
+@_data_option
+@click.argument("username")
+@click.pass_obj
+def unblock(console: Console, *, data: Path, username: str) -> None:
+    """Let a blocked user in again, with the tokens it had."""
+    set_blocked(data, username, is_blocked=False)
+    console.result(f"unblocked: {username}")
+
+
+def set_blocked(data: Path, username: str, *, is_blocked: bool) -> None:
+    """Shut a user out, or let it in again.
+
+    Raises:
+        ServiceError: there is no such user.
+    """
+    with opened(data) as tables:
+        user = find_user(tables, username)
+        tables.set_blocked(user.id, is_blocked=is_blocked)
 
 
 @command.command("add-token")
@@ -195,13 +227,58 @@ def add_member(
     console.result(f"member: {username} is {role} of {path}")
 
 
+@command.command("add-topic")
+@_data_option
+@click.argument("name")
+@click.pass_obj
+def add_topic(console: Console, *, data: Path, name: str) -> None:
+    """Add a topic and print its number, for the filter topic_id."""
+    name = name.strip()
+    if not 0 < len(name) <= TOPIC_CHARS_MAX or not name.isprintable():
+        raise UsageError(
+            f"{name!r} cannot be a topic",
+            hint=f"use 1 to {TOPIC_CHARS_MAX} characters on one line",
+        )
+    with opened(data) as tables:
+        topic_id = tables.add_topic(name)
+    console.result(f"topic: {topic_id}")
+
+
+@command.command("delete")
+@_data_option
+@click.argument("path")
+@click.option("-y", "--yes", "is_yes", is_flag=True, help="Do it.")
+@click.pass_obj
+def delete(console: Console, *, data: Path, path: str, is_yes: bool) -> None:
+    """Remove a project, or a group with all that is below it, at once and for ever.
+
+    Without --yes it only says what would go.
+    """
+    from wikisync.service.removal import remove, to_remove
+
+    with opened(data) as tables:
+        goal = to_remove(tables, path)
+        if goal is None:
+            raise ServiceError(
+                f"there is no group or project {path}",
+                hint=f"wikisync serve admin list --data {data} groups",
+            )
+        for line in goal.lines:
+            console.result(line)
+        if not is_yes:
+            console.note("nothing was removed; do it with --yes")
+            return
+        remove(tables, data, goal)
+    console.note("removed for ever: there is no copy")
+
+
 @command.command("list")
 @_data_option
 @click.argument("what", type=click.Choice(LISTED))
 @click.option("--json", "is_json", is_flag=True, help="For programs.")
 @click.pass_obj
 def list_records(console: Console, *, data: Path, what: str, is_json: bool) -> None:
-    """Print users, tokens, groups or members, a line each."""
+    """Print users, tokens, groups, members or topics, a line each."""
     with opened(data) as tables:
         rows = listed(tables, what)
     if is_json:
@@ -222,6 +299,11 @@ def listed(tables: Tables, what: str) -> list[dict[str, object]]:
         return [
             {"id": group.id, "path": group.full_path, "visibility": group.visibility}
             for group in tables.groups(None)
+        ]
+    if what == "topics":
+        return [
+            {"id": topic_id, "name": name, "projects": count}
+            for topic_id, name, count in tables.topics()
         ]
     return [
         {"path": path, "username": username, "level": level, "expires_on": expires_on}

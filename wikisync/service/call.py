@@ -102,7 +102,7 @@ class Call(Struct, frozen=True):
             Refusal: 400 naming all that is wrong.
         """
         parameters = self.parameters()
-        values = parameters.of(endpoint)
+        values = parameters.of(endpoint, is_free=self.service.is_free)
         parameters.check()
         return values
 
@@ -196,7 +196,7 @@ class Call(Struct, frozen=True):
         if raw.get("pagination") not in {None, "keyset"}:
             raw["pagination"] = "legacy"
         rest = Parameters(raw)
-        values = rest.of(endpoint)
+        values = rest.of(endpoint, is_free=self.service.is_free)
         parameters.take_problems(rest)
         parameters.check()
         return values, window

@@ -246,7 +246,7 @@ async def _find(call: Call, caller: Caller) -> tuple[OwnerKind, Owner] | None:
     # a number is an id to the API, but a path here
     if isinstance(project, Project) and project.full_path.lower() == path.lower():
         return None if project.is_going else ("project", project)
-    if not call.service.settings.profile.is_enterprise:
+    if call.service.is_free:
         return None
     group = await records.ask(Tables.group, path, caller.user_id)
     if group is None or group.full_path.lower() != path.lower():

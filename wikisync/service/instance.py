@@ -54,6 +54,11 @@ class Service:
         self._purge_wanted = asyncio.Event()
 
     @property
+    def is_free(self) -> bool:
+        """Whether it is like the free edition."""
+        return not self.settings.profile.is_enterprise
+
+    @property
     def spool(self) -> Path:
         """Folder for bodies on their way in."""
         return self.data / "spool"
@@ -72,7 +77,7 @@ class Service:
             owner_id += OTHER_PROJECT_ID
         key = (kind, owner_id)
         if key not in self._wikis:
-            path = self.data / "wikis" / f"{kind}s" / f"{owner_id}.git"
+            path = self.wiki_folder(owner_id, kind)
             repository = WikiRepository(path, limits=self.tree_limits)
             self._wikis[key] = WikiStorage(repository)
         return self._wikis[key]
@@ -89,9 +94,9 @@ class Service:
         """Where a project's own repository is."""
         return self.data / "repositories" / f"{project_id}.git"
 
-    def wiki_folder(self, project_id: int) -> Path:
-        """Where a project's wiki is."""
-        return self.data / "wikis" / "projects" / f"{project_id}.git"
+    def wiki_folder(self, owner_id: int, kind: OwnerKind = "project") -> Path:
+        """Where the wiki of a project or group is."""
+        return self.data / "wikis" / f"{kind}s" / f"{owner_id}.git"
 
     def uploads_folder(self, project_id: int) -> Path:
         """Where the files sent to a project are."""

@@ -194,7 +194,20 @@ _MEASURES = """
 CREATE INDEX IF NOT EXISTS project_measuring ON project (id) WHERE is_measured = 2;
 """
 
-STEPS: tuple[str, ...] = (_FIRST, _PROJECTS_API, _PAGE_IDS, _FORKS, _MEASURES)
+_GROUPS_GO = """
+CREATE TABLE IF NOT EXISTS gone_namespace (
+    id INTEGER PRIMARY KEY, full_path TEXT NOT NULL, gone_at TEXT NOT NULL
+) STRICT;
+"""
+
+STEPS: tuple[str, ...] = (
+    _FIRST,
+    _PROJECTS_API,
+    _PAGE_IDS,
+    _FORKS,
+    _MEASURES,
+    _GROUPS_GO,
+)
 SCHEMA_VERSION = len(STEPS)
 
 

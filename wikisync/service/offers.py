@@ -187,6 +187,8 @@ _API_ROUTES: tuple[tuple[routes.Route, Handler, object], ...] = (
 )
 """Each with what it answers, as a type that JSON is decoded into."""
 _STATUSES = {routes.PROJECT_DELETE: 202}
+_PAID = frozenset({routes.PROJECT_RESTORE})
+"""Routes of the paid editions alone, beside those of groups' wikis."""
 _UNCHANGED = frozenset({routes.PROJECT_STAR, routes.PROJECT_UNSTAR})
 """Changes that say so (304) where there is nothing to change."""
 
@@ -212,12 +214,15 @@ def route_table() -> RouteTable[Target]:
     """Every route of the service, the more particular ones first."""
     table: list[tuple[str, str, Target]] = []
     for route, handler, _answer in _API_ROUTES:
-        target = Target(handler)
+        handle, admit = handler, None
         if route.method != "GET":
             admit = _ADMISSIONS.get(handler, Call.signed_in)
-            is_project = route.template.startswith("/projects")
-            target = Target(_after_sign_in(handler) if is_project else handler, admit)
-        table.append((route.method, routes.API_PREFIX + route.template, target))
+            if route.template.startswith("/projects"):
+                handle = _after_sign_in(handle)
+        if route in _PAID:
+            handle = _paid(handle)
+        path = routes.API_PREFIX + route.template
+        table.append((route.method, path, Target(handle, admit)))
     for segment, kind in _OWNERS:
         for route, wiki_handler, _answer in _WIKI_ROUTES:
             template = routes.API_PREFIX + route.template.replace("{owner}", segment)
@@ -246,16 +251,23 @@ def route_table() -> RouteTable[Target]:
 def operations(*, is_enterprise: bool) -> Iterator[Operation]:
     """What the API offers in one of the two editions."""
     for route, handler, answer in _API_ROUTES:
-        yield _operation(route, handler, answer)
+        if is_enterprise or route not in _PAID:
+            yield _operation(route, handler, answer, is_free=not is_enterprise)
     for segment, kind in _OWNERS:
-        if kind == "group" and not is_enterprise:
-            continue
-        for route, wiki_handler, answer in _WIKI_ROUTES:
-            yield _operation(route, wiki_handler, answer, segment)
+        if is_enterprise or kind != "group":
+            for route, wiki_handler, answer in _WIKI_ROUTES:
+                yield _operation(
+                    route, wiki_handler, answer, segment, is_free=not is_enterprise
+                )
 
 
 def _operation(
-    route: routes.Route, handler: Handler | WikiHandler, answer: object, owner: str = ""
+    route: routes.Route,
+    handler: Handler | WikiHandler,
+    answer: object,
+    owner: str = "",
+    *,
+    is_free: bool,
 ) -> Operation:
     endpoint = _ENDPOINTS.get(route)
     name = endpoint or handler.__name__
@@ -267,6 +279,7 @@ def _operation(
         endpoint=endpoint,
         answer=answer,
         status=_STATUSES.get(route, USUAL_STATUS[route.method]),
+        is_free=is_free,
         may_be_unchanged=route.method == "GET" or route in _UNCHANGED,
     )
 
@@ -302,9 +315,17 @@ def _for(
     kind: OwnerKind, handler: Callable[[Call, OwnerKind], Awaitable[T]]
 ) -> Callable[[Call], Awaitable[T]]:
     def handle(call: Call) -> Awaitable[T]:
-        # without the paid edition there are no such routes (2.2)
-        if kind == "group" and not call.service.settings.profile.is_enterprise:
-            raise unmatched_route()
         return handler(call, kind)
+
+    return _paid(handle) if kind == "group" else handle
+
+
+def _paid(handler: Callable[[Call], Awaitable[T]]) -> Callable[[Call], Awaitable[T]]:
+    """What the free edition has no route for (2.2)."""
+
+    def handle(call: Call) -> Awaitable[T]:
+        if call.service.is_free:
+            raise unmatched_route()
+        return handler(call)
 
     return handle

@@ -106,6 +106,8 @@ class Operation(Struct, frozen=True, kw_only=True):
     """Type of the answer's JSON, ``FILE`` or ``NOTHING``."""
     status: int
     may_be_unchanged: bool
+    is_free: bool
+    """In the free edition."""
 
 
 def describe(operations: Iterable[Operation], url: str, version: str) -> bytes:
@@ -199,7 +201,9 @@ def _operation(one: Operation, schema: Schema | None) -> Schema:
         "description": _description(one.about),
         "responses": _responses(one, schema),
     }
-    rows = () if one.endpoint is None else tuple(parameters_of(one.endpoint).values())
+    rows: tuple[Parameter, ...] = ()
+    if one.endpoint is not None:
+        rows = tuple(parameters_of(one.endpoint, is_free=one.is_free).values())
     if one.method in {"GET", "DELETE"}:
         described["parameters"] = [_in_query(row) for row in rows]
     elif one.endpoint is not None and rows:

@@ -114,10 +114,11 @@ class Parameters:
             return default
         return min(value, most)
 
-    def of(self, endpoint: AnyEndpoint) -> dict[str, object]:
+    def of(self, endpoint: AnyEndpoint, *, is_free: bool = False) -> dict[str, object]:
         """Everything that was sent of what the endpoint accepts, typed.
 
-        What was sent as null, or empty where that is no value, is None.
+        What was sent as null, or empty where that is no value, is None.  The free
+        edition ignores what only the paid ones take.
         """
         for names in EXCLUSIVE.get(endpoint, ()):
             sent = [name for name in names if self.has(name)]
@@ -126,7 +127,7 @@ class Parameters:
         if endpoint in ONE_OF:
             self.at_least_one_of(*ONE_OF[endpoint])
         found: dict[str, object] = {}
-        for name, row in parameters_of(endpoint).items():
+        for name, row in parameters_of(endpoint, is_free=is_free).items():
             if name in self._raw:
                 found[name] = self._typed(row)
             elif row.is_required:

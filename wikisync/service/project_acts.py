@@ -67,7 +67,7 @@ async def delete_project(call: Call) -> web.Response:
                 " the project."
             )
         await _remove(call, project)
-    elif not service.settings.deletion.is_delayed:
+    elif service.is_free or not service.settings.deletion.delay_days:
         await _remove(call, project)
     elif project.marked_on is None:
         await service.records.ask(project_tables.set_mark, project.id, is_marked=True)

@@ -112,7 +112,7 @@ async def create_project_for_user(call: Call) -> web.Response:
 
 async def edit_project(call: Call) -> web.Response:
     """``PUT /projects/:id``: any attributes, the picture among them."""
-    known = parameters_of(Endpoint.EDIT)
+    known = parameters_of(Endpoint.EDIT, is_free=call.service.is_free)
     if not any(name in call.raw for name in known):
         every = ", ".join(known)
         raise bad_parameters(
@@ -360,7 +360,8 @@ def _address_problems(call: Call, project: Project, address: str | None) -> Prob
 def _other_problems(call: Call, caller: Caller, values: Values) -> Problems:
     limits = call.service.settings.limits
     problems = attribute_problems(values, limits.description_chars_max)
-    if "approvals_before_merge" in call.raw and "approvals_before_merge" not in values:
+    was_sent = "approvals_before_merge" in call.raw and not call.service.is_free
+    if was_sent and "approvals_before_merge" not in values:
         problems["approvals_before_merge"] = ["is not a number"]
     storage = _columns(values, caller).get("repository_storage", DEFAULT_STORAGE)
     if storage != DEFAULT_STORAGE:

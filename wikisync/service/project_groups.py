@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from wikisync.service.project_tables import json_list
 from wikisync.service.rows import Group, group_from_row
-from wikisync.service.tables import GROUPS, LEVELS, Tables
+from wikisync.service.tables import GROUPS, LEVELS, SUBTREE, Tables
 
 _ANCESTORS = (
     "WITH RECURSIVE up (id) AS (SELECT :group UNION SELECT n.parent_id"
@@ -93,6 +93,40 @@ def remove_share(tables: Tables, project_id: int, group_id: int) -> bool:
         (project_id, group_id),
     )
     return cursor.rowcount > 0
+
+
+def groups_below(tables: Tables, group_id: int) -> tuple[int, ...]:
+    """The ids of a group and of all groups below it."""
+    rows = tables.db.execute(SUBTREE, {"group": group_id})
+    return tuple(row[0] for row in rows)
+
+
+def projects_below(tables: Tables, group_id: int) -> tuple[tuple[int, str], ...]:
+    """Id and full path of every project in a group or below it, by path."""
+    rows = tables.db.execute(
+        "SELECT id, full_path FROM project"
+        f" WHERE namespace_id IN ({SUBTREE}) ORDER BY full_path",
+        {"group": group_id},
+    )
+    return tuple((row[0], row[1]) for row in rows)
+
+
+def remove_groups(tables: Tables, ids: Iterable[int]) -> None:
+    """Remove all records of groups without projects; their ids are not used again."""
+    values = {"ids": json_list(ids), "now": tables.stamp()}
+    every = "(SELECT value FROM json_each(:ids))"
+    gone = f"SELECT id, full_path, :now FROM namespace WHERE id IN {every}"
+    with tables.transaction():
+        # a group and those below it go together, in whatever order
+        tables.db.execute("PRAGMA defer_foreign_keys = ON")
+        for statement in (
+            f"INSERT INTO gone_namespace {gone}",
+            f"DELETE FROM membership WHERE kind = 'group' AND target_id IN {every}",
+            f"DELETE FROM share WHERE group_id IN {every}",
+            f"DELETE FROM page_id WHERE kind = 'group' AND owner_id IN {every}",
+            f"DELETE FROM namespace WHERE kind = 'group' AND id IN {every}",
+        ):
+            tables.db.execute(statement, values)
 
 
 def _share(row: sqlite3.Row) -> Share:

@@ -16,6 +16,7 @@ from urllib.parse import quote
 from msgspec import Struct, field
 
 from wikisync.api import routes
+from wikisync.api.parameters import PAID
 from wikisync.api.project_schema import ImportRecord
 from wikisync.api.schema import UserRecord
 from wikisync.service.access import (
@@ -131,6 +132,7 @@ _LINKED = {
     "members": routes.PROJECT_MEMBERS,
     "cluster_agents": routes.PROJECT_CLUSTER_AGENTS,
 }
+_PAID = PAID | {"marked_for_deletion_at", "marked_for_deletion_on"}
 _ON_FOR_ALL = frozenset({"enabled", "public"})
 _ON_FOR_MEMBERS = _ON_FOR_ALL | {"private"}
 _FALSE_UNTIL_SET = frozenset({"mirror"})
@@ -257,6 +259,8 @@ def project_view(
                 "repository_storage": source.repository_storage,
                 **_license(call, source),
             }
+    if call.service.is_free:
+        return {name: value for name, value in body.items() if name not in _PAID}
     return body
 
 

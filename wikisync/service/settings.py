@@ -69,7 +69,7 @@ class Profile(Struct, frozen=True):
     version: str = "17.11.0"
     revision: str = "wikisync"
     is_enterprise: bool = True
-    """Group wikis exist in this edition only."""
+    """Group wikis, delayed deletion and some attributes exist in this edition only."""
     delete_level: int = 40
     """Least access level for deleting a page by REST (Planners may as well)."""
 
@@ -77,9 +77,9 @@ class Profile(Struct, frozen=True):
 class Deletion(Struct, frozen=True):
     """How projects are deleted."""
 
-    is_delayed: bool = True
-    """Mark them first, and remove them days later."""
     delay_days: int = 7
+    """Mark them first, and remove them so many days later; 0 to remove them at once.
+    The free edition always does."""
     purge_interval_s: float = 3600.0
     """How often the marked ones are looked through."""
 

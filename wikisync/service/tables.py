@@ -156,8 +156,8 @@ class Tables:
             )
             self.db.execute(
                 "INSERT INTO namespace"
-                " (kind, user_id, path, full_path, name, visibility, created_at)"
-                " VALUES ('user', ?, ?, ?, ?, 'public', ?)",
+                " (id, kind, user_id, path, full_path, name, visibility, created_at)"
+                f" VALUES ({NEW_NAMESPACE_ID}, 'user', ?, ?, ?, ?, 'public', ?)",
                 (cursor.lastrowid, username, username, name or username, stamp),
             )
         user = self.user_named(username)
@@ -241,6 +241,22 @@ class Tables:
             (int(is_private), user_id),
         )
 
+    def add_topic(self, name: str) -> int:
+        """The id of the topic of that name, whatever its case; made if new."""
+        self.db.execute("INSERT OR IGNORE INTO topic (name) VALUES (?)", (name,))
+        row = self.one("SELECT id FROM topic WHERE name = ?", (name,))
+        assert row is not None
+        return int(row["id"])
+
+    def topics(self) -> tuple[tuple[int, str, int], ...]:
+        """Id and name of every topic, and how many projects have it."""
+        rows = self.db.execute(
+            "SELECT t.id, t.name, count(p.project_id) FROM topic t"
+            " LEFT JOIN project_topic p ON p.topic_id = t.id"
+            " GROUP BY t.id ORDER BY t.id"
+        )
+        return tuple((row[0], row[1], row[2]) for row in rows)
+
     def memberships(self) -> tuple[tuple[str, str, int, str | None], ...]:
         """Path, username, level and last day of every membership."""
         rows = self.db.execute(
@@ -298,10 +314,10 @@ class Tables:
         if row is None:
             self._check_free(full_path)
             cursor = self.db.execute(
-                "INSERT INTO namespace (kind, parent_id, path, full_path, name,"
+                "INSERT INTO namespace (id, kind, parent_id, path, full_path, name,"
                 " description, visibility, wiki_access_level, created_at)"
-                " VALUES ('group', :parent, :path, :full_path, :name,"
-                " :description, :visibility, :wiki, :now)",
+                f" VALUES ({NEW_NAMESPACE_ID}, 'group', :parent, :path, :full_path,"
+                " :name, :description, :visibility, :wiki, :now)",
                 values
                 | {
                     "parent": parent,
@@ -517,10 +533,12 @@ _TAKEN = {
     "project": "SELECT 1 FROM project WHERE full_path = ?",
 }
 # an id is never used twice, because clients keep them
-NEW_PROJECT_ID = (
-    "(SELECT max(id) + 1 FROM (SELECT max(id) AS id FROM project"
-    " UNION ALL SELECT max(id) FROM gone_project UNION ALL SELECT 0))"
+_NEW_ID = (
+    "(SELECT max(id) + 1 FROM (SELECT max(id) AS id FROM {table}"
+    " UNION ALL SELECT max(id) FROM gone_{table} UNION ALL SELECT 0))"
 )
+NEW_PROJECT_ID = _NEW_ID.format(table="project")
+NEW_NAMESPACE_ID = _NEW_ID.format(table="namespace")
 SUBTREE = (
     "WITH RECURSIVE down (id) AS (SELECT :group UNION"
     " SELECT n.id FROM namespace n JOIN down d ON n.parent_id = d.id)"
