@@ -21,6 +21,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 HANDBOOK = "docs/handbook/-/wikis/"
 SEARCH = "-/search.html"
+NOT_ALL = "No page has all of these words."
 ODD_TEXTS = (
     "Café naïve ÅNGSTRÖM",
     "cafe\u0301s decomposed",
@@ -69,10 +70,12 @@ async def hits(browser: Browser, base: str, query: str) -> list[str]:
         return await hits_in(visit, query)
 
 
-async def hits_in(visit: Visit, query: str) -> list[str]:
-    """The same in a window that is already there."""
+async def hits_in(visit: Visit, query: str, *, is_partial: bool = False) -> list[str]:
+    """The same in a window that is already there; a partial hit lacks words."""
     await visit.page.goto(f"{visit.base}{SEARCH}?q={quote(query)}")
     await visit.page.locator("#siteStatus:not(:empty)").wait_for()
+    if not is_partial:
+        assert await visit.page.get_by_text(NOT_ALL).count() == 0
     links = visit.page.locator("#siteHits a")
     hrefs = await links.evaluate_all("links => links.map(link => link.href)")
     return [unquote(href).removeprefix(visit.base) for href in hrefs]
@@ -94,12 +97,13 @@ async def test_words_of_every_format_are_found(
     assert f"{HANDBOOK}{page}.html" in [hit.partition("#")[0] for hit in found[:3]]
 
 
+@pytest.mark.parametrize("key", ["/", "Control+k"])
 async def test_box_in_the_header_leads_to_the_heading(
-    chromium: Browser, base: str
+    chromium: Browser, base: str, key: str
 ) -> None:
     async with visiting(chromium, base) as visit:
         await visit.go("index.html")
-        await visit.page.keyboard.press("/")
+        await visit.page.keyboard.press(key)
         await visit.page.keyboard.type("markdown footnote")
         await visit.page.locator(".hits a").first.wait_for()
         await visit.page.keyboard.press("ArrowDown")
@@ -146,8 +150,21 @@ async def test_search_in_one_wiki_finds_nothing_of_others(
 async def test_word_that_is_nowhere_says_so(chromium: Browser, base: str) -> None:
     async with visiting(chromium, base) as visit:
         await visit.go(f"{SEARCH}?q=xyzzyplugh")
-        note = visit.page.get_by_text("No page has all of these words.")
-        await note.wait_for()
+        await visit.page.get_by_text(NOT_ALL).wait_for()
+        assert await visit.page.locator("#siteHits a").count() == 0
+
+
+async def test_query_that_no_page_has_all_of_gives_those_with_the_most(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    texts = {"one": "resolve", "two": "resolve edits", "both": "two edits resolve"}
+    documents = [document(f"{name}.html", text) for name, text in texts.items()]
+    base = write_search_site(tmp_path, documents)
+    async with visiting(chromium, base) as visit:
+        found = await hits_in(visit, "edits resolve resolving", is_partial=True)
+        assert sorted(found) == ["both.html", "two.html"]
+        await visit.page.get_by_text(NOT_ALL).wait_for()
+        assert await hits_in(visit, "two edits resolve") == ["both.html"]
 
 
 async def test_missing_index_says_what_to_copy(

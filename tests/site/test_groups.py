@@ -97,7 +97,9 @@ def test_landing_page_and_the_list_beside_it_count_as_people_do(
     content = page[page.index("<article>") :]
     places = [content.index(f">{title}</a>") for title in ("V1", "V2", "V10")]
     assert places == sorted(places)
+    assert '<a href="-/all.html">All wikis</a>' in page
     listed = studio.read("-/all.html")
+    assert "<h1>All wikis</h1>" in listed
     listed = listed[listed.index("<article>") :]
     places = [listed.index(f">{title}</a>") for title in ("V1", "V2", "V10")]
     assert places == sorted(places)

@@ -448,6 +448,8 @@ def test_page_has_one_title_whether_or_not_its_text_brings_one() -> None:
     several = (TocNode(1, "own", "Own"), TocNode(1, "two", "Two"))
     page = render(theme, content="\n<h1 id='own'>Own</h1><h1>Two</h1>", toc=several)
     assert page.count("<h1") == 2
+    assert '<a href="#two">Two</a>' in page
+    assert '<a href="#own">' not in page, "the title is not in its own contents"
 
 
 def test_list_of_wanted_pages_names_who_wants_them() -> None:

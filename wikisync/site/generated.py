@@ -174,7 +174,7 @@ class GeneratedPages:
             )
             for wiki in self._contexts
         ]
-        yield from self._list(ALL_PAGE, "wikis", "all_pages", items, self._only)
+        yield from self._list(ALL_PAGE, "wikis", "all_wikis", items, self._only)
 
     def _wanted(self, report: LinkReport) -> Iterator[GeneratedPage]:
         items = []

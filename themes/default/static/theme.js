@@ -63,7 +63,7 @@ addEventListener("change", showPage); // the menu
 addEventListener("keydown", (event) => {
 	if (event.key === "Escape") all("#siteNav").map((box) => (box.checked = false));
 	const field = all("[name=q]").find((it) => it.offsetParent);
-	if (event.key !== "/" || !field || event.target.closest("input, select")) return;
+	if (!field || (event.ctrlKey ? event.key !== "k" : event.key !== "/" || event.target.closest("input, select"))) return;
 	event.preventDefault();
 	field.select();
 });
