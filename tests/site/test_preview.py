@@ -355,7 +355,7 @@ async def test_a_page_that_is_no_utf8_is_told_with_its_line(desk: Desk) -> None:
         ]
         assert not news["is_failing"]
         guide.write_text("one\n")
-        assert (await window.hear())["problems"] == []
+        await window.hear_until("problems", [])
 
 
 async def test_front_matter_that_is_wrong_is_told_with_its_line(desk: Desk) -> None:
