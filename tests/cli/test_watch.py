@@ -411,6 +411,28 @@ async def test_what_another_command_notes_is_carried_out_within_seconds(
         await watch.until(is_there)
 
 
+async def test_a_watch_takes_its_last_sync_back_when_a_person_says_so(
+    service: EmbeddedService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WIKISYNC_TOKEN", service.token)
+    async with watching(service, tmp_path / "ws") as watch:
+        await watch.in_step()
+        before = watch.text("home")
+        assert before
+        await service.add_pages(OWNER, {"home": "two\n", "new": "new\n"})
+        (watch.root / ".wikisync" / "ask").touch()
+        await watch.until(lambda: watch.text("new") == "new\n")
+        words = ["--quiet", "undo", "-y", "-C", str(watch.root)]
+
+        async def is_back() -> bool:
+            texts = [await watch.wiki_text(slug) for slug in ("home", "new")]
+            return texts == [before, None] and watch.text("new") is None
+
+        assert await asyncio.to_thread(main, words) == 0
+        await watch.until(is_back)
+        assert watch.text("home") == before
+
+
 async def test_log_bears_the_cycle_of_each_line(
     service: EmbeddedService, tmp_path: Path
 ) -> None:

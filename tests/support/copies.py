@@ -16,6 +16,7 @@ from wikisync.model import Digest, Page, Slug, WikiOwner
 from wikisync.sync.aliases import AliasedFolder
 from wikisync.sync.deciding import ExchangeOptions
 from wikisync.sync.exchange import ExchangeResult, exchange
+from wikisync.sync.replica import GONE_THERE
 from wikisync.sync.safety import Decision, decide
 from wikisync.sync.state import State, WikiState
 
@@ -54,8 +55,10 @@ class ShakyWiki(MemoryReplica):
         self._answer("move")
         return answer
 
-    async def delete(self, slug: Slug, *, expected: Digest) -> None:
-        await super().delete(slug, expected=expected)
+    async def delete(
+        self, slug: Slug, *, expected: Digest, why: str = GONE_THERE
+    ) -> None:
+        await super().delete(slug, expected=expected, why=why)
         self._answer("delete")
 
     def _answer(self, operation: str) -> None:

@@ -32,6 +32,7 @@ from wikisync.model import (
     digest_of,
     fold_text,
 )
+from wikisync.sync.replica import GONE_THERE
 
 Before = Callable[[str], Awaitable[None]]
 """Called with an operation and its object: ``read home``."""
@@ -154,10 +155,12 @@ class MemoryReplica:
             self.conflicts[target] = self.conflicts.pop(slug)
         return self.pages[target]
 
-    async def delete(self, slug: Slug, *, expected: Digest) -> None:
+    async def delete(
+        self, slug: Slug, *, expected: Digest, why: str = GONE_THERE
+    ) -> None:
         await self._enter("delete", slug)
         self._require(slug, expected)
-        self.trash.append((slug, self.pages.pop(slug).content, "deleted on the wiki"))
+        self.trash.append((slug, self.pages.pop(slug).content, why))
 
     async def untracked(self, pages: Iterable[tuple[Slug, Format]]) -> frozenset[Slug]:
         await self._enter("untracked", "")

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from wikisync.sync.rewinding import NO_REWINDING
+from wikisync.sync.undoing import Write
 
 ROOT = Path(__file__).parents[2]
 SWITCH = "WIKISYNC_GUARD_OFF"
@@ -316,6 +317,12 @@ GUARDS = (
         f"{SYNC}.deciding:rewinding_by_history",
         answer(NO_REWINDING),
         "sync/test_rewinding.py::test_one_page_pushed_over_by_force_is_held",
+    ),
+    Guard(
+        "what changed since a sync that is taken back",
+        f"{SYNC}.undoing:way_of",
+        answer(Write()),
+        "sync/test_undoing.py::test_a_newer_edit_stays_and_is_named",
     ),
     Guard(
         "removals within an hour",

@@ -42,6 +42,7 @@ from wikisync.model import (
     digest_of,
     fold_text,
 )
+from wikisync.sync.replica import GONE_THERE
 
 LATENCY_S = 0.05
 
@@ -128,8 +129,10 @@ class SimulatedFolder(_Side):
         self.world.step(f"renamed file {slug}")
         return self._page(target)
 
-    async def delete(self, slug: Slug, *, expected: Digest) -> None:
-        self.world.step(f"remove file {slug}")
+    async def delete(
+        self, slug: Slug, *, expected: Digest, why: str = GONE_THERE
+    ) -> None:
+        self.world.step(f"remove file {slug}: {why}")
         self._require(slug, expected)
         self.world.writes += 1
         self.copy.trash.append(self.copy.pages.pop(slug)[0])

@@ -47,6 +47,7 @@ COMMANDS: dict[str, str] = {
     "status": "Say what is not in step, and what waits for you.",
     "sync": "Carry edits both ways between folders and their wikis.",
     "theme": "List themes, show a theme's options, begin one of your own.",
+    "undo": "Take the last sync back, here and on the wiki.",
     "watch": "Keep folders and their wikis in step until it is stopped.",
 }
 """Command name to the one line of ``--help``; module ``wikisync.cli.<name>``, with

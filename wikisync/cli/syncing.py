@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from wikisync.sync.plan import Notice, Skip
     from wikisync.sync.safety import Batch
 
-TOLD_ONCE = frozenset({"rename-refused"})
+TOLD_ONCE = frozenset({"rename-refused", "undo-left"})
 """Problems that the cycle after theirs does not meet again."""
 ROUNDS_MAX = 8
 """Cycles in a row for one wiki; a merge and its push are two."""

@@ -16,6 +16,7 @@ from wikisync.folder.text import decode_page
 from wikisync.folder.trash import Trash, Trashed
 from wikisync.model import Format, Page, Slug, path_of_title
 from wikisync.sync.holds import SETTLED
+from wikisync.sync.undoing import put_back
 
 if TYPE_CHECKING:
     from wikisync.cli.workspace import OpenWorkspace
@@ -150,14 +151,9 @@ async def bring_back(
         FolderError: it cannot be written, or the old text not be kept.
     """
     now = time.time()
-    if current is None:
-        await local.write(Page(slug, version.format, version.text), expected=None)
-    else:
-        await local.keep(slug, current.content, "replaced by a restore")
-        kept = known.remember_replaced(slug, current.content, version.text, now)
-        page = Page(slug, current.format, version.text)
-        await local.write(page, expected=current.digest)
-        known.confirm_replaced([kept])
+    page_format = version.format if current is None else current.format
+    page = Page(slug, page_format, version.text)
+    await put_back(local, known, page, current, now, why="replaced by a restore")
     known.note_done(now, slug, f"restore {slug} as it was {when(version)}")
 
 

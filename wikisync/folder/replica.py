@@ -277,7 +277,9 @@ class FolderReplica:
         async with self._one_at_a_time:
             return await finish_in_thread(self._pages.write_many, pages)
 
-    async def delete(self, slug: Slug, *, expected: Digest) -> None:
+    async def delete(
+        self, slug: Slug, *, expected: Digest, why: str = "deleted on the wiki"
+    ) -> None:
         """Remove the page's file, and folders that are truly empty then.
 
         With a trash it is there before it goes; a full disk ends the removal.
@@ -287,9 +289,7 @@ class FolderReplica:
             FolderError: it cannot be removed, or not be kept.
         """
         async with self._one_at_a_time:
-            await finish_in_thread(
-                self._pages.delete, slug, expected=expected, why="deleted on the wiki"
-            )
+            await finish_in_thread(self._pages.delete, slug, expected=expected, why=why)
 
     async def move(self, slug: Slug, target: Slug, *, expected: Digest) -> Page:
         """Rename the page's file, which keeps its extension, and its conflict file.

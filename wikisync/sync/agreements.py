@@ -20,9 +20,10 @@ from wikisync.model import (
     PageState,
     Slug,
 )
-from wikisync.sync.database import Database, WikiRows
+from wikisync.sync.database import Database
 from wikisync.sync.ledger import NO_DIGEST, Agreed, FetchedFile, WrittenLink, unpack
 from wikisync.sync.plan import BasePage
+from wikisync.sync.steps import Steps
 
 _FORMATS: Mapping[str, Format] = {known.value: known for known in Format}
 """A look-up in a table is a third of the time of ``Format(text)``."""
@@ -35,7 +36,7 @@ SETTLED = 0
 
 _NAMED = ("page", "page_text", "written_link", "bundle", "refusal", "edit")
 """Tables whose rows follow a page to its new name, where nothing else may stand."""
-_FOLLOWING = (*_NAMED, "replaced", "own_write", "earlier")
+_FOLLOWING = (*_NAMED, "replaced", "own_write", "earlier", "step")
 """These and the ones whose rows join what is kept under the new name."""
 _ENDING = (
     "page",
@@ -69,7 +70,7 @@ class _Change(Struct, frozen=True):
         base.update((one.page.slug, one.page) for one in self.agreed)
 
 
-class Agreements(WikiRows):
+class Agreements(Steps):
     """Pages and attachments of one wiki as last agreed on."""
 
     def __init__(self, database: Database, number: int) -> None:
@@ -141,23 +142,33 @@ class Agreements(WikiRows):
         agreed: Iterable[Agreed] = (),
         dropped: Iterable[Slug] = (),
         renamed: Mapping[Slug, Slug] | None = None,
+        *,
+        is_step: bool = False,
     ) -> None:
         """Remember pages and forget others, all of them or none.
 
         First ``renamed``, old slug to new, all at once, so that pages may swap
         names; a record that stood under a new name, and got no other, is gone.
-        Then ``dropped``, then ``agreed``.
+        Then ``dropped``, then ``agreed``.  ``is_step`` says that this sync did it
+        to one of the sides, so that it can be taken back.
         """
         known = self.base() if renamed else {}
         moves = {old: new for old, new in (renamed or {}).items() if old in known}
         change = _Change(tuple(agreed), tuple(dropped), moves)
         if not (change.agreed or change.dropped or change.renamed):
             return
+        is_step = is_step and self._steps_at is not None
         with self._database.transaction() as connection:
             if change.renamed:
+                if is_step:
+                    self._note_renamed(connection, change.renamed)
                 self._rename(connection, change.renamed)
             if change.dropped:
+                if is_step:
+                    self._note_dropped(connection, change.dropped)
                 self._drop(connection, change.dropped)
+            if is_step:
+                self._note_agreed(connection, change.agreed)
             self._note_earlier(connection, change.agreed)
             self._insert(connection, change.agreed)
             # the mark stood for the base as it was before

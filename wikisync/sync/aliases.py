@@ -26,7 +26,7 @@ from wikisync.model import (
     Slug,
     Snapshot,
 )
-from wikisync.sync.replica import LocalReplica
+from wikisync.sync.replica import GONE_THERE, LocalReplica
 from wikisync.sync.state import WikiState
 
 
@@ -159,9 +159,11 @@ class AliasedFolder:
             self._state.drop_alias(file)
         return moved
 
-    async def delete(self, slug: Slug, *, expected: Digest) -> None:
+    async def delete(
+        self, slug: Slug, *, expected: Digest, why: str = GONE_THERE
+    ) -> None:
         """Move the page's file to the trash."""
-        await self._folder.delete(self._file(slug), expected=expected)
+        await self._folder.delete(self._file(slug), expected=expected, why=why)
 
     async def attachments(
         self, known: Mapping[AttachmentPath, LooseFile | None]

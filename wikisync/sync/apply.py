@@ -223,7 +223,7 @@ class Apply:
                 agreed.append(Agreed(self._agreed_on(page, result), text))
             else:
                 self._fail_write(page.slug, result)
-        self._state.record(agreed)
+        self._state.record(agreed, is_step=True)
         self.outcome.written += len(agreed)
         self.outcome.slugs += [one.page.slug for one in agreed]
         self._progress.advance(len(agreed))
@@ -316,7 +316,7 @@ class Apply:
             self._fail_write(action.slug, error)
             return
         log.info("removed %s", action.slug)
-        self._state.record(dropped=[action.slug])
+        self._state.record(dropped=[action.slug], is_step=True)
         self.outcome.removed += 1
 
     def _fail(self, code: str, subject: str, message: str, hint: str) -> None:

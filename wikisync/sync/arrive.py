@@ -129,7 +129,8 @@ class Arrivals:
             elif isinstance(action, Rebind) and action.file is not None:
                 self._state.keep_file(action.file, given)
             if given != record:
-                self._state.record(renamed={record: given})
+                is_step = isinstance(action, MoveLocal)
+                self._state.record(renamed={record: given}, is_step=is_step)
             self._note(action)
         self._tally.renamed += 1
 

@@ -78,6 +78,7 @@ from wikisync.sync.state import WikiState
 if TYPE_CHECKING:
     from wikisync.sync.holds import Settled
     from wikisync.sync.merging import Merged
+    from wikisync.sync.undoing import Undone
 
 READS_MAX = 8
 """Reads in flight for one wiki."""
@@ -112,6 +113,8 @@ class ExchangeOptions(Struct, frozen=True):
     neither put on this wiki, nor taken for an edit or a deletion."""
     puts_new: bool = True
     """In a first sync, put pages that are only here on the wiki."""
+    undoes: int = 0
+    """In a dry run, a sync to take back; else the state says which."""
     leaves: frozenset[Slug] = frozenset()
     """Pages that a first sync left here, and that nobody has asked for since."""
     patience: Patience = PATIENCE
@@ -163,6 +166,7 @@ class Deciding:
         outdated: Outdated | None = None,
         *,
         settled: Mapping[Slug, Settled] | None = None,
+        undone: Undone | None = None,
     ) -> None:
         """Prepare to decide.
 
@@ -174,7 +178,9 @@ class Deciding:
             clock: Seconds since the epoch.
             outdated: Tells the pages whose attachments changed here.
             settled: Pages to take as if their settled conflict files were written.
+            undone: What is taken back: nobody is asked about it once more.
         """
+        self._undone = undone
         self._settled = settled or {}
         self._outdated = outdated
         self._remote = remote
@@ -226,10 +232,15 @@ class Deciding:
             there,
             emptied=await emptied_pages(self._local, plan),
             is_set_back=await self._is_set_back(plan),
+            agreed_to=self._undone.names if self._undone else frozenset(),
             now=self._clock(),
             is_dry_run=self._options.is_dry_run,
         )
-        whole = narrowing.without_removals(plan, absences.waiting)
+        waiting = absences.waiting
+        if self._undone is not None:
+            gone = self._undone.removed
+            waiting = {slug: waiting[slug] for slug in waiting.keys() - gone}
+        whole = narrowing.without_removals(plan, waiting)
         plan = narrowing.in_direction(whole, self._options.direction)
         plan = narrowing.only_pages(plan, self._options.pages)
         waits = any(skip.reason in UNCERTAIN for skip in plan.skipped)
@@ -569,6 +580,7 @@ def with_brakes(
     now: float,
     is_dry_run: bool,
     is_set_back: bool = False,
+    agreed_to: frozenset[Slug] = frozenset(),
 ) -> tuple[Plan, tuple[Batch, ...]]:
     """The plan without what must have a person's yes, and what they are asked."""
     last = known.last_batch
@@ -582,12 +594,13 @@ def with_brakes(
         shrunk=shrunk,
         emptied=emptied,
         rewinding=_rewinding(known, plan, base, there, is_set_back=is_set_back),
+        agreed_to=agreed_to,
         removed=known.removed_since(now - REMOVALS_WITHIN_S) if plan.removals else {},
         last_id=last,
     )
     batches = stopped.batches
     if not is_dry_run:
-        known.note_removed(removed_unasked(stopped), now)
+        known.note_removed(removed_unasked(stopped, agreed_to), now)
         known.record_batches(batches, last)
         if any(batch.kind is BatchKind.REWOUND for batch in batches):
             known.keep_replaced()

@@ -70,6 +70,8 @@ if TYPE_CHECKING:
     from wikisync.sync.holds import Holds, Settled
     from wikisync.sync.late import LateSaves
     from wikisync.sync.push import Pushes
+    from wikisync.sync.steps import Step
+    from wikisync.sync.undoing import Undone
 
 __all__ = ["ExchangeOptions", "ExchangeResult", "Held", "exchange"]
 
@@ -151,6 +153,8 @@ class ExchangeResult(Struct, frozen=True):
     """Another cycle has something to do at once."""
     next_look_s: float | None = None
     """When one more look can make an absence certain."""
+    undone: tuple[Step, ...] = ()
+    """What of an earlier sync is taken back."""
 
     @property
     def is_quiet(self) -> bool:
@@ -252,6 +256,9 @@ class _Exchange:
         self._waiting: Mapping[Slug, Sequence[Problem]] = {}
         """Removals that wait, and for which of them."""
         """What keeps removals back."""
+        self._undone: tuple[Step, ...] = ()
+        self._undo_goes_on = False
+        """A sync is not yet taken back whole."""
         self._is_way_free = False
         """What kept removals back is held from now on, and so in nobody's way."""
 
@@ -277,6 +284,7 @@ class _Exchange:
         """The whole cycle."""
         started_at = self._clock()
         refuse_other(self._known, owner, remote_id, _OTHER_HINT)
+        self._known.begin_steps(started_at)
         if not self._options.is_dry_run:
             await self._settle_intents()
             for late in await self._local.late_saves():
@@ -286,6 +294,9 @@ class _Exchange:
             self._settled = await self._holds.take_resolved(self._options)
         self._progress.start("list", None)
         here, there = await look(self._local, self._remote)
+        undone = await self._take_back(here, there)
+        if undone is not None:
+            here, self._undone = undone.here, undone.steps
         deciding = Deciding(
             self._remote,
             self._local,
@@ -295,6 +306,7 @@ class _Exchange:
             self._outdated,
             # what a real run has written by now
             settled=self._settled if self._options.is_dry_run else {},
+            undone=undone,
         )
         decided = await deciding.run(here, there)
         if not self._options.is_dry_run:
@@ -303,6 +315,11 @@ class _Exchange:
             await self._carry_out(decided)
             self._note_errors(decided.plan)
             await self._note_head(decided, was_rewound=was_rewound)
+            self._undo_goes_on = undone is not None and bool(
+                (undone.has_more and self._tally.renamed) or self._tally.overtaken
+            )
+            if undone is not None and not self._undo_goes_on:
+                self._known.undo(0)
         else:
             await self._expect_errors(decided)
             if self._known.bundles():
@@ -327,6 +344,8 @@ class _Exchange:
             )
             self._note_trouble((*problems, *self._absent), decided.plan)
         result = self._result(decided, problems)
+        if not (result.has_more or self._options.is_dry_run):
+            self._known.end_sync(is_waiting=result.next_look_s is not None)
         if result.is_quiet and not problems and not self._options.is_dry_run:
             remember_tag(self._known, decided.there)
         return result
@@ -339,6 +358,24 @@ class _Exchange:
             from wikisync.sync.intents import settle_intents
 
             await settle_intents(self._remote, self._local, self._known)
+
+    async def _take_back(self, here: Snapshot, there: Snapshot) -> Undone | None:
+        """Change the folder where a person wants a sync taken back."""
+        number = self._options.undoes or self._known.undoing
+        sync = self._known.sync_of(number) if number else None
+        if sync is None:
+            return None
+        from wikisync.sync.undoing import Undoing
+
+        undoing = Undoing(
+            self._local,
+            self._known,
+            sync,
+            tally=self._tally,
+            clock=self._clock,
+            is_dry_run=self._options.is_dry_run,
+        )
+        return await undoing.run(here, there)
 
     # -- carrying out ------------------------------------------------------------
 
@@ -597,8 +634,10 @@ class _Exchange:
             settled=frozenset(self._settled),
             has_more=bool(
                 tally.merged or tally.renamed or tally.overtaken or self._is_way_free
-            ),
+            )
+            or self._undo_goes_on,
             next_look_s=decided.next_look_s,
+            undone=self._undone,
         )
 
     def _told_batches(self, decided: Decided) -> tuple[Batch, ...]:

@@ -227,7 +227,10 @@ class Holds:
                 await self._local.write(settled.after, expected=page.digest)
             self._state.confirm_replaced([kept])
         with self._state.together():
-            self._state.record([Agreed(settled.agreed, PackedText.of(remote))])
+            self._state.record(
+                [Agreed(settled.agreed, PackedText.of(remote))], is_step=True
+            )
+            self._state.note_replaced_there(slug, remote, settled.agreed.format)
             self._state.drop_bundle(slug)
         await self._local.remove_conflict(slug)
         log.info("resolved %s", slug)

@@ -118,7 +118,7 @@ class _Settling:
             return
         is_there = moved is not None and moved.digest == intent.before
         if is_there and await self._held(intent.slug) is None:
-            self._state.record(renamed={intent.slug: intent.target})
+            self._state.record(renamed={intent.slug: intent.target}, is_step=True)
 
     async def _finish(self) -> None:
         """Give a page its new name that was left under the temporary one.
@@ -138,11 +138,11 @@ class _Settling:
         except (Rejected, PreconditionFailed):
             await self._remote.move(left.slug, intent.slug, expected=left.digest)
         else:
-            self._state.record(renamed={intent.slug: intent.target})
+            self._state.record(renamed={intent.slug: intent.target}, is_step=True)
 
     async def _delete(self) -> None:
         if await self._held(self._intent.slug) is None:
-            self._state.record(dropped=[self._intent.slug])
+            self._state.record(dropped=[self._intent.slug], is_step=True)
 
     async def _rebase(self) -> None:
         """A merge that reached the folder: what it was merged with is agreed on."""
@@ -166,7 +166,7 @@ class _Settling:
             remote_identity=known.remote_identity if known else "",
             size=len(intent.text.encode("utf-8", "surrogatepass")),
         )
-        self._state.record([Agreed(agreed, PackedText.of(intent.text))])
+        self._state.record([Agreed(agreed, PackedText.of(intent.text))], is_step=True)
 
     async def _held(self, slug: Slug) -> Page | None:
         try:
@@ -187,4 +187,6 @@ def rebase(state: WikiState, intent: Intent) -> None:
         remote_identity=known.remote_identity if known else "",
         size=len(intent.text.encode("utf-8", "surrogatepass")),
     )
-    state.record([Agreed(agreed, PackedText.of(intent.text))])
+    with state.together():
+        state.record([Agreed(agreed, PackedText.of(intent.text))], is_step=True)
+        state.note_replaced_there(intent.slug, intent.text, intent.format)

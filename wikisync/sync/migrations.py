@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from wikisync.sync.ledger import unpack
 
-SCHEMA_VERSION = 11
+SCHEMA_VERSION = 12
 
 _WIKI = "wiki INTEGER NOT NULL REFERENCES wiki (id) ON DELETE CASCADE"
 
@@ -231,6 +231,23 @@ ALTER TABLE replaced ADD COLUMN is_only INTEGER NOT NULL DEFAULT 0;
 """
 """NULL for a wiki whose newest commit was never asked for."""
 
+_STEPS = f"""
+CREATE TABLE step (
+    id INTEGER PRIMARY KEY,
+    {_WIKI},
+    sync INTEGER NOT NULL,
+    slug TEXT NOT NULL,
+    was TEXT NOT NULL,
+    format TEXT NOT NULL,
+    before BLOB NOT NULL
+);
+CREATE INDEX step_of_page ON step (wiki, sync, slug);
+ALTER TABLE wiki ADD COLUMN sync INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE wiki ADD COLUMN is_syncing INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE wiki ADD COLUMN synced_at REAL NOT NULL DEFAULT 0;
+ALTER TABLE wiki ADD COLUMN undoing INTEGER NOT NULL DEFAULT 0;
+"""
+
 _WIKIS = """
 CREATE TABLE {name} (
     id INTEGER PRIMARY KEY,
@@ -276,6 +293,7 @@ CREATE TABLE attachment (
 {_EARLIER}
 {_REMOVALS}
 {_HISTORY}
+{_STEPS}
 """
 
 
@@ -390,6 +408,11 @@ def _history(connection: sqlite3.Connection) -> None:
     _execute(connection, _HISTORY)
 
 
+def _steps(connection: sqlite3.Connection) -> None:
+    """11 to 12: what the last sync made of each page."""
+    _execute(connection, _STEPS)
+
+
 MIGRATIONS: Mapping[int, Callable[[sqlite3.Connection], None]] = {
     1: _two_ways,
     2: _edits,
@@ -401,6 +424,7 @@ MIGRATIONS: Mapping[int, Callable[[sqlite3.Connection], None]] = {
     8: _earlier,
     9: _removals,
     10: _history,
+    11: _steps,
 }
 """Version found to the step that makes the next version of it."""
 

@@ -155,6 +155,7 @@ class Pushes:
 
     async def _replace(self, action: Push) -> None:
         page = await self._local_page(action)
+        await self._keep_unagreed(action)
         record = self._intent(Operation.REPLACE, page, before=action.remote)
         intent = self._state.begin(record)
         answer, echo = await self._write(page, action.remote)
@@ -169,6 +170,20 @@ class Pushes:
             self._agree(
                 page, answer, echo_of(page.content, answer.content), intent, action
             )
+
+    async def _keep_unagreed(self, action: Push) -> None:
+        """Note a text of the wiki that both sides never agreed on, to undo the push.
+
+        Such as that of a wiki which went back in time, where the newer one goes.
+        """
+        known = self._state.base().get(action.slug)
+        if known is None or known.remote == action.remote:
+            return
+        page = self._there.texts.get(action.slug)
+        if page is None or page.digest != action.remote:
+            page = await self._remote.read(action.slug)
+        if page.content != self._state.text(action.slug):
+            self._state.note_replaced_there(action.slug, page.content, page.format)
 
     async def _write(self, page: Page, expected: Digest | None) -> tuple[Page, Echo]:
         """Send a text; the next page may be sent before this answer is noted."""
@@ -230,7 +245,9 @@ class Pushes:
         )
         with self._state.together():
             self._state.note_sent(answer.slug, self._clock(), sent.digest)
-            self._state.record([Agreed(agreed, PackedText.of(sent.content))])
+            self._state.record(
+                [Agreed(agreed, PackedText.of(sent.content))], is_step=True
+            )
             self._state.settle(intent)
             self._state.drop_refusal(sent.slug)
             self._note(action, answer.slug)
@@ -299,7 +316,7 @@ class Pushes:
         if given != action.target:
             self._take_name(action.target, given, is_known=is_same)
         if not is_same:
-            self._state.record(renamed={action.record: given})
+            self._state.record(renamed={action.record: given}, is_step=True)
         if given != action.target:
             # those below went along, to other names than the plan knows
             self._lose(action)
@@ -330,7 +347,7 @@ class Pushes:
         await self._remote.delete(action.slug, expected=action.remote)
         self._note_window(action.slug)
         with self._state.together():
-            self._state.record(dropped=[action.slug])
+            self._state.record(dropped=[action.slug], is_step=True)
             self._state.settle(intent)
             self._note(action, action.slug)
         self._tally.removed += 1

@@ -25,6 +25,9 @@ from wikisync.model import (
     Snapshot,
 )
 
+GONE_THERE = "deleted on the wiki"
+"""Why most files go to the trash."""
+
 
 class Replica(Protocol):
     """Pages and attachments of one wiki at one place."""
@@ -145,6 +148,16 @@ class LocalReplica(MovingReplica, AttachmentFolder, Protocol):
     is not what was expected goes back in, and the write fails its precondition.
     What is removed goes to the trash.
     """
+
+    async def delete(
+        self, slug: Slug, *, expected: Digest, why: str = GONE_THERE
+    ) -> None:
+        """Remove the page, into the trash; ``why`` is for a person.
+
+        Raises:
+            PreconditionFailed: it changed, or is gone already.
+        """
+        ...
 
     async def untracked(self, pages: Iterable[tuple[Slug, Format]]) -> frozenset[Slug]:
         """Those of the pages whose absence from the last snapshot means nothing.

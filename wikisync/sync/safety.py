@@ -190,6 +190,7 @@ def braked(
     emptied: frozenset[Slug] = frozenset(),
     rewinding: Rewinding = NO_REWINDING,
     removed: Mapping[BatchKind, frozenset[Slug]] = NOTHING_REMOVED,
+    agreed_to: frozenset[Slug] = frozenset(),
     last_id: int = 0,
 ) -> Braked:
     """Take out of a plan what a person must say yes to.
@@ -208,6 +209,7 @@ def braked(
         emptied: Pages whose directory here is there and holds nothing.
         rewinding: What a wiki that went back in time would take back.
         removed: By kind, pages that were removed unasked within the last hour.
+        agreed_to: Pages about which a person said yes already.
         last_id: The highest id ever given, for batches that are forgotten.
     """
     last_id = max((last_id, *(batch.id for batch in memory)))
@@ -219,6 +221,7 @@ def braked(
         found = {
             _member(action, base): action
             for action in plan.actions
+            if action.slug not in agreed_to
             if kind is special.get(action)
             or (action not in special and _is_of(action, kind, shrunk))
         }
@@ -245,10 +248,11 @@ def braked(
 
 
 def removed_unasked(
-    stopped: Braked,
+    stopped: Braked, agreed_to: frozenset[Slug] = frozenset()
 ) -> Mapping[BatchKind, frozenset[Slug]]:
     """By kind, pages that a plan removes without a person's yes."""
     approved = {member.slug for batch in stopped.batches for member in batch.members}
+    approved |= agreed_to
     deletes = [one for one in stopped.plan.removals if one.slug not in approved]
     here = {one.slug for one in deletes if isinstance(one, DeleteLocal)}
     there = {one.slug for one in deletes if isinstance(one, DeleteRemote)}

@@ -317,6 +317,7 @@ class WikiState(Agreements, Journal, Observations):
         for slug in self.base():
             self.text(slug)
             self.replaced(slug)
+        self.sync_of()
         self.intents()
         self.bundles()
         self.batches()

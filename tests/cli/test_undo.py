@@ -1,0 +1,276 @@
+"""``wikisync undo``: the last sync taken back, against the embedded service."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.cli.workspaces import FILES, PAGES, Cloned, clone_handbook
+from tests.support.service import EmbeddedService
+from wikisync.folder.workspace import locked
+from wikisync.service.quirks import Quirk
+
+EDITED = {"guide.md": "edited here\n", "team/people.md": "Ann, Bo\n"}
+
+
+@pytest.fixture
+async def synced(cloned: Cloned) -> Cloned:
+    """A sync carried an edit each way, and a new page."""
+    await cloned.run("sync")
+    cloned.write("guide.md", EDITED["guide.md"])
+    cloned.write("new.md", "new\n")
+    await cloned.edit({"team/people": EDITED["team/people.md"]})
+    assert (await cloned.run("sync")).code == 0
+    return cloned
+
+
+AFTER = {**FILES, **EDITED, "new.md": "new\n"}
+
+
+async def both(cloned: Cloned) -> dict[str, str]:
+    """What both sides hold, which must be the same."""
+    assert await cloned.wiki() == cloned.files()
+    return cloned.files()
+
+
+async def test_without_a_yes_it_says_what_it_would_do(synced: Cloned) -> None:
+    ran = await synced.run("undo")
+    assert ran.code == 0
+    assert set(ran.out.splitlines()) == {
+        "update  guide here and on the wiki",
+        "update  team/people here and on the wiki",
+        "remove  new here and on the wiki",
+    }
+    assert "handbook: the sync of 20" in ran.err
+    assert "changed 3 pages" in ran.err
+    assert "nothing was changed; do it with --yes" in ran.err
+    assert await both(synced) == AFTER
+
+
+async def test_with_a_yes_both_sides_are_as_before(synced: Cloned) -> None:
+    ran = await synced.run("undo", "handbook", "--yes")
+    assert (ran.code, ran.out.splitlines()[-1]) == (
+        0,
+        "handbook: 4 pages, 2 pushed, 1 removed",
+    )
+    assert await both(synced) == FILES
+    ran = await synced.run("sync")
+    assert (ran.code, ran.out) == (0, "handbook: 4 pages, nothing to do\n")
+
+
+async def test_an_undo_of_the_undo_does_it_again(synced: Cloned) -> None:
+    for files in (FILES, AFTER, FILES):
+        assert (await synced.run("undo", "-y")).code == 0
+        assert await both(synced) == files
+
+
+async def test_what_changed_since_is_left_alone_and_named(synced: Cloned) -> None:
+    synced.write("guide.md", "edited since\n")
+    await synced.edit({"new": "new, and more\n"})
+    ran = await synced.run("undo", "-y")
+    assert ran.code == 3
+    assert "guide: it is not taken back: it was edited here since" in ran.err
+    assert "new: it is not taken back: it was changed on the wiki since" in ran.err
+    assert "wikisync restore guide --list" in ran.err
+    await synced.run("sync")
+    assert await both(synced) == {
+        **FILES,
+        "guide.md": "edited since\n",
+        "new.md": "new, and more\n",
+    }
+
+
+async def test_the_texts_taken_back_can_be_restored(synced: Cloned) -> None:
+    await synced.run("undo", "-y")
+    ran = await synced.run("restore", "handbook/new.md", "--list")
+    assert "new" in ran.out.splitlines()[1]
+    ran = await synced.run("restore", "handbook/guide.md", "--list")
+    assert "edited here" in ran.out
+
+
+async def test_a_renamed_page_gets_its_name_back(cloned: Cloned) -> None:
+    await cloned.run("sync")
+    (cloned.folder / "guide.md").rename(cloned.folder / "manual.md")
+    assert (await cloned.run("sync")).code == 0
+    ran = await cloned.run("undo", "-y")
+    assert ran.code == 0
+    assert "rename  manual -> guide here and on the wiki" in ran.out
+    assert cloned.files() == FILES
+    wiki = await cloned.wiki()
+    assert {name: wiki.get(name) for name in FILES} == FILES
+    assert "manual.md" not in wiki
+
+
+async def test_deleted_pages_come_back(cloned: Cloned) -> None:
+    await cloned.run("sync")
+    (cloned.folder / "guide.md").unlink()
+    await cloned.remove("team/people")
+    await cloned.run("sync")
+    await cloned.run("sync")
+    cloned.age_sightings(100)
+    await cloned.run("sync")
+    assert (await both(cloned)).keys() == {"home.md", "team/rules.md"}
+    assert (await cloned.run("undo", "-y")).code == 0
+    assert await both(cloned) == FILES
+
+
+async def test_a_page_with_a_picture_comes_back_with_it(cloned: Cloned) -> None:
+    await cloned.run("sync")
+    (cloned.folder / "p.png").write_bytes(b"\x89PNG one")
+    cloned.write("guide.md", "![p](p.png)\n")
+    assert (await cloned.run("sync")).code == 0
+    there = (await cloned.wiki())["guide.md"]
+    for _ in range(2):
+        assert (await cloned.run("undo", "-y")).code == 0
+    assert cloned.read("guide.md") == "![p](p.png)\n"
+    assert (await cloned.wiki())["guide.md"] == there
+
+
+async def test_json_says_the_same(synced: Cloned) -> None:
+    ran = await synced.run("undo", "--json")
+    said = json.loads(ran.out)
+    assert (said["wiki"], said["is_done"], said["left"]) == ("handbook", False, [])
+    assert {(one["page"], one["what"]) for one in said["pages"]} == {
+        ("guide", "update"),
+        ("team/people", "update"),
+        ("new", "remove"),
+    }
+    assert await both(synced) == AFTER
+    ran = await synced.run("undo", "--json", "-y")
+    assert json.loads(ran.out)["is_done"]
+    assert await both(synced) == FILES
+
+
+async def test_nothing_to_undo_is_said(cloned: Cloned) -> None:
+    for words in (("undo",), ("undo", "--yes")):
+        ran = await cloned.run(*words)
+        assert (ran.code, ran.out) == (0, "")
+        assert "nothing to undo" in ran.err
+
+
+async def test_unknown_wiki_and_paused_wiki_are_refused(synced: Cloned) -> None:
+    ran = await synced.run("undo", "nowhere", "-y")
+    assert (ran.code, "its wikis are: handbook" in ran.err) == (2, True)
+    await synced.run("pause", "handbook")
+    ran = await synced.run("undo", "-y")
+    assert (ran.code, "wikisync resume handbook" in ran.err) == (2, True)
+    assert await both(synced) == AFTER
+
+
+async def test_of_two_wikis_the_one_that_changed_last_is_meant(
+    service: EmbeddedService, run: Run, tmp_path: Path
+) -> None:
+    await service.add_project("docs/notes", {"home": "notes\n"})
+    cloned = await clone_handbook(service, run, tmp_path / "wikis")
+    settings = cloned.root / "wikisync.toml"
+    more = '\n[[wiki]]\nproject = "docs/notes"\nfolder = "notes"\n'
+    settings.write_text(settings.read_text() + more)
+    await cloned.run("sync")
+    (cloned.root / "notes/home.md").write_text("edited\n")
+    await cloned.run("sync")
+    cloned.write("guide.md", "edited\n")
+    await cloned.run("sync")
+    assert "handbook: the sync of" in (await cloned.run("undo")).err
+    ran = await cloned.run("undo", "notes", "-y")
+    assert ran.code == 0
+    assert (cloned.root / "notes/home.md").read_text() == "notes\n"
+    assert cloned.read("guide.md") == "edited\n"
+
+
+async def test_a_running_watch_is_left_to_carry_it_out(synced: Cloned) -> None:
+    with locked(synced.root / ".wikisync", "it"):
+        ran = await synced.run("undo", "-y")
+    assert ran.code == 0
+    assert "the running wikisync carries it out (process" in ran.err
+    assert await both(synced) == AFTER
+    assert (await synced.run("sync")).code == 0
+    assert await both(synced) == FILES
+
+
+async def test_a_service_that_fails_on_the_way_delays_it(synced: Cloned) -> None:
+    synced.service.quirks = {Quirk.FAILS_BEFORE_WRITE}
+    assert (await synced.run("undo", "-y")).code != 0
+    synced.service.quirks = ()
+    await synced.run("sync")
+    synced.age_sightings(100)
+    assert (await synced.run("sync")).code == 0
+    assert await both(synced) == FILES
+
+
+async def test_follow_the_wiki_and_think_again(cloned: Cloned) -> None:
+    """An undo of ``approve`` puts back what the wiki took."""
+    cloned.service.quirks = {Quirk.NO_GIT}
+    await cloned.run("sync")
+    newer = {slug: f"{text}work of a day\n" for slug, text in PAGES.items()}
+    for slug, text in newer.items():
+        cloned.write(f"{slug}.md", text)
+    await cloned.run("sync")
+    await cloned.edit(PAGES)
+    assert (await cloned.run("sync")).code == 4
+    await cloned.run("approve", "handbook:1")
+    assert await both(cloned) == FILES
+    assert (await cloned.run("undo", "-y")).code == 0
+    assert await both(cloned) == {f"{slug}.md": text for slug, text in newer.items()}
+
+
+KILLS = [
+    ("wikisync.folder.pages", "PageFolder", "delete", 3),
+    ("wikisync.folder.pages", "PageFolder", "write_many", 1),
+    ("wikisync.sync.state", "WikiState", "remember_replaced", 2),
+    ("wikisync.api.wikis", "Wiki", "edit_page", 1),
+    ("wikisync.api.wikis", "Wiki", "delete_page", 2),
+    ("wikisync.sync.journal", "Journal", "settle", 2),
+]
+"""Where the process ends, and how often it got there before."""
+
+
+@pytest.mark.parametrize("place", KILLS, ids=lambda place: f"{place[2]}-{place[3]}")
+async def test_killed_it_is_finished_by_the_next_sync(
+    synced: Cloned, place: tuple[str, str, str, int]
+) -> None:
+    """All of it, as its own sync, which one undo takes back."""
+    many = {f"page{number}": f"{number}\n" for number in range(5)}
+    before = await both(synced)
+    await synced.edit({**many, "guide": "edited again\n"})
+    synced.write("home.md", "edited, too\n")
+    assert (await synced.run("sync")).code == 0
+    after = await both(synced)
+    assert await killed(synced, *place) == -signal.SIGKILL
+    assert (await synced.run("sync")).code == 0
+    assert await both(synced) == before
+    assert (await synced.run("undo", "-y")).code == 0
+    assert await both(synced) == after
+
+
+async def killed(
+    cloned: Cloned, module: str, owner: str, name: str, times: int
+) -> int | None:
+    """Run the command in a process that ends at a call; its exit code."""
+    code = f"""
+import importlib, os, signal, sys
+owner = importlib.import_module({module!r}).{owner}
+before, left = owner.{name}, {times}
+def call(*words, **more):
+    global left
+    left -= 1
+    if not left:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return before(*words, **more)
+owner.{name} = call
+from wikisync.cli.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", code, "undo", "-y", "-C", str(cloned.root)),
+        env={**os.environ, "WIKISYNC_TOKEN": cloned.service.token},
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    return await process.wait()
