@@ -60,6 +60,12 @@ class Weather:
     or one that came from the wiki is thrown away."""
     rewind: float = 0.0
     """Somebody saves a backup of the wiki, or puts the last one back."""
+    force: float = 0.0
+    """Between two cycles, somebody takes the wiki's last commit back by force."""
+    undo: float = 0.0
+    """Between two cycles, a person takes the last sync of a folder back."""
+    revert: float = 0.0
+    """A person's edit in a folder gives a page a text that the wiki's replaced."""
     web: float = 0.5
     """A person's act is on the wiki."""
     is_wired: bool = False
@@ -139,6 +145,10 @@ class World:
         self.overwritten: set[str] = set()
         """Marks that stood on the wiki between our read and our write."""
         self.backup: Copy | None = None
+        self.commits: list[tuple[str, Copy]] = []
+        """What the wiki was, the newest last."""
+        self._tells_commits = weather.force > 0
+        self._commits = 0
         self.steps = 0
         self.crashes_at: set[int] = set()
         """Steps at which the process ends."""
@@ -212,11 +222,29 @@ class World:
             self.rename(copy, is_subtree=kind == "rename all")
         elif kind == "delete":
             self.delete(copy)
+        elif self.weather.revert and self.random.random() < self.weather.revert:
+            self.revert(self.random.choice(self.folders))
         elif copy.windows and self.random.random() < self.weather.stale:
             self.save_old(copy)
         else:
             self.edit(copy, kind)
         self.edits += 1
+        self.commit()
+
+    def commit(self) -> None:
+        """Another commit of the wiki, if anything in it changed."""
+        last = self.commits[-1][1] if self.commits else None
+        if self._tells_commits and (last is None or last.pages != self.wiki.pages):
+            self._commits += 1
+            self.commits.append((f"commit {self._commits}", deepcopy(self.wiki)))
+
+    def force(self) -> bool:
+        """The wiki as it was before its last commit, which is in no history then."""
+        if self.random.random() >= self.weather.force or len(self.commits) < 2:
+            return False
+        self.trace.append(f"wiki: {self.commits.pop()[0]} is pushed over by force")
+        self._put_back(deepcopy(self.commits[-1][1]))
+        return True
 
     def rewind(self) -> None:
         """The wiki as it was, with its history; or the backup that comes to that."""
@@ -224,9 +252,12 @@ class World:
             self.trace.append("wiki: save a backup")
             self.backup = deepcopy(self.wiki)
             return
-        before = self.wiki.marks() | _marks(self.wiki.history)
         self.trace.append("wiki: put the backup back")
         backup, self.backup = self.backup, None
+        self._put_back(backup)
+
+    def _put_back(self, backup: Copy) -> None:
+        before = self.wiki.marks() | _marks(self.wiki.history)
         # the engine's replica holds on to the wiki
         self.wiki.pages, self.wiki.files = backup.pages, backup.files
         self.wiki.history = backup.history
@@ -276,6 +307,12 @@ class World:
         else:
             lines[min(at, len(lines) - 1)] = self.new_line()
         return "".join(lines).replace("\n", end)
+
+    def revert(self, copy: Copy) -> None:
+        """Take back what came from the wiki: the file as it was before."""
+        slug = self.random.choice(sorted(copy.pages)) if copy.pages else ""
+        if slug in copy.windows:
+            self.put(copy, slug, copy.windows[slug])
 
     def edit_metadata(self, copy: Copy) -> None:
         """Begin the front matter of a page, change a key of it, or remove it."""

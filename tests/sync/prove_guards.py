@@ -316,13 +316,15 @@ GUARDS = (
         "a wiki whose history lacks the last sync",
         f"{SYNC}.deciding:rewinding_by_history",
         answer(NO_REWINDING),
-        "sync/test_rewinding.py::test_one_page_pushed_over_by_force_is_held",
+        "sync/test_schedules.py::test_no_edit_is_lost_whatever_happens_between_two_steps"
+        "[last commit pushed over]",
     ),
     Guard(
         "what changed since a sync that is taken back",
         f"{SYNC}.undoing:way_of",
         answer(Write()),
-        "sync/test_undoing.py::test_a_newer_edit_stays_and_is_named",
+        "sync/test_schedules.py"
+        "::test_no_edit_is_lost_whatever_happens_between_two_steps[syncs taken back]",
     ),
     Guard(
         "removals within an hour",

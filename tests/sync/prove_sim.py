@@ -2,9 +2,10 @@
 
     python -m tests.sync.prove_sim [--schedules 2000] [--first-seed 0]
 
-So many schedules run in each weather.  In the last two the engine can only guess: the
-wiki is set back to a backup, or persons save from windows with an older text; so what
-it hides in the history or in the trash is counted there and no failure.  "Over the
+So many schedules run in each weather.  In two of them the engine can only guess: the
+wiki is set back to a backup and tells no commit, or persons save from windows with an
+older text; so what it hides in the history or in the trash is counted there and no
+failure.  "Over the
 wire" has the engine's own client between the engine and the service, with every outcome
 that a network can have.
 One seed is one schedule; the seeds of bad ones are printed, and ``--trace SEED
@@ -38,6 +39,9 @@ WEATHERS: Mapping[str, Weather] = {
         person=0.1, crash=0.005, cancel=0.005, odd=0.1, pictures=0.1, folders=2
     ),
     "wiki set back": Weather(person=0.1, crash=0.005, rewind=0.03),
+    "last commit pushed over": Weather(person=0.1, fault=0.0, force=0.6),
+    "syncs taken back": Weather(crash=0.01, undo=0.4),
+    "wiki's edits taken back": Weather(crash=0.01, revert=0.4),
     "old editor windows": Weather(crash=0.01, stale=0.3, late=0.3),
 }
 COLUMNS = (

@@ -176,6 +176,14 @@ class Client:
         waiting = [one for one in batches if one.decision is Decision.WAITING]
         for batch in waiting:
             is_back = batch.kind is BatchKind.REWOUND
+            if is_back:
+                # who puts these pages back gives up what the wiki alone has of them
+                names = {str(member.slug) for member in batch.members}
+                shown = self.world.wiki.texts()
+                there = {
+                    m for s in names & shown.keys() for m in MARK.findall(shown[s])
+                }
+                self.world.removed |= there - self.copy.marks()
             said = Decision.REFUSED if is_back else Decision.APPROVED
             batches = decide(batches, batch.id, said)
         self.known.record_batches(batches, self.known.last_batch)
@@ -227,12 +235,43 @@ class Schedule:
             self.verdict.cycles += 1
             self.verdict.troubled += self.world.faults > faults
             loop.now_s += self.random.uniform(1, 40)
+            if self.world.force():
+                await self.put_back(loop)
+            self.undo()
         self.world.weather = CALM
         self.verdict.steps = self.world.steps
         self.world.crashes_at.clear()
         await self.rest(loop)
         self.judge()
         return self.verdict
+
+    async def put_back(self, loop: VirtualLoop) -> None:
+        """Persons are asked about a wiki that went back, and put their texts back."""
+        self.world.weather = CALM
+        for client in self.clients:
+            await client.cycle(loop, AT_ONCE)
+            client.approve()
+            await client.cycle(loop, AT_ONCE)
+        self.world.weather = self.weather
+
+    def undo(self) -> None:
+        """A person takes a folder's last sync back, and sees what goes with it."""
+        for client in self.clients:
+            if self.random.random() >= self.weather.undo:
+                continue
+            known = client.known
+            sync = known.sync_of(known.undoing)
+            if sync is None:
+                continue
+            self.world.trace.append(f"{client.copy.name}: undo {sync.number}")
+            self.world.weather = CALM
+            known.undo(sync.number)
+            self.world.weather = self.weather
+            base = known.base()
+            for step in sync.steps:
+                if step.slug in base and base[step.slug].local == step.after:
+                    gone = set(MARK.findall(known.text(step.slug) or ""))
+                    self.world.removed |= gone - set(MARK.findall(step.before))
 
     async def storm(self, loop: VirtualLoop, options: ExchangeOptions) -> None:
         """A cycle of every client at the same time."""

@@ -222,10 +222,12 @@ class SimulatedWiki(_Side):
         self.last_window_s = 0.0
 
     async def head(self) -> str:
-        return ""
+        self.world.commit()
+        return self.world.commits[-1][0] if self.world.commits else ""
 
     async def follows(self, head: str, earlier: str) -> bool | None:
-        raise AssertionError(f"nobody told of {head} and {earlier}")
+        names = [name for name, _ in self.world.commits]
+        return earlier in names[: names.index(head)]
 
     async def snapshot(self) -> Snapshot:
         fault = await self._ask("list")
@@ -264,6 +266,7 @@ class SimulatedWiki(_Side):
             self._overwrite(before[0], page.content, expected)
         self.world.writes += 1
         self.world.store(self.copy, page.slug, page.content, page.format)
+        self.world.commit()
         answer = self._page(page.slug)
         await self._answer(fault, f"put {page.slug}: {page.content!r}")
         return answer
@@ -289,6 +292,7 @@ class SimulatedWiki(_Side):
         # a rename sends the text that was read
         self.world.writes += 1
         self.world.move(self.copy, slug, target, is_subtree=True)
+        self.world.commit()
         answer = self._page(target)
         await self._answer(fault, f"rename {slug}")
         return answer
@@ -303,6 +307,7 @@ class SimulatedWiki(_Side):
         self.world.writes += 1
         before = self.copy.pages.pop(slug)[0]
         self._overwrite(before, "", expected)
+        self.world.commit()
         await self._answer(fault, f"delete {slug}")
 
     async def read_attachment(self, path: AttachmentPath) -> AsyncIterator[bytes]:

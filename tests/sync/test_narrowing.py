@@ -14,6 +14,7 @@ from wikisync.sync.narrowing import (
     without_copies,
     without_creates,
     without_removals,
+    without_twins,
     without_vain,
 )
 from wikisync.sync.plan import (
@@ -220,3 +221,15 @@ def test_a_copy_is_not_put_on_the_wiki_by_its_creation_or_a_rename() -> None:
     moved = plan(MoveRemote(HOME, GUIDE, HOME, MD, B), Push(GUIDE, MD, A, B))
     assert without_copies(moved, {GUIDE}).actions == (left,)
     assert without_copies(moved, {NOTES}) == moved
+
+
+# -- names that are taken --------------------------------------------------------------
+
+
+def test_a_page_that_would_come_back_beside_its_twin_is_held() -> None:
+    """The service refuses it each time: no cycle would ever come to rest."""
+    back, other = (
+        CreateRemote(slug, MD, A, Notice.DELETION_REFUSED) for slug in (HOME, GUIDE)
+    )
+    found = without_twins(plan(back, other), {Slug("Home")})
+    assert found == plan(Hold(HOME, HoldReason.CASE_TWIN), other)

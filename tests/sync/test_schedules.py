@@ -51,6 +51,9 @@ def assert_nothing_lost(verdict: Verdict) -> None:
         "pictures",
         "over the wire",
         "two folders",
+        "last commit pushed over",
+        "syncs taken back",
+        "wiki's edits taken back",
     ],
 )
 def test_no_edit_is_lost_whatever_happens_between_two_steps(name: str) -> None:
@@ -71,6 +74,18 @@ def test_a_wiki_that_is_set_back_makes_no_text_disappear() -> None:
     for verdict in verdicts_in("wiki set back"):
         assert not verdict.lost, "\n".join(verdict.trace[-60:])
         assert not verdict.different
+
+
+def test_commits_are_pushed_over_and_syncs_taken_back() -> None:
+    lines = [
+        line
+        for name in ("last commit pushed over", "syncs taken back")
+        for verdict in verdicts_in(name)
+        for line in verdict.trace
+    ]
+    assert sum("is pushed over by force" in line for line in lines) > 100
+    assert sum(line.startswith("folder: undo") for line in lines) > 60
+    assert any("taken back with a sync" in line for line in lines)
 
 
 @pytest.mark.parametrize("seed", CRASH_SEEDS)

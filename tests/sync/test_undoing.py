@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.copies import Copies, Died
 from wikisync.errors import Unavailable
-from wikisync.model import Format, Page, Slug
+from wikisync.model import Digest, Format, Slug
 from wikisync.sync.deciding import ExchangeOptions
 from wikisync.sync.exchange import ExchangeResult
 from wikisync.sync.state import State
@@ -123,6 +123,24 @@ async def test_an_undo_is_taken_back_by_the_next_one(
         assert (await copies.cycle()).is_quiet
 
 
+async def test_what_comes_while_a_sync_is_taken_back_is_no_part_of_it(
+    state: State,
+) -> None:
+    """Also where that sync has not come to its end, and the undo is killed."""
+    copies = await in_step(state)
+    edit_here(copies)
+    edit_there(copies)
+    assert (await copies.cycle()).has_more
+    last = copies.known.sync_of()
+    assert last
+    copies.known.undo(last.number)
+    copies.there.put("fresh", "from the wiki\n")
+    for at in range(1, 30):
+        await killed_at(copies, at)
+    await copies.rest()
+    assert copies.texts()["fresh"] == "from the wiki\n"
+
+
 async def test_a_format_comes_back_too(state: State) -> None:
     copies = await in_step(state)
     format_here(copies)
@@ -190,6 +208,27 @@ async def test_a_newer_edit_stays_and_is_named(is_here: bool, state: State) -> N
     assert "since" in told(result)["home"]
     await copies.rest()
     assert copies.texts() == {**PAGES, "home": newer}
+
+
+@pytest.mark.parametrize("is_here", [True, False])
+async def test_so_does_one_that_is_carried_over_before_the_undo_is_done(
+    is_here: bool, state: State
+) -> None:
+    """A rename takes two cycles, and the edit is agreed on after the first one."""
+    copies = await in_step(state)
+    all_at_once(copies)
+    await copies.rest()
+    side = copies.here if is_here else copies.there
+    side.put("new0", "new, and more\n")
+    side.put("home", "edited since\n")
+    result = await undo(copies)
+    assert told(result).keys() == {"new0", "home"}
+    await copies.rest()
+    assert copies.texts() == {
+        **PAGES,
+        "new0": "new, and more\n",
+        "home": "edited since\n",
+    }
 
 
 async def test_a_page_made_anew_stays_and_is_named(state: State) -> None:
@@ -269,14 +308,13 @@ async def test_a_page_that_came_and_went_in_one_sync_is_no_step(state: State) ->
     known = copies.known
     known.begin_steps(copies.now)
     base = known.base()[Slug("home")]
-    text = Page(Slug("x"), Format.MARKDOWN, "x")
-    assert text
     known.record(renamed={Slug("home"): Slug("start")}, is_step=True)
     known.record(renamed={Slug("start"): Slug("begin")}, is_step=True)
     known.record(dropped=[Slug("begin")], is_step=True)
     last = known.sync_of()
     assert last
-    assert last.steps == (Step(Slug(""), Slug("home"), base.format, PAGES["home"]),)
+    (step,) = last.steps
+    assert step == Step(Slug(""), Slug("home"), base.format, PAGES["home"], Digest(""))
 
 
 async def test_two_syncs_are_remembered_and_no_more(state: State) -> None:

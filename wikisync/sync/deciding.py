@@ -611,7 +611,8 @@ def with_brakes(
             batch if batch.id in numbers else replace(batch, id=NO_ID)
             for batch in batches
         )
-    return Plan.from_actions([*stopped.plan.actions, *stopped.skipped]), batches
+    plan = narrowing.without_twins(stopped.plan, there.pages)
+    return Plan.from_actions([*plan.actions, *stopped.skipped]), batches
 
 
 def _rewinding(

@@ -289,7 +289,8 @@ class _Exchange:
             await self._settle_intents()
             for late in await self._local.late_saves():
                 await self._late_saves.take(late)
-        was_rewound = self._known.is_rewound
+        # a cycle that was killed has not noted what it made of the wiki
+        was_cut, was_rewound = self._known.is_under_way, self._known.is_rewound
         if self._known.bundles():
             self._settled = await self._holds.take_resolved(self._options)
         self._progress.start("list", None)
@@ -314,7 +315,7 @@ class _Exchange:
                 self._note_left(decided.left_out)
             await self._carry_out(decided)
             self._note_errors(decided.plan)
-            await self._note_head(decided, was_rewound=was_rewound)
+            await self._note_head(decided, was_cut=was_cut, was_rewound=was_rewound)
             self._undo_goes_on = undone is not None and bool(
                 (undone.has_more and self._tally.renamed) or self._tally.overtaken
             )
@@ -499,7 +500,9 @@ class _Exchange:
         found = [path for text in texts for path in mentioned_attachments(text)]
         return tuple(dict.fromkeys(found))
 
-    async def _note_head(self, decided: Decided, *, was_rewound: bool) -> None:
+    async def _note_head(
+        self, decided: Decided, *, was_cut: bool, was_rewound: bool
+    ) -> None:
         """Remember the wiki's newest commit, which its history has to hold next time.
 
         Not while a person has to say what becomes of a wiki that went back in time.
@@ -516,7 +519,7 @@ class _Exchange:
         moved = (
             is_sent or tally.pulled or tally.merged or tally.renamed or tally.removed
         )
-        if not (moved or decided.head or was_rewound or is_first):
+        if not (moved or decided.head or was_cut or was_rewound or is_first):
             return
         head = decided.head
         if is_sent or not head:

@@ -239,7 +239,8 @@ CREATE TABLE step (
     slug TEXT NOT NULL,
     was TEXT NOT NULL,
     format TEXT NOT NULL,
-    before BLOB NOT NULL
+    before BLOB NOT NULL,
+    after TEXT NOT NULL
 );
 CREATE INDEX step_of_page ON step (wiki, sync, slug);
 ALTER TABLE wiki ADD COLUMN sync INTEGER NOT NULL DEFAULT 0;

@@ -274,6 +274,28 @@ def holding(plan: Plan, reasons: Mapping[Slug, HoldReason]) -> Plan:
     )
 
 
+def without_twins(plan: Plan, there: Collection[Slug]) -> Plan:
+    """Hold pages that come back on the wiki where another one has their name by now.
+
+    Args:
+        plan: The plan.
+        there: The pages of the wiki.
+    """
+    back = [one for one in plan.sends if one.slug not in there]
+    back = [one for one in back if getattr(one, "notice", None) is not None]
+    if not back:
+        return plan
+    taken = {slug.casefold() for slug in there}
+    return holding(
+        plan,
+        {
+            one.slug: HoldReason.CASE_TWIN
+            for one in back
+            if one.slug.casefold() in taken
+        },
+    )
+
+
 def without_removals(plan: Plan, waiting: Mapping[Slug, SkipReason]) -> Plan:
     """Put off the removals of pages whose absence is not certain yet."""
     if not waiting:

@@ -51,6 +51,7 @@ Sending = CreateRemote | Push | MoveRemote | DeleteRemote
 
 UNAVAILABLE_MAX = 3
 """Writes that may get no answer in a row before the service counts as gone."""
+UNAGREED = "the wiki's text, which a sync replaced by the newer one"
 STEPS_TO_SEND = 3
 """Turns of the loop that a request needs from its turn to write to the socket."""
 
@@ -172,9 +173,10 @@ class Pushes:
             )
 
     async def _keep_unagreed(self, action: Push) -> None:
-        """Note a text of the wiki that both sides never agreed on, to undo the push.
+        """Keep a text of the wiki that both sides never agreed on.
 
-        Such as that of a wiki which went back in time, where the newer one goes.
+        Such as that of a wiki which went back in time, where the newer one goes: it
+        can be restored here, and the push can be undone.
         """
         known = self._state.base().get(action.slug)
         if known is None or known.remote == action.remote:
@@ -183,6 +185,7 @@ class Pushes:
         if page is None or page.digest != action.remote:
             page = await self._remote.read(action.slug)
         if page.content != self._state.text(action.slug):
+            await self._local.keep(action.slug, page.content, UNAGREED, is_again=True)
             self._state.note_replaced_there(action.slug, page.content, page.format)
 
     async def _write(self, page: Page, expected: Digest | None) -> tuple[Page, Echo]:

@@ -123,4 +123,6 @@ def _renamed(
             turn=turn,
         )
         for turn, move in enumerate(moves)
+        # another one only follows a rename that was made here
+        if move.target in there.pages
     }

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from wikisync.model import Digest, Format, Slug, digest_of
 from wikisync.sync.database import WikiRows
-from wikisync.sync.ledger import NO_SLUG, Agreed, pack, unpack
+from wikisync.sync.ledger import NO_DIGEST, NO_SLUG, Agreed, pack, unpack
 
 WAITS_S = 600.0
 """After this time a page that turns out to be gone is of another sync."""
@@ -36,6 +36,8 @@ class Step(Struct, frozen=True):
     """Before, as is the text."""
     before: str
     """Empty for a page that was created."""
+    after: Digest
+    """Of its file's text since; empty for one that was removed."""
 
     @property
     def name(self) -> Slug:
@@ -89,13 +91,19 @@ class Steps(WikiRows):
         """A cycle both ways begins, whose steps can be taken back."""
         self._steps_at = at
 
+    @property
+    def is_under_way(self) -> bool:
+        """Whether a sync has begun and not ended: it has more to do, or was killed."""
+        state = self._rows("SELECT is_syncing FROM wiki WHERE id = ?")[0][0]
+        return bool(state == _UNDER_WAY)
+
     def end_sync(self, *, is_waiting: bool) -> None:
         """Nothing is left to do at once: the next step is of another sync.
 
         Args:
             is_waiting: A page is missing, and it is not certain yet that it is gone.
         """
-        if self._rows("SELECT is_syncing FROM wiki WHERE id = ?")[0][0] == _UNDER_WAY:
+        if self.is_under_way:
             state = _WAITING if is_waiting else _OVER
             with self._database.transaction() as connection:
                 connection.execute(
@@ -105,9 +113,10 @@ class Steps(WikiRows):
     def sync_of(self, number: int = 0) -> LastSync | None:
         """A sync that is remembered; the last one where none is named."""
         rows = self._rows(
-            "SELECT sync, slug, was, format, before FROM step WHERE wiki = ? AND sync"
-            " = coalesce(nullif(?, 0), (SELECT max(sync) FROM step AS last"
-            " WHERE last.wiki = step.wiki)) ORDER BY id",
+            "SELECT sync, slug, was, format, before, after FROM step"
+            " WHERE wiki = ? AND sync = coalesce(nullif(?, 0),"
+            " (SELECT max(sync) FROM step AS last WHERE last.wiki = step.wiki))"
+            " ORDER BY id",
             number,
         )
         if not rows:
@@ -115,8 +124,11 @@ class Steps(WikiRows):
         (at,) = self._rows("SELECT synced_at FROM wiki WHERE id = ?")[0]
         with self._database.reading():
             steps = tuple(
-                Step(Slug(slug), Slug(was), Format(markup), unpack(before))
-                for _, slug, was, markup, before in rows
+                Step(
+                    *(Slug(slug), Slug(was), Format(markup), unpack(before)),
+                    Digest(after),
+                )
+                for _, slug, was, markup, before, after in rows
             )
         return LastSync(rows[0][0], at, steps)
 
@@ -131,6 +143,12 @@ class Steps(WikiRows):
             connection.execute(
                 "UPDATE wiki SET undoing = ? WHERE id = ?", (number, self._number)
             )
+            if number:
+                # what is done from now on is no part of it
+                connection.execute(
+                    "UPDATE wiki SET is_syncing = ? WHERE id = ? AND sync = ?",
+                    (_OVER, self._number, number),
+                )
 
     def note_replaced_there(self, slug: Slug, text: str, page_format: Format) -> None:
         """Remember what the wiki has of a page that is about to be replaced there.
@@ -145,8 +163,13 @@ class Steps(WikiRows):
                 "DELETE FROM step WHERE wiki = ? AND sync = ? AND slug = ?",
                 (self._number, number, slug),
             )
+            known = connection.execute(_LOCAL, (self._number, slug)).fetchone()
             connection.execute(
-                _INSERT, (self._number, number, slug, slug, page_format, pack(text))
+                _INSERT,
+                (
+                    *(self._number, number, slug, slug, page_format, pack(text)),
+                    known[0] if known else digest_of(text),
+                ),
             )
 
     # -- inside the transaction of ``record``, before each part of it ----------------
@@ -167,7 +190,9 @@ class Steps(WikiRows):
             rows,
         )
         connection.executemany(
-            "UPDATE step SET slug = '' WHERE wiki = ? AND sync = ? AND slug = ?", rows
+            "UPDATE step SET slug = '', after = ''"
+            " WHERE wiki = ? AND sync = ? AND slug = ?",
+            rows,
         )
 
     def _note_agreed(self, connection: Connection, agreed: Iterable[Agreed]) -> None:
@@ -175,10 +200,7 @@ class Steps(WikiRows):
         number = self._sync_number(connection)
         for one in agreed:
             row = (self._number, number, one.page.slug)
-            known = connection.execute(
-                "SELECT local_digest, format FROM page WHERE wiki = ? AND slug = ?",
-                (self._number, one.page.slug),
-            ).fetchone()
+            known = connection.execute(_LOCAL, (self._number, one.page.slug)).fetchone()
             if known is None:
                 again = connection.execute(
                     "UPDATE step SET slug = was WHERE wiki = ? AND sync = ?"
@@ -186,10 +208,15 @@ class Steps(WikiRows):
                     row,
                 )
                 if not again.rowcount:
-                    created = (*row, NO_SLUG, one.page.format, _NO_TEXT)
+                    created = (*row, NO_SLUG, one.page.format, _NO_TEXT, NO_DIGEST)
                     connection.execute(_INSERT, created)
             elif known != (one.page.local, one.page.format):
                 connection.execute(_CHANGED, row)
+            connection.execute(
+                "UPDATE step SET after = ?4 WHERE wiki = ?1 AND sync = ?2"
+                " AND slug = ?3",
+                (*row, one.page.local),
+            )
 
     def _sync_number(self, connection: Connection) -> int:
         """Of the sync under way, which begins with its first step."""
@@ -212,12 +239,15 @@ class Steps(WikiRows):
         return int(number)
 
 
+_LOCAL = "SELECT local_digest, format FROM page WHERE wiki = ? AND slug = ?"
 _INSERT = (
-    "INSERT INTO step (wiki, sync, slug, was, format, before) VALUES (?, ?, ?, ?, ?, ?)"
+    "INSERT INTO step (wiki, sync, slug, was, format, before, after)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?)"
 )
 _CHANGED = (
-    "INSERT INTO step (wiki, sync, slug, was, format, before)"
-    " SELECT page.wiki, ?2, page.slug, page.slug, page.format, page_text.text"
+    "INSERT INTO step (wiki, sync, slug, was, format, before, after)"
+    " SELECT page.wiki, ?2, page.slug, page.slug, page.format, page_text.text,"
+    " page.local_digest"
     " FROM page JOIN page_text USING (wiki, slug)"
     " WHERE page.wiki = ?1 AND page.slug = ?3 AND NOT EXISTS"
     " (SELECT 1 FROM step WHERE wiki = ?1 AND sync = ?2 AND step.slug = ?3)"

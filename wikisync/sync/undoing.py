@@ -98,6 +98,8 @@ def way_of(
     is_text = (known.local, known.format) == (step.digest, step.format)
     if step.was == step.slug and is_text:
         return Done()
+    if known.local != step.after:
+        return Left("it was edited since")
     if theirs is None or theirs.digest != known.remote:
         return Left("it was changed on the wiki since")
     if mine is None:
@@ -125,11 +127,11 @@ def _way_back(
 ) -> Way:
     """The same for a page that was removed."""
     mine = here.pages.get(step.was)
-    if step.was in base:
+    if step.was in base and base[step.was].local == step.digest:
         return Done()
     if mine is not None and mine.digest == step.digest:
         return Passing()
-    if mine is not None or step.was in there.pages:
+    if mine is not None or step.was in there.pages or step.was in base:
         return Left("there is another page of this name since")
     return Write()
 
