@@ -13,7 +13,6 @@ from tests.service.conftest import Api
 from tests.support.service import EmbeddedService
 
 PROJECTS = "/api/v4/projects"
-TAKEN = ["has already been taken"]
 
 
 async def source(service: EmbeddedService, visibility: str = "public") -> int:
@@ -47,6 +46,19 @@ async def test_fork_is_there_at_once_and_filled_later(
     assert done.json["forked_from_project"]["id"] == project
     assert done.json["mr_default_target_self"] is False
     assert [file.path for file in tree.files] == ["LICENSE", "README.md", "src/a.py"]
+
+
+async def test_fork_has_some_attributes_of_its_source(
+    service: EmbeddedService, api: Api
+) -> None:
+    project = await source(service)
+    texts = {"merge_commit_template": "%{title}", "pages_access_level": "enabled"}
+    await api.put(f"{PROJECTS}/{project}", json={"merge_method": "ff", **texts})
+
+    made = (await api.post(f"{PROJECTS}/{project}/fork")).json
+
+    assert {name: made[name] for name in texts} == texts
+    assert made["merge_method"] == "merge"
 
 
 async def test_fork_stays_when_its_source_goes(
@@ -128,12 +140,15 @@ async def test_fork_that_cannot_be_is_refused(
     old = await api.post(f"{PROJECTS}/{project}/fork", json={"namespace": "docs"})
 
     assert again.status == old.status == 409
-    assert list(again.json["message"]) == ["name", "project_namespace.name"]
-    assert old.json["message"] == {
-        "name": TAKEN,
-        "path": TAKEN,
-        "project_namespace.name": TAKEN,
-    }
+    assert again.json["message"] == [
+        "Name has already been taken",
+        "Project namespace name has already been taken",
+    ]
+    assert old.json["message"] == [
+        "Name has already been taken",
+        "Path has already been taken",
+        "Project namespace name has already been taken",
+    ]
     assert (space.status, space.json) == (hidden.status, hidden.json)
     assert (space.status, space.json) == (404, {"message": "404 Namespace Not Found"})
     assert (closed.status, closed.json) == (

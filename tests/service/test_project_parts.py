@@ -72,6 +72,7 @@ async def test_link_of_a_feature_goes_with_it(
     edited = (await api.put(SHOWN, json=off)).json
 
     assert link not in edited["_links"]
+    assert ("open_issues_count" in edited) == (attribute != "issues")
 
 
 @pytest.mark.usefixtures("project")

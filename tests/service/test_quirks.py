@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -561,3 +563,12 @@ async def test_service_is_sound_without_quirks(
 
     assert handbook.quirks == frozenset()
     assert page == {**READ_BACK, "encoding": "UTF-8", "front_matter": {}}
+
+
+def test_quirks_that_the_documents_name_are_there() -> None:
+    text = (Path(__file__).parents[2] / "docs/service.md").read_text(encoding="utf-8")
+    named = re.findall(r"[Qq]uirks? ((?:`[a-z-]+`(?:, | and )?)+)", text)
+    names = {name for group in named for name in re.findall(r"`([a-z-]+)`", group)}
+
+    assert len(names) == 5
+    assert names <= {str(quirk) for quirk in Quirk}

@@ -84,6 +84,7 @@ PROJECT_IMPORT_MEMBERS = Route(
 )
 PROJECT_TRANSFER = Route("PUT", "/projects/{id}/transfer")
 PROJECT_CUSTOM_ATTRIBUTES = Route("GET", "/projects/{id}/custom_attributes")
+PROJECT_CUSTOM_ATTRIBUTE = Route("GET", "/projects/{id}/custom_attributes/{key}")
 PROJECT_SET_CUSTOM_ATTRIBUTE = Route("PUT", "/projects/{id}/custom_attributes/{key}")
 PROJECT_DELETE_CUSTOM_ATTRIBUTE = Route(
     "DELETE", "/projects/{id}/custom_attributes/{key}"

@@ -159,6 +159,11 @@ _API_ROUTES: tuple[tuple[routes.Route, Handler, object], ...] = (
         list[CustomAttributeRecord],
     ),
     (
+        routes.PROJECT_CUSTOM_ATTRIBUTE,
+        project_acts.show_custom_attribute,
+        CustomAttributeRecord,
+    ),
+    (
         routes.PROJECT_SET_CUSTOM_ATTRIBUTE,
         project_acts.set_custom_attribute,
         CustomAttributeRecord,

@@ -182,6 +182,18 @@ async def list_custom_attributes(call: Call) -> web.Response:
     return json_answer(found.get(project.id, []))
 
 
+async def show_custom_attribute(call: Call) -> web.Response:
+    """``GET /projects/:id/custom_attributes/:key``."""
+    _caller, project = await _for_admin(call)
+    found = await call.service.records.ask(
+        project_facts.custom_attributes, [project.id]
+    )
+    for attribute in found.get(project.id, []):
+        if attribute["key"] == call.segments["key"]:
+            return json_answer(attribute)
+    raise Refusal(404, {"message": "404 Not found"})
+
+
 async def set_custom_attribute(call: Call) -> web.Response:
     """``PUT /projects/:id/custom_attributes/:key``."""
     value = str(call.values(OtherEndpoint.SET_CUSTOM_ATTRIBUTE)["value"])

@@ -28,8 +28,22 @@ from wikisync.service.validation import (
     attribute_problems,
     name_problems,
     path_problems,
+    sentences,
     taken_problems,
 )
+
+_COPIED = frozenset(
+    {
+        "ci_config_path",
+        "ci_default_git_depth",
+        "external_authorization_classification_label",
+        "merge_commit_template",
+        "shared_runners_enabled",
+        "squash_commit_template",
+        "suggestion_commit_message",
+    }
+)
+"""Attributes that a fork has from its source, beside who may use which part."""
 
 
 async def fork_project(call: Call) -> web.Response:
@@ -49,7 +63,7 @@ async def fork_project(call: Call) -> web.Response:
     try:
         fork_id = await records.ask(project_tables.create_project, new)
     except Taken as taken:
-        raise conflict(taken_problems(taken.fields)) from taken
+        raise conflict(sentences(taken_problems(taken.fields))) from taken
     if source.avatar is not None:
         await copy_avatar(call.service, source, fork_id)
     call.service.start_import(fork_id)
@@ -74,8 +88,12 @@ def _new_fork(
         call.service.settings.limits.description_chars_max,
     )
     if problems:
-        raise conflict(problems)
-    attributes = dict(source.attributes)
+        raise conflict(sentences(problems))
+    attributes = {
+        name: value
+        for name, value in source.attributes.items()
+        if name in _COPIED or name.endswith("_access_level")
+    }
     if values.get("mr_default_target_self") is not None:
         attributes["mr_default_target_self"] = values["mr_default_target_self"]
     return NewProject(

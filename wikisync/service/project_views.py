@@ -217,7 +217,6 @@ def project_view(
         "empty_repo": project.default_branch is None,
         "import_status": project.origin.status,
         "import_type": project.origin.type,
-        "open_issues_count": 0,
         "public_jobs": attributes["public_builds"],
         "shared_with_groups": [
             _share_view(share)
@@ -226,6 +225,8 @@ def project_view(
         ],
         "updated_at": project.updated_at,
     }
+    if body["issues_enabled"]:
+        body["open_issues_count"] = 0
     body |= _for_roles(project, standing, attributes)
     if caller.user is not None:
         body["permissions"] = {

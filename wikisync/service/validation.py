@@ -194,6 +194,15 @@ def taken_problems(fields: Sequence[str]) -> Problems:
     return problems
 
 
+def sentences(problems: Problems) -> list[str]:
+    """The problems with the names of their fields in front, as sentences."""
+    return [
+        f"{field.replace('.', '_').replace('_', ' ').capitalize()} {text}"
+        for field, texts in problems.items()
+        for text in texts
+    ]
+
+
 def _too_long(chars_max: int) -> str:
     return f"is too long (maximum is {chars_max} characters)"
 
