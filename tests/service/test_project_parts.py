@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pygit2
 import pytest
 
 from tests.service.conftest import PROJECT, WIKIS, Api
 from tests.support.git import clone, commit_and_push, needs_git
 from tests.support.service import EmbeddedService
+from wikisync.service import events
 from wikisync.service.access import Level
 
 SHOWN = "/api/v4/projects/docs%2Fhandbook"
@@ -216,3 +218,50 @@ async def test_push_to_a_wiki_is_an_event(
 
     assert [one["wiki_page"]["slug"] for one in found] == ["start"]
     assert found[0]["author_id"] is None
+
+
+@pytest.mark.usefixtures("project")
+async def test_commit_with_odd_bytes_and_times_is_told(
+    service: EmbeddedService, api: Api
+) -> None:
+    """Git takes any number as a time, and any bytes as a name."""
+    for storage in (await service.wiki(PROJECT), service.running.service.code(1)):
+        git = pygit2.Repository(str(storage.repository.path))
+        tip = git.head.peel(pygit2.Commit)
+        raw = (
+            f"tree {tip.tree_id}\nparent {tip.id}\n".encode()
+            + b"author J\xf6rg <j@\xff> 99999999999999999 +9959\n"
+            + b"committer J\xf6rg <j@\xff> 99999999999999999 +9959\n\n\xff odd\n"
+        )
+        commit = git.odb.write(pygit2.enums.ObjectType.COMMIT, raw)
+        git.references.create("refs/heads/main", commit, force=True)
+
+    branches = await api.get(f"{SHOWN}/repository/branches")
+    told = await api.get(f"{SHOWN}/events")
+
+    assert (branches.status, told.status) == (200, 200)
+    assert branches.json[0]["commit"]["author_name"] == "J\ufffdrg"
+
+
+@pytest.mark.usefixtures("project")
+async def test_file_that_is_too_large_is_not_shown(
+    service: EmbeddedService, api: Api
+) -> None:
+    service.set_limits(shown_bytes_max=3)
+
+    assert (await api.get(README)).status == 413
+    assert (await api.get("/docs/handbook/-/raw/main/a.bin")).status == 200
+
+
+async def test_events_of_a_commit_with_very_many_files_are_bounded(
+    service: EmbeddedService, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(events, "FILES_MAX", 5)
+    await service.add_project("docs/handbook", {"first": "x"})
+    await service.add_pages(PROJECT, {f"p{number}": str(number) for number in range(9)})
+    await service.add_pages(PROJECT, {"last": "x"})
+
+    found = (await api.get(f"{SHOWN}/events?per_page=100")).json
+
+    slugs = {one["wiki_page"]["slug"] for one in found}
+    assert slugs == {"last", *(f"p{number}" for number in range(9))}

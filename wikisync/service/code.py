@@ -251,8 +251,7 @@ def read_facts(repository: WikiRepository) -> CodeFacts:
     readme = _first(top, _README_FILE)
     key = None
     if license_file is not None:
-        text = repository.read(license_file.blob)[:LICENSE_BYTES_MAX]
-        key = license_of(text.decode("utf-8", "replace")).key
+        key = _license_key(repository, license_file)
     return CodeFacts(
         default_branch=repository.branch(),
         readme=None if readme is None else readme.path,
@@ -261,6 +260,14 @@ def read_facts(repository: WikiRepository) -> CodeFacts:
         commit_count=repository.count_commits(),
         languages=shares_of(_sizes(repository, tree.files)),
     )
+
+
+def _license_key(repository: WikiRepository, file: RepositoryFile) -> str:
+    """Which license a file holds; one of any size may be called so."""
+    (size,) = repository.sizes([file.blob])
+    if size > LICENSE_BYTES_MAX:
+        return OTHER_LICENSE.key
+    return license_of(repository.read(file.blob).decode("utf-8", "replace")).key
 
 
 def language_of(path: str) -> str | None:

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC
 from itertools import islice
 
-import pygit2
 from aiohttp import web
 from msgspec import Struct
 
@@ -24,12 +23,13 @@ from wikisync.service.call import Call, judge
 from wikisync.service.project_parts import judge_repository
 from wikisync.service.project_views import user_record
 from wikisync.service.projects import answer_part, read_part
-from wikisync.service.repository import WikiRepository
+from wikisync.service.repository import CommitNote, WikiRepository
 from wikisync.service.slugs import title_of
 
 COMMITS_MAX = 200
 """Of each history: what is older is told by git alone."""
-EVENTS_MAX = 1000
+FILES_MAX = 2000
+"""Of a wiki's commits; a look ends with the commit that has more."""
 ID_CHARS = 12
 """Of a commit's id: a number that every client can hold."""
 CHANGES_MAX = 16
@@ -77,7 +77,7 @@ async def list_events(call: Call) -> web.Response:
 def _edits(wiki: WikiRepository, project_id: int) -> list[Happened]:
     """What each commit did to pages; the first of a commit with very many."""
     found: list[Happened] = []
-    for commit, deltas in wiki.changes(COMMITS_MAX):
+    for commit, deltas in wiki.changes(COMMITS_MAX, FILES_MAX):
         pages = islice(_pages(deltas), CHANGES_MAX)
         for number, (action, page) in enumerate(pages):
             record = EventRecord(
@@ -90,7 +90,7 @@ def _edits(wiki: WikiRepository, project_id: int) -> list[Happened]:
                 wiki_page=page,
             )
             found.append(Happened(commit.author.email, _moment(commit), record))
-    return found[:EVENTS_MAX]
+    return found
 
 
 def _pages(deltas: list[tuple[str, str]]) -> Iterator[tuple[str, EventPage]]:
@@ -114,21 +114,21 @@ def _pushes(code: WikiRepository, project_id: int) -> list[Happened]:
                 action_name="pushed to",
                 created_at=_moment(commit),
                 push_data=EventPush(
-                    commit_to=str(commit.id),
-                    commit_from=next(map(str, commit.parent_ids), None),
+                    commit_to=commit.id,
+                    commit_from=next(iter(commit.parents), None),
                     ref=branch,
-                    commit_title=commit.message.partition("\n")[0],
+                    commit_title=commit.title,
                 ),
             ),
         )
-        for commit, _deltas in code.changes(COMMITS_MAX, are_told=False)
+        for commit, _deltas in code.changes(COMMITS_MAX)
     ]
 
 
-def _id(commit: pygit2.Commit) -> int:
-    return int(str(commit.id)[:ID_CHARS], 16)
+def _id(commit: CommitNote) -> int:
+    return int(commit.id[:ID_CHARS], 16)
 
 
-def _moment(commit: pygit2.Commit) -> str:
-    moment = datetime.fromtimestamp(commit.author.time, UTC)
+def _moment(commit: CommitNote) -> str:
+    moment = commit.author.moment.astimezone(UTC)
     return moment.strftime("%Y-%m-%dT%H:%M:%S.000Z")

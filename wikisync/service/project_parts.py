@@ -8,21 +8,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta, timezone
 
-import pygit2
 from aiohttp import web
 
 from wikisync.api.parameters import OtherEndpoint
 from wikisync.api.project_schema import BranchRecord, CommitRecord, MemberRecord
 from wikisync.service import project_people
 from wikisync.service.access import Verdict, judge_code
-from wikisync.service.answers import forbidden, unmatched_route, weak_etag
+from wikisync.service.answers import forbidden, too_large, unmatched_route, weak_etag
 from wikisync.service.attachments import file_headers, send_content
 from wikisync.service.call import Call, Caller
 from wikisync.service.project_views import level_of_feature
 from wikisync.service.projects import answer_part, read_part
-from wikisync.service.repository import WikiRepository
+from wikisync.service.repository import CommitNote, WikiRepository
 from wikisync.service.rows import Project
 from wikisync.service.tables import Tables
 from wikisync.service.tree import is_regular
@@ -107,6 +105,11 @@ async def show_code_file(call: Call) -> web.StreamResponse:
     etag = weak_etag(file.path, file.blob)
     if call.is_unchanged(etag):
         return web.Response(status=304, headers={"ETag": etag})
+    repository = code.repository
+    (size,) = await asyncio.to_thread(repository.sizes, [file.blob])
+    if size > call.service.settings.limits.shown_bytes_max:
+        # git itself brings larger ones
+        raise too_large()
     content = await code.read(file.blob)
     headers = file_headers(file.path) | {"ETag": etag}
     if _is_text(content):
@@ -145,28 +148,22 @@ def _branches(
     ]
 
 
-def _commit(commit: pygit2.Commit) -> CommitRecord:
-    made = _moment(commit.committer)
+def _commit(commit: CommitNote) -> CommitRecord:
+    made = commit.committer.moment.isoformat(timespec="milliseconds")
     return CommitRecord(
-        id=str(commit.id),
-        short_id=str(commit.id)[:SHORT_ID_CHARS],
+        id=commit.id,
+        short_id=commit.id[:SHORT_ID_CHARS],
         created_at=made,
-        parent_ids=tuple(str(parent) for parent in commit.parent_ids),
-        title=commit.message.partition("\n")[0],
+        parent_ids=commit.parents,
+        title=commit.title,
         message=commit.message,
         author_name=commit.author.name,
         author_email=commit.author.email,
-        authored_date=_moment(commit.author),
+        authored_date=commit.author.moment.isoformat(timespec="milliseconds"),
         committer_name=commit.committer.name,
         committer_email=commit.committer.email,
         committed_date=made,
     )
-
-
-def _moment(signature: pygit2.Signature) -> str:
-    zone = timezone(timedelta(minutes=signature.offset)) if signature.offset else UTC
-    moment = datetime.fromtimestamp(signature.time, zone)
-    return moment.isoformat(timespec="milliseconds")
 
 
 def _is_text(content: bytes) -> bool:

@@ -12,6 +12,7 @@ import shutil
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta, timezone
 from itertools import islice
 from pathlib import Path
 
@@ -43,6 +44,8 @@ BRANCH_BYTES_MAX = 244
 """As the real service has it; one component of a path holds 255, with a suffix."""
 TAGS_MAX = 10
 """Tags of tags that are followed to their commit."""
+COMPARED_MAX = 200
+"""Of a commit that changes more files none is looked for under another name."""
 HEADER_BYTES = 100
 """The first line of a commit or tag is shorter."""
 FILE_MODE = 0o100644
@@ -55,6 +58,29 @@ class Author(Struct, frozen=True):
 
     name: str
     email: str
+
+
+class Signed(Struct, frozen=True):
+    """Who made a commit, and when by their own clock."""
+
+    name: str
+    email: str
+    moment: datetime
+
+
+class CommitNote(Struct, frozen=True):
+    """What a commit says of itself; of texts that are no UTF-8 what can be read."""
+
+    id: str
+    parents: tuple[str, ...]
+    message: str
+    author: Signed
+    committer: Signed
+
+    @property
+    def title(self) -> str:
+        """The first line of the message."""
+        return self.message.partition("\n")[0]
 
 
 class GitRefused(Exception):
@@ -161,17 +187,16 @@ class WikiRepository:
                 return False
             return f"refs/heads/{branch}" in repository.references
 
-    def branches(self) -> list[tuple[str, pygit2.Commit]]:
+    def branches(self) -> list[tuple[str, CommitNote]]:
         """Every branch by name, with its last commit."""
         with self._lock:
             repository = self._open()
             if repository is None:
                 return []
-            prefix = "refs/heads/"
-            names = sorted(n for n in repository.references if n.startswith(prefix))
-            tips = [repository.references[name].peel(pygit2.Commit) for name in names]
-            short = (name.removeprefix(prefix) for name in names)
-            return list(zip(short, tips, strict=True))
+            branches = repository.branches.local
+            names = sorted(branches)
+            tips = (branches[name].peel(pygit2.Commit) for name in names)
+            return [(name, _note(tip)) for name, tip in zip(names, tips, strict=True)]
 
     def show_branch(self, branch: str) -> None:
         """Make a branch that is there the one whose files are shown."""
@@ -196,25 +221,36 @@ class WikiRepository:
             return str(commit.id) if wanted is not None else None
 
     def changes(
-        self, commits_max: int, *, are_told: bool = True
-    ) -> list[tuple[pygit2.Commit, list[tuple[str, str]]]]:
+        self, commits_max: int, files_max: int = 0
+    ) -> list[tuple[CommitNote, list[tuple[str, str]]]]:
         """The latest commits of the default branch, and what each did to files.
 
+        Nobody who reads or writes waits for it.
+
         Args:
-            commits_max: how many.
-            are_told: whether files are wanted at all.
+            commits_max: how many commits.
+            files_max: how many files in all, or somewhat more; 0 for none.
 
         Returns:
             The newest first; each file's status in git's letters (A, D, M, R) with
             its path, the new one of a renamed file.
         """
         with self._lock:
-            repository = self._open()
-            tip = None if repository is None else _tip(repository, self.branch())
-            if repository is None or tip is None:
-                return []
-            commits = islice(repository.walk(pygit2.Oid(hex=tip)), commits_max)
-            return [(one, _changed(one) if are_told else []) for one in commits]
+            shared = self._open()
+            tip = None if shared is None else _tip(shared, self.branch())
+        if tip is None:
+            return []
+        bare = pygit2.enums.RepositoryOpenFlag.BARE
+        repository = pygit2.Repository(str(self.path), bare)
+        found: list[tuple[CommitNote, list[tuple[str, str]]]] = []
+        left = files_max
+        for commit in islice(repository.walk(pygit2.Oid(hex=tip)), commits_max):
+            files = _changed(commit) if files_max else []
+            found.append((_note(commit), files))
+            left -= len(files)
+            if left < 0:
+                break
+        return found
 
     def count_commits(self) -> int:
         """Commits on the default branch."""
@@ -442,15 +478,43 @@ def _changed(commit: pygit2.Commit) -> list[tuple[str, str]]:
         diff = commit.parents[0].tree.diff_to_tree(commit.tree)
     else:
         diff = commit.tree.diff_to_tree(swap=True)
-    diff.find_similar()
+    if len(diff) <= COMPARED_MAX:
+        diff.find_similar()
     deleted = pygit2.enums.DeltaStatus.DELETED
     return [
         (
             delta.status_char(),
-            (delta.old_file if delta.status == deleted else delta.new_file).path,
+            _readable(
+                (delta.old_file if delta.status == deleted else delta.new_file).raw_path
+            ),
         )
         for delta in diff.deltas
     ]
+
+
+def _note(commit: pygit2.Commit) -> CommitNote:
+    return CommitNote(
+        id=str(commit.id),
+        parents=tuple(str(parent) for parent in commit.parent_ids),
+        message=_readable(commit.raw_message),
+        author=_signed(commit.author),
+        committer=_signed(commit.committer),
+    )
+
+
+def _signed(signature: pygit2.Signature) -> Signed:
+    try:
+        zone = timezone(timedelta(minutes=signature.offset))
+        moment = datetime.fromtimestamp(signature.time, zone)
+    except (ValueError, OverflowError, OSError):
+        # anybody may write any number into a commit
+        moment = datetime.fromtimestamp(0, UTC)
+    name, email = _readable(signature.raw_name), _readable(signature.raw_email)
+    return Signed(name, email, moment)
+
+
+def _readable(text: bytes) -> str:
+    return text.decode("utf-8", "replace")
 
 
 def root_of(tip: bytes, database: pygit2.Odb) -> bytes | None:
