@@ -138,6 +138,11 @@ def test_token_command_may_be_a_list_of_words() -> None:
     assert config.service.token_command == ("a", "b c")
 
 
+def test_engine_of_earlier_versions_is_the_usual_one() -> None:
+    config = parse_config(SERVICE + '[markup]\nasciidoc_engine = "ruby"\n')
+    assert config.markup.asciidoc_engine == "auto"
+
+
 @pytest.mark.parametrize(
     ("lines", "problem"),
     [
@@ -185,7 +190,7 @@ def test_token_command_may_be_a_list_of_words() -> None:
             '[markup]\nasciidoc_engine = "quickj"',
             (
                 'markup.asciidoc_engine = "quickj": must be "auto" or "quickjs" or '
-                '"mini-racer" or "ruby" or "asciidoc3" (did you mean "quickjs"?)'
+                '"mini-racer" or "asciidoc3" or "ruby" (did you mean "quickjs"?)'
             ),
         ),
         ("[[site]]", "site: expected a table"),

@@ -40,8 +40,6 @@ WORKER_VARIABLES = (
     *("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT"),
 )
 """What every worker may know of the environment."""
-RUBY_VARIABLES = ("PATH", "HOME", "GEM_HOME", "GEM_PATH")
-"""Where ruby and its gems are, for a worker that may start it."""
 ROOT = os.sep
 """Where workers run: a folder that is always there, and is nobody's."""
 
@@ -75,17 +73,11 @@ def python_worker(
     return [sys.executable, *modes, _BEGIN, json.dumps(start), str(target), *words]
 
 
-def start_worker(
-    command: Sequence[str],
-    *,
-    variables: Iterable[str] = (),
-    stderr: Stream = DEVNULL,
-) -> Child:
+def start_worker(command: Sequence[str], *, stderr: Stream = DEVNULL) -> Child:
     """Start a worker with pipes for its input and output.
 
     Args:
         command: What ``python_worker`` gives, or another program of ours.
-        variables: Names of further variables that it may know.
         stderr: Where its complaints go.
 
     Raises:
@@ -94,7 +86,7 @@ def start_worker(
     return subprocess.Popen(  # noqa: S603 - our own interpreter and files
         command,
         cwd=ROOT,
-        env=worker_environment(variables),
+        env=worker_environment(),
         stdin=PIPE,
         stdout=PIPE,
         stderr=stderr,
@@ -107,7 +99,13 @@ async def start_worker_async(
     variables: Iterable[str] = (),
     stderr: Stream = DEVNULL,
 ) -> AsyncChild:
-    """The same as ``start_worker``, for the event loop."""
+    """The same as ``start_worker``, for the event loop.
+
+    Args:
+        command: What ``python_worker`` gives, or another program of ours.
+        variables: Names of further variables that it may know.
+        stderr: Where its complaints go.
+    """
     import asyncio
 
     return await asyncio.create_subprocess_exec(

@@ -39,6 +39,8 @@ from wikisync.config.trust import refuse_foreign
 from wikisync.errors import ConfigError
 from wikisync.model import OwnerKind
 
+OLD_ASCIIDOC_ENGINE = "ruby"
+"""What configurations of earlier versions may name; the others render alike."""
 ID_MAX = 2**63 - 1
 """The largest number that a service gives to a project or group."""
 
@@ -239,8 +241,10 @@ def _markup(table: Table) -> MarkupSection:
     asciidoc = table.choice(
         "asciidoc_engine",
         default.asciidoc_engine,
-        ("auto", "quickjs", "mini-racer", "ruby", "asciidoc3"),
+        ("auto", "quickjs", "mini-racer", "asciidoc3", OLD_ASCIIDOC_ENGINE),
     )
+    if asciidoc == OLD_ASCIIDOC_ENGINE:
+        asciidoc = "auto"
     section = MarkupSection(
         markdown_engine=cast("MarkdownEngine", engine),
         asciidoc_engine=cast("AsciidocEngine", asciidoc),

@@ -98,7 +98,7 @@ class SiteSection(Struct, frozen=True):
 
 MathOutput = Literal["mathml", "source"]
 MarkdownEngine = Literal["auto", "markdown-it", "comrak"]
-AsciidocEngine = Literal["auto", "quickjs", "mini-racer", "ruby", "asciidoc3"]
+AsciidocEngine = Literal["auto", "quickjs", "mini-racer", "asciidoc3"]
 
 
 class MarkupSection(Struct, frozen=True):
@@ -107,7 +107,7 @@ class MarkupSection(Struct, frozen=True):
     markdown_engine: MarkdownEngine = "auto"
     """``auto`` is comrak where it is installed."""
     asciidoc_engine: AsciidocEngine = "auto"
-    """``auto`` is the fastest that is installed, but never ``ruby``."""
+    """``auto`` is the fastest that is installed."""
     math: MathOutput = "mathml"
     highlight: bool = True
     """Whether code is coloured."""

@@ -88,8 +88,7 @@ _SITE_NOTES = {
 }
 _MARKUP_NOTES = {
     "markdown_engine": '"markdown-it", "comrak" (extra fast), or "auto"',
-    "asciidoc_engine": '"quickjs", "mini-racer" (extra fast), "ruby", "asciidoc3",'
-    ' or "auto"',
+    "asciidoc_engine": '"quickjs", "mini-racer" (extra fast), "asciidoc3", or "auto"',
     "math": 'formulas as "mathml" or as "source"',
     "highlight": "whether code is coloured",
     "emoji": "whether :tada: becomes a character",

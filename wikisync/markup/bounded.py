@@ -40,7 +40,6 @@ from wikisync.markup.record import MarkupOptions, ParsedPage
 from wikisync.markup.source import clean_source
 from wikisync.model import Page
 from wikisync.processes import (
-    RUBY_VARIABLES,
     Child,
     Deadline,
     end_worker,
@@ -184,7 +183,7 @@ class BoundedParser:
             "wikisync.markup.worker", [str(limit)], memory_bytes_max=limit
         )
         try:
-            process = start_worker(command, variables=RUBY_VARIABLES)
+            process = start_worker(command)
         except OSError as exc:
             raise RenderError(f"cannot start a process for pages: {exc}") from exc
         try:

@@ -21,7 +21,7 @@ PARSED_VERSION = 6
 LinkKind = Literal["page", "attachment", "external", "fragment", "none"]
 MathOutput = Literal["mathml", "source"]
 MarkdownEngine = Literal["auto", "markdown-it", "comrak"]
-AsciidocEngine = Literal["auto", "quickjs", "mini-racer", "ruby", "asciidoc3"]
+AsciidocEngine = Literal["auto", "quickjs", "mini-racer", "asciidoc3"]
 
 
 class MarkupOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,8 +32,7 @@ class MarkupOptions(msgspec.Struct, frozen=True, kw_only=True):
     engine: MarkdownEngine = "auto"
     """What parses markdown; ``auto`` is comrak where it is installed."""
     asciidoc_engine: AsciidocEngine = "auto"
-    """What renders asciidoc; ``auto`` is the fastest that is installed, ``ruby``
-    only on request."""
+    """What renders asciidoc; ``auto`` is the fastest that is installed."""
     highlight: bool = True
     emoji: bool = True
     anchors: bool = True

@@ -24,7 +24,6 @@ import msgspec
 from wikisync.decoding import json_decoder
 from wikisync.model import OwnerKind, WikiOwner
 from wikisync.processes import (
-    RUBY_VARIABLES,
     AsyncChild,
     python_worker,
     start_worker_async,
@@ -152,7 +151,7 @@ async def _start() -> AsyncChild:
     command = python_worker(
         "wikisync.service.render_worker", memory_bytes_max=MEMORY_BYTES_MAX
     )
-    process = await start_worker_async(command, variables=RUBY_VARIABLES, stderr=None)
+    process = await start_worker_async(command, stderr=None)
     try:
         async with asyncio.timeout(START_S):
             await _line(process)

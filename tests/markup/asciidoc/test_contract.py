@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -18,19 +16,12 @@ from wikisync.markup.asciidoc.engines import KINDS, choose_engine, is_installed
 from wikisync.markup.context import include_nothing
 
 SCRIPTED = ("quickjs", "mini-racer")
-ASCIIDOCTOR = (*SCRIPTED, "ruby")
 CONSTRUCTS = read_constructs()
 
 
 def skip_unless_installed(name: str) -> None:
     if not is_installed(name):
         pytest.skip(f"the engine {name} is not installed: {KINDS[name].hint}")
-    if name == "ruby":
-        probe = subprocess.run(
-            ["ruby", "-e", "require 'asciidoctor'"], check=False, capture_output=True
-        )
-        if probe.returncode:
-            pytest.skip("ruby has no gem asciidoctor: gem install asciidoctor")
 
 
 def engine_named(name: str, limits: WorkerLimits | None = None) -> Engine:
@@ -45,7 +36,7 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
     engine.close()
 
 
-@pytest.fixture(scope="module", params=ASCIIDOCTOR)
+@pytest.fixture(scope="module", params=SCRIPTED)
 def asciidoctor(request: pytest.FixtureRequest) -> Iterator[Engine]:
     engine = engine_named(request.param)
     yield engine
@@ -206,7 +197,7 @@ def test_best_engine_that_is_installed_is_taken(
     assert choose_engine().name == "mini-racer"
     monkeypatch.setattr(where, lambda name: name != "mini-racer")
     assert choose_engine().name == "quickjs"
-    monkeypatch.setattr(where, lambda name: name in {"ruby", "asciidoc3"})
+    monkeypatch.setattr(where, lambda name: name == "asciidoc3")
     assert choose_engine().name == "asciidoc3"
 
 
@@ -219,18 +210,14 @@ def test_without_any_engine_the_next_step_is_named(
     with pytest.raises(RenderError, match="no engine for asciidoc") as caught:
         choose_engine()
     assert "pip install" in str(caught.value.hint)
-    with pytest.raises(RenderError, match="engine ruby is not installed"):
-        choose_engine("ruby")
+    with pytest.raises(RenderError, match="engine quickjs is not installed"):
+        choose_engine("quickjs")
 
 
 def test_unknown_engine_lists_the_known_ones() -> None:
     with pytest.raises(RenderError, match="no asciidoc engine node") as caught:
         choose_engine("node")
     assert "quickjs" in str(caught.value.hint)
-
-
-def test_ruby_is_found_by_its_program() -> None:
-    assert is_installed("ruby") == (shutil.which("ruby") is not None)
 
 
 def test_missing_library_names_the_next_step(

@@ -100,7 +100,6 @@ class WorkerEngine:
         limits: WorkerLimits = USUAL_LIMITS,
         *,
         hint: str = "pip install --force-reinstall wikisync",
-        variables: Sequence[str] = (),
     ) -> None:
         """Nothing is started before the first page.
 
@@ -109,11 +108,9 @@ class WorkerEngine:
             command: the program and its arguments.
             limits: of one page.
             hint: how it is installed, for when it does not start.
-            variables: names of those that it needs, if they are set.
         """
         self.name = name
         self._start_hint = f"see that memory is left, or install it anew: {hint}"
-        self._variables = tuple(variables)
         self._command = tuple(command)
         self._limits = limits
         self._process: Child | None = None
@@ -172,7 +169,7 @@ class WorkerEngine:
 
     def _start(self) -> Child:
         try:
-            process = start_worker(self._command, variables=self._variables)
+            process = start_worker(self._command)
         except OSError as error:
             raise RenderError(
                 f"the asciidoc engine {self.name} does not start: {error.strerror}",

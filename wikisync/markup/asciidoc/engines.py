@@ -1,15 +1,13 @@
 """The engines that AsciiDoc pages can have, and which of them a page gets.
 
 ``mini-racer`` and ``quickjs`` run the same script, Asciidoctor's JavaScript edition;
-``ruby`` runs Asciidoctor itself where its gem is installed, as the service does;
 ``asciidoc3`` is another, older program that gets about half of the pages right,
-for machines that have none of the three.
+for machines that have neither of the two.
 """
 
 from __future__ import annotations
 
 import importlib.util
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -17,7 +15,7 @@ from msgspec import Struct
 
 from wikisync.errors import RenderError
 from wikisync.markup.asciidoc.engine import USUAL_LIMITS, WorkerEngine, WorkerLimits
-from wikisync.processes import RUBY_VARIABLES, python_worker
+from wikisync.processes import python_worker
 
 PROCESS_BYTES_MAX = 1 << 30
 """Of an engine's process, which reserves more than it uses; the engine itself keeps
@@ -32,19 +30,14 @@ class EngineKind(Struct, frozen=True):
 
     module: str
     hint: str
-    is_automatic: bool = True
-    """Whether it is taken without being asked for."""
 
 
 KINDS: Mapping[str, EngineKind] = {
     "mini-racer": EngineKind("py_mini_racer", "install wikisync with its extra fast"),
     "quickjs": EngineKind("quickjs", "pip install --force-reinstall wikisync"),
-    "ruby": EngineKind(
-        "", "install ruby and its gem: gem install asciidoctor", is_automatic=False
-    ),
     "asciidoc3": EngineKind("asciidoc3", "install wikisync with its extra asciidoc3"),
 }
-"""By name, best first among those taken without being asked for."""
+"""By name, best first."""
 
 
 def choose_engine(
@@ -56,8 +49,8 @@ def choose_engine(
         RenderError: it is not installed, or none is.
     """
     if name == "auto":
-        for known, kind in KINDS.items():
-            if kind.is_automatic and is_installed(known):
+        for known in KINDS:
+            if is_installed(known):
                 return choose_engine(known, limits)
         raise RenderError(
             "no engine for asciidoc is installed", hint=KINDS["quickjs"].hint
@@ -72,19 +65,13 @@ def choose_engine(
             f"the asciidoc engine {name} is not installed", hint=KINDS[name].hint
         )
     limits = limits or USUAL_LIMITS
-    match name:
-        case "ruby":
-            return _ruby_engine(limits)
-        case "asciidoc3":
-            return _asciidoc3_engine(limits)
-        case _:
-            return _script_engine(name, limits)
+    if name == "asciidoc3":
+        return _asciidoc3_engine(limits)
+    return _script_engine(name, limits)
 
 
 def is_installed(name: str) -> bool:
     """Whether an engine can be expected to start."""
-    if name == "ruby":
-        return shutil.which("ruby") is not None
     try:
         return importlib.util.find_spec(KINDS[name].module) is not None
     except (ImportError, ValueError):
@@ -110,19 +97,6 @@ def _script_engine(name: str, limits: WorkerLimits) -> WorkerEngine:
         memory_bytes_max=PROCESS_BYTES_MAX,
     )
     return WorkerEngine(name, command, limits, hint=KINDS[name].hint)
-
-
-def _ruby_engine(limits: WorkerLimits) -> WorkerEngine:
-    command = (
-        "ruby",
-        "-W0",
-        str(HERE / "worker.rb"),
-        str(limits.wait_seconds_max + GRACE_SECONDS),
-        str(limits.memory_bytes_max),
-    )
-    return WorkerEngine(
-        "ruby", command, limits, hint=KINDS["ruby"].hint, variables=RUBY_VARIABLES
-    )
 
 
 def _asciidoc3_engine(limits: WorkerLimits) -> WorkerEngine:
