@@ -326,3 +326,26 @@ async def test_theme_that_is_begun_looks_right(
             assert footer is not None
             assert banner["x"] == footer["x"]
             assert await visit.axe() == []
+
+
+async def test_plain_theme_keeps_a_logo_small_and_prints_a_wide_table_whole(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    (tmp_path / "wiki").mkdir()
+    (tmp_path / "wiki/home.md").write_text(wide_page())
+    (tmp_path / "theme/static").mkdir(parents=True)
+    (tmp_path / "theme/static/logo.svg").write_text(LOGOS["wide"])
+    options = SiteOptions(
+        "A title",
+        theme="plain",
+        theme_options={"logo": "logo.svg"},
+        templates=tmp_path / "theme",
+    )
+    site = built(tmp_path, tmp_path / "wiki", options)
+    async with visiting(chromium, site, viewport=PAPER) as visit:
+        await visit.go("index.html")
+        logo = await visit.page.locator(".brand img").bounding_box()
+        assert logo is not None
+        assert (logo["height"], logo["width"] < PAPER["width"] / 2) == (28, True)
+        await visit.page.emulate_media(media="print")
+        assert await visit.page.evaluate("document.body.scrollWidth") <= PAPER["width"]

@@ -344,6 +344,16 @@ async def test_a_configuration_that_is_wrong_from_the_start_is_shown(
         assert (await reader.get(""))[0] == 200
 
 
+async def test_a_folder_of_templates_that_is_made_later_is_used(desk: Desk) -> None:
+    folder = desk.root / "theme"
+    desk.set(templates=folder)
+    async with desk.previewing() as reader, reader.window() as window:
+        key = (await window.hear())["key"]
+        unpack("-- templates/page.html --\nours alone\n", folder)
+        await window.hear_other_key(key)
+        assert "ours alone" in (await reader.get(""))[1]
+
+
 async def test_a_page_that_is_no_utf8_is_told_with_its_line(desk: Desk) -> None:
     guide = desk.root / "handbook" / "guide.md"
     async with desk.previewing() as reader, reader.window("guide.html") as window:
