@@ -193,3 +193,31 @@ async def test_own_namespace_makes_an_owner(service: EmbeddedService, api: Api) 
     assert answer.json["namespace"]["kind"] == "user"
     assert answer.json["owner"]["name"] == "dana"
     assert deleted.status == 204
+
+
+@pytest.mark.parametrize(
+    ("level", "code", "error"),
+    [
+        (None, True, False),
+        (Level.DEVELOPER, True, False),
+        (Level.MAINTAINER, True, True),
+    ],
+)
+async def test_settings_of_a_public_project_are_told_by_role(
+    service: EmbeddedService,
+    api: Api,
+    level: Level | None,
+    code: bool,
+    error: bool,
+) -> None:
+    await service.add_project("docs/a", visibility="public")
+    anna = api.as_user(await service.add_user("anna"))
+    if level is not None:
+        await service.add_member("docs/a", "anna", level)
+
+    shown = (await anna.get("/api/v4/projects/1")).json
+    await api.put("/api/v4/projects/1", json={"repository_access_level": "private"})
+    closed = (await anna.get("/api/v4/projects/1")).json
+
+    assert ("ci_config_path" in shown, "import_error" in shown) == (code, error)
+    assert ("ci_config_path" in closed) == (level is not None)

@@ -98,7 +98,6 @@ _FOR_REPORTERS = (
     "build_git_strategy",
     "build_timeout",
     "ci_allow_fork_pipelines_to_run_in_parent_project",
-    "ci_config_path",
     "ci_default_git_depth",
     "ci_forward_deployment_enabled",
     "ci_forward_deployment_rollback_allowed",
@@ -364,7 +363,9 @@ def _for_roles(
     project: Project, standing: Standing, attributes: Mapping[str, object]
 ) -> dict[str, object]:
     """What only people with some role are told."""
-    told: dict[str, object] = {"import_error": _import_error(project, standing)}
+    told: dict[str, object] = {}
+    if _reads_code(project, standing):
+        told["ci_config_path"] = attributes["ci_config_path"]
     if _has(standing, Level.REPORTER):
         told |= {name: attributes[name] for name in _FOR_REPORTERS}
         told["ci_job_token_scope_enabled"] = False
@@ -373,6 +374,7 @@ def _for_roles(
     if _has(standing, Level.MAINTAINER):
         told |= {name: attributes[name] for name in _FOR_MAINTAINERS}
         told |= {
+            "import_error": project.origin.error,
             "import_url": _import_url(project),
             "marked_for_deletion_at": project.marked_on,
             "marked_for_deletion_on": project.marked_on,
