@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from tests.support.markup import parse
+from tests.support.markup import parse, render
 from wikisync.markup.lines import FOUND_MAX, LineMap, located
 from wikisync.markup.page import parse_page
 from wikisync.markup.record import LinkRef, MarkdownEngine, MarkupOptions
@@ -151,3 +151,13 @@ def test_very_many_addresses_take_no_time_to_speak_of() -> None:
     start = time.process_time()
     located(refs, source)
     assert time.process_time() - start < 1.0
+
+
+@pytest.mark.parametrize("engine", ["comrak", "markdown-it"])
+def test_line_goes_with_the_address_that_is_taken_away(engine: MarkdownEngine) -> None:
+    text = "[a](javascript:x) <a name='b' data-line='3'>b</a>"
+
+    html = render(text, options=MarkupOptions(engine=engine)).html
+
+    assert "data-line" not in html
+    assert ">a</a>" in html

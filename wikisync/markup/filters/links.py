@@ -35,14 +35,17 @@ def take_link(document: Document, place: int) -> None:
     """A wiki link as a whole element, any other link as its start tag."""
     attributes = document.attributes(place)
     href = attributes.get("href")
-    if href is None:
-        return
     own = {
         name: value
         for name, value in attributes.items()
         if name not in OWN_LINK_ATTRIBUTES
     }
     rest = format_attributes(own)
+    if href is None:
+        if ATTRIBUTE in attributes:
+            # an address that may not be was taken away, and its line stayed
+            document.html[place] = f"<a{rest}>"
+        return
     line = line_of(attributes)
     if "data-wikilink" not in attributes:
         document.links[place] = LinkRef("link", href, rest, line=line)
