@@ -310,6 +310,8 @@ class Problem(Struct, frozen=True):
     """What is wrong, lower case, no full stop."""
     hint: str = ""
     """The next step for a person, or empty."""
+    is_once: bool = False
+    """It happened and is over: whoever looks again does not meet it again."""
 
     def __str__(self) -> str:
         return f"{self.subject}: {self.message}"

@@ -400,3 +400,18 @@ async def test_held_page_stays_told_after_a_sync_of_less(
     assert ran.code == (3 if words.startswith("--") else 0)
     assert "theirs" in cloned.read("guide.conflict.md")
     assert "handbook/guide" in (cloned.root / "WIKISYNC-ATTENTION.md").read_text()
+
+
+async def test_what_only_the_first_of_two_cycles_meets_is_told(cloned: Cloned) -> None:
+    """A merge makes another cycle, which knows nothing of the conflict that is over."""
+    cloned.write("guide.md", "mine\n")
+    await cloned.edit({"guide": "theirs\n"})
+    await cloned.run("sync")
+    text = cloned.read("guide.conflict.md")
+    cloned.write("guide.conflict.md", f"{text}a thought\n")
+    cloned.write("guide.md", "theirs\n")
+    cloned.write("home.md", PAGES["home"].replace("one", "one of mine"))
+    await cloned.edit({"home": PAGES["home"].replace("three", "three of theirs")})
+    ran = await cloned.run("sync")
+    assert "1 merged" in ran.out
+    assert ran.err.count("its conflict is over") == 1

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from wikisync.sync.plan import Notice, Skip
     from wikisync.sync.safety import Batch
 
-TOLD_ONCE = frozenset({"rename-refused", "undo-left"})
-"""Problems that the cycle after theirs does not meet again."""
 ROUNDS_MAX = 8
 """Cycles in a row for one wiki; a merge and its push are two."""
 WAITS_MAX = 8
@@ -112,10 +110,10 @@ class Synced(Struct):
             problem
             for result in self.results[:-1]
             for problem in result.problems
-            if problem.code in TOLD_ONCE
+            if problem.is_once
         )
         last = self.last.problems if self.results else ()
-        last = (*self.warnings, *once, *last)
+        last = tuple(dict.fromkeys((*self.warnings, *once, *last)))
         if not self.results or not self.last.has_more or self.failure:
             return (*last, *self.unknown)
         restless = Problem(

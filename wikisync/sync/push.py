@@ -232,6 +232,7 @@ class Pushes:
                 answer.slug,
                 f"sent as {sent.format}, but the service keeps it as {answer.format}",
                 "look at the page on the wiki",
+                is_once=True,
             )
         there = self._there.pages.get(answer.slug, self._there.pages.get(sent.slug))
         here = self._here.pages.get(sent.slug)
@@ -287,6 +288,7 @@ class Pushes:
                 wanted,
                 f"the service moved it to {moved.slug} when its text was sent",
                 "give it its name again on the wiki",
+                is_once=True,
             )
         return moved
 
@@ -431,6 +433,7 @@ class Pushes:
             f"{error.message}; the page stays {action.slug} on the wiki, and edits of"
             " the file go there",
             error.hint or "give the file another name",
+            is_once=True,
         )
 
     def _settle_all(self, slug: Slug) -> None:

@@ -33,15 +33,31 @@ class Tally(Struct):
     given_names: dict[Slug, Slug] = field(default_factory=dict)
     """What the service called pages instead of their new names, which are lost."""
 
-    def fail(self, code: str, slug: str, message: str, hint: str | None = None) -> None:
+    def fail(
+        self,
+        code: str,
+        slug: str,
+        message: str,
+        hint: str | None = None,
+        *,
+        is_once: bool = False,
+    ) -> None:
         """Note an error with one page; the other ones go on, but for removals."""
         log.info("problem with %s: %s", slug, message)
-        self.problems.append(Problem(code, slug, message, hint or ""))
+        self.problems.append(Problem(code, slug, message, hint or "", is_once))
 
-    def tell(self, code: str, slug: str, message: str, hint: str | None = None) -> None:
+    def tell(
+        self,
+        code: str,
+        slug: str,
+        message: str,
+        hint: str | None = None,
+        *,
+        is_once: bool = False,
+    ) -> None:
         """Note what a person has to do about a page that waits for them."""
         log.info("waiting: %s: %s", slug, message)
-        self.told.append(Problem(code, slug, message, hint or ""))
+        self.told.append(Problem(code, slug, message, hint or "", is_once))
 
     def overtake(self, slug: Slug, error: SyncError) -> None:
         """Note a page that someone changed meanwhile."""
