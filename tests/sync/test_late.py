@@ -18,6 +18,7 @@ TOLD = Problem(
     "a program went on writing to its file after another text had taken its place;"
     " what it wrote is in the trash",
     "see it with: wikisync restore memory/home --list",
+    is_once=True,
 )
 
 

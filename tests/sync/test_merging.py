@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 
 import pytest
 
 from tests.support.copies import Copies
 from wikisync.model import Slug
+from wikisync.sync import flow, merging
 from wikisync.sync import merge as merge_module
-from wikisync.sync import merging
 from wikisync.sync.deciding import ExchangeOptions
+from wikisync.sync.diff import changes
+from wikisync.sync.plan import HoldReason
 from wikisync.sync.state import State
 
 HOME = Slug("home")
@@ -95,7 +98,7 @@ async def test_large_texts_are_merged_beside_the_loop(
     state: State, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copies = await edited_both(state)
-    monkeypatch.setattr(merging, "THREAD_CHARS_MIN", 1)
+    monkeypatch.setattr(flow, "THREAD_CHARS_MIN", 1)
     threads: list[threading.Thread] = []
     merge = merge_module.merge
 
@@ -105,5 +108,26 @@ async def test_large_texts_are_merged_beside_the_loop(
 
     monkeypatch.setattr(merging, "merge", noted)
     await copies.rest()
+    assert threads
+    assert threading.main_thread() not in threads
+
+
+async def test_large_texts_without_an_ancestor_are_compared_beside_the_loop(
+    state: State, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The loop was silent for five seconds of a page of 32 MiB."""
+    copies = Copies(state)
+    copies.here.put("home", "mine\n")
+    copies.there.put("home", "theirs\n")
+    monkeypatch.setattr(flow, "THREAD_CHARS_MIN", 1)
+    threads: list[threading.Thread] = []
+
+    def noted(*args: Sequence[str]) -> object:
+        threads.append(threading.current_thread())
+        return changes(*args)
+
+    monkeypatch.setattr(merging, "changes", noted)
+    result = await copies.rest()
+    assert [one.reason for one in result.held] == [HoldReason.CREATED_BOTH]
     assert threads
     assert threading.main_thread() not in threads

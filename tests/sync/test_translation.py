@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
@@ -20,6 +21,9 @@ from tests.support.pictures import (
 from wikisync.cli.workspace import ParsedLinks
 from wikisync.errors import Rejected, Unavailable
 from wikisync.folder import contents
+from wikisync.markup import retarget
+from wikisync.markup.page import parse_page
+from wikisync.markup.record import MarkupOptions, ParsedPage
 from wikisync.model import Digest, Format, LinkTarget, LooseFile, Page, Slug
 from wikisync.sync import linking, translation
 
@@ -221,9 +225,9 @@ async def test_a_start_with_nothing_new_parses_no_page_and_reads_no_picture(
     parsed: list[Slug] = []
     targets = ParsedLinks.targets
 
-    def noted(links: ParsedLinks, page: Page) -> Sequence[LinkTarget]:
+    async def noted(links: ParsedLinks, page: Page) -> Sequence[LinkTarget]:
         parsed.append(page.slug)
-        return targets(links, page)
+        return await targets(links, page)
 
     def refuse(*_file: object) -> LooseFile:
         raise AssertionError("a picture was read")
@@ -504,3 +508,24 @@ async def test_a_name_put_together_that_the_wiki_has_keeps_no_edit(pair: Pair) -
     pair.save("home.asciidoc", f"{text}\nmore\n")
     await pair.rest()
     assert await there(pair) == f"{text}\nmore\n"
+
+
+async def test_links_are_parsed_beside_the_loop(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One page of 270 KB kept all wikis of a watch waiting for a second."""
+    threads: list[threading.Thread] = []
+
+    def noted(page: Page, options: MarkupOptions) -> ParsedPage:
+        threads.append(threading.current_thread())
+        return parse_page(page, options)
+
+    monkeypatch.setattr(retarget, "parse_page", noted)
+    put(pair, "red.png", RED)
+    pair.save("home", "![a](red.png)\n")
+    await pair.rest()
+    await pair.edit("home", f"{(await there(pair))}\nedited\n")
+    await pair.rest()
+    assert pair.texts()["home"] == "![a](red.png)\n\nedited\n"
+    assert threads
+    assert threading.main_thread() not in threads

@@ -8,9 +8,9 @@ around every write; ``attachments``, where files come from.
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from pathlib import Path
 
 from wikisync.api.attachments import AttachmentSource
 from wikisync.api.git import WikiHistory
@@ -54,6 +54,7 @@ class WikiReplica:
         reads_max: int = READS_MAX,
         attachments: AttachmentSource | None = None,
         rotation_bytes_min: int = ROTATION_BYTES_MIN,
+        spool: Path | None = None,
     ) -> None:
         """Name the wiki; nothing is sent.
 
@@ -65,8 +66,11 @@ class WikiReplica:
             reads_max: single reads in flight.
             attachments: where files come from; the file route alone by default.
             rotation_bytes_min: texts together from which on a wiki is big.
+            spool: folder for files on their way to the service; the system's own
+                for such files by default.
         """
         self._wiki = wiki
+        self._spool = spool
         self._attachments = attachments or AttachmentSource(wiki)
         self.history = WikiHistory(wiki.client, wiki.owner)
         """Its commits, where git tells of them."""
@@ -202,10 +206,15 @@ class WikiReplica:
     async def write_attachment(
         self, path: AttachmentPath, chunks: AsyncIterator[bytes]
     ) -> Attachment:
-        """Upload a file; the service chooses its path, so adopt the answer's."""
-        content = b"".join([chunk async for chunk in chunks])
+        """Upload a file; the service chooses its path, so adopt the answer's.
+
+        Raises:
+            FolderError: it cannot be read, or not be kept until it was sent.
+        """
+        from wikisync.api.upload import spooled
+
         name = path.rpartition("/")[2]
-        async with self._writing.turn:
-            record = await self._wiki.upload_attachment(content, name)
-        digest = Digest(hashlib.sha256(content).hexdigest())
-        return Attachment(AttachmentPath(record.file_path), digest, len(content))
+        async with spooled(chunks, self._spool) as spool, self._writing.turn:
+            record = await self._wiki.upload_attachment(spool, name)
+        place = AttachmentPath(record.file_path)
+        return Attachment(place, spool.digest, spool.size)

@@ -6,15 +6,19 @@ A body is opened anew for every attempt, and no file is ever whole in memory.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
 import stat
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from io import BufferedReader, BytesIO, FileIO
 from pathlib import Path
+from tempfile import SpooledTemporaryFile, gettempdir
 from typing import TYPE_CHECKING, BinaryIO
 
 from wikisync.errors import FolderError
+from wikisync.model import Digest
+from wikisync.private import make_private_folder
 from wikisync.progress import Progress, SilentProgress
 
 if TYPE_CHECKING:
@@ -27,23 +31,114 @@ READ_DIFFERENTLY = str.maketrans('"\\%', "___")
 of each of them anyway (``service-behaviour`` 6.1)."""
 
 
+SPOOL_BYTES_MAX = 1024 * 1024
+"""More than that of an upload waits on the disk and not in memory."""
+
+
 class _WatchedFile(BufferedReader):
-    """A file that tells how many of its bytes were read."""
+    """A file that tells how many of its bytes were read, and has no fewer."""
 
     def __init__(self, raw: FileIO, progress: Progress) -> None:
         super().__init__(raw)
         self._progress = progress
+        self._left = os.fstat(raw.fileno()).st_size
+        self.is_cut = False
+        """Whether it became shorter while it was read."""
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """The next bytes."""
+        """The next bytes.
+
+        Raises:
+            OSError: there are none, though the request promised them: without an
+                error the service would wait for the rest.
+        """
         content = super().read(size)
+        self._left -= len(content)
+        if not content and self._left > 0:
+            self.is_cut = True
+            raise OSError(0, "it became shorter")
         self._progress.advance(len(content))
         return content
 
 
+class Spool:
+    """Bytes that come once, kept until they were sent, however often that takes."""
+
+    def __init__(self, folder: Path | None) -> None:
+        place = None if folder is None else str(folder)
+        self._file = SpooledTemporaryFile[bytes](SPOOL_BYTES_MAX, dir=place)
+        self._folder = folder
+        self._hash = hashlib.sha256()
+        self.size = 0
+
+    @property
+    def digest(self) -> Digest:
+        """Of all bytes."""
+        return Digest(self._hash.hexdigest())
+
+    def add(self, chunk: bytes) -> None:
+        """Keep some more; blocks.
+
+        Raises:
+            FolderError: the disk does not take them.
+        """
+        self._hash.update(chunk)
+        self.size += len(chunk)
+        try:
+            if self._folder is not None and self.size > SPOOL_BYTES_MAX:
+                make_private_folder(self._folder)
+            self._file.write(chunk)
+        except OSError as exc:
+            place = self._folder or gettempdir()
+            raise FolderError(
+                f"cannot keep a file in {place} while it is sent:"
+                f" {exc.strerror or exc}",
+                path=str(place),
+                hint="make room on that disk",
+            ) from exc
+
+    def open(self) -> BinaryIO:
+        """All bytes from their beginning; one reader at a time."""
+        if self.size <= SPOOL_BYTES_MAX:
+            self._file.seek(0)
+            return BytesIO(self._file.read())
+        self._file.flush()
+        copy = os.dup(self._file.fileno())
+        os.lseek(copy, 0, os.SEEK_SET)
+        return FileIO(copy)
+
+    def close(self) -> None:
+        """Forget them."""
+        self._file.close()
+
+
+@asynccontextmanager
+async def spooled(
+    chunks: AsyncIterator[bytes], folder: Path | None = None
+) -> AsyncIterator[Spool]:
+    """Keep chunks that come once, so that a request with them can be repeated.
+
+    What is sent is what was read here, whoever writes to the file meanwhile.
+
+    Args:
+        chunks: the bytes.
+        folder: where they wait; the system's folder for such files by default.
+
+    Raises:
+        FolderError: the disk does not take them.
+    """
+    spool = Spool(folder)
+    try:
+        async for chunk in chunks:
+            await asyncio.to_thread(spool.add, chunk)
+        yield spool
+    finally:
+        await asyncio.to_thread(spool.close)
+
+
 def upload_form(
     field: str,
-    file: Path | bytes,
+    file: Path | bytes | Spool,
     name: str,
     fields: Iterable[tuple[str, str]] = (),
     progress: Progress | None = None,
@@ -58,7 +153,8 @@ def upload_form(
         progress: told of every byte read from disk.
 
     Raises:
-        FolderError: when it is opened, where the file cannot be read.
+        FolderError: when it is opened, where the file cannot be read; when it was
+            sent, where it became shorter meanwhile.
     """
     others = tuple(fields)
 
@@ -75,15 +171,25 @@ def upload_form(
             for other, value in others:
                 form.add_field(other, value)
             yield form
+        except Exception as exc:
+            if isinstance(stream, _WatchedFile) and stream.is_cut:
+                raise FolderError(
+                    f"{name} became shorter while it was sent",
+                    path=name,
+                    hint="send it again when no program writes to it",
+                ) from exc
+            raise
         finally:
             await asyncio.to_thread(stream.close)
 
     return opened
 
 
-def _open(file: Path | bytes, name: str, progress: Progress | None) -> BinaryIO:
+def _open(file: Path | bytes | Spool, name: str, progress: Progress | None) -> BinaryIO:
     if isinstance(file, bytes):
         return BytesIO(file)
+    if isinstance(file, Spool):
+        return file.open()
     try:
         raw = _open_regular(file)
     except OSError as exc:

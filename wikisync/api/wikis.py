@@ -38,6 +38,7 @@ from wikisync.model import WRITABLE_FORMATS, AttachmentPath, Format, WikiOwner
 
 if TYPE_CHECKING:
     from wikisync.api.entries import OddEntry
+    from wikisync.api.upload import Spool
 
 T = TypeVar("T")
 
@@ -252,14 +253,14 @@ class Wiki:
         await self._with_slug(slug, purpose, ask)
 
     async def upload_attachment(
-        self, file: Path | bytes, name: str, *, branch: str | None = None
+        self, file: Path | bytes | Spool, name: str, *, branch: str | None = None
     ) -> AttachmentRecord:
         """Put a file into the wiki's uploads, streamed from disk.
 
         Every upload makes a new copy under a random folder.
 
         Args:
-            file: a path, or the bytes themselves.
+            file: a path, the bytes themselves, or bytes that came once.
             name: file name; the service replaces what it does not like in it.
             branch: of the wiki's repository; its default branch otherwise.
 

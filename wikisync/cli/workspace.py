@@ -7,7 +7,9 @@ from another folder, no overlaps, no wiki read through a copied state.
 
 from __future__ import annotations
 
+import asyncio
 import os
+import threading
 import time
 from collections.abc import (
     AsyncIterator,
@@ -284,30 +286,52 @@ class SyncedWiki(Struct, frozen=True):
         return self.found.known
 
 
+_PARSING = threading.Lock()
+"""The parsers are the process's, and made for one page at a time."""
+
+
 class ParsedLinks:
-    """The links of pages; the parsers load for the first page that asks."""
+    """The links of pages, found in a thread: the loop never waits for a parser.
 
-    def targets(self, page: Page) -> Sequence[LinkTarget]:
+    The parsers load for the first page that asks.
+    """
+
+    async def targets(self, page: Page) -> Sequence[LinkTarget]:
         """Where the page's links lead."""
-        from wikisync.markup.retarget import link_targets
 
-        return link_targets(page)
+        def work() -> Sequence[LinkTarget]:
+            from wikisync.markup.retarget import link_targets
 
-    def places(
+            with _PARSING:
+                return link_targets(page)
+
+        return await asyncio.to_thread(work)
+
+    async def places(
         self, page: Page, targets: Collection[LinkTarget]
     ) -> Sequence[LinkPlace]:
         """Where the source names these targets, in order."""
-        from wikisync.markup.retarget import link_places
 
-        return link_places(page, targets)
+        def work() -> Sequence[LinkPlace]:
+            from wikisync.markup.retarget import link_places
 
-    def retarget(
+            with _PARSING:
+                return link_places(page, targets)
+
+        return await asyncio.to_thread(work)
+
+    async def retarget(
         self, page: Page, changes: Sequence[tuple[LinkPlace, LinkTarget, str]]
     ) -> str | None:
         """The source with other targets; None where that makes another page of it."""
-        from wikisync.markup.retarget import retarget
 
-        return retarget(page, changes)
+        def work() -> str | None:
+            from wikisync.markup.retarget import retarget
+
+            with _PARSING:
+                return retarget(page, changes)
+
+        return await asyncio.to_thread(work)
 
 
 def translated_wiki(
@@ -476,6 +500,7 @@ class OpenWorkspace:
             pages=known.remote_pages() if tag else None,
             reads_max=self.workspace.config.sync.reads_max,
             attachments=AttachmentSource(behind, git),
+            spool=self.workspace.private / "tmp",
         )
         if settle_s is None:
             settle_s = self.workspace.config.sync.settle_ms / 1000

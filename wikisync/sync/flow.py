@@ -19,6 +19,8 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
+THREAD_CHARS_MIN = 100_000
+"""Work on shorter texts is done before a thread could begin with it."""
 FINISH_TIMEOUT_S = 10.0
 """How long an interrupted batch may take to come to its end."""
 
@@ -41,6 +43,16 @@ async def each(
         async with asyncio.TaskGroup() as group:
             for _ in range(in_flight):
                 group.create_task(worker())
+
+
+async def on_texts(work: Callable[[], T], *texts: str) -> T:
+    """Compare, merge or take texts apart beside the loop, where they are long.
+
+    Everything else goes on meanwhile; cancelled, the work comes to its end in vain.
+    """
+    if max(map(len, texts), default=0) < THREAD_CHARS_MIN:
+        return work()
+    return await asyncio.to_thread(work)
 
 
 @contextlib.contextmanager

@@ -24,7 +24,8 @@ from wikisync.errors import (
     command_line,
 )
 from wikisync.model import ConflictFile, Digest, Page, Slug, digest_of
-from wikisync.sync.conflict import Piece, read_bundle, write_bundle
+from wikisync.sync.conflict import Bundle, Piece, read_bundle, write_bundle
+from wikisync.sync.flow import on_texts
 from wikisync.sync.ledger import NO_DIGEST, Agreed, BundleRecord, PackedText
 from wikisync.sync.merge import merge
 from wikisync.sync.merging import Merged
@@ -103,7 +104,7 @@ class Holds:
                 # its next save would make the file anew, as one of no conflict
                 self._tell_open(slug, file)
                 continue
-            bundle = read_bundle(file.text)
+            bundle = await _read(file.text)
             if bundle.text is not None:
                 one = await self._resolve(slug, record, bundle.text)
                 if one is not None:
@@ -177,7 +178,11 @@ class Holds:
             page = None
         if page is not None and page.content not in {record.local, text}:
             # the page was edited beside its conflict file
-            again = merge(record.local, page.content, text, page_format=page.format)
+            mine, before = page.content, record.local
+            made_of, wanted = page.format, text
+            again = await on_texts(
+                lambda: merge(before, mine, wanted, page_format=made_of), mine, wanted
+            )
             if again.text is None:
                 await self._ask_again(page, record, again.pieces)
                 return None
@@ -324,7 +329,7 @@ class Holds:
         """
         if file is None or digest_of(file.text) == record.bundle:
             return
-        settled = read_bundle(file.text).text
+        settled = (await _read(file.text)).text
         renamed = await self._renamed_here(record)
         if settled is not None and renamed is not None:
             page = await self._local.read(renamed)
@@ -358,6 +363,7 @@ class Holds:
                     # with marker lines in it, it is printed only
                     *(["--dry-run"] if settled is None else ()),
                 ),
+                is_once=True,
             )
 
     async def show(
@@ -411,7 +417,8 @@ class Holds:
         is_seen = known is not None and known.remote == remote
         at = known.at if known is not None and is_seen else self._clock()
         told = remote_label(self._state, slug, remote, at)
-        text = write_bundle(merged.result.pieces, remote_by=told)
+        pieces = merged.result.pieces
+        text = await on_texts(lambda: write_bundle(pieces, remote_by=told), remote)
         record = BundleRecord(
             merged.remote.format, digest_of(text), merged.local.content, remote, at
         )
@@ -449,7 +456,9 @@ class Holds:
         The record keeps the old file's digest, so that this one counts as a person's
         work: the settlement stands in it and nowhere else.
         """
-        text = write_bundle(pieces, remote_by="as you settled it")
+        text = await on_texts(
+            lambda: write_bundle(pieces, remote_by="as you settled it"), page.content
+        )
         if not self._is_dry_run:
             await self._local.write_conflict(page.slug, page.format, text)
             self._state.record_bundle(page.slug, replace(record, local=page.content))
@@ -458,7 +467,12 @@ class Holds:
             page.slug,
             "the page was edited while its conflict was being settled",
             "settle the conflict file once more",
+            is_once=True,
         )
+
+
+async def _read(text: str) -> Bundle:
+    return await on_texts(lambda: read_bundle(text), text)
 
 
 def _given_away(plan: Plan) -> set[Slug]:

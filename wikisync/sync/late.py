@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from wikisync.errors import FolderError, NotFound, PreconditionFailed, command_line
 from wikisync.model import Format, LateSave, Page, Slug, digest_of
+from wikisync.sync.flow import on_texts
 from wikisync.sync.ledger import Agreed, PackedText
 from wikisync.sync.replica import LocalReplica
 from wikisync.sync.state import WikiState
@@ -102,7 +103,10 @@ class LateSaves:
         if not is_in_step:
             from wikisync.sync.merge import merge
 
-            again = merge(before, text, page.content, page_format=page.format)
+            late, now = text, page.content
+            again = await on_texts(
+                lambda: merge(before, late, now, page_format=page.format), late, now
+            )
             if again.text is None:
                 return False
             self._remember(page.slug, text, again.text)
@@ -127,6 +131,7 @@ class LateSaves:
             "a program went on writing to its file after another text had taken its"
             " place; what it wrote is in the trash",
             step,
+            is_once=True,
         )
 
     def _go_back(self, slug: Slug, text: str) -> None:

@@ -28,7 +28,6 @@ from wikisync.errors import Rejected, RemoteError
 from wikisync.model import (
     AttachmentPath,
     Digest,
-    Format,
     LinkPlace,
     LinkTarget,
     LooseFile,
@@ -44,6 +43,9 @@ log = logging.getLogger(__name__)
 FILE_BYTES_MAX = 100 * 1024 * 1024
 """A linked file larger than this is not uploaded; its page waits."""
 
+SEARCHED_CHARS = 1_000_000
+"""Of pages that are looked through for names of files in one turn of a thread."""
+
 NOWHERE = AttachmentPath("")
 """Where the wiki has what was not uploaded."""
 UNKNOWN_FOLDER = "0" * 32
@@ -51,19 +53,22 @@ UNKNOWN_FOLDER = "0" * 32
 
 
 class Links(Protocol):
-    """The links of a page's source, which parsers know; see ``markup.retarget``."""
+    """The links of a page's source, which parsers know; see ``markup.retarget``.
 
-    def targets(self, page: Page) -> Sequence[LinkTarget]:
+    Parsing takes its time, in which the loop goes on.
+    """
+
+    async def targets(self, page: Page) -> Sequence[LinkTarget]:
         """Where the page's links lead."""
         ...
 
-    def places(
+    async def places(
         self, page: Page, targets: Collection[LinkTarget]
     ) -> Sequence[LinkPlace]:
         """Where the source names these targets, in order."""
         ...
 
-    def retarget(
+    async def retarget(
         self, page: Page, changes: Sequence[tuple[LinkPlace, LinkTarget, str]]
     ) -> str | None:
         """The source with other targets; None where that makes another page of it."""
@@ -137,7 +142,7 @@ class FileLinks:
         """Files may have come and gone."""
         self._names = None
 
-    def page_in(self, page: Page) -> Page:
+    async def page_in(self, page: Page) -> Page:
         """The page as the folder writes it."""
         attempts = self._state.written_links(page.slug)
         paths = {link.path for links in attempts for link in links}
@@ -150,14 +155,14 @@ class FileLinks:
         if not known:
             return page
         known += [replace(target, is_wikilink=True) for target in known]
-        places = self._links.places(page, known)
+        places = await self._links.places(page, known)
         links = _as_written([place.target for place in places], attempts)
         changes = [
             (place, link.target, link.written)
             for place, link in zip(places, links, strict=True)
             if link is not None
         ]
-        content = self._links.retarget(page, changes)
+        content = await self._links.retarget(page, changes)
         return page if content is None else replace(page, content=content)
 
     async def page_out(
@@ -178,7 +183,7 @@ class FileLinks:
             return page, ()
         before = {link.target: link.path for links in attempts[:1] for link in links}
         wanted: dict[LinkTarget, LooseFile | AttachmentPath] = {}
-        targets = tuple(dict.fromkeys(self._links.targets(page)))
+        targets = tuple(dict.fromkeys(await self._links.targets(page)))
         found = await self._find(page.slug, targets)
         for target in targets:
             file = found.get(target)
@@ -189,9 +194,9 @@ class FileLinks:
                 wanted[target] = before[target]
         if not wanted:
             return page, ()
-        places = self._links.places(page, wanted)
+        places = await self._links.places(page, wanted)
         if path_of is None:
-            self._refuse_composed(page, wanted, places)
+            await self._refuse_composed(page, wanted, places)
             path_of = self._uploaded
         paths: dict[LinkTarget, AttachmentPath] = {}
         for target in {place.target for place in places}:
@@ -199,7 +204,7 @@ class FileLinks:
             if isinstance(held, LooseFile):
                 held = await path_of(page.slug, held)
             paths[target] = held
-        content = self._links.retarget(
+        content = await self._links.retarget(
             page,
             [
                 (place, replace(place.target, path=path), path)
@@ -214,7 +219,7 @@ class FileLinks:
             place.start: WrittenLink(paths[place.target], place.written, place.target)
             for place in places
         }
-        links = self._as_on_the_wiki(page, set(paths.values())) | links
+        links = await self._as_on_the_wiki(page, set(paths.values())) | links
         return replace(page, content=content), [links[start] for start in sorted(links)]
 
     async def outdated(self) -> frozenset[Slug]:
@@ -250,12 +255,35 @@ class FileLinks:
         if not names:
             return
         new = names - self._covered
-        for slug, page in self._state.base().items():
-            among = new if self._covering.get(slug) == page.local else names
-            if among and await self._links_to_new(slug, page.format, among):
-                yield slug
+        asked: list[tuple[Page, Collection[str]]] = []
+        chars = 0
+        for slug, known in self._state.base().items():
+            among = new if self._covering.get(slug) == known.local else names
+            if not among:
+                continue
+            page = Page(slug, known.format, self._state.text(slug) or "")
+            asked.append((page, among))
+            chars += len(page.content)
+            if chars >= SEARCHED_CHARS:
+                async for late in self._linking_to_new(asked):
+                    yield late
+                asked, chars = [], 0
+        async for late in self._linking_to_new(asked):
+            yield late
 
-    def _refuse_composed(
+    async def _linking_to_new(
+        self, asked: Sequence[tuple[Page, Collection[str]]]
+    ) -> AsyncIterator[Slug]:
+        """Pages that, as they were agreed on, link to files they were sent without."""
+        if not asked:
+            return
+        for page, mentioned in await asyncio.to_thread(_searched, asked):
+            if not self._are_all_sent(page, mentioned):
+                _, links = await self.page_out(page, self._planned)
+                if links and self._state.written_links(page.slug) != (tuple(links),):
+                    yield page.slug
+
+    async def _refuse_composed(
         self,
         page: Page,
         wanted: Mapping[LinkTarget, LooseFile | AttachmentPath],
@@ -275,7 +303,7 @@ class FileLinks:
         if not composed:
             return
         agreed = replace(page, content=self._state.text(page.slug) or "")
-        for target in composed.keys() - set(self._links.targets(agreed)):
+        for target in composed.keys() - set(await self._links.targets(agreed)):
             raise Rejected(
                 f"{page.slug} links to {composed[target]} by a name that is nowhere"
                 " written whole, and the file has another one on the wiki",
@@ -317,7 +345,7 @@ class FileLinks:
         loose = [target for target in targets if target not in fetched]
         return {**fetched, **await self._files.find(start, loose)}
 
-    def _as_on_the_wiki(
+    async def _as_on_the_wiki(
         self, page: Page, paths: Collection[AttachmentPath]
     ) -> dict[int, WrittenLink]:
         """Links that lead to an attachment here as they will there, by their place.
@@ -334,7 +362,7 @@ class FileLinks:
             place.start: WrittenLink(
                 AttachmentPath(place.target.path), place.written, place.target
             )
-            for place in self._links.places(page, targets)
+            for place in await self._links.places(page, targets)
         }
 
     async def _mentions_file(self, page: Page) -> bool:
@@ -342,17 +370,6 @@ class FileLinks:
         if self._names is None:
             self._names = await self._look()
         return bool(_mentioned(page, self._names))
-
-    async def _links_to_new(
-        self, slug: Slug, page_format: Format, names: frozenset[str]
-    ) -> bool:
-        """Whether a page, as it was agreed on, links to a file it was sent without."""
-        page = Page(slug, page_format, self._state.text(slug) or "")
-        mentioned = _mentioned(page, names)
-        if not mentioned or self._are_all_sent(page, mentioned):
-            return False
-        _, links = await self.page_out(page, self._planned)
-        return bool(links) and self._state.written_links(slug) != (tuple(links),)
 
     def _are_all_sent(self, page: Page, mentioned: Collection[str]) -> bool:
         """Whether each place where a file is named is a link that was sent.
@@ -405,6 +422,14 @@ class FileLinks:
             self._state.settle(intent)
         log.info("uploaded %s as %s", file.path, stored.path)
         return stored.path
+
+
+def _searched(
+    asked: Sequence[tuple[Page, Collection[str]]],
+) -> Sequence[tuple[Page, Sequence[str]]]:
+    """The pages that mention any of some names, with those."""
+    found = ((page, _mentioned(page, names)) for page, names in asked)
+    return [one for one in found if one[1]]
 
 
 def _mentioned(page: Page, names: Collection[str]) -> Sequence[str]:

@@ -7,7 +7,6 @@ text we replaced since (``stale``) becomes a merge too, with that text as ancest
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, TypeAlias, TypeGuard
 
@@ -18,6 +17,7 @@ from wikisync.model import Format, Page, Slug, Snapshot
 from wikisync.sync.conflict import Clash, Piece
 from wikisync.sync.diff import changes
 from wikisync.sync.echo import with_front_matter
+from wikisync.sync.flow import on_texts
 from wikisync.sync.ledger import Replaced
 from wikisync.sync.merge import Merge3, merge
 from wikisync.sync.plan import (
@@ -37,9 +37,6 @@ from wikisync.sync.state import WikiState
 
 if TYPE_CHECKING:
     from wikisync.sync.holds import Settled
-
-THREAD_CHARS_MIN = 100_000
-"""Texts from this size on are merged in a thread, so that nothing else waits."""
 
 
 Candidate: TypeAlias = Merge | Push | Hold
@@ -118,7 +115,9 @@ class Merging:
             else await self._local.read(names.here.get(slug, slug))
         )
         _require(mine, action)
-        stale = stale_ancestor(mine.content, replaced, self._now)
+        stale = await on_texts(
+            lambda: stale_ancestor(mine.content, replaced, self._now), mine.content
+        )
         base = settled.remote if settled else self._state.text(record) or ""
         if isinstance(action, Push) and (stale is None or mine.content == base):
             # what both sides agreed on is sent for its pictures, and is no save
@@ -129,15 +128,15 @@ class Merging:
             else await self._remote_page(names.there.get(slug, slug), action)
         )
         text = mine.content
-        side_by_side = Merge3(tuple(_differences(text, theirs.content)))
         if isinstance(action, Hold):
-            return Merged(slug, mine, theirs, side_by_side)
+            return Merged(slug, mine, theirs, await _side_by_side(mine, theirs))
         if stale is not None:
             repaired = await self._merge(
                 stale.replaced, text, replaced[0].written, action.format
             )
             if repaired.text is None:
-                return Merged(slug, mine, theirs, side_by_side, stale)
+                beside = await _side_by_side(mine, theirs)
+                return Merged(slug, mine, theirs, beside, stale)
             text = repaired.text
         result = await self._merge(base, text, theirs.content, action.format)
         if isinstance(action, Push) and result.text == mine.content:
@@ -171,9 +170,7 @@ class Merging:
                 keeps_both=self._keeps_both,
             )
 
-        if max(len(base), len(mine), len(theirs)) < THREAD_CHARS_MIN:
-            return work()
-        return await asyncio.to_thread(work)
+        return await on_texts(work, base, mine, theirs)
 
 
 class _Names:
@@ -215,6 +212,12 @@ def _turned(action: Candidate, merged: Merged) -> Action:
 def _require(mine: Page, action: Candidate) -> None:
     if not isinstance(action, Hold) and mine.digest != action.local:
         raise PreconditionFailed(f"{mine.slug} was edited here meanwhile")
+
+
+async def _side_by_side(mine: Page, theirs: Page) -> Merge3:
+    """Two texts without an ancestor, as a merge of which nothing is settled."""
+    one, other = mine.content, theirs.content
+    return Merge3(await on_texts(lambda: tuple(_differences(one, other)), one, other))
 
 
 def _differences(local: str, remote: str) -> Iterator[Piece]:

@@ -93,7 +93,7 @@ class TranslatedWiki:
             page = seen.texts.get(slug)
             pages[slug] = await self._state_in(seen.pages[slug], page)
             if page is not None:
-                texts[slug] = self._links.page_in(page)
+                texts[slug] = await self._links.page_in(page)
         self._last = dict(pages) if seen.is_complete and not seen.unreadable else None
         self._problems = seen.problems
         return replace(seen, pages=pages, texts=texts)
@@ -105,7 +105,7 @@ class TranslatedWiki:
         here = self._here.get((there.slug, there.digest))
         if here is None:
             page = page or await self._wiki.read(there.slug)
-            here = self._note(page, self._links.page_in(page))
+            here = self._note(page, await self._links.page_in(page))
         return replace(here, identity=there.identity)
 
     def _note(self, there: Page, here: Page) -> PageState:
@@ -128,7 +128,7 @@ class TranslatedWiki:
     async def read(self, slug: Slug) -> Page:
         """The page with its text as of now."""
         there = await self._wiki.read(slug)
-        here = self._links.page_in(there)
+        here = await self._links.page_in(there)
         self._note(there, here)
         return here
 
@@ -177,7 +177,7 @@ class TranslatedWiki:
             self._here = {
                 key: here for key, here in self._here.items() if key[0] != name
             }
-        here = self._links.page_in(replace(answer, slug=name))
+        here = await self._links.page_in(replace(answer, slug=name))
         here = replace(here, slug=answer.slug)
         state = self._note(answer, here)
         if last is None or last is not self._last or answer.slug != page.slug:
@@ -206,7 +206,8 @@ class TranslatedWiki:
         before = await self._expected(slug, expected)
         self._last = None
         moved = await self._wiki.move(slug, target, expected=before)
-        here = replace(self._links.page_in(replace(moved, slug=slug)), slug=moved.slug)
+        here = await self._links.page_in(replace(moved, slug=slug))
+        here = replace(here, slug=moved.slug)
         self._note(moved, here)
         return here
 
