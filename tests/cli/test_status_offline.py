@@ -86,7 +86,7 @@ async def renamed(cloned: Cloned) -> None:
         (marked_by_git, "git's marker lines of a conflict are in it"),
         (looping, "sent again and again with the same text"),
         (open_in_vim, "open in an editor here"),
-        (copied, "its name is that of a copy"),
+        (copied, ""),
         (held_and_edited, "edited here and on the wiki; settle"),
         (held_and_made_equal, ""),
         (picture_changed, "the next sync puts it on the wiki"),

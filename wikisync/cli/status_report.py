@@ -37,6 +37,7 @@ from wikisync.sync.plan import (
     Push,
     Rebind,
     Skip,
+    SkipReason,
 )
 from wikisync.sync.safety import Batch, Decision
 
@@ -261,6 +262,8 @@ def _told(folder: str, action: Action, held: Mapping[Slug, Held]) -> tuple[Side,
         case Hold():
             sentence = held_sentence(folder, held[action.slug])
             return "held", sentence.removeprefix(f"{folder}/{action.slug}: ")
+        case Skip(reason=SkipReason.COPY):
+            return "waiting", ""  # a problem tells of it, with the next step
         case Skip():
             return "waiting", str(action.reason)
         case Adopt() | Rebind() | DropRecord():

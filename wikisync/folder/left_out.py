@@ -58,24 +58,26 @@ def copy_of_page(path: str) -> Problem | None:
     who = copied_by(split[0]) if split else None
     if who is None:
         return None
-    return _problem(
+    pattern = pattern_of(path)
+    return Problem(
         "page-copy",
         path,
         f"{who} gives this name to the copy of a file that was changed in two places;"
         " it is not published",
-        "put what you need of it into the page and remove it; or, to publish it, add"
-        f" this line to {IGNORE_FILE}: !{pattern_of(path)}",
+        "put what you need of it into the page and remove it; or add a line to"
+        f" {IGNORE_FILE}: {pattern} leaves it out silently, !{pattern} publishes it",
     )
 
 
 def packages(path: str) -> Problem:
     """What is said of a folder that a package manager fills."""
+    pattern = f"{pattern_of(path)}/"
     return Problem(
         "folder-left-out",
         path,
         "a package manager fills this folder; nothing in it is published",
-        f"add this line to {IGNORE_FILE}: {pattern_of(path)}/ (or, to publish its"
-        f" pages: !{pattern_of(path)}/)",
+        f"add a line to {IGNORE_FILE}: {pattern} leaves it out silently, !{pattern}"
+        " publishes its pages",
     )
 
 
