@@ -78,7 +78,7 @@ async def test_what_changed_since_is_left_alone_and_named(synced: Cloned) -> Non
     assert ran.code == 3
     assert "guide: it is not taken back: it was edited here since" in ran.err
     assert "new: it is not taken back: it was changed on the wiki since" in ran.err
-    assert "wikisync restore guide --list" in ran.err
+    assert f"wikisync restore {synced.folder}/guide --list" in ran.err
     await synced.run("sync")
     assert await both(synced) == {
         **FILES,

@@ -21,7 +21,7 @@ from wikisync.cli.workspace import (
     open_workspace,
     workspace_option,
 )
-from wikisync.errors import ExitCode, SyncError, UsageError
+from wikisync.errors import ExitCode, SyncError, UsageError, command_line
 
 if TYPE_CHECKING:
     from wikisync.cli.console import Console
@@ -102,7 +102,7 @@ async def _planned(
         if opened.known(section).is_paused:
             raise UsageError(
                 f"{section.folder} is paused, and an undo is a sync",
-                hint=f"go on with it first: wikisync resume {section.folder}",
+                hint=f"go on with it first: {command_line('resume', section.folder)}",
             )
         options = ExchangeOptions(pages=sync.names, is_dry_run=True, undoes=sync.number)
         async with open_service(workspace, token_file, console, os.environ) as client:
@@ -164,7 +164,7 @@ def _undo(
             if last is None or last.number != sync.number:
                 raise SyncError(
                     f"{section.folder} was synced meanwhile",
-                    hint=f"look again: wikisync undo {section.folder}",
+                    hint=f"look again: {command_line('undo', section.folder)}",
                 )
             known.undo(sync.number)
             at = local_time(sync.at)

@@ -17,7 +17,7 @@ from typing import TypeAlias, assert_never
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wikisync.errors import FolderError, NotFound, PreconditionFailed
+from wikisync.errors import FolderError, NotFound, PreconditionFailed, command_line
 from wikisync.model import (
     Page,
     PageState,
@@ -223,11 +223,13 @@ class Undoing:
         return True
 
     def _leave(self, step: Step, why: str) -> None:
+        name = f"{self._local.name}/{step.name}"
         self._tally.tell(
             "undo-left",
             step.name,
             f"it is not taken back: {why}",
-            f"see its earlier texts: wikisync restore {step.name} --list",
+            f"see its earlier texts: {command_line('restore', name, '--list')}",
+            is_once=True,
         )
 
 
