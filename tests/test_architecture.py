@@ -1,4 +1,4 @@
-"""The import directions of the house, held as data (design, section 3)."""
+"""The import directions of ``docs/architecture.md``, held as data."""
 
 from __future__ import annotations
 

@@ -244,7 +244,7 @@ def test_text_is_not_changed_on_the_way() -> None:
 def test_every_file_is_read_from_time_to_time_whatever_its_times_say(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A program may keep a file's size and set its time back (sync.md 3.2)."""
+    """A program may keep a file's size and set its time back."""
     monkeypatch.setattr(pages_module, "SETTLED_NS", -1)
     now = [time.time()]
     (tmp_path / "home.md").write_text("one\n")

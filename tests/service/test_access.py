@@ -1,4 +1,4 @@
-"""The status matrix of service-behaviour.md 2.2, row by row, and scopes."""
+"""The table of ``docs/service.md`` "Rights", row by row, and scopes."""
 
 from __future__ import annotations
 

@@ -218,7 +218,7 @@ def test_rename_onto_another_page_is_refused(other: str) -> None:
 
 
 def test_rename_in_case_alone_meets_itself_and_is_refused() -> None:
-    """As in the real service: such renames need two steps (5.6)."""
+    """As in the real service: such renames need two steps."""
     with pytest.raises(Refusal):
         edit(tree_of("Foo.md"), "Foo", title="foo")
 

@@ -1,4 +1,4 @@
-"""Offset pagination and its headers (service-behaviour.md 1.2)."""
+"""Offset pagination and its headers (``docs/service.md`` "Paging")."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Typed reading of parameters, with the texts of service-behaviour.md 2.1."""
+"""Typed reading of parameters, with the texts of ``docs/service.md`` "Errors"."""
 
 from __future__ import annotations
 

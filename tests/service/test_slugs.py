@@ -1,4 +1,4 @@
-"""Titles to paths and back (service-behaviour.md 5.2-5.4)."""
+"""Titles to paths and back (``docs/service.md`` "Slugs and titles")."""
 
 from __future__ import annotations
 

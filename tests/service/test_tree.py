@@ -49,7 +49,7 @@ def test_link_is_no_page() -> None:
 
 
 def test_uploaded_text_is_listed_as_a_page() -> None:
-    """The real service does not leave ``uploads`` out (5.1)."""
+    """The real service does not leave ``uploads`` out."""
     (page,) = tree_of("uploads/0f/notes.md").pages
 
     assert (page.slug, page.title) == ("uploads/0f/notes", "notes")

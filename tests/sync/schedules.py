@@ -38,7 +38,7 @@ OWNER = WikiOwner("project", "docs/handbook")
 CYCLES = 6
 ROUNDS_MAX = 12
 REST_ROUNDS_MAX = 4
-"""Rounds to rest once nobody does anything (``sync.md`` I3)."""
+"""Rounds to rest once nobody does anything (I3)."""
 AT_ONCE = ExchangeOptions(patience=Patience(1, 0.0, 1, 0.0))
 
 # without a place for it, Python prints what the engine logs into the proof's table
@@ -286,7 +286,7 @@ class Schedule:
     async def rest(self, loop: VirtualLoop) -> None:
         """Calm cycles, with a person who settles what is held, until all is quiet.
 
-        The rounds count from the last thing that a person did (``sync.md`` I3).
+        The rounds count from the last thing that a person did (I3).
         """
         undisturbed = 0
         for round_number in range(1, ROUNDS_MAX * len(self.clients) + 1):

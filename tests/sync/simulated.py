@@ -1,7 +1,7 @@
 """A folder and a wiki as the engine sees them, in a world of persons and faults.
 
-The wiki fails in all the ways of ``sync.md`` 4.2, and any read or write can be the
-last of the process.
+The wiki fails in all the ways of ``docs/sync.md`` "Proofs", and any read or write can
+be the last of the process.
 """
 
 from __future__ import annotations

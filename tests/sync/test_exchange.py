@@ -1,4 +1,4 @@
-"""Cycles both ways as a person sees them, each rule of ``sync.md`` 3 once."""
+"""Cycles both ways as a person sees them, each rule of ``docs/sync.md`` once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attachments of the wiki that a person changes in their place (``sync.md`` 3.13)."""
+"""Attachments of the wiki that a person changes in their place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conflict files on a real disk beside a real wiki (``sync.md`` 3.4)."""
+"""Conflict files on a real disk beside a real wiki (``docs/sync.md`` "Conflicts")."""
 
 from __future__ import annotations
 

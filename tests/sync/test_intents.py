@@ -1,4 +1,4 @@
-"""The table of ``sync.md`` 3.8: what the next start makes of a call cut short.
+"""``docs/sync.md`` "Crashes": what the next start makes of a call that was cut short.
 
 Each call is ended once before the wiki took it and once after, and the next cycle
 must neither make it twice nor hold a page for it.

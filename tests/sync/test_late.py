@@ -1,4 +1,4 @@
-"""Saves that came too late: into files that had been replaced (``sync.md`` 3.9)."""
+"""Saves that came too late: into files that had been replaced."""
 
 from __future__ import annotations
 

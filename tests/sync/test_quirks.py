@@ -1,4 +1,4 @@
-"""The engine on real parts against every quirk of the service (sync.md 3.0).
+"""The engine on real parts against every quirk of the service (``docs/service.md``).
 
 Persons edit both sides, the quirk does its worst for some cycles, the service is
 sound again, and everything comes to rest: no text lost, nothing deleted that nobody

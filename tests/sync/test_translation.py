@@ -1,4 +1,4 @@
-"""Pictures beside the pages, on a real disk and a real wiki (``sync.md`` 3.13)."""
+"""Pictures beside the pages, on a real disk and a real wiki (I7)."""
 
 from __future__ import annotations
 

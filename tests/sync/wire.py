@@ -1,9 +1,9 @@
 """The service at the other end of the wire, in a world of persons and faults.
 
 Where ``simulated`` is the wiki as the engine sees it, here the engine's own client
-stands in between, with its repetitions and its suspicion, and the network does all
-that ``sync.md`` 4.2 names: requests that never come, answers that never come or are
-cut, late, of another kind or about another page, and a service that fails, is tired
+stands in between, with its repetitions and its suspicion, and the network does all that
+``docs/sync.md`` "Proofs" names: requests that never come, answers that never come or
+are cut, late, of another kind or about another page, and a service that fails, is tired
 or says that there is nothing.
 """
 
@@ -190,7 +190,7 @@ class Wire:
         return 200, self._record(target)
 
     def _target(self, slug: str, title: str) -> str:
-        """The name that a title gives (``service-behaviour`` 5.6)."""
+        """The name that a title gives (``docs/service.md`` "Edits")."""
         folder, slash, _ = slug.rpartition("/")
         is_leaf = "/" not in title
         return f"{folder}{slash}{title}" if is_leaf else title.removeprefix("/")

@@ -1,6 +1,6 @@
 """Answers of the service: bodies to typed records, statuses to errors.  Pure.
 
-The only place that knows what a status means (``service-behaviour`` section 2).
+The only place that knows what a status means (``docs/service.md`` "Errors").
 Every error says what was attempted, with the object named, what the service
 said in its own words, and what a person can do next.
 """
@@ -182,7 +182,7 @@ def decode_written(answer: Answer, kind: type[T], purpose: Purpose) -> T:
     """The record that a create or an edit answers with.
 
     The service answers a collision with success and ``null``
-    (``service-behaviour`` 2.3), so whatever is not the record is a refusal.
+    (``docs/service.md`` "Errors"), so whatever is not the record is a refusal.
 
     Raises:
         Rejected: valid JSON, but not an object with the record's identity.

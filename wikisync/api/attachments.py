@@ -1,8 +1,8 @@
 """Where the bytes of attachments come from: the file route, or git.
 
 The service's web side serves files to browsers and may keep them from tokens
-(``service-behaviour`` 6.2): it sends to its sign-in page, or answers with a web
-page.  What came that way is not asked that way again for a while; the wiki's git
+(``docs/service.md`` "Attachments"): it sends to its sign-in page, or answers with a
+web page.  What came that way is not asked that way again for a while; the wiki's git
 repository has the same files.
 
 A sign-in page may also come as if it were the file.  A file that may be a page by its

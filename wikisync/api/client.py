@@ -412,7 +412,7 @@ class Client:
     async def writing(self, wiki: str) -> AsyncIterator[None]:
         """Hold the turn to write to one wiki.
 
-        Two writes at once race on the wiki's branch (``service-behaviour`` 10.2).
+        Two writes at once race on the wiki's branch (``docs/service.md`` "Errors").
         """
         async with self._write_locks.setdefault(wiki, asyncio.Lock()):
             yield

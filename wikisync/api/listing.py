@@ -2,7 +2,7 @@
 
 Offset paging ends at 50,000 records; a list that is ordered by id goes on with
 keyset paging by itself there.  Links of keyset paging are followed, never made
-(``service-behaviour`` 1.3, 1.4).
+(``docs/service.md`` "Paging").
 """
 
 from __future__ import annotations

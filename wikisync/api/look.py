@@ -226,7 +226,7 @@ def whole_page(record: WikiPageRecord, slug: Slug, owner: WikiOwner, url: str) -
         ProtocolViolation: the text is missing or was cut.
     """
     if record.slug != slug:
-        # service-behaviour 5.4
+        # ``docs/service.md`` "Finding a page"
         raise NotFound(
             f"cannot read page {slug} of {owner}: the service answers with page"
             f" {record.slug} instead",
@@ -243,7 +243,7 @@ def whole_page(record: WikiPageRecord, slug: Slug, owner: WikiOwner, url: str) -
 
 
 def require_whole(slug: str, content: str, owner: WikiOwner, url: str) -> None:
-    """Refuse a text that ends where the service cuts texts (``sync.md`` Q9).
+    """Refuse a text that ends where the service cuts texts (Q9).
 
     Raises:
         ProtocolViolation: it is as long as a cut one.

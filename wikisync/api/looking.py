@@ -2,7 +2,7 @@
 
 A look is one request, the list with content.  What that list cannot be trusted
 with is read singly: texts of a mebibyte and more, which the service may cut, and
-texts that are absent (``sync.md`` 3.0, Q9).  Big wikis are looked at in turns.
+texts that are absent (Q9).  Big wikis are looked at in turns.
 
 Read next: ``look``, what a list is worth; ``rotation``, whose turn it is.
 """
@@ -88,8 +88,7 @@ class Looking:
     def is_free(self, slug: Slug) -> bool:
         """Whether the last look saw no page that the service takes for this one.
 
-        It finds pages whatever their case (``sync.md`` 3.0, Q5).  False also where
-        there was no look.
+        It finds pages whatever their case (Q5).  False also where there was no look.
         """
         if self._known is None:
             return False
@@ -100,8 +99,8 @@ class Looking:
     async def _list(self) -> tuple[PageList | None, bool]:
         """The list with content; without, where the service cannot give it whole.
 
-        Some proxies cut or time out on a big wiki's list (``service-behaviour``
-        10.26); single reads take longer, but come through.
+        Some proxies cut or time out on a big wiki's list; single reads take longer,
+        but come through.
 
         Returns:
             The list, or None where nothing changed; and whether it is the whole one.

@@ -2,7 +2,7 @@
 
 Only the query of a link is taken: its host is the one the service is
 configured with, which behind a proxy is not the one that answers
-(``service-behaviour`` 1.2).
+(``docs/service.md`` "Paging").
 
 A proxy may drop both headers.  The part is then not taken for the whole list unless it
 is too small to be one of several: ``made_query`` asks for what follows.

@@ -1,11 +1,10 @@
 """Every parameter of the API: one table for client, command line, service.
 
-Pure.  A row says what a parameter is called, what values it takes, which
-endpoints accept it and what it is for; ``parameters_of`` gives one endpoint's.
-Segments of the path (``id``, ``user_id``, ``group_id``) belong to
-``api.routes`` and are not in here.  The tables follow service-api.md 4.3 to 4.9;
-old names that the service still takes are rows of their own and lead to the new
-ones, values included, through ``replace_deprecated``.
+Pure.  A row says what a parameter is called, what values it takes, which endpoints
+accept it and what it is for; ``parameters_of`` gives one endpoint's.  Segments of the
+path (``id``, ``user_id``, ``group_id``) belong to ``api.routes`` and are not in here.
+Old names that the service still takes are rows of their own and lead to the new ones,
+values included, through ``replace_deprecated``.
 """
 
 from __future__ import annotations
@@ -445,7 +444,7 @@ FILTERS: tuple[Parameter, ...] = (
         is_filter=True,
     ),
 )
-"""Filters, orders and paging of the lists of projects (4.3, 8)."""
+"""Filters, orders and paging of the lists of projects."""
 
 
 def _look(
@@ -543,7 +542,7 @@ READS: tuple[Parameter, ...] = (
     _look("render_html", "boolean", OtherEndpoint.PAGE, "The text as HTML."),
     _look("version", "string", OtherEndpoint.PAGE, "The page as of this commit."),
 )
-"""Parameters of reading one project or wiki and what belongs to it (4.1, 4.4)."""
+"""Parameters of reading one project or wiki and what belongs to it."""
 
 
 def _attribute(
@@ -1023,7 +1022,7 @@ ATTRIBUTES: tuple[Parameter, ...] = (
     _access("wiki_access_level", "the wiki"),
     _old_switch("wiki_enabled", "wiki_access_level"),
 )
-"""Attributes of a project on create and edit (4.6)."""
+"""Attributes of a project on create and edit."""
 
 
 def _act(
@@ -1123,7 +1122,7 @@ ACTS: tuple[Parameter, ...] = (
         is_required=True,
     ),
 )
-"""Parameters of what else is done to a project (4.5, 4.7, 4.8)."""
+"""Parameters of what else is done to a project."""
 
 
 def _page_rows() -> Iterator[Parameter]:
@@ -1143,7 +1142,7 @@ def _page_rows() -> Iterator[Parameter]:
 
 
 PAGES: tuple[Parameter, ...] = tuple(_page_rows())
-"""Parameters of changing a wiki (4.1, 4.2)."""
+"""Parameters of changing a wiki."""
 
 PARAMETERS: tuple[Parameter, ...] = (*FILTERS, *READS, *ATTRIBUTES, *ACTS, *PAGES)
 

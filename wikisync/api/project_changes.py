@@ -1,4 +1,4 @@
-"""Creating, changing and removing projects (API 4.5 to 4.7, 4.9)."""
+"""Creating, changing and removing projects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of a project: uploads and its picture (API 4.8), streamed from disk."""
+"""Files of a project: uploads and its picture, streamed from disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists of projects, and of users and groups of one (API 4.3, 4.4).
+"""Lists of projects, and of users and groups of one.
 
 All are paged by offset, with a total where the service counts.  Ordered by id,
 ``list_projects`` and ``list_user_projects`` go on past the 50,000 records where

@@ -1,4 +1,4 @@
-"""Reading one project (API 4.4)."""
+"""Reading one project."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Records about projects: JSON to typed values and back (API 2.3 to 2.6).
+"""Records about projects: JSON to typed values and back.
 
 Pure.  The service shows a project in three views, each a part of the next: the
 simple one, the full one, and the single project with its optional parts.  Which
 keys come depends on the caller's rights and the service's version, so every key
 but a project's identity may be absent, and any may be null
-(``service-behaviour`` 9.3); both are None here.
+(``docs/service.md`` "Projects"); both are None here.
 """
 
 from __future__ import annotations

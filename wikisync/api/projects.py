@@ -1,4 +1,4 @@
-"""Projects: the operations on projects, one method per endpoint (API 4.3 to 4.9).
+"""Projects: the operations on projects, one method per endpoint.
 
 The methods are named as in ``parameters.Endpoint`` and take the parameters of
 its table by name.  What an endpoint does not take is refused before anything is

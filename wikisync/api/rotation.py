@@ -1,8 +1,8 @@
 """Looking at a big wiki in turns: a few pages at each look, all within an hour.
 
-Pure.  The list with content of a big wiki is too much to ask for again and again,
-and without content it shows no edit (``sync.md`` 3.12).  So the list without
-content tells what is there, and single reads go round: new pages and those that
+Pure.  The list with content of a big wiki is too much to ask for again and again, and
+without content it shows no edit (``docs/sync.md`` "Listing the wiki").  So the list
+without content tells what is there, and single reads go round: new pages and those that
 move at once, then the ones that were not looked at for the longest time.
 """
 

@@ -3,7 +3,7 @@
 Pure.  The client decodes with these and the service encodes with them, so both
 halves speak of one shape.  Unknown keys are ignored and absent ones survive,
 because servers of different versions send different sets
-(``service-behaviour.md`` 5.5): every field but a record's identity has a default,
+(``docs/service.md`` "Records"): every field but a record's identity has a default,
 and all records are frozen.  Projects are in ``project_schema``.
 
 Addresses in records are those of web pages and of git: one with any other scheme is

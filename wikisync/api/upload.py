@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 READ_DIFFERENTLY = str.maketrans('"\\%', "___")
 """What servers read differently in a form's file name, to what the service makes
-of each of them anyway (``service-behaviour`` 6.1)."""
+of each of them anyway (``docs/service.md`` "Attachments")."""
 
 
 SPOOL_BYTES_MAX = 1024 * 1024

@@ -277,7 +277,7 @@ def _require_rules(endpoint: Endpoint, values: Mapping[str, object]) -> None:
 
 
 def _require_one_beginning(endpoint: Endpoint, values: Mapping[str, object]) -> None:
-    """A repository begins with one thing (API 4.6, 7)."""
+    """A repository begins with one thing."""
     has_readme = values.get("initialize_with_readme") is True
     others = ("import_url", "template_name", "template_project_id")
     for other in others:

@@ -1,8 +1,8 @@
-"""Wiki: the operations on one wiki, one method per endpoint (API 4.1, 4.2).
+"""Wiki: the operations on one wiki, one method per endpoint.
 
 Slugs are percent-encoded once, whole, so that ``dir/page`` is one segment.
 Where a proxy takes ``%2F`` apart the service does not know the address; the
-slug is then sent once more with real slashes (``service-behaviour`` 10.19).
+slug is then sent once more with real slashes (``docs/service.md`` "Endpoints").
 Writes to one wiki are serial, whoever makes them.
 """
 
@@ -211,7 +211,7 @@ class Wiki:
         """Edit a page.  Give all three, or the service may change what is left out.
 
         Without a title it may move the page to the root of the wiki, and without
-        a format it may turn the page into markdown (``service-behaviour`` 5.6).
+        a format it may turn the page into markdown (Q2, Q3).
 
         Args:
             slug: as listed.
@@ -294,7 +294,7 @@ class Wiki:
         """An attachment's bytes, from the web side's file route.
 
         The API itself has no way to read one, and the service may keep this
-        route to browsers (``service-behaviour`` 6.2).
+        route to browsers (Q11).
 
         Raises:
             NotFound: no such file, or it is not handed out to tokens.

@@ -1,9 +1,9 @@
 """Writing pages: read, compare, send at once, and look at the answer.
 
-The service has no compare-and-swap, so between the read and the write another
-person's edit goes unseen; how long that was is ``last_window_s`` (``sync.md``
-3.6).  Every edit names full path, format and content, because the service changes
-what is left out (``service-behaviour`` 5.6).
+The service has no compare-and-swap, so between the read and the write another person's
+edit goes unseen; how long that was is ``last_window_s`` (``docs/sync.md`` "Pushing").
+Every edit names full path, format and content, because the service changes what is left
+out (Q2, Q3).
 
 Many may ask at once.  Writes take turns anyway (``Client.writing``); here a turn
 begins with the read, for whoever waited after it would write over more unseen.  A new
@@ -67,7 +67,7 @@ class Writing:
         """Create or edit a page; the answer's slug is the page's slug.
 
         Every edit names full path, format and content, because the service
-        changes what is left out (``service-behaviour`` 5.6).  A page that is so
+        changes what is left out (Q2, Q3).  A page that is so
         already is not written: that would be an empty commit.
 
         Raises:
@@ -200,7 +200,7 @@ class Writing:
         """What a refusal means: a name that is taken is looked up, never guessed.
 
         The service answers some collisions with success and ``null``
-        (``service-behaviour`` 2.3).
+        (``docs/service.md`` "Errors").
         """
         if error.status is None or target == slug:
             # kept back by ourselves, or not about a name
@@ -275,6 +275,6 @@ def _as_answered(error: Rejected) -> RemoteError:
 def _title(target: Slug, slug: Slug) -> str:
     """The title that gives a page this slug, whatever folder it is in now.
 
-    A title without a slash keeps the folder (``service-behaviour`` 5.6).
+    A title without a slash keeps the folder (``docs/service.md`` "Edits").
     """
     return f"/{target}" if "/" in slug and "/" not in target else target

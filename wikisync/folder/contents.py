@@ -1,7 +1,7 @@
 """What files hold, read only where their status changed since they were read.
 
-A cache and never a decision (``sync.md`` 3.1).  A file that changed just now gets no
-stamp: it may change again and show the same times.
+A cache and never a decision (``docs/sync.md`` "Scanning the folder").  A file that
+changed just now gets no stamp: it may change again and show the same times.
 """
 
 from __future__ import annotations

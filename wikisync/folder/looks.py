@@ -1,10 +1,10 @@
 """What the files of a folder held at the last look, for the next process.
 
-A cache and never a decision (``sync.md`` 3.1): who finds a file as it was then need
-not read it again.  It is believed only on the same disk, since the same start of
-the machine (after a loss of power a file's times can be older than its text), and
-for as long as one process believes its own looks.  Whatever is wrong with it, all
-files are read; a checksum tells.
+A cache and never a decision (``docs/sync.md`` "Scanning the folder"): who finds a file
+as it was then need not read it again.  It is believed only on the same disk, since the
+same start of the machine (after a loss of power a file's times can be older than its
+text), and for as long as one process believes its own looks.  Whatever is wrong with
+it, all files are read; a checksum tells.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Who may do what: visibility, role, feature level and scope to one verdict.
 
-Pure.  The table is service-behaviour.md 2.2 and 3.3; rights are decided here
-and nowhere else.  What a caller may not see does not exist (404); what it may
+Pure.  The table is ``docs/service.md`` "Rights"; rights are decided here and nowhere
+else.  What a caller may not see does not exist (404); what it may
 see but not do is refused (403); a credential is asked for (401) only where the
 operation itself needs a person.
 """
@@ -134,7 +134,7 @@ def judge_wiki(
 def judge_clone(door: WikiDoor, standing: Standing) -> Verdict:
     """Whether the caller may have the wiki's repository.
 
-    Guests read the pages of a private wiki, but do not get all of it (3.3).
+    Guests read the pages of a private wiki, but do not get all of it.
     """
     verdict = judge_wiki(door, standing, Operation.READ)
     is_open = door.visibility != "private" and door.wiki == "enabled"
@@ -170,7 +170,7 @@ def may_read_code(
 ) -> bool:
     """Whether the caller may see the files of a project's own repository.
 
-    Guests of a private project may not, though they see the project (3.3).
+    Guests of a private project may not, though they see the project.
     """
     if repository == "disabled":
         return False
@@ -186,7 +186,7 @@ def judge_code(
 ) -> Verdict:
     """Whether the caller may have a project's own repository, or write to it.
 
-    Planners write wikis, but no code (3.3).
+    Planners write wikis, but no code.
     """
     if judge_container(door.visibility, standing) is Verdict.HIDDEN:
         return Verdict.HIDDEN

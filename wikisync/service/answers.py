@@ -1,7 +1,7 @@
 """Answers and refusals in the service's three error shapes.
 
 Every refusal is raised as ``Refusal`` where it is found out, and becomes a
-response in one place (``app``).  Shapes and texts: service-behaviour.md 2.1, 2.2.
+response in one place (``app``).  Shapes: ``docs/service.md`` "Errors".
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Attachments of wikis: upload by REST, reading by the file route.
 
 A file goes from the request to disk to the git object store and never stands
-in memory whole on its way in.  Rules: service-behaviour.md 6.1 and 6.2.
+in memory whole on its way in.  Rules: ``docs/service.md`` "Attachments".
 """
 
 from __future__ import annotations

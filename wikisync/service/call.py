@@ -2,7 +2,7 @@
 
 Every handler begins alike: it reads its parameters (400), then learns who calls
 (401, 403), then finds the project or group (404) and asks ``access`` (403).
-That order is the real service's (service-behaviour.md 2.2).
+That order is the real service's (``docs/service.md`` "Rights").
 """
 
 from __future__ import annotations

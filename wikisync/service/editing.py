@@ -4,7 +4,7 @@ Pure: nothing is written here.  Each function takes the tree as it is and gives
 the ``Change`` that one commit makes of it, or raises the ``Refusal`` that the
 service answers instead.  ``repository`` carries changes out.
 
-Rules: service-behaviour.md 2.2, 5.3, 5.6 and 12.
+Rules: ``docs/service.md`` "Slugs and titles", "Edits" and "Differences".
 """
 
 from __future__ import annotations

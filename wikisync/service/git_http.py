@@ -4,7 +4,7 @@ A wiki is at ``<full path>.wiki.git``, a project's repository at ``<full path>.g
 The smart protocol, spoken by the git executable; without one these addresses are
 404.  A token is the password of any user name, or a header as for the API.  What
 a push brings is read like any other change: list, ids, activity and what is shown of
-the code follow, but no webhook is sent (service-behaviour.md 7 and 8.1).
+the code follow, but no webhook is sent (``docs/service.md`` "Git").
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Delivered in order and in the background: a write never waits for a receiver and
 never fails because of one.  Not told are git pushes, attachments, pages that move
 along with another, and wikis of groups, as in the real service
-(service-behaviour.md 8.1).
+(``docs/service.md`` "Webhooks").
 """
 
 from __future__ import annotations

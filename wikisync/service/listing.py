@@ -3,7 +3,7 @@
 The question walks an index in the wanted order and stops after as many ids as
 the totals are counted for, so that the first page of a list costs the same in a
 large service as in a small one.  Rights are part of it: what a caller may not
-see is not counted either.  Filters: service-api.md 4.3, service-behaviour.md 9.2.
+see is not counted either.  Filters: ``docs/service.md`` "Projects".
 """
 
 # ruff: noqa: S608 - every text in a query is our own; values are bound
@@ -28,7 +28,7 @@ Base = Literal[
 name one user, project or group by id."""
 
 SEARCH_CHARS_MIN = 3
-"""Shorter words are only found when they are the whole value (9.2)."""
+"""Shorter words are only found when they are the whole value."""
 
 
 DEFAULT_STORAGE = "default"

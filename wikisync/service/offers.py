@@ -326,7 +326,7 @@ def _for(
 
 
 def _paid(handler: Callable[[Call], Awaitable[T]]) -> Callable[[Call], Awaitable[T]]:
-    """What the free edition has no route for (2.2)."""
+    """What the free edition has no route for."""
 
     def handle(call: Call) -> Awaitable[T]:
         if call.service.is_free:

@@ -1,4 +1,7 @@
-"""Offset pagination of lists, with the service's headers (1.2).  Pure."""
+"""Pagination of lists, with the service's headers.  Pure.
+
+Rules: ``docs/service.md`` "Paging".
+"""
 
 from __future__ import annotations
 
@@ -107,7 +110,7 @@ def keyset_headers(
     parameters: Mapping[str, object],
     is_descending: bool,
 ) -> dict[str, str]:
-    """The header that leads on from a page of ids, unless it was empty (1.4)."""
+    """The header that leads on from a page of ids, unless it was empty."""
     if not ids:
         return {}
     bound = "id_before" if is_descending else "id_after"

@@ -1,6 +1,6 @@
 """What is done to a project as a whole: stars, archive, deletion, sharing.
 
-Rules: service-api.md 3 and 4.7, service-behaviour.md 9.5 to 9.7.
+Rules: ``docs/service.md`` "Projects".
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Making and changing projects: create, create for a user, edit, transfer.
 
 Every change is checked whole before anything is kept, so that a refused request
-leaves no trace.  Rules: service-api.md 4.5, 4.6, service-behaviour.md 9.4.
+leaves no trace.  Rules: ``docs/service.md`` "Projects".
 """
 
 from __future__ import annotations

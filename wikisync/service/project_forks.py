@@ -1,4 +1,4 @@
-"""Forks: a project at once, filled by a job.  Rules: service-behaviour.md 9.4, 9.5."""
+"""Forks: a project at once, filled by a job.  Rules: ``docs/service.md`` "Projects"."""
 
 from __future__ import annotations
 

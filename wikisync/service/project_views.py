@@ -1,8 +1,8 @@
 """Projects, users and groups as the API shows them to one caller.
 
 Three views of a project: the simple one, the full one of lists, and the single
-one with its optional parts (service-api.md 2.3, 2.4).  What a caller may not
-know is left out, never shown as empty (service-behaviour.md 9.3).
+one with its optional parts.  What a caller may not
+know is left out, never shown as empty (``docs/service.md`` "Projects").
 """
 
 from __future__ import annotations

@@ -380,7 +380,7 @@ async def read_extras(
 
 
 def offset_refused(rows_max: int) -> Refusal:
-    """A page too far into a list (1.3)."""
+    """A page too far into a list."""
     text = (
         f"Offset pagination has a maximum allowed offset of {rows_max} for requests"
         " that return objects of type Project. Remaining records can be retrieved"
@@ -390,7 +390,7 @@ def offset_refused(rows_max: int) -> Refusal:
 
 
 def keyset_refused() -> Refusal:
-    """A walk by id of a list in another order (1.4)."""
+    """A walk by id of a list in another order."""
     text = "Keyset pagination is not yet available for this type of request"
     return Refusal(405, {"error": text})
 

@@ -5,7 +5,7 @@ The functions here are given the quirks that are on and a value, and give the
 value bent; each is called at one place.  ``meet_quirks`` stands around every
 request and makes the faults that need nothing of the wiki.
 
-The numbers Q1 to Q16 are those of sync.md 3.0.
+The numbers Q1 to Q16 are those of ``docs/service.md`` "Quirks".
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The wiki's redirects file: old slug to new slug, as YAML.  Pure.
 
 The real service writes one flat mapping of plain or quoted scalars
-(service-behaviour.md 5.6), so this reads those and skips what it cannot read;
+(``docs/service.md`` "Edits"), so this reads those and skips what it cannot read;
 it writes every scalar in double quotes, which any YAML reader takes.
 """
 

@@ -1,7 +1,7 @@
 """``render_html``: a page's text through our own markup, links as the service's.
 
 Links become absolute paths, ``/<full path>/-/wikis/<slug>``, as in the real
-service (service-behaviour.md 5.8).  Loaded with the first page that is rendered.
+service (``docs/service.md`` "Texts").  Loaded with the first page that is rendered.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Works on the percent-encoded path, so that ``%2F`` inside an id or a slug is not
 a separator; each segment is decoded once.  ``{slug}`` and ``{path}`` also take
-raw slashes, as the real service does (service-behaviour.md 5.4).
+raw slashes, as the real service does (``docs/service.md`` "Endpoints").
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Limits, version profile, quirks and faults of the embedded service.
 
 Frozen values: a running service is given a new ``Settings`` as a whole, so that
-one request sees one set.  Limits are those of the real service
-(service-behaviour.md 2.2, 5.7, 6.1) unless the comment says otherwise.
+one request sees one set.  Limits are those of the real service (``docs/service.md``)
+unless the comment says otherwise.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """How a title becomes a path, and what a path says of slug and title.
 
-Pure.  The rules are the service's (service-behaviour.md 5.2-5.4): whitespace is
-collapsed, the path is made absolute and normal, spaces become hyphens, and
-nothing else is touched - no case folding, no Unicode normalisation.
+Pure.  The rules are the service's (``docs/service.md`` "Slugs and titles"): whitespace
+is collapsed, the path is made absolute and normal, spaces become hyphens, and nothing
+else is touched - no case folding, no Unicode normalisation.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def title_of(slug: str) -> str:
 
 
 def lookup_keys(slug: str) -> tuple[str, ...]:
-    """The paths under which a slug is looked for, in order (5.4)."""
+    """The paths under which a slug is looked for, in order."""
     return tuple(dict.fromkeys((slug, path_of_title(slug))))
 
 

@@ -1,8 +1,8 @@
 """The files of a wiki at one commit, and which of them are pages.  Pure.
 
-A page is any file with a known markup extension (service-behaviour.md 5.1);
+A page is any file with a known markup extension (``docs/service.md`` "Formats");
 everything about it follows from its path.  Twins that differ in case or format
-are all listed, but only the first in tree order can be found by its slug (5.4).
+are all listed, but only the first in tree order can be found by its slug (Q5).
 """
 
 from __future__ import annotations

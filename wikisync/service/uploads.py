@@ -1,4 +1,4 @@
-"""Files sent to a project for use in issues and the like (service-api.md 4.8).
+"""Files sent to a project for use in issues and the like.
 
 A file goes from the request to disk and from disk to the answer, never whole
 through memory.

@@ -1,7 +1,7 @@
 """What a project may be called and be: rules with the service's own texts.
 
 Pure.  Problems are values, field to sentences, so that all of them are told at
-once.  Source of rules and texts: service-behaviour.md 9.3 and 9.4.
+once.  Rules: ``docs/service.md`` "Projects".
 """
 
 from __future__ import annotations

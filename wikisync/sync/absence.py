@@ -1,6 +1,6 @@
 """Absence is not deletion: asking again before a missing page counts as deleted.
 
-A list can be wrong (``service-behaviour.md`` 5.11: a storage error is ``200 []``),
+A list can be wrong (a storage error is ``200 []``, Q1),
 so a page that the base knows and the list lacks is read once: only "not found"
 confirms it, and a page that the list does hold must still answer, or the service
 answers "not found" to everything.  What is not confirmed makes the snapshot

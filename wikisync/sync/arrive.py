@@ -2,7 +2,7 @@
 
 What is replaced here is kept in the ring of replaced texts first, what is removed
 goes to the trash.  A merge is written here only; that it is pushed is the next
-cycle's plan (``sync.md`` 3.3, 3.9).
+cycle's plan (``docs/sync.md`` "Merge").
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Fetching the attachments that pages mention; each one that fails is a problem.
 
-The service has no list of attachments (``service-behaviour.md`` 6.2), so the
+The service has no list of attachments (Q11), so the
 mentions in the texts of the base are all that can be known.  A path holds a
 random part and never gets other content: what the folder has is not asked for
 again, also where a person changed it (``linking`` sends that).

@@ -1,7 +1,7 @@
 """What a service does that a plan must reckon with; services differ.
 
 Pure.  Learned from the service's answers and kept with the base; the defaults are
-the careful ones and right for any service (``sync.md`` 3.0).
+the careful ones and right for any service (``docs/service.md`` "Quirks").
 """
 
 from __future__ import annotations

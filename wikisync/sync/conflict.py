@@ -1,9 +1,10 @@
 """A conflict as a text that a person edits: labelled blocks around what clashes.
 
-Pure.  A bundle is the merged page with, at each clash, the text on the wiki and
-the text here between marker lines.  Saved without marker lines it is the page
-(``sync.md`` 3.4).  A marker line has no meaning in any of the four formats, and a
-text that holds one is never sent to a wiki: ``has_marker`` is that check.
+Pure.  A bundle is the merged page with, at each clash, the text on the wiki and the
+text here between marker lines.  Saved without marker lines it is the page
+(``docs/sync.md`` "Conflicts").  A marker line has no meaning in any of the four
+formats, and a text that holds one is never sent to a wiki: ``has_marker`` is that
+check.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """One cycle: look at both sides, decide, brake, carry out, record.
 
-The story of ``sync.md`` 3.2 for a pull.  The only effects are those of the two
-replicas and of the base; deciding is ``reconcile``'s, stopping is ``safety``'s.
+The story of ``docs/sync.md`` "A cycle" for a pull.  The only effects are those of the
+two replicas and of the base; deciding is ``reconcile``'s, stopping is ``safety``'s.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The daemon: one coroutine that decides on the cycles of many wikis for months.
 
-Everything else only asks: a watcher's event, a scan that found something, a hint
-that the wiki moved, a webhook, a person.  Asked ten times while a cycle runs, a wiki
-gets one more cycle.  Correctness never rests on being asked: every wiki is looked
-at whole from time to time (``sync.md`` 3.12).  A few wikis have their cycles at the
+Everything else only asks: a watcher's event, a scan that found something, a hint that
+the wiki moved, a webhook, a person.  Asked ten times while a cycle runs, a wiki gets
+one more cycle.  Correctness never rests on being asked: every wiki is looked at whole
+from time to time (``docs/sync.md`` "The daemon").  A few wikis have their cycles at the
 same time, so that a long first pull keeps no other wiki waiting; no wiki has two.
 
 Nothing that happens to one wiki ends the daemon.  What it knows of each is in

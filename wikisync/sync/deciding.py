@@ -299,7 +299,7 @@ class Deciding:
     ) -> Mapping[Slug, BasePage]:
         """The base, with differences of line ends and final newlines taken as known.
 
-        They are no edits: an editor or the service made them (``sync.md`` 3.10).
+        They are no edits: an editor or the service made them (``docs/sync.md`` "Echo").
         """
         base = self._base()
         refreshed = {

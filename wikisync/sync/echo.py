@@ -1,7 +1,7 @@
 """How a service's answer differs from what it was sent, and what to make of it.
 
-Pure.  Services keep line ends, final newlines, Unicode forms and front matter each
-in their own way (``sync.md`` 3.10).  A difference of such a class is the service's
+Pure.  Services keep line ends, final newlines, Unicode forms and front matter each in
+their own way (``docs/sync.md`` "Echo").  A difference of such a class is the service's
 own and no edit: both digests are noted, and nothing is sent again for it.
 """
 

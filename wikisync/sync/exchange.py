@@ -1,6 +1,6 @@
 """One cycle both ways: look, decide, carry out, record.
 
-The story of ``sync.md`` 3.2.  Deciding is ``deciding``'s, the effects are
+The story of ``docs/sync.md`` "A cycle".  Deciding is ``deciding``'s, the effects are
 ``arrive``'s and ``push``'s, conflict files are ``holds``'.  What a cycle leaves to do
 at once (a merge is pushed by the next one) it says in ``has_more``; after a crash
 the next cycle finds by comparing, and by the intents, what this one did.
@@ -381,7 +381,7 @@ class _Exchange:
     # -- carrying out ------------------------------------------------------------
 
     async def _carry_out(self, decided: Decided) -> None:
-        """The plan in the order of ``sync.md`` 3.5, removals last and with care."""
+        """The plan in its order (``docs/sync.md`` "Order"), removals last."""
         self._agreed = self._known.base()
         self._tally.overtaken += len(decided.overtaken)
         if not decided.plan.actions and not self._known.bundles():

@@ -1,8 +1,8 @@
 """Conflict files: written beside the page, read back when a person has saved them.
 
-A held page is touched on neither side.  Its conflict file shows both texts where
-they clash; saved without marker lines it becomes the page (``sync.md`` 3.4).  There
-is one file for each page, brought up to date in place, but never over the work of
+A held page is touched on neither side.  Its conflict file shows both texts where they
+clash; saved without marker lines it becomes the page (``docs/sync.md`` "Conflicts").
+There is one file for each page, brought up to date in place, but never over the work of
 somebody who has begun to settle it.
 """
 

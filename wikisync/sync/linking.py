@@ -1,8 +1,8 @@
 """The links of a page to files of the folder: as the wiki has to write them, and back.
 
 On the way out each linked file is uploaded once, by its content, and the link leads to
-the upload; on the way in the link is again what the person wrote (``sync.md`` 3.13).
-Only real links are touched; ``cli`` brings the parser.
+the upload; on the way in the link is again what the person wrote (``docs/sync.md``
+"Attachments"). Only real links are touched; ``cli`` brings the parser.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ CUTS_MAX = 4
 """Shorter spellings of one name, the shortest of all."""
 
 # The folder is 32 random hexadecimal digits where the service made it
-# (service-behaviour 6.1).  "/uploads/..." is another thing, a file of the project
+# (Q11).  "/uploads/..." is another thing, a file of the project
 # and not of its wiki, and "x/uploads/..." belongs to some other path.
 #
 # Between quotes, angle brackets and the brackets of an org link, spaces belong to

@@ -1,10 +1,10 @@
 """From the folder to the wiki: create, edit, rename, delete.
 
-The service has no compare-and-swap, so every write is noted as an *intent* first
-and its answer is looked at closely (``sync.md`` 3.6): the slug that the service
-gave, the format, the text.  The base learns what the service holds, not what was
-sent.  A write whose answer is lost is found by its intent in the next cycle, never
-sent again blindly (``intents``).
+The service has no compare-and-swap, so every write is noted as an *intent* first and
+its answer is looked at closely (``docs/sync.md`` "Pushing"): the slug that the service
+gave, the format, the text.  The base learns what the service holds, not what was sent.
+A write whose answer is lost is found by its intent in the next cycle, never sent again
+blindly (``intents``).
 """
 
 from __future__ import annotations
@@ -279,7 +279,7 @@ class Pushes:
         self._state.record_alias(asked, given)
 
     async def _move_back(self, wanted: Slug, answer: Page) -> Page:
-        """Undo a move that nobody asked for (``sync.md`` 3.0, Q3)."""
+        """Undo a move that nobody asked for (Q3)."""
         log.warning("the service moved %s to %s with an edit", wanted, answer.slug)
         moved = await self._remote.move(answer.slug, wanted, expected=answer.digest)
         if moved.slug != wanted:

@@ -221,7 +221,7 @@ class RemoteReplica(MovingReplica, Protocol):
     """The copy that the service holds and others edit.
 
     It offers no compare-and-swap: ``write``, ``move`` and ``delete`` read the page,
-    compare it and send at once (``sync.md`` 3.6).
+    compare it and send at once (``docs/sync.md`` "Pushing").
     """
 
     @property

@@ -2,7 +2,7 @@
 
 Pure.  An outage of the service's storage looks exactly like a wiki that somebody
 emptied (list ``200 []``, reads ``404``), so no amount of asking tells them apart;
-only the share of what would go can (``sync.md`` 3.7).
+only the share of what would go can (``docs/sync.md`` "Safety stop").
 
 Going one way, a brake ends the cycle (``brake_of``).  Going both ways it holds one
 class of actions as a *batch* that a person approves or refuses once, and everything

@@ -1,9 +1,9 @@
 """Absence is not deletion: how often, and for how long, a page must be missing.
 
-A page that is gone from the wiki is removed here only after several complete lists
-over some time lacked it, the service denied it each time, and a page that must
-exist did answer; one that is gone here is removed from the wiki only after several
-scans (``sync.md`` 3.7).  What was seen so far is kept with the base, so that it
+A page that is gone from the wiki is removed here only after several complete lists over
+some time lacked it, the service denied it each time, and a page that must exist did
+answer; one that is gone here is removed from the wiki only after several scans
+(``docs/sync.md`` "Absence").  What was seen so far is kept with the base, so that it
 counts across runs.  A page that may have been renamed to one whose text cannot be had
 is not removed before that one can be read.
 """

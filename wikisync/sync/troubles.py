@@ -1,10 +1,10 @@
 """What went wrong with single pages, and what waits until it is mended.
 
 A page that is gone may be one that was renamed, or whose text was put into another
-page.  Where that other page cannot be carried over, the removal waits (``sync.md``
-3.5), or no copy in this place would have the text.  A page that can never be carried
-over keeps back no other removal.  The errors of the last cycle are kept, so that
-``status`` and dry runs, which try nothing, know what stands in the way.
+page.  Where that other page cannot be carried over, the removal waits (``docs/sync.md``
+"Absence"), or no copy in this place would have the text.  A page that can never be
+carried over keeps back no other removal.  The errors of the last cycle are kept, so
+that ``status`` and dry runs, which try nothing, know what stands in the way.
 """
 
 from __future__ import annotations

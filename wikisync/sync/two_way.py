@@ -1,8 +1,8 @@
 """The table of both directions: local against base, remote against base.
 
-Pure.  First each side's renames are matched (``renames``), so that a *record* of
-the base stands for one page under up to three names.  Then every record gets its
-row of the table of ``sync.md`` 3.3, and every page without a record its row of the
+Pure.  First each side's renames are matched (``renames``), so that a *record* of the
+base stands for one page under up to three names.  Then every record gets its row of the
+table of ``docs/sync.md`` "Decisions", and every page without a record its row of the
 small one.  What is renamed and edited gets two actions, the rename first.
 
 Rules that hold everywhere: an edit or a rename beats a deletion; the wiki's new
