@@ -9,12 +9,15 @@ import pytest
 from tests.cli.conftest import Run
 from tests.cli.workspaces import FILES, HANDBOOK, PAGES, Cloned, clone_handbook
 from tests.support.service import EmbeddedService
+from wikisync.cli.status_report import WikiStatus, notes
+from wikisync.config.sections import WikiSection
 from wikisync.folder.workspace import locked
 from wikisync.model import Slug
 from wikisync.service.access import Level
 from wikisync.service.quirks import Quirk
 from wikisync.sync import ledger
 from wikisync.sync.arrive import STALE_SAVE
+from wikisync.sync.ledger import Health
 
 
 @pytest.fixture
@@ -352,6 +355,18 @@ async def test_json_tells_everything_for_programs(cloned: Cloned) -> None:
     assert wiki["worst_window_page"] == "guide"
     assert wiki["last_good_age_s"] < 60
     assert wiki["is_wiki_seen"] is True
+
+
+@pytest.mark.parametrize(("seconds", "is_told"), [(0.9, False), (7.1, True)])
+def test_long_time_between_look_and_write_is_told(
+    seconds: float,
+    is_told: bool,
+) -> None:
+    health = Health().with_window(seconds, Slug("guide"))
+    section = WikiSection(HANDBOOK.kind, HANDBOOK.full_path, "handbook")
+    told = "\n".join(notes(WikiStatus(section, health)))
+    sentence = "guide: an edit on the wiki less than 7 seconds before a push may"
+    assert (sentence in told) == is_told
 
 
 async def test_wiki_that_is_none_of_the_workspace_is_a_usage_error(

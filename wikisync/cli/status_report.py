@@ -58,6 +58,13 @@ SETTLED = "its conflict file is settled; the next sync makes it the page"
 Side = Literal["here", "wiki", "both", "held", "waiting", "settled"]
 """Where a page differs, or why nothing is done about it."""
 
+TOLD_WINDOW_S = 1.0
+"""Time between the last look at a page and the write, from which a person is told.
+
+Each write has such a time, usually some hundredths of a second; a longer one means that
+the machine slept or the service took long.
+"""
+
 
 class Difference(Struct, frozen=True):
     """One page that is not in step."""
@@ -339,10 +346,11 @@ def notes(status: WikiStatus, *, now: float | None = None) -> list[str]:
         names = ", ".join(status.missing[:3]) + (" ..." if status.missing[3:] else "")
         count = counted(len(status.missing), "attachment")
         found.append(f"not here: {count} that pages mention ({names})")
-    if health.worst_window_s:
+    if health.worst_window_s >= TOLD_WINDOW_S:
         found.append(
-            "the longest time in which an edit on the wiki could have been written"
-            f" over unseen: {health.worst_window_s:.2f} s ({health.worst_window_slug})"
+            f"{health.worst_window_slug}: an edit on the wiki less than"
+            f" {health.worst_window_s:.0f} seconds before a push may have been"
+            " overwritten unseen; the page's history on the wiki has it"
         )
     return found
 
