@@ -23,6 +23,11 @@ def test_both_wikis_of_the_guide_are_in_the_site(site: Path) -> None:
     assert (site / "docs/handbook/-/wikis/formats/org.html").is_file()
 
 
+def test_no_page_leads_to_the_service_that_is_gone(site: Path) -> None:
+    pages = [page.read_text(encoding="utf-8") for page in site.rglob("*.html")]
+    assert not [page for page in pages if 'href="http://127.0.0.1' in page]
+
+
 def test_the_only_broken_link_is_the_one_on_purpose(site: Path) -> None:
     """The guide is a test input: a second broken link is a mistake in it."""
     report = json.loads((site / "-/report.json").read_text(encoding="utf-8"))

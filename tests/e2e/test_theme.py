@@ -349,3 +349,18 @@ async def test_plain_theme_keeps_a_logo_small_and_prints_a_wide_table_whole(
         assert (logo["height"], logo["width"] < PAPER["width"] / 2) == (28, True)
         await visit.page.emulate_media(media="print")
         assert await visit.page.evaluate("document.body.scrollWidth") <= PAPER["width"]
+
+
+@pytest.mark.parametrize("direction", ["ltr", "rtl"])
+async def test_sign_of_the_search_key_stands_at_the_end_of_its_box(
+    chromium: Browser, sample_site: Path, rtl_site: Path, direction: str
+) -> None:
+    site = rtl_site if direction == "rtl" else sample_site
+    async with visiting(chromium, site.as_uri() + "/") as visit:
+        await visit.go("index.html")
+        icon = await visit.page.locator(".search svg").bounding_box()
+        key = await visit.page.locator(".search kbd").bounding_box()
+        assert icon is not None
+        assert key is not None
+        assert (key["x"] > icon["x"] + 100) == (direction == "ltr")
+        assert abs(key["x"] - icon["x"]) > 100

@@ -240,11 +240,15 @@ def test_blocked_media_are_blocked_by_the_content_policy() -> None:
 
 
 def test_switched_off_parts_are_not_there() -> None:
-    page = page_context(edit_url="https://a.example/edit", source_url="x.md")
+    page = page_context(
+        web_url="https://a.example/", edit_url="https://a.example/edit", source_url="x"
+    )
     on = render(load_theme("default"), page=page)
-    options = {"show_backlinks": False, "edit_link": False, "show_source": False}
+    names = ("show_backlinks", "edit_link", "show_source", "service_link")
+    options = dict.fromkeys(names, False)
     off = render(load_theme("default", options=options), page=page)
-    for text in ("Pages that link here", "Edit this page", "Source text"):
+    texts = ("Pages that link", "Edit this page", "Source text", "View in the wiki")
+    for text in texts:
         assert text in on
         assert text not in off
 

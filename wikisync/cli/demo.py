@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from wikisync.progress import Progress
 
 GUIDE_FOLDER = "sample-site"
+NO_SERVICE = {"edit_link": False, "service_link": False}
+"""Nobody answers at the service's address by the time that the site is read."""
 SITE_TITLE = "wikisync"
 
 
@@ -58,6 +60,7 @@ def command(console: Console, output: Path) -> int:
                 cache,
                 keeping=Keeping((), service_of(client), allow_emptying=True),
                 title=SITE_TITLE,
+                theme_options=NO_SERVICE,
                 progress=progress,
             )
     code = show_report(console, exported)
