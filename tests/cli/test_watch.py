@@ -292,6 +292,31 @@ async def test_page_that_an_editor_closes_is_carried_over_at_once(
         await watch.said("handbook: in step", 2)
 
 
+async def test_conflict_file_that_an_editor_closes_is_taken_at_once(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    """No poll and no walk comes in between: the lock file that goes is the hint."""
+    await service.add_pages(OWNER, {"home": "first\n"})
+    async with watching(service, tmp_path / "ws") as watch:
+        await watch.in_step()
+        conflict = watch.folder / "home.conflict.md"
+        await service.add_pages(OWNER, {"home": "theirs\n"})
+        watch.save("home", "mine\n")
+        await watch.until(conflict.exists)
+        lock = watch.folder / ".home.conflict.md.swp"
+        lock.write_text("open\n")
+        conflict.write_text("ours\n")
+        attention = watch.root / "WIKISYNC-ATTENTION.md"
+        await watch.until(
+            lambda: attention.exists() and str(lock.name) in attention.read_text()
+        )
+        assert watch.text("home") == "mine\n"
+        lock.unlink()
+        await watch.until(lambda: watch.text("home") == "ours\n")
+        await watch.until(lambda: not attention.exists())
+        assert not conflict.exists()
+
+
 async def test_service_without_a_name_in_the_network_is_away_and_nothing_worse(
     service: EmbeddedService, tmp_path: Path
 ) -> None:
