@@ -41,7 +41,7 @@ bench: .venv/dev ## Print the tables behind the README's figures
 prove-plan: .venv/dev ## Prove the planner: every world of two pages, 100,000 schedules
 	@$(BIN)/python -m tests.sync.prove_plan
 
-prove-sim: .venv/dev ## Prove the sync: 12,000 schedules of persons, faults and ends
+prove-sim: .venv/dev ## Prove the sync: thousands of schedules of persons, faults and ends
 	@$(BIN)/python -m tests.sync.prove_sim
 
 prove-crash: .venv/dev ## Prove the sync: the process ended at every single step

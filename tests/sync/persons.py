@@ -65,7 +65,7 @@ class Weather:
     undo: float = 0.0
     """Between two cycles, a person takes the last sync of a folder back."""
     revert: float = 0.0
-    """A person's edit in a folder gives a page a text that the wiki's replaced."""
+    """A person's act in a folder is to take back what the wiki brought."""
     web: float = 0.5
     """A person's act is on the wiki."""
     is_wired: bool = False
@@ -309,9 +309,8 @@ class World:
         return "".join(lines).replace("\n", end)
 
     def revert(self, copy: Copy) -> None:
-        """Take back what came from the wiki: the file as it was before."""
-        slug = self.random.choice(sorted(copy.pages)) if copy.pages else ""
-        if slug in copy.windows:
+        """Take back all that came from the wiki: each file as it was before."""
+        for slug in sorted(copy.windows.keys() & copy.pages.keys()):
             self.put(copy, slug, copy.windows[slug])
 
     def edit_metadata(self, copy: Copy) -> None:

@@ -1,4 +1,4 @@
-"""``make prove-sim``: twelve thousand schedules of the real engine, and what was lost.
+"""``make prove-sim``: thousands of schedules of the real engine, and what was lost.
 
     python -m tests.sync.prove_sim [--schedules 2000] [--first-seed 0]
 
@@ -40,8 +40,7 @@ WEATHERS: Mapping[str, Weather] = {
     ),
     "wiki set back": Weather(person=0.1, crash=0.005, rewind=0.03),
     "last commit pushed over": Weather(person=0.1, fault=0.0, force=0.6),
-    "syncs taken back": Weather(crash=0.01, undo=0.4),
-    "wiki's edits taken back": Weather(crash=0.01, revert=0.4),
+    "syncs taken back": Weather(crash=0.01, undo=0.4, revert=0.2),
     "old editor windows": Weather(crash=0.01, stale=0.3, late=0.3),
 }
 COLUMNS = (

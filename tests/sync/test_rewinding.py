@@ -209,6 +209,49 @@ async def test_one_page_that_a_person_reverts_is_not(state: State) -> None:
     assert copies.texts() == PAGES
 
 
+async def test_nor_are_many_pages_that_a_person_reverts(state: State) -> None:
+    """An undo in another folder may take back a hundred of them."""
+    copies = await told(state)
+    for slug, text in EDITED.items():
+        copies.there.put(slug, text)
+    copies.commit()
+    await copies.rest()
+    for slug in EDITED:
+        copies.there.put(slug, PAGES[slug])
+    copies.commit()
+    await copies.rest()
+    assert copies.texts() == PAGES
+    assert not waiting(copies)
+
+
+async def test_a_page_that_clashes_with_the_older_text_is_held_whole(
+    state: State,
+) -> None:
+    """A conflict file would take the wiki's removals for edits."""
+    copies = await told(state)
+    force(copies)
+    mine = EDITED["page0"].replace("a day", "two days")
+    copies.here.put("page0", mine)
+    await copies.rest()
+    assert waiting(copies)
+    assert not copies.here.conflicts
+    copies.decide(Decision.REFUSED)
+    await copies.rest()
+    assert copies.texts()["page0"] == mine
+
+
+async def test_a_conflict_that_waits_asks_once(state: State) -> None:
+    copies = await told(state)
+    copies.commit()
+    copies.here.put("page1", "mine\n")
+    copies.there.put("page1", "theirs\n")
+    await copies.rest()
+    copies.asked()
+    for _ in range(2):
+        await copies.cycle()
+    assert copies.asked() == []
+
+
 async def test_a_text_that_was_never_seen_here_is_held_too(state: State) -> None:
     """A backup may be from between two syncs."""
     copies = await told(state)

@@ -53,7 +53,6 @@ def assert_nothing_lost(verdict: Verdict) -> None:
         "two folders",
         "last commit pushed over",
         "syncs taken back",
-        "wiki's edits taken back",
     ],
 )
 def test_no_edit_is_lost_whatever_happens_between_two_steps(name: str) -> None:

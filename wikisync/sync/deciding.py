@@ -30,7 +30,7 @@ from wikisync.model import (
 from wikisync.sync import narrowing
 from wikisync.sync.capabilities import Capabilities
 from wikisync.sync.identity import Between
-from wikisync.sync.ledger import Side
+from wikisync.sync.ledger import BundleRecord, Side
 from wikisync.sync.narrowing import Direction
 from wikisync.sync.plan import (
     BasePage,
@@ -222,7 +222,12 @@ class Deciding:
         plan, there = await self._with_outdated(plan, here, there)
         plan, here = _without_copies(plan, here)
         plan = self._allowed(plan, base, here)
+        is_set_back = await self._is_set_back(plan)
+        # merged with an older text, a page would lose what that lacks
+        unmerged = plan.merges if is_set_back and not _is_followed(self._known) else ()
+        plan = plan.turned(lambda a: None if a in unmerged else a)
         plan, merges, overtaken = await self._merged(plan, there)
+        plan = Plan.from_actions([*plan.actions, *unmerged])
         plan = narrowing.holding(plan, await self._with_markers(plan))
         plan, batches = with_brakes(
             self._known,
@@ -231,7 +236,7 @@ class Deciding:
             here,
             there,
             emptied=await emptied_pages(self._local, plan),
-            is_set_back=await self._is_set_back(plan),
+            is_set_back=is_set_back,
             agreed_to=self._undone.names if self._undone else frozenset(),
             now=self._clock(),
             is_dry_run=self._options.is_dry_run,
@@ -406,19 +411,24 @@ class Deciding:
 
     # -- who has a say -----------------------------------------------------------
 
-    async def _is_set_back(self, plan: Plan) -> bool:
+    async def _is_set_back(self, plan: Plan) -> bool | None:
         """Whether the wiki's history lacks the commit of the last sync.
 
         Asked where the wiki would take something back: one request, and a second one
-        where its newest commit is another.
+        where its newest commit is another.  None where that is not known.
         """
-        earlier = self._known.head
-        if not earlier or not any(map(may_take_back, plan.actions)):
-            return False
+        earlier, bundles = self._known.head, self._known.bundles()
+        if not earlier or not any(
+            may_take_back(action)
+            for action in plan.actions
+            if not (isinstance(action, Merge) and _is_shown(action, bundles))
+        ):
+            return None
         self._head = await self._remote.head()
         if self._head in {"", earlier}:
-            return False
-        return await self._remote.follows(self._head, earlier) is False
+            return None
+        is_after = await self._remote.follows(self._head, earlier)
+        return None if is_after is None else not is_after
 
     async def _watch(self, plan: Plan, here: Snapshot, there: Snapshot) -> Absences:
         return await watch_absences(
@@ -579,7 +589,7 @@ def with_brakes(
     emptied: frozenset[Slug],
     now: float,
     is_dry_run: bool,
-    is_set_back: bool = False,
+    is_set_back: bool | None = None,
     agreed_to: frozenset[Slug] = frozenset(),
 ) -> tuple[Plan, tuple[Batch, ...]]:
     """The plan without what must have a person's yes, and what they are asked."""
@@ -621,9 +631,15 @@ def _rewinding(
     base: Mapping[Slug, BasePage],
     there: Snapshot,
     *,
-    is_set_back: bool,
+    is_set_back: bool | None,
 ) -> Rewinding:
-    """What a wiki that went back in time would take back, by what this plan brings."""
+    """What a wiki that went back in time would take back, by what this plan brings.
+
+    Texts of before are only a sign where the history is not known: somebody may take
+    back any number of pages.
+    """
+    if is_set_back is False:
+        return NO_REWINDING
     if is_set_back and not _is_followed(known):
         return rewinding_by_history(plan, base, there)
     brought = {one.slug for one in plan.actions if isinstance(one, Pull | Merge)}
@@ -637,6 +653,12 @@ def _rewinding(
     earlier = known.earlier([records.get(slug, slug) for slug in brought])
     found = {slug: earlier.get(records.get(slug, slug), ()) for slug in brought}
     return rewinding_of(plan, found, is_known=is_known)
+
+
+def _is_shown(action: Merge, bundles: Mapping[Slug, BundleRecord]) -> bool:
+    """Whether a conflict file shows the wiki's text, which was asked about then."""
+    known = bundles.get(action.slug)
+    return known is not None and digest_of(known.remote) == action.remote
 
 
 def _is_followed(known: WikiState) -> bool:
