@@ -29,7 +29,7 @@ def make_private_folder(folder: Path) -> bool:
         Whether it was there already and others could use it until now.
 
     Raises:
-        OSError: it cannot be made, or something else has its name.
+        OSError: it cannot be made, or something else has this name.
     """
     try:
         folder.mkdir(mode=FOLDER_MODE)

@@ -105,7 +105,7 @@ def test_missing_owner_is_named_once_in_one_sentence(
             401,
             message("401 Unauthorized"),
             AuthenticationFailed,
-            "no token is set, and the service wants one",
+            "no token is set, and the service requires one",
             "set WIKISYNC_TOKEN",
         ),
         (
@@ -113,8 +113,8 @@ def test_missing_owner_is_named_once_in_one_sentence(
             403,
             message("403 Forbidden"),
             PermissionDenied,
-            "no token is set, and only with one can it be changed",
-            "set WIKISYNC_TOKEN to it, or name token_file in wikisync.toml",
+            "no token is set, and changes require one",
+            "set WIKISYNC_TOKEN to it, or set token_file in wikisync.toml",
         ),
         (
             SERVICE,
@@ -122,7 +122,10 @@ def test_missing_owner_is_named_once_in_one_sentence(
             error("invalid_token", error_description="Token is expired. Renew."),
             AuthenticationFailed,
             "the token has expired; it says: Token is expired. Renew.",
-            "make a new token and put it in its place: WIKISYNC_TOKEN, the token file",
+            (
+                "create a new token and replace the old one in: WIKISYNC_TOKEN,"
+                " the token file"
+            ),
         ),
         (
             SERVICE,
@@ -130,7 +133,10 @@ def test_missing_owner_is_named_once_in_one_sentence(
             error("invalid_token", error_description="Token was revoked."),
             AuthenticationFailed,
             "the token was revoked",
-            "make a new token and put it in its place: WIKISYNC_TOKEN, the token file",
+            (
+                "create a new token and replace the old one in: WIKISYNC_TOKEN,"
+                " the token file"
+            ),
         ),
         (
             EDIT,
@@ -142,7 +148,7 @@ def test_missing_owner_is_named_once_in_one_sentence(
             ),
             PermissionDenied,
             "the token lacks the scope api; it says",
-            "make a token with the scope api and put it in its place",
+            "create a token with the scope api and replace the old one in",
         ),
         (
             EDIT,
@@ -150,7 +156,7 @@ def test_missing_owner_is_named_once_in_one_sentence(
             error("insufficient_scope"),
             PermissionDenied,
             "the token lacks the scope api; ",
-            "make a token with the scope api and put it in its place",
+            "create a token with the scope api and replace the old one in",
         ),
         (
             LIST,
@@ -158,7 +164,7 @@ def test_missing_owner_is_named_once_in_one_sentence(
             error("insufficient_scope", scope="api read_api"),
             PermissionDenied,
             "the token lacks a scope (any of: api read_api); ",
-            "make a token with the scope read_api and put it in its place",
+            "create a token with the scope read_api and replace the old one in",
         ),
         (
             LIST,
@@ -166,7 +172,7 @@ def test_missing_owner_is_named_once_in_one_sentence(
             error("insufficient_scope", scope="read_user"),
             PermissionDenied,
             "the token lacks the scope read_user; ",
-            "make a token with the scope read_user and",
+            "create a token with the scope read_user and",
         ),
         (
             EDIT,
@@ -197,8 +203,8 @@ def test_missing_owner_is_named_once_in_one_sentence(
             403,
             message("403 Forbidden - Your account has been blocked"),
             PermissionDenied,
-            "the account of this token is barred",
-            "who runs the service",
+            "the account of this token is blocked",
+            "administrator of the service",
         ),
         (
             PROJECT,
@@ -293,10 +299,10 @@ def test_missing_owner_is_named_once_in_one_sentence(
             403,
             message("403 Forbidden - Import source is disabled"),
             PermissionDenied,
-            "the service takes no repositories from addresses",
+            "the service does not allow imports from URLs",
             "--allow-imports",
         ),
-        (EDIT, 409, message("409 Conflict"), Rejected, "collides", "look at the page"),
+        (EDIT, 409, message("409 Conflict"), Rejected, "conflicts", "check the page"),
         (SERVICE, 410, error("API V3"), Rejected, "no longer has this API", "4"),
         (EDIT, 412, message("412"), Rejected, "the service refused it", ""),
         (
@@ -390,11 +396,11 @@ def test_a_refusal_that_is_no_json_is_of_something_in_front(
     assert isinstance(failed, Unavailable)
     name = f"{status} {HTTPStatus(status).phrase}"
     assert failed.message == (
-        f"cannot {purpose.action}: something in front of the service refused it:"
+        f"cannot {purpose.action}: a gateway in front of the service refused it:"
         f" Request & Rejected ({name})"
     )
     assert failed.is_write is purpose.is_write
-    assert "no matter of the token" in (failed.hint or "")
+    assert "not about the token" in (failed.hint or "")
 
 
 @pytest.mark.parametrize(
@@ -526,7 +532,7 @@ def test_a_web_page_is_no_record_whatever_it_holds() -> None:
 def test_json_that_ends_early_is_cut(size: int) -> None:
     whole = b'[{"slug":"a/b \xc3\xa9"}]'
 
-    with pytest.raises(CutAnswer, match=f"cut after {size} bytes"):
+    with pytest.raises(CutAnswer, match=f"truncated after {size} bytes"):
         decode(answer(200, whole[:size]), list[WikiPageRecord], LIST)
 
 
@@ -551,7 +557,7 @@ def test_records_are_decoded_one_by_one() -> None:
 @pytest.mark.parametrize("body", [b"null", b"{}", b"[]", b'"home"', b'{"slug":null}'])
 def test_a_write_answered_without_a_page_is_a_refusal(body: bytes) -> None:
     """Success with ``null`` is how the service answers a rename onto a page."""
-    with pytest.raises(Rejected, match="did not answer with the page") as failed:
+    with pytest.raises(Rejected, match="did not return the page") as failed:
         decode_written(answer(200, body), WikiPageRecord, EDIT)
 
     assert "another page may have that title" in (failed.value.hint or "")

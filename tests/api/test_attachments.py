@@ -103,7 +103,7 @@ async def test_where_neither_way_works_both_are_told(
 async def test_without_a_cache_git_is_not_tried(service: EmbeddedService) -> None:
     service.quirks = {Quirk.FILES_NEED_SESSION}
     async with Client(service.url, service.token) as client:
-        with pytest.raises(NotFound, match="does not hand out attachments to tokens"):
+        with pytest.raises(NotFound, match="does not serve attachments to tokens"):
             await content(WikiReplica(Wiki(client, OWNER)))
 
 

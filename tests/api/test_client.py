@@ -183,7 +183,7 @@ async def test_a_pause_longer_than_we_wait_is_not_broken_by_other_requests(
         await client.version()
     time.now += 300.0
 
-    with pytest.raises(RateLimited, match="wants no reads until ") as failed:
+    with pytest.raises(RateLimited, match="accepts no reads until ") as failed:
         await client.current_user()
 
     assert failed.value.retry_after_s == 600.0
@@ -232,7 +232,7 @@ async def test_limit_on_the_changes_of_a_wiki_holds_back_these_alone(
 
     assert (await one.get_page("home")).slug == "home"
     assert (await other.edit_page("home", content="x")).slug == "home"
-    with pytest.raises(RateLimited, match="wants no changes of project docs/a"):
+    with pytest.raises(RateLimited, match="accepts no changes of project docs/a"):
         await one.edit_page("home", content="y")
     assert failed.value.is_write
     assert not failed.value.is_everywhere
@@ -271,7 +271,7 @@ async def test_limit_that_reads_of_two_wikis_met_is_the_limit_of_the_token(
         found.append(failed.value.is_everywhere)
 
     assert found == [False, True]
-    with pytest.raises(RateLimited, match="wants no requests until ") as held:
+    with pytest.raises(RateLimited, match="accepts no requests until ") as held:
         await client.version()
     assert held.value.is_everywhere
     assert len(asked(network)) == 2
@@ -325,7 +325,7 @@ async def test_requests_that_wait_at_the_same_time_are_told_once(
             await client.version()
 
     (said,) = told
-    assert said.startswith("waiting 90 s: the service wants no reads until ")
+    assert said.startswith("waiting 90 s: the service accepts no reads until ")
 
 
 async def test_one_operation_has_a_deadline(

@@ -337,7 +337,9 @@ async def test_redirect_of_git_gives_the_token_to_no_other_port(
         Client(proxy.url, service.token) as client,
     ):
         proxy.goal, proxy.only_with_login = other, only_with_login
-        with pytest.raises(Unavailable, match="another server, which gets no token"):
+        with pytest.raises(
+            Unavailable, match="another server, to which the token is not sent"
+        ):
             await WikiRepository(client, OWNER, cache).read(PICTURE)
         assert proxy.redirected == 1
     assert set(sent) == {""}

@@ -201,7 +201,9 @@ async def test_full_keyset_part_in_another_order_without_a_link_is_refused(
 ) -> None:
     query = "pagination=keyset&order_by=name&per_page=2"
     play(network, query, 1, 2)
-    with pytest.raises(ProtocolViolation, match="stops after 2 records without saying"):
+    with pytest.raises(
+        ProtocolViolation, match="stops after 2 records without an end marker"
+    ):
         await ids(listing(client, query))
 
 

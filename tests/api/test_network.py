@@ -41,7 +41,7 @@ def translated(exc: Exception, *, is_known_host: bool) -> Exception:
         ),
         (
             aiohttp.ClientConnectorSSLError(KEY, OSError(1, "wrong version number")),
-            "no secure connection with https://gitlab.example.com",
+            "no secure connection to https://gitlab.example.com",
             "http against https",
         ),
         (

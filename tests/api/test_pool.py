@@ -226,7 +226,7 @@ async def test_redirects_in_a_circle_end(wired: Client, wire: Wire) -> None:
     wire.will(http(302, Location="/api/v4/version"))
     wire.repeats = True
 
-    with pytest.raises(ProtocolViolation, match="in a circle"):
+    with pytest.raises(ProtocolViolation, match="in a loop"):
         await wired.version()
 
     assert len(wire.requests) == 6
@@ -235,7 +235,7 @@ async def test_redirects_in_a_circle_end(wired: Client, wire: Wire) -> None:
 @pytest.mark.parametrize(
     ("location", "hint"),
     [
-        ("/api/v4/projects/8/wikis", "ask who runs the service"),
+        ("/api/v4/projects/8/wikis", "ask the administrator of the service"),
         ("/git/api/v4/projects/7/wikis", "give {url}/git as the service's URL"),
     ],
 )
@@ -263,7 +263,7 @@ async def test_a_body_always_cut_short_is_a_named_error(
     wire.will(cut(json_answer(VERSION)))
     wire.repeats = True
 
-    with pytest.raises(ProtocolViolation, match="the answer was cut"):
+    with pytest.raises(ProtocolViolation, match="the response was truncated"):
         await wired.version()
 
     assert len(wire.requests) == 5
@@ -284,12 +284,12 @@ async def test_a_cut_answer_to_a_write_is_not_sent_again(
 ) -> None:
     wire.will(cut(json_answer({"slug": "home"}, 201)))
 
-    with pytest.raises(ProtocolViolation, match="cut") as failed:
+    with pytest.raises(ProtocolViolation, match="truncated") as failed:
         await wired_wiki.create_page("home", "text")
 
     assert len(wire.requests) == 1
     assert (
-        failed.value.hint == "the change may have been made; look before repeating it"
+        failed.value.hint == "the change may have been made; check before repeating it"
     )
 
 
@@ -506,9 +506,9 @@ async def test_an_empty_attachment_is_no_error(wired_wiki: Wiki, wire: Wire) -> 
 @pytest.mark.parametrize(
     ("location", "what"),
     [
-        ("/users/sign_in", "it sends to its sign-in page"),
+        ("/users/sign_in", "it redirects to its sign-in page"),
         ("https://cdn.example.com/x", "it redirects to https://cdn.example.com/x"),
-        ("", "it sends to its sign-in page"),
+        ("", "it redirects to its sign-in page"),
     ],
 )
 async def test_a_redirect_is_never_taken_for_an_attachment(
@@ -516,7 +516,7 @@ async def test_a_redirect_is_never_taken_for_an_attachment(
 ) -> None:
     wire.will(http(302, Location=location), http(200, b"<html>", "text/html"))
 
-    with pytest.raises(NotFound, match="does not hand out attachments") as refused:
+    with pytest.raises(NotFound, match="does not serve attachments") as refused:
         await collected(wired_wiki)
 
     assert what in refused.value.message
@@ -563,7 +563,7 @@ async def test_an_attachment_cut_in_its_middle_is_an_error(
 ) -> None:
     wire.will(cut(http(200, b"x" * 1000, "image/png")))
 
-    with pytest.raises(ProtocolViolation, match="the answer was cut"):
+    with pytest.raises(ProtocolViolation, match="the response was truncated"):
         await collected(wired_wiki)
 
 
@@ -631,7 +631,7 @@ async def test_cookies_are_not_kept(wire: Wire, make_client: ClientMaker) -> Non
 def test_a_token_that_is_none_is_refused_before_anything_is_sent(
     token: str, make_client: ClientMaker
 ) -> None:
-    with pytest.raises(UsageError, match="the token holds characters"):
+    with pytest.raises(UsageError, match="the token contains invalid characters"):
         make_client(token=token)
 
 

@@ -80,7 +80,7 @@ async def test_edit_sends_what_changes(
 async def test_edit_of_nothing_is_refused(
     projects: Projects, network: PlayedNetwork
 ) -> None:
-    with pytest.raises(Rejected, match="nothing to change was given"):
+    with pytest.raises(Rejected, match="no change is given"):
         await projects.edit_project(7)
 
     assert asked(network) == []
@@ -211,10 +211,10 @@ async def test_fork_is_waited_for_no_longer_than_the_deadline(
     network.post(f"{API}/projects/7/fork", status=201, payload=fork("scheduled"))
     network.get(f"{API}/projects/8", payload=fork("started"), repeat=True)
 
-    with pytest.raises(Unavailable, match="not whole after 60 s") as late:
+    with pytest.raises(Unavailable, match="not complete after 60 s") as late:
         await projects.fork_project(7, wait=True, deadline_s=60)
 
-    assert late.value.hint == "look at import_status of project 8 later"
+    assert late.value.hint == "check import_status of project 8 later"
     assert sum(time.slept) <= 60
 
 
@@ -412,7 +412,7 @@ async def test_share_twice_is_a_collision(
     message = {"message": "Project already shared with this group"}
     network.post(f"{API}/projects/7/share", status=409, payload=message)
 
-    with pytest.raises(Rejected, match=r"collides with something .* already shared"):
+    with pytest.raises(Rejected, match=r"conflicts with something .* already shared"):
         await projects.share_project(7, group_id=3, group_access=30)
 
 

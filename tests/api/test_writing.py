@@ -147,7 +147,7 @@ async def test_page_in_a_format_that_the_service_only_shows_is_left_alone(
         await replica.write(page("old", "new"), expected=expected)
     with pytest.raises(Rejected, match="textile"):
         await replica.move(Slug("old"), Slug("new"), expected=expected)
-    with pytest.raises(Rejected, match="takes no textile pages"):
+    with pytest.raises(Rejected, match="does not accept textile pages"):
         await replica.write(page("t", "new", Format.TEXTILE), expected=None)
     assert not written
 
@@ -288,7 +288,7 @@ async def test_names_that_are_the_same_to_the_service_meet_on_the_way(
         )
     (error,) = caught.value.exceptions
     assert isinstance(error, Rejected)
-    assert "beside its page notes" in error.message
+    assert "next to its page notes" in error.message
     assert (await replica.read(Slug("notes"))).content == "1"
 
 
@@ -345,7 +345,7 @@ async def test_name_of_another_page_is_taken(
     service: EmbeddedService, replica: WikiReplica, quirks: set[Quirk]
 ) -> None:
     service.quirks = quirks
-    with pytest.raises(PreconditionFailed, match="there is a page home"):
+    with pytest.raises(PreconditionFailed, match="page home of"):
         await replica.move(DIR_A, HOME, expected=digest_of("A"))
     assert (await replica.read(HOME)).content == "hello"
 
@@ -355,7 +355,7 @@ async def test_name_that_is_the_same_to_the_service_is_refused_for_good(
     replica: WikiReplica, name: str
 ) -> None:
     """No look will ever show that page, so deciding anew is no use."""
-    with pytest.raises(Rejected, match=f"no page {name} "):
+    with pytest.raises(Rejected, match=f"cannot store page {name} "):
         await replica.write(page(name, "x"), expected=None)
 
 
@@ -435,7 +435,7 @@ async def test_edit_without_an_answer_in_the_answer_may_have_been_done(
     odd: WikiReplica, wire: Wire
 ) -> None:
     wire.will(answer("a", "old"), NULL)
-    with pytest.raises(ProtocolViolation, match="did not answer with the page"):
+    with pytest.raises(ProtocolViolation, match="did not return the page"):
         await odd.write(page("a", "new"), expected=digest_of("old"))
     assert len(wire.requests) == 2
 
@@ -461,7 +461,7 @@ async def test_page_that_somebody_creates_at_the_same_moment_is_found(
     odd: WikiReplica, wire: Wire
 ) -> None:
     wire.will(NOBODY, DUPLICATE, answer("a", "theirs"))
-    with pytest.raises(PreconditionFailed, match="there is a page a"):
+    with pytest.raises(PreconditionFailed, match="page a of"):
         await odd.write(page("a", "new"), expected=None)
 
 
@@ -479,7 +479,7 @@ async def test_name_that_somebody_takes_at_the_same_moment_is_taken(
     odd: WikiReplica, wire: Wire, refusal: bytes
 ) -> None:
     wire.will(NOBODY, answer("a", "old"), refusal, answer("b", "theirs"))
-    with pytest.raises(PreconditionFailed, match="there is a page b"):
+    with pytest.raises(PreconditionFailed, match="page b of"):
         await odd.move(Slug("a"), Slug("b"), expected=digest_of("old"))
 
 

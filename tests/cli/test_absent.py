@@ -32,7 +32,7 @@ async def test_clone_tells_once_of_what_the_wiki_lacks_and_is_done(
     assert first.err.count(LOST) == 2  # as what it is about, and as what was asked for
     assert LOST not in again.err + synced.err
     assert "in step, last good sync just now" in status.out
-    assert f"not here: 1 attachment that pages mention ({LOST})" in status.out
+    assert f"missing here: 1 attachment that pages mention ({LOST})" in status.out
 
 
 async def test_programs_are_told_of_it_beside_the_problems(

@@ -34,7 +34,7 @@ async def test_lost_marker_is_made_again(cloned: Cloned) -> None:
     (cloned.folder / "guide.md").unlink()
     ran = await cloned.run("adopt")
     assert ran.code == 0
-    assert "the next sync removes nothing" in ran.err
+    assert "the next sync deletes nothing" in ran.err
     assert (await cloned.run("sync")).code == 0
     assert cloned.files() == FILES
     assert await cloned.wiki() == FILES
@@ -77,7 +77,7 @@ async def test_workspace_in_use_is_not_adopted(cloned: Cloned) -> None:
     with locked(cloned.root / ".wikisync", "it"):
         ran = await cloned.run("adopt")
     assert ran.code == 1
-    assert "another wikisync works on" in ran.err
+    assert "another wikisync is running in" in ran.err
 
 
 async def test_pause_names_wikis_of_the_workspace_only(cloned: Cloned) -> None:

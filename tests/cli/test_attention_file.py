@@ -24,7 +24,7 @@ from wikisync.service.quirks import Quirk
 
 PACKAGE = Path(passing.__file__).parent.parent
 SECTION = WikiSection("project", "docs/handbook", "handbook")
-WAITS = "# wikisync needs you\n\n- handbook: waits\n"
+WAITS = "# wikisync needs your decision\n\n- handbook: waits\n"
 
 
 def lines(root: Path) -> list[str]:
@@ -55,7 +55,7 @@ async def test_refused_token_is_told_until_one_is_taken(
         await cloned.run("sync")
         (refused, *others) = lines(cloned.root)
     assert refused.startswith(
-        "- the service: it refuses the token, and saves wait; check"
+        "- the service: it rejects the token, so saves wait; check"
     )
     assert others == before != []
     await cloned.run("sync")
@@ -69,8 +69,8 @@ async def test_page_that_the_service_refuses_is_told_until_it_is_taken(
     cloned.write("large.md", "x" * 70_000)
     await cloned.run("sync")
     (line,) = lines(cloned.root)
-    assert line.startswith("- handbook/large: the service refused it as it is: ")
-    assert "put that right" in line
+    assert line.startswith("- handbook/large: the service rejected it: ")
+    assert "fix the cause" in line
     cloned.write("large.md", "small\n")
     await cloned.run("sync")
     assert lines(cloned.root) == []
@@ -79,7 +79,7 @@ async def test_page_that_the_service_refuses_is_told_until_it_is_taken(
 @pytest.mark.parametrize(
     ("content", "wrong"),
     [
-        (b"a\0b\n", "holds a NUL character, which no page can have; remove the"),
+        (b"a\0b\n", "contains a NUL character, which a page cannot have; remove the"),
         (b"caf\xe9\n", "is not UTF-8 at byte 3; save it as UTF-8"),
     ],
 )
@@ -182,7 +182,7 @@ def test_wiki_that_is_paused_or_gone_from_the_configuration_is_not_told_of() -> 
 
 
 def test_service_that_answers_takes_its_token() -> None:
-    line = "- the service: it refuses the token"
+    line = "- the service: it rejects the token"
     assert line in attention_text([SECTION], [], line)
     gone = Synced(SECTION, failure=NotFound("it is gone"))
     assert line not in attention_text([SECTION], [gone], line)
@@ -227,8 +227,10 @@ def test_what_is_not_ours_is_never_written_over_nor_removed(
     path = tmp_path / ATTENTION_FILE
     put(path)
     before = path.lstat()
-    with pytest.raises(FolderError, match="is not the file that wikisync writes"):
-        write_attention(tmp_path, "# wikisync needs you\n\n- something else\n")
+    with pytest.raises(FolderError, match="is not a file that wikisync wrote"):
+        write_attention(
+            tmp_path, "# wikisync needs your decision\n\n- something else\n"
+        )
     write_attention(tmp_path, "")
     assert path.lstat() == before
     others = [one.read_text() for one in tmp_path.glob("elsewhere.md")]

@@ -44,7 +44,10 @@ async def test_approved_deletion_is_carried_out_into_the_trash(
 async def test_sync_counts_what_waits_for_a_yes(braked: Cloned) -> None:
     """ "Nothing to do" would be said of a folder that is not in step."""
     ran = await braked.run("sync")
-    assert (ran.code, ran.out) == (4, "handbook: 0 pages, 4 waiting for your yes\n")
+    assert (ran.code, ran.out) == (
+        4,
+        "handbook: 0 pages, 4 waiting for your approval\n",
+    )
 
 
 async def test_refused_deletion_brings_the_pages_back(braked: Cloned) -> None:
@@ -58,7 +61,7 @@ async def test_refused_deletion_brings_the_pages_back(braked: Cloned) -> None:
 async def test_refused_deletion_is_not_looked_for_again(
     service: EmbeddedService, run: Run, tmp_path: Path
 ) -> None:
-    """The pages are back; "look again in 10 s" was said of nothing at all."""
+    """The pages are back; "run it again in 10 s" was said of nothing at all."""
     cloned = await clone_handbook(service, run, tmp_path / "wikis")
     shutil.rmtree(cloned.folder / "team")
     cloned.write("new.md", "new\n")
@@ -67,7 +70,7 @@ async def test_refused_deletion_is_not_looked_for_again(
     await cloned.run("sync")
     ran = await cloned.run("refuse", "handbook:1")
     assert ran.out == "handbook: 5 pages, 4 pulled\n"
-    assert "look again" not in ran.err
+    assert "run it again in" not in ran.err
 
 
 async def test_page_that_comes_back_after_a_refusal_is_named_with_the_reason(
@@ -79,7 +82,7 @@ async def test_page_that_comes_back_after_a_refusal_is_named_with_the_reason(
     (cloned.folder / "guide.md").unlink()
     cloned.write("new.md", "new\n")
     await cloned.run("sync")
-    said = "note: handbook/guide: its deletion was refused: it comes back"
+    said = "note: handbook/guide: its deletion was rejected: it is restored"
     ran = await cloned.run("refuse", "handbook:1")
     assert said.removeprefix("note: ") in ran.err
     (cloned.folder / "guide.md").unlink()
@@ -92,8 +95,8 @@ async def test_page_that_comes_back_after_a_refusal_is_named_with_the_reason(
 async def test_unknown_batch_tells_which_are_waiting(braked: Cloned) -> None:
     ran = await braked.run("approve", "handbook:7")
     assert ran.code == 2
-    assert "no batch handbook:7 waits for a decision" in ran.err
-    assert "what waits: handbook:1 (4 of 4 pages would be removed here" in ran.err
+    assert "no batch handbook:7 is waiting for approval" in ran.err
+    assert "held batches: handbook:1 (4 of 4 pages would be removed here" in ran.err
 
 
 async def test_batch_is_decided_once(braked: Cloned) -> None:
@@ -102,14 +105,14 @@ async def test_batch_is_decided_once(braked: Cloned) -> None:
         ran = await braked.run("approve", "handbook:1")
     assert ran.code == 2
     assert "handbook:1 is refused already" in ran.err
-    assert "nothing waits" in ran.err
+    assert "no batch is held" in ran.err
 
 
 async def test_running_watch_is_left_to_carry_it_out(braked: Cloned) -> None:
     with locked(braked.root / ".wikisync", "it"):
         ran = await braked.run("approve", "handbook:1")
     assert ran.code == 0
-    assert "the running wikisync carries it out (process" in ran.err
+    assert "the running wikisync applies it (process" in ran.err
     assert set(braked.files()) == {f"{slug}.md" for slug in PAGES}
     await braked.run("sync")
     assert braked.files() == {}
@@ -163,7 +166,7 @@ async def test_nobody_is_told_to_decide_what_no_sync_has_asked(cloned: Cloned) -
     cloned.write("guide.md", "word\n")
     status, dry = await cloned.run("status"), await cloned.run("sync", "--dry-run")
     for told in (status.out, dry.err):
-        assert "the next sync will ask for your yes" in told
+        assert "the next sync will ask for your approval" in told
         assert "approve" not in told
     assert "wikisync approve handbook:1" in (await cloned.run("sync")).err
     for told in (
@@ -177,7 +180,7 @@ async def test_nobody_is_told_to_decide_what_no_sync_has_asked(cloned: Cloned) -
 async def test_refused_change_is_told_and_is_no_error(shrunk: Cloned) -> None:
     ran = await shrunk.run("refuse", "1")
     assert (ran.code, ran.out) == (0, "handbook: 4 pages, 1 waiting\n")
-    assert "handbook/guide: this change was refused; it waits" in ran.err
+    assert "handbook/guide: this change was rejected; waiting" in ran.err
     assert (await shrunk.run("sync")).code == (await shrunk.run("status")).code == 0
 
 
@@ -214,8 +217,8 @@ async def test_one_page_that_was_pushed_over_by_force_waits(forced: Cloned) -> N
     for _ in range(2):
         ran = await forced.run("sync")
         assert ran.code == 4
-        assert "the wiki went back in time" in ran.err
-        assert "follow the wiki, run: wikisync approve handbook:1" in ran.err
+        assert "the wiki returned to an older state" in ran.err
+        assert "texts of the wiki, run: wikisync approve handbook:1" in ran.err
         assert "run: wikisync refuse handbook:1" in ran.err
         assert forced.read("guide.md") == "work of an hour\n"
 
@@ -224,7 +227,7 @@ async def test_one_page_that_was_pushed_over_by_force_waits(forced: Cloned) -> N
 async def test_status_and_a_dry_run_say_so_too(forced: Cloned) -> None:
     for words in (("sync", "--dry-run"), ("status",)):
         ran = await forced.run(*words)
-        assert "the wiki went back in time" in ran.out + ran.err
+        assert "the wiki returned to an older state" in ran.out + ran.err
 
 
 @needs_git

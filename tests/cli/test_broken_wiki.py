@@ -20,7 +20,7 @@ NAMES = ("p1", "p2", "p3")
 ALL = ("--group", "docs", "--all")
 TRIES_S = 120.0
 """For three tries of a watch, each of five requests."""
-LASTING = f"{LASTING_TRIES} tries in a row failed while the service answers"
+LASTING = f"{LASTING_TRIES} attempts in a row failed, although the service is reachable"
 OWNERS = {name: WikiOwner("project", f"docs/{name}") for name in NAMES}
 
 
@@ -103,7 +103,7 @@ async def test_clone_into_its_workspace_goes_on_without_a_wiki_that_is_hidden(
     assert ran.code == 3
     assert (cloned.root / "p3" / "home.md").read_text() == "changed\n"
     assert (cloned.root / "p2" / "home.md").read_text() == "p2\n"
-    assert "project docs/p2: the service does not list it any more" in ran.err
+    assert "project docs/p2: the service no longer lists it" in ran.err
 
 
 async def test_clone_leaves_out_what_is_excluded(three: Three) -> None:
@@ -175,7 +175,7 @@ async def test_excluding_every_wiki_is_refused(cloned: Three) -> None:
     words = [word for name in NAMES for word in ("--exclude", name)]
     ran = await cloned.run("sync", *words)
     assert ran.code == 2
-    assert "every wiki of the workspace is left out" in ran.err
+    assert "every wiki of the workspace is excluded" in ran.err
 
 
 async def test_status_looks_at_the_other_wikis(cloned: Three) -> None:

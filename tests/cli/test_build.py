@@ -82,7 +82,7 @@ def test_a_folder_that_says_nowhere_needs_an_output(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["build", str(tmp_path)]) == ExitCode.USAGE
-    assert "name a folder with -o" in capsys.readouterr().err
+    assert "give a folder with -o, or set [site] output" in capsys.readouterr().err
 
 
 def test_a_site_is_hidden_from_search_engines_unless_it_is_public(

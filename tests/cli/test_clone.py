@@ -200,7 +200,7 @@ async def test_emptied_wiki_is_stopped_by_the_brake_until_a_person_says_yes(
     await handbook.remove_file(HANDBOOK, "dir/page.md")
     stopped = await run(*words)
     assert stopped.code == 4
-    assert "2 of 2 pages (dir/page, home) are gone" in stopped.err
+    assert "2 of 2 pages (dir/page, home) are missing" in stopped.err
     assert (workspace / "handbook/home.md").exists()
     ran = await run(*words, "--allow-emptying")
     assert ran.code == 0
@@ -259,7 +259,7 @@ async def test_workspace_of_another_wiki_is_refused(
     before = files(workspace)
     ran = await run("clone", handbook.url, "--project", "docs/handbook", workspace)
     assert ran.code == 1
-    assert "a workspace already, of other wikis" in ran.err
+    assert "already a workspace of other wikis" in ran.err
     assert files(workspace) == before
 
 
@@ -282,7 +282,7 @@ async def test_workspace_in_use_is_refused(
     with locked(workspace / ".wikisync", "it"):
         ran = await run(*words)
     assert ran.code == 1
-    assert f"another wikisync works on the workspace {workspace}" in ran.err
+    assert f"another wikisync is running in the workspace {workspace}" in ran.err
 
 
 @pytest.mark.parametrize("place", ["handbook/inner", "beside", ".wikisync/inner"])
@@ -295,7 +295,7 @@ async def test_folder_in_a_workspace_is_refused(
     before = files(workspace)
     ran = await run(*words, workspace / place)
     assert ran.code == 1
-    assert f"{workspace / place} lies in the workspace {workspace}" in ran.err
+    assert f"{workspace / place} is inside the workspace {workspace}" in ran.err
     assert "choose a folder outside of it" in ran.err
     assert files(workspace) == before
     assert not (workspace / place).exists()
@@ -313,7 +313,7 @@ async def test_folders_that_came_to_overlap_are_refused(
     await handbook.add_pages(HANDBOOK, {"dir/page": "new text"})
     ran = await run(*words, workspace / "handbook/inner")
     assert ran.code == 1
-    assert f"lies in the workspace {workspace}" in ran.err
+    assert f"is inside the workspace {workspace}" in ran.err
     page = workspace / "handbook/inner/handbook/dir/page.md"
     assert page.read_text() == "text"
 

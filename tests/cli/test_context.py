@@ -56,7 +56,9 @@ def test_token_file_without_one_token_is_refused_and_not_quoted(
 ) -> None:
     file = tmp_path / "token"
     file.write_bytes(content)
-    with pytest.raises(UsageError, match="does not hold one token") as caught:
+    with pytest.raises(
+        UsageError, match="does not contain exactly one token"
+    ) as caught:
         read_token(file, CONSOLE, environment={})
     assert "two tokens" not in str(caught.value)
 

@@ -29,11 +29,11 @@ async def test_healthy_workspace_has_nothing_to_look_at(cloned: Cloned) -> None:
     assert ran.code == 0
     fine = "\n".join(graded(ran, "fine"))
     assert f"{cloned.service.url} answers as a GitLab-compatible service" in fine
-    assert "handbook: may read" in fine
-    assert "the clocks of both sides agree" in fine
+    assert "handbook: can read" in fine
+    assert "this machine's clock matches the service's" in fine
     assert "handbook: 4 pages here" in fine
     assert "0 texts in the trash" in fine
-    assert "the marker is that of this workspace" in fine
+    assert "the marker belongs to this workspace" in fine
 
 
 async def test_doctor_leaves_nothing_behind(cloned: Cloned) -> None:
@@ -61,7 +61,7 @@ async def test_conflict_file_that_has_no_place_is_told_with_its_page(
     ran = await cloned.run("doctor")
     assert ran.code == 3
     assert graded(ran, "look") == [
-        "handbook/guide waits, and its conflict file could not be written"
+        "handbook/guide is held, and its conflict file could not be written"
     ]
     assert "see wikisync status handbook" in ran.out
 
@@ -110,9 +110,9 @@ async def test_emptied_folder_that_was_adopted_is_not_wrong_any_more(
     await cloned.run("adopt")
     ran = await cloned.run("doctor", "--offline")
     assert (graded(ran, "wrong"), ran.code) == ([], 3)
-    assert "handbook: no pages here; the next sync fetches" in ran.out
+    assert "handbook: no pages here; the next sync downloads" in ran.out
     assert graded(ran, "look") == [
-        "the next sync takes it as it is; it removes nothing"
+        "the next sync accepts the folders as they are; it deletes nothing"
     ]
     assert (await cloned.run("sync")).code == 0
     assert "handbook: 4 pages here" in (await cloned.run("doctor", "--offline")).out
@@ -150,7 +150,7 @@ async def test_what_took_the_place_of_a_page_is_told_as_a_sync_tells_it(
     pipe, folder = graded(ran, "look")
     assert pipe.startswith("handbook: home.md: is a pipe, a socket or a device")
     assert folder.startswith("handbook: guide: guide.md is a folder with the name")
-    assert "rename the folder, or remove it to have the page again" in ran.out
+    assert "rename or remove the folder to get the page back" in ran.out
 
 
 async def test_ignored_file_is_no_finding(cloned: Cloned) -> None:
@@ -172,7 +172,7 @@ async def test_holder_and_pause_are_told(cloned: Cloned) -> None:
     with locked(cloned.root / ".wikisync", "it"):
         ran = await cloned.run("doctor", "--offline")
     assert ran.code == 3
-    assert "another wikisync works on it: process" in ran.out
+    assert "another wikisync is running: process" in ran.out
     assert graded(ran, "look") == ["handbook: paused (the big move)"]
 
 
@@ -197,7 +197,7 @@ async def test_wiki_that_is_gone_is_told(cloned: Cloned) -> None:
     ("token", "words"),
     [
         (None, "there is no token"),
-        (TokenRights("t", "ann", ("read_api",)), "has not the scope api"),
+        (TokenRights("t", "ann", ("read_api",)), "does not have the scope api"),
         (TokenRights("t", "ann", ("api",), date(2026, 11, 25)), "ends in 4 days"),
     ],
 )

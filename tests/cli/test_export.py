@@ -278,7 +278,7 @@ async def test_unknown_format_is_shown_as_text_and_told(run: Run, site: Path) ->
         wire.will(json_answer([page]))
         ran = await run("export", wire.url, *NAMED, "-o", site)
     assert ran.code == 3
-    assert "home: has the format typst, which is not known" in ran.err
+    assert "home: has the unknown format typst" in ran.err
     assert "= A title" in (site / "index.html").read_text()
 
 

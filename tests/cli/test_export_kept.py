@@ -129,10 +129,10 @@ async def test_wiki_that_cannot_be_read_stays_as_it_was_read_last(
     assert b"new words" in pages_of(site, "docs/p3")["page1.html"]
     assert re.search(
         r"warning: project docs/p2: .*; the site keeps its copy from \S.* "
-        r"\(mend the cause and export again, or remove it with --allow-emptying\)",
+        r"\(fix the cause and export again, or remove it with --allow-emptying\)",
         ran.err,
     )
-    assert "3 wikis, 1 of them not read this time" in ran.out
+    assert "3 wikis, 1 of them kept from the last export" in ran.out
 
 
 async def test_empty_list_of_a_failing_storage_keeps_the_pages(
@@ -171,7 +171,7 @@ async def test_list_without_any_project_is_asked_by_id(
     assert ran.code == 3
     assert digest_of_tree(site) == before
     for path, number in ids.items():
-        told = f"project {path}: the service does not list it, but gives it by its id"
+        told = f"project {path}: the service does not list it but returns it by its id"
         assert f"{told} {number}" in ran.err
 
 
@@ -234,7 +234,7 @@ async def test_wiki_that_is_switched_off_leaves_the_site(
     ran = await export()
     assert ran.code == 0
     assert not (site / wiki_path(BROKEN)).exists()
-    assert "project docs/p2: removed from the site: its wiki is switched off" in ran.err
+    assert "project docs/p2: removed from the site: its wiki is disabled" in ran.err
     assert ids
 
 
@@ -312,9 +312,9 @@ async def test_named_path_that_another_project_took_publishes_no_stranger(
         assert ran.code == 3
         assert (
             f"project docs/p2: is another project now (id {other}); yours"
-            f" (id {ids[BROKEN]}) is docs/moved, and that is published" in ran.err
+            f" (id {ids[BROKEN]}) is docs/moved, which is published" in ran.err
         )
-        assert "write --project docs/moved in the place of --project docs/p2" in ran.err
+        assert "write --project docs/moved instead of --project docs/p2" in ran.err
         assert not any(b"salaries" in text for text in digest_of_tree(site).values())
         assert any(b"zebra" in text for text in pages_of(site, "docs/moved").values())
         assert pages_of(site, "docs/p1")

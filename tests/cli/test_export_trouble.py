@@ -80,7 +80,7 @@ async def test_expired_token_is_told_as_expired(
     ran = await run("export", handbook.url, *NAMED, "-o", site)
     assert ran.code == 1
     assert "expired" in ran.err
-    assert "make a new token" in ran.err
+    assert "create a new token" in ran.err
 
 
 async def test_missing_project_is_named_with_what_to_do(
@@ -99,7 +99,7 @@ async def test_wiki_switched_off_is_named_with_what_to_do(
     ran = await run("export", handbook.url, "--project", "docs/off", "-o", site)
     assert ran.code == 1
     assert "project docs/off: its wiki is disabled" in ran.err
-    assert "switch the wiki on" in ran.err
+    assert "enable the wiki" in ran.err
 
 
 async def test_group_wiki_that_this_edition_lacks_is_told(

@@ -20,7 +20,7 @@ from wikisync.sync.exchange import ExchangeOptions
 from wikisync.sync.standing import Why
 
 PICTURE = "uploads/" + "0123456789abcdef" * 2 + "/p.png"
-LEFT = "  here: only here; a first sync puts it on the wiki when it is asked to\n"
+LEFT = "  here: only here; a first sync uploads it only on request\n"
 
 
 @dataclass

@@ -67,7 +67,7 @@ async def test_page_whose_text_a_filter_refuses_holds_back_no_other(
     assert filtered.met == 3
     assert (await behind.wiki())["home.md"] == "new home\n"
     assert "Request Rejected" in ran.err
-    assert "its text may look like an attack" in ran.err
+    assert "the text may look like an attack" in ran.err
     assert "guide" in (behind.root / "WIKISYNC-ATTENTION.md").read_text()
     filtered.end()
     assert (await behind.run("sync")).code == 0
@@ -110,7 +110,7 @@ async def test_limit_on_files_is_one_problem_and_holds_back_no_page(
 
     assert ran.code == 3
     assert ran.err.count("too many requests") == 1
-    assert "the files after it wait, too" in ran.err
+    assert "the files after it also wait" in ran.err
     assert limit.met <= 8
     assert (await behind.wiki())["home.md"] == "mine\n"
     limit.end()

@@ -24,11 +24,11 @@ def as_folder(path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "replace", "words", "hint"),
     [
-        ("handbook", as_file, "handbook is not a folder", "move away what has its"),
-        (".wikisync/tmp", as_file, "tmp: something else has its name", "move that"),
-        (".wikisync/limbo", as_file, "limbo/handbook: a file is in the", "move the"),
-        (".wikisync/lock", as_folder, "lock: a folder is in its place", "rename"),
-        (".wikisync", as_file, ".wikisync: something else has its name", "move that"),
+        ("handbook", as_file, "handbook is not a folder", "move the file with its"),
+        (".wikisync/tmp", as_file, "tmp: something else has this name", "move it"),
+        (".wikisync/limbo", as_file, "limbo/handbook: a file exists where", "move the"),
+        (".wikisync/lock", as_folder, "lock: a folder exists at this path", "rename"),
+        (".wikisync", as_file, ".wikisync: something else has this name", "move it"),
         ("wikisync.toml", as_folder, "cannot read", "make it a file that this user"),
     ],
 )
@@ -50,7 +50,7 @@ async def test_status_names_what_is_in_the_way_of_the_state(cloned: Cloned) -> N
     ran = await cloned.run("status")
     assert ran.code == 1
     assert f"{cloned.root}/.wikisync" in ran.err
-    assert "a file is in the place of a folder\nhint: move the file away" in ran.err
+    assert "a file exists where a folder is needed\nhint: move the file away" in ran.err
 
 
 @pytest.mark.parametrize("command", ["status", "doctor", "check", "build"])

@@ -182,7 +182,7 @@ async def test_token_file_is_named_in_the_configuration_and_wins(
     ran = await run(*words(handbook, workspace), "--token-file", file)
     assert ran.code == 0, ran.err
     assert load_config(workspace / "wikisync.toml").service.token_file == str(file)
-    assert "the token is not kept" not in ran.err
+    assert "the token is not saved" not in ran.err
 
 
 async def test_token_command_is_named_in_the_configuration(
@@ -201,7 +201,7 @@ async def test_token_of_the_variable_is_written_nowhere(
     ran = await run(*words(handbook, workspace))
     texts = [path.read_text() for path in workspace.rglob("*") if path.is_file()]
     assert not any(handbook.token in text for text in [*texts, ran.out, ran.err])
-    assert "the token is not kept" in ran.err
+    assert "the token is not saved" in ran.err
 
 
 async def test_dead_token_makes_no_workspace(
@@ -221,9 +221,9 @@ async def test_dead_token_makes_no_workspace(
 @pytest.mark.parametrize(
     ("level", "scope", "told"),
     [
-        (40, "api", "may read, write, upload and delete: your role is Maintainer"),
+        (40, "api", "can read, write, upload and delete: your role is Maintainer"),
         (30, "api", "but not delete: your role is Developer"),
-        (20, "api", "may only read, never write, upload or delete: your role is Rep"),
+        (20, "api", "can only read, not write, upload or delete: your role is Rep"),
         (40, "read_api", "the token lacks the scope api (it has read_api)"),
     ],
 )
@@ -263,7 +263,7 @@ async def test_token_that_ends_soon_is_warned_of(
     token = await handbook.add_user("dana", expires_on=str(soon), is_admin=True)
     monkeypatch.setenv("WIKISYNC_TOKEN", token)
     ran = await run(*words(handbook, workspace))
-    assert f"ends on {soon}" in ran.err
+    assert f"expires on {soon}" in ran.err
     assert "the token expires in 5 days" in ran.err
 
 
@@ -277,7 +277,7 @@ async def test_public_wiki_needs_no_token(
     monkeypatch.delenv("WIKISYNC_TOKEN")
     ran = await run(*words(service, workspace))
     assert ran.code == 0, ran.err
-    assert "no token: only what everybody may read" in ran.err
+    assert "no token: only public wikis can be read" in ran.err
 
 
 # -- what is refused ---------------------------------------------------------------
@@ -417,8 +417,8 @@ async def test_service_that_cannot_be_reached_is_told(
 @pytest.mark.parametrize(
     ("missing", "told"),
     [
-        (("--url",), "no service is named"),
-        (("--project",), "no wiki is named"),
+        (("--url",), "no service is given"),
+        (("--project",), "no wiki is selected"),
     ],
 )
 async def test_what_is_not_said_is_asked_of_nobody_outside_a_terminal(
@@ -443,7 +443,7 @@ async def test_workspace_is_not_made_twice(
     before = (workspace / "wikisync.toml").read_bytes()
     ran = await run(*words(handbook, workspace), "--folder", "docs/handbook=other")
     assert ran.code == 1
-    assert f"{workspace} is a workspace already" in ran.err
+    assert f"{workspace} is already a workspace" in ran.err
     assert (workspace / "wikisync.toml").read_bytes() == before
 
 
@@ -453,7 +453,7 @@ async def test_folder_in_a_workspace_is_refused(
     await run(*words(handbook, workspace))
     ran = await run(*words(handbook, workspace / "handbook" / "inner"))
     assert ran.code == 1
-    assert f"lies in the workspace {workspace}" in ran.err
+    assert f"is inside the workspace {workspace}" in ran.err
     assert not (workspace / "handbook/inner").exists()
 
 
@@ -484,8 +484,8 @@ async def test_folders_that_overlap_are_refused(
 @pytest.mark.parametrize(
     ("folder", "told"),
     [
-        ("pages", "names no folder of a wiki"),
-        ("docs/none=pages", "which is none of the wikis"),
+        ("pages", "does not name a folder for a wiki"),
+        ("docs/none=pages", "which is not one of the wikis"),
         ("docs/handbook=../pages", "must be a folder inside the workspace"),
         ("docs/handbook=.wikisync", "is wikisync's own folder"),
     ],
@@ -536,7 +536,7 @@ async def test_workspace_that_another_process_makes_is_left_alone(
     with locked(workspace / ".wikisync", "it"):
         ran = await run(*words(handbook, workspace))
     assert ran.code == 1
-    assert "another wikisync works on" in ran.err
+    assert "another wikisync is running in" in ran.err
     assert names_in(workspace) == {".wikisync", ".wikisync/lock"}
 
 
@@ -555,7 +555,7 @@ async def test_workspace_made_meanwhile_is_not_taken_away(
     )
     await run(*words(handbook, workspace))
     before = names_in(workspace)
-    with pytest.raises(FolderError, match="is a workspace already"):
+    with pytest.raises(FolderError, match="is already a workspace"):
         write_workspace(late)
     assert names_in(workspace) == before
 
@@ -566,4 +566,4 @@ async def test_service_without_word_of_the_token_is_no_obstacle(
     handbook.quirks = {Quirk.SILENT_TOKENS}
     ran = await run(*words(handbook, workspace))
     assert ran.code == 0, ran.err
-    assert "the service does not tell what it may do" in ran.err
+    assert "the service does not report its scopes" in ran.err

@@ -102,7 +102,7 @@ async def test_all_is_asked_in_a_terminal(
             ("Address of the service", handbook.url),
             ("Token (hidden", "glpat-EXAMPLE"),
             ("Token (hidden", handbook.token),
-            ("Keep the token in", ""),
+            ("Save the token in", ""),
             ("Wikis to sync", "docs/handbok"),
             ("Wikis to sync", f"{handbook.url}/docs/handbook/-/wikis/home"),
             ("Folder for project docs/handbook", "pages"),
@@ -126,14 +126,14 @@ async def test_kept_token_is_private_and_found_by_sync_and_the_next_init(
         ["init", workspace, "--url", handbook.url, "--project", "docs/handbook"],
         [
             ("Token (hidden", handbook.token),
-            ("Keep the token in", "y"),
+            ("Save the token in", "y"),
             ("Folder for", ""),
             ("Make this workspace?", ""),
         ],
         "",
     )
     assert ran.code == 0, ran.err
-    assert "the token is not kept" not in ran.err
+    assert "the token is not saved" not in ran.err
     (file,) = (home / ".config/wikisync").iterdir()
     assert file.stat().st_mode & 0o777 == 0o600
     assert file.parent.stat().st_mode & 0o777 == 0o700
@@ -171,7 +171,7 @@ async def test_token_is_not_kept_without_agreement_or_workspace(
         words(handbook, workspace),
         [
             ("Token (hidden", handbook.token),
-            ("Keep the token in", answer),
+            ("Save the token in", answer),
             ("Folder for", ""),
             ("Make this workspace?", "n" if answer == "y" else "y"),
         ],
@@ -228,7 +228,7 @@ async def test_group_that_is_named_is_asked_about_what_is_below(
         ["init", workspace, "--url", handbook.url],
         [
             ("Wikis to sync", "docs"),
-            ("Also every wiki below docs?", "y"),
+            ("Include every wiki below docs?", "y"),
             ("Folder for group docs", ""),
             ("Folder for project docs/handbook", ""),
             ("Make this workspace?", "y"),
@@ -286,8 +286,8 @@ async def test_token_at_the_wrong_question_is_not_repeated(
             ("Address of the service", handbook.token),
             ("Address of the service", handbook.url),
             ("Token (hidden", handbook.token),
-            ("Keep the token in", handbook.token),
-            ("Keep the token in", "n"),
+            ("Save the token in", handbook.token),
+            ("Save the token in", "n"),
             ("Wikis to sync", handbook.token),
             ("Wikis to sync", "docs/handbook"),
             ("Folder for project docs/handbook", handbook.token),

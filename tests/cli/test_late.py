@@ -64,7 +64,7 @@ async def test_what_a_program_writes_that_is_no_text_is_told(
     logger.close()
     ran = await cloned.run("sync")
     assert ran.code == 3
-    assert "what it wrote is in the trash" in ran.err
+    assert "the program's text is in the trash" in ran.err
     trash = cloned.root / ".wikisync" / "trash"
     kept = [path.read_bytes() for path in trash.rglob("*") if path.is_file()]
     assert b"a guide\n\xff\n" in kept

@@ -124,7 +124,7 @@ async def test_text_with_a_conflict_of_git_is_held(cloned: Cloned) -> None:
     cloned.write("new.md", MARKED)
     ran = await cloned.run("sync")
     assert ran.code == 3
-    assert ran.err.count("git's marker lines") == 2
+    assert ran.err.count("git conflict markers") == 2
     assert await cloned.wiki() == FILES
     cloned.write("guide.md", "settled\n=======\n")
     ran = await cloned.run("sync", "handbook/guide")

@@ -71,4 +71,4 @@ async def test_new_workspace_has_an_empty_log(
 ) -> None:
     other = await clone_handbook(service, run, tmp_path / "other")
     ran = await other.run("log")
-    assert (ran.out, ran.err) == ("", "nothing was done yet\n")
+    assert (ran.out, ran.err) == ("", "nothing has been done yet\n")

@@ -9,7 +9,7 @@ import pytest
 
 from wikisync import __version__
 from wikisync.cli.console import Console
-from wikisync.cli.main import COMMANDS, main
+from wikisync.cli.main import COMMANDS, SECTIONS, main
 from wikisync.errors import UsageError
 
 
@@ -19,6 +19,14 @@ def test_help_lists_every_command_with_its_line(
     assert main(["--help"]) == 0
     shown = capsys.readouterr().out
     assert all(name in shown and line in shown for name, line in COMMANDS.items())
+
+
+def test_help_lists_commands_in_sections(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    listed = [line.strip().split("  ")[0].rstrip(":") for line in lines if line]
+    wanted = [word for title, names in SECTIONS.items() for word in (title, *names)]
+    assert [word for word in listed if word in wanted] == wanted
 
 
 def test_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:
@@ -123,7 +131,7 @@ def test_data_that_stdout_cannot_take_is_an_error(
 ) -> None:
     """Escaped, a page's text would be another one."""
     written = latin_1(monkeypatch)
-    with pytest.raises(UsageError, match="latin-1 alone") as wrong:
+    with pytest.raises(UsageError, match="uses latin-1") as wrong:
         Console().result("日本")
     assert written.getvalue() == b""
     assert "PYTHONIOENCODING=utf-8" in (wrong.value.hint or "")
@@ -138,5 +146,5 @@ def test_group_without_a_command_prints_its_help(
     assert main(words) == 0
     shown = capsys.readouterr()
     assert shown.out.startswith(f"Usage: {' '.join(['wikisync', *words])} ")
-    assert "Commands:" in shown.out
+    assert "Commands:" in shown.out or "Sync:" in shown.out
     assert shown.err == ""

@@ -46,9 +46,9 @@ async def test_without_a_yes_it_is_only_said(cloned: Cloned, new_url: str) -> No
     ran = await cloned.run("move-service", old_url, new_url)
     assert ran.code == 0
     assert "handbook: docs/handbook (id 1), 4 of 4 pages are the same" in ran.out
-    assert f'url = "{new_url}" in the place of "{old_url}"' in ran.out
+    assert f'url = "{new_url}" replaces "{old_url}"' in ran.out
     assert "the address of 1 record: the same" in ran.out
-    assert "nothing was changed; do it with --yes" in ran.err
+    assert "nothing was changed; run it again with --yes to make the change" in ran.err
     assert (cloned.root / "wikisync.toml").read_bytes() == before
     assert recorded_urls(cloned) == {old_url}
 
@@ -65,7 +65,7 @@ async def test_moved_service_keeps_everything_that_was_known(
     assert (configured_url(cloned), recorded_urls(cloned)) == (new_url, {new_url})
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
     synced = await sync_for_long(cloned)
-    assert "carried over" not in synced.err
+    assert "sync record" not in synced.err
     await assert_all_is_carried(cloned, HANDBOOK, synced)
 
 
@@ -77,7 +77,7 @@ async def test_address_of_another_service_is_refused(
         monkeypatch.setenv("WIKISYNC_TOKEN", other.token)
         ran = await cloned.run("move-service", cloned.service.url, other.url, "--yes")
         assert ran.code == 4
-        assert f"{other.url} has not the wikis of this workspace" in ran.err
+        assert f"{other.url} does not have the wikis of this workspace" in ran.err
         assert "0 of 4 pages are the same" in ran.err
         assert "--offline" in ran.err
     assert configured_url(cloned) == cloned.service.url
@@ -90,7 +90,7 @@ async def test_wrong_old_address_and_the_same_one_are_refused(cloned: Cloned) ->
     same = await cloned.run("move-service", url, url + "/api/v4")
     assert (wrong.code, same.code) == (2, 2)
     assert f"the service of {cloned.root} is {url}" in wrong.err
-    assert "is the workspace's service already" in same.err
+    assert "is already the workspace's service" in same.err
 
 
 @pytest.mark.parametrize("is_file_written", [False, True])
@@ -148,7 +148,7 @@ async def test_address_that_is_written_in_another_way_is_left_alone(
     )
     ran = await cloned.run("move-service", old_url, new_url, "--yes")
     assert ran.code == 2
-    assert "in a way that is not changed by itself" in ran.err
+    assert "in a form that cannot be edited automatically" in ran.err
     assert recorded_urls(cloned) == {old_url}
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from tests.cli.workspaces import FILES, Cloned
 
-TOLD = "is another folder than at the last sync: it is taken as it is"
+TOLD = "is not the folder of the last sync: it is accepted as it is"
 
 
 def moved_in(folder: Path) -> None:
@@ -45,7 +45,7 @@ async def test_what_another_folder_lacks_comes_back_and_is_told_once(
     assert (ran.code, ran.out) == (0, "handbook: 4 pages, 1 pulled\n")
     assert ran.err == (
         f"warning: {cloned.folder} {TOLD}, nothing counts as deleted this time,"
-        " and what differs waits for you\n"
+        " and pages that differ are held\n"
     )
     assert cloned.files() == await cloned.wiki() == FILES
     assert (await cloned.run("sync")).err == ""
@@ -120,7 +120,7 @@ async def test_saves_do_not_make_another_folder_of_it(cloned: Cloned) -> None:
     ("command", "line"),
     [
         ("sync --dry-run", "create  guide"),
-        ("status", "  guide: new on the wiki; the next sync brings it here"),
+        ("status", "  guide: new on the wiki; the next sync downloads it"),
         ("diff", "-a guide"),
     ],
 )
@@ -147,20 +147,23 @@ async def test_a_cycle_that_failed_has_not_met_the_folder(cloned: Cloned) -> Non
 async def test_status_without_the_service_tells_it(cloned: Cloned) -> None:
     older(cloned)
     told = await cloned.run("status", "--offline")
-    assert "its folder is another one than at the last sync" in told.out
-    assert "guide: new on the wiki; the next sync brings it here" in told.out
+    assert "its folder is not the folder of the last sync" in told.out
+    assert "guide: new on the wiki; the next sync downloads it" in told.out
     as_json = await cloned.run("status", "--offline", "--json")
     assert as_json.json["wikis"][0]["has_other_folder"] is True
     await cloned.run("sync")
-    assert "another one" not in (await cloned.run("status", "--offline")).out
+    assert (
+        "not the folder of the last"
+        not in (await cloned.run("status", "--offline")).out
+    )
 
 
 async def test_doctor_tells_it_with_the_next_step(cloned: Cloned) -> None:
     older(cloned)
     ran = await cloned.run("doctor", "--offline")
     assert ran.code == 3
-    assert "look   handbook: its folder is another one than at the last" in ran.out
-    assert "put the right one back before the next sync" in ran.out
+    assert "look   handbook: its folder is not the folder of the last" in ran.out
+    assert "restore the right one before the next sync" in ran.out
     await cloned.run("sync")
     assert (await cloned.run("doctor", "--offline")).code == 0
 
@@ -170,6 +173,8 @@ async def test_copied_workspace_is_told_of_as_one(cloned: Cloned) -> None:
     copy = cloned.root.parent / "copy"
     shutil.copytree(cloned.root, copy)
     other = Cloned(cloned.service, copy, cloned.run_main)
-    assert "another one" not in (await other.run("status", "--offline")).out
+    assert (
+        "not the folder of the last" not in (await other.run("status", "--offline")).out
+    )
     assert "another folder" not in (await other.run("sync")).err
     assert (await other.run("sync")).err == ""

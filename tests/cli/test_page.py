@@ -148,7 +148,7 @@ async def test_edit_of_nothing_is_refused(page: Run) -> None:
     ran = await page("edit", "home")
 
     assert ran.code == 2
-    assert "nothing to change in page home was given" in ran.err
+    assert "no change is given for page home" in ran.err
 
 
 async def test_delete(page: Run, handbook: EmbeddedService) -> None:
@@ -162,7 +162,7 @@ async def test_delete_without_a_person_wants_yes(page: Run) -> None:
     ran = await page("delete", "home")
 
     assert ran.code == 2
-    assert "deleting page home wants a yes" in ran.err
+    assert "deleting page home needs confirmation" in ran.err
 
 
 async def test_attach_prints_the_mention(

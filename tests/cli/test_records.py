@@ -77,7 +77,7 @@ async def test_record_of_an_address_that_nobody_names_now_is_set_aside(
     url = cloned.service.url
     await cloned.service.add_project("docs/other", PAGES)
     configure(cloned, 'project = "docs/handbook"\nid = 1', 'project = "docs/other"')
-    assert "is met for the first time" in (await cloned.run("sync")).err
+    assert "is treated as a first sync" in (await cloned.run("sync")).err
     told = (await cloned.run("records", "--json")).json
     assert [(one["path"], one["service"], one["is_in_use"]) for one in told] == [
         ("docs/handbook", url, False),

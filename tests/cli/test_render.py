@@ -90,7 +90,7 @@ def test_standard_input_is_markdown_unless_told(
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("odd.xyz", b"x", "the format of odd.xyz is not known from its name"),
+        ("odd.xyz", b"x", "the format of odd.xyz cannot be determined from its name"),
         ("latin.md", b"caf\xe9", "latin.md is not UTF-8: byte 3 is wrong"),
         ("gone.md", None, "cannot read gone.md: No such file or directory"),
     ],

@@ -135,10 +135,10 @@ async def test_no_choice_is_a_usage_error(clashing: Cloned) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--mine", "--wiki"), "--mine and --wiki exclude each other"),
-        (("--wiki", "--mine"), "--mine and --wiki exclude each other"),
-        (("--both", "--edit"), "--both and --edit exclude each other"),
-        (("--mine", "--wiki", "--both"), "--mine and --wiki and --both exclude"),
+        (("--mine", "--wiki"), "--mine and --wiki cannot be used together"),
+        (("--wiki", "--mine"), "--mine and --wiki cannot be used together"),
+        (("--both", "--edit"), "--both and --edit cannot be used together"),
+        (("--mine", "--wiki", "--both"), "--mine and --wiki and --both cannot"),
     ],
 )
 async def test_two_ways_at_once_are_a_usage_error(
@@ -156,7 +156,7 @@ async def test_running_watch_is_left_to_take_it(clashing: Cloned) -> None:
     with locked(clashing.root / ".wikisync", "it"):
         ran = await clashing.run("resolve", "handbook/home", "--wiki")
     assert ran.code == 0
-    assert "the running wikisync takes it (process" in ran.err
+    assert "the running wikisync applies it (process" in ran.err
     assert clashing.read("home.md") == HERE
     await clashing.run("sync")
     assert clashing.read("home.md") == "ONE\n\nTWO there\n\nTHREE there\n"
@@ -199,7 +199,7 @@ async def test_editor_that_leaves_clashes_leaves_the_page_held(
     monkeypatch.setenv("VISUAL", editor(tmp_path, "true"))
     ran = await clashing.run("resolve", "handbook/home", "--edit")
     assert ran.code == 3
-    assert "1 clash left" in ran.err
+    assert "1 unresolved part left" in ran.err
     assert clashing.read("home.md") == HERE
 
 
@@ -318,7 +318,7 @@ async def test_file_that_came_into_its_place_is_not_taken_for_it(
     monkeypatch.setenv("VISUAL", editor(tmp_path, "true"))
     ran = await placeless.run("resolve", "handbook/home", "--edit")
     assert ran.code == 3
-    assert "1 clash left" in ran.err
+    assert "1 unresolved part left" in ran.err
     assert "THREE there" in placeless.read("home.conflict.md")
 
 
@@ -329,7 +329,7 @@ async def test_editor_opens_a_file_of_our_own_and_goes_on_with_it(
     ran = await placeless.run("resolve", "handbook/home", "--edit")
     assert ran.code == 3
     assert "/.wikisync/conflicts/home-" in ran.err
-    assert "1 clash left" in ran.err
+    assert "1 unresolved part left" in ran.err
     monkeypatch.setenv("VISUAL", editor(tmp_path, 'sed -i /wikisync/d "$2"'))
     ran = await placeless.run("resolve", "handbook/home", "--edit")
     assert ran.code == 0
@@ -347,7 +347,7 @@ async def test_page_edited_while_our_own_file_is_open_is_not_written_over(
     monkeypatch.setenv("VISUAL", editor(tmp_path, script))
     ran = await placeless.run("resolve", "handbook/home", "--edit")
     assert ran.code == 1
-    assert "was edited or settled meanwhile" in ran.err
+    assert "was edited or resolved meanwhile" in ran.err
     assert placeless.read("home.md") == HERE
 
 
@@ -368,7 +368,7 @@ async def test_running_watch_without_a_conflict_file_cannot_be_left_to_take_it(
     with locked(placeless.root / ".wikisync", "it"):
         ran = await placeless.run("resolve", "handbook/home", way)
     assert ran.code == 1
-    assert "handbook/home has no conflict file, from which alone the running" in ran.err
+    assert "handbook/home has no conflict file, which the running" in ran.err
     assert "stop it, or see wikisync status handbook" in ran.err
 
 
@@ -401,7 +401,7 @@ async def test_json_tells_what_an_editor_left(
     monkeypatch.setenv("VISUAL", editor(tmp_path, "true"))
     ran = await clashing.run("resolve", "handbook/home", "--edit", "--json")
     assert (ran.code, ran.json["outcome"]) == (3, "unsettled")
-    assert "1 clash left" in ran.json["sentence"]
+    assert "1 unresolved part left" in ran.json["sentence"]
 
 
 async def test_json_tells_why_the_service_did_not_take_it(clashing: Cloned) -> None:
@@ -454,7 +454,7 @@ async def test_result_begins_with_what_is_settled_already(
         "resolve", "handbook/home", "--tool", tool(tmp_path, "true")
     )
     assert ran.code == 3
-    assert "1 clash left" in ran.err
+    assert "1 unresolved part left" in ran.err
     assert clashing.read("home.conflict.md") == f"begun\n{text}"
 
 
@@ -475,7 +475,7 @@ async def test_result_that_is_none_takes_nothing(
     words = tool(tmp_path, script)
     ran = await clashing.run("resolve", "handbook/home", "--tool", words)
     assert ran.code == 2
-    assert "nothing was taken" in ran.err
+    assert "nothing was applied" in ran.err
     assert clashing.read("home.conflict.md") == before
     assert clashing.read("home.md") == HERE
 
@@ -491,7 +491,7 @@ async def test_edit_while_the_tool_is_open_is_not_written_over(
     words = tool(tmp_path, f'echo settled > "$5"; {sys.executable} {renew}')
     ran = await clashing.run("resolve", "handbook/home", "--tool", words)
     assert ran.code == 1
-    assert "was edited or settled meanwhile" in ran.err
+    assert "was edited or resolved meanwhile" in ran.err
     assert (await clashing.wiki())["home.md"] == record.remote
     (result,) = (clashing.root / ".wikisync/conflicts").rglob("result.md")
     assert result.read_text() == "settled\n"
@@ -512,10 +512,10 @@ with State.open(Path("{root}/.wikisync/state.db"), service_url="{url}") as state
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--tool", "meld {here} {wiki}"), "nowhere where the result belongs"),
+        (("--tool", "meld {here} {wiki}"), "no place for the result"),
         (("--tool", "meld '{result}"), "cannot be read"),
-        (("--tool", "meld {result}", "--mine"), "--mine and --tool exclude"),
-        (("--tool", "meld {result}", "--edit"), "--edit and --tool exclude"),
+        (("--tool", "meld {result}", "--mine"), "--mine and --tool cannot"),
+        (("--tool", "meld {result}", "--edit"), "--edit and --tool cannot"),
     ],
 )
 async def test_tool_that_cannot_be_meant_is_a_usage_error(

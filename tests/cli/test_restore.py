@@ -97,7 +97,7 @@ async def test_dry_run_prints_the_text(cloned: Cloned) -> None:
 async def test_page_with_no_other_text_is_told(cloned: Cloned) -> None:
     ran = await cloned.run("restore", "handbook/guide")
     assert ran.code == 2
-    assert "no other text of handbook/guide is kept" in ran.err
+    assert "there is no other saved text of handbook/guide" in ran.err
 
 
 async def test_restore_works_while_watch_runs(cloned: Cloned) -> None:
@@ -200,7 +200,7 @@ async def test_page_of_a_name_that_is_only_like_it_is_another(cloned: Cloned) ->
     cloned.write("my-page.md", "another\n")
     await cloned.run("sync")
     ran = await cloned.run("restore", "handbook/my page.md", "--list")
-    assert "nothing of this page is kept here" in ran.err
+    assert "no earlier text of this page is saved here" in ran.err
 
 
 # -- times -------------------------------------------------------------------------

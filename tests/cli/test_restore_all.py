@@ -46,7 +46,7 @@ async def test_everything_removed_or_replaced_comes_back_and_goes_to_the_wiki(
     assert cloned.files() == expected | {"new.md": "made since\n"}
     assert await synced_wiki(cloned) == expected | {"new.md": "made since\n"}
     again = await cloned.run("restore", "--all", "--since", "1h")
-    assert "no page was removed or replaced" in again.err
+    assert "no page that was deleted or replaced" in again.err
 
 
 async def test_newer_text_is_kept(cloned: Cloned) -> None:
@@ -62,7 +62,7 @@ async def test_only_what_happened_since_comes_back(cloned: Cloned) -> None:
     await lose_and_replace(cloned)
     ran = await cloned.run("restore", "--all", "--since", "2099-01-01")
     assert ran.code == 0
-    assert "no page was removed or replaced here since 2099" in ran.err
+    assert "no page that was deleted or replaced here since 2099" in ran.err
     assert cloned.read("guide.md") == "second\n"
 
 
@@ -106,7 +106,7 @@ async def test_files_removed_a_moment_ago_come_back(cloned: Cloned) -> None:
 async def test_renamed_file_is_not_taken_for_a_removed_page(cloned: Cloned) -> None:
     (cloned.folder / "guide.md").rename(cloned.folder / "manual.md")
     ran = await cloned.run("restore", "--all", "--since", "10m")
-    assert "no page was removed" in ran.err
+    assert "no page that was deleted" in ran.err
     assert "guide.md" not in cloned.files()
     await cloned.edit({"home": "another home\n"})
     await cloned.run("sync")

@@ -27,7 +27,7 @@ def test_role_that_is_not_told_is_not_guessed(level: int | None) -> None:
     """It may come by a shared group, or be an administrator's."""
     rights = rights_of(WIKI, 1, API_TOKEN, level)
     assert (rights.writes, rights.deletes) == (None, None)
-    assert "the service does not tell your role" in rights.sentence()
+    assert "the service does not report your role" in rights.sentence()
 
 
 def test_nothing_is_known_of_scopes_but_of_the_role() -> None:
@@ -38,14 +38,14 @@ def test_nothing_is_known_of_scopes_but_of_the_role() -> None:
 def test_planner_writes_wikis_though_reporters_may_not() -> None:
     rights = rights_of(WIKI, 1, API_TOKEN, 15)
     assert rights.sentence() == (
-        "may read, write, upload and delete: your role is Planner"
+        "can read, write, upload and delete: your role is Planner"
     )
 
 
 def test_token_without_end_says_so() -> None:
     service = Service("https://gitlab.example.com", "17.0", API_TOKEN)
     assert token_sentence(service, date(2026, 1, 1)) == (
-        'token "laptop" of ann: scopes api, without an end date'
+        'token "laptop" of ann: scopes api, without an expiry date'
     )
 
 

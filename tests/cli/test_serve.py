@@ -229,7 +229,7 @@ def test_allowed_address_is_served_with_a_warning(tmp_path: Path) -> None:
         _stdout, stderr = process.communicate(timeout=20)
 
     assert lines[-1].startswith("url: http://0.0.0.0:")
-    assert "nothing on the way is encrypted" in stderr.replace("\n", " ")
+    assert "connections are not encrypted" in stderr.replace("\n", " ")
 
 
 def test_quirks_are_in_force_and_told(tmp_path: Path) -> None:
@@ -241,7 +241,7 @@ def test_quirks_are_in_force_and_told(tmp_path: Path) -> None:
         process.send_signal(signal.SIGTERM)
         _stdout, stderr = process.communicate(timeout=20)
 
-    assert "it misbehaves on purpose: no-etag, not-found" in stderr
+    assert "simulated faults: no-etag, not-found" in stderr
 
 
 def test_unknown_quirk_is_refused_and_all_are_named(tmp_path: Path) -> None:
@@ -364,7 +364,9 @@ def test_kept_port_that_is_taken_is_said_and_another_one_is_had(tmp_path: Path) 
             process.send_signal(signal.SIGTERM)
             _, stderr = process.communicate(timeout=20)
     assert str(port) not in url
-    assert f"port {port}, where this data was served before, cannot be had" in stderr
+    assert (
+        f"port {port}, which this data was served on before, is not available" in stderr
+    )
 
 
 @pytest.mark.parametrize("kept", ["", "nonsense", "-1", "99999"])

@@ -93,7 +93,7 @@ async def test_lists_show_users_groups_and_members(
     ("words", "code", "error"),
     [
         (["add-token", "nobody"], 1, "there is no user nobody"),
-        (["add-user", "root"], 1, "there is a user root already"),
+        (["add-user", "root"], 1, "user root already exists"),
         (["add-user", "a b"], 2, "'a b' is not a name"),
         (["add-group", "docs//x"], 2, "'' is not a name"),
         (["add-group", "api"], 1, "the path api is reserved"),

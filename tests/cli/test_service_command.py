@@ -69,7 +69,7 @@ def test_no_service_is_a_usage_error(
     assert main(["project", "list"]) == 2
 
     error = capsys.readouterr().err
-    assert "no service is named" in error
+    assert "no service is given" in error
     assert "or set WIKISYNC_URL" in error
 
 

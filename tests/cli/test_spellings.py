@@ -184,7 +184,7 @@ async def test_a_rename_that_the_service_refuses_is_told_once(cloned: Cloned) ->
 
     assert first.code == 3
     assert "pages: " in first.err
-    assert "the page stays guide on the wiki" in first.err
+    assert "the page keeps the name guide on the wiki" in first.err
     assert (second.code, second.err) == (0, "")
     assert (await cloned.wiki())["guide.md"] == "edited\n"
 

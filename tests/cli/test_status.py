@@ -61,10 +61,10 @@ async def test_every_page_not_in_step_has_a_sentence(cloned: Cloned) -> None:
     ran = await cloned.run("status")
     assert ran.code == 0
     assert "handbook: 5 pages, 4 not in step" in ran.out
-    assert "  guide: edited here; the next sync puts it on the wiki\n" in ran.out
-    assert "  new: new here; the next sync puts it on the wiki\n" in ran.out
-    assert "  home: edited on the wiki; the next sync brings it here\n" in ran.out
-    assert "  added: new on the wiki; the next sync brings it here\n" in ran.out
+    assert "  guide: edited here; the next sync uploads it\n" in ran.out
+    assert "  new: new here; the next sync uploads it\n" in ran.out
+    assert "  home: edited on the wiki; the next sync downloads it\n" in ran.out
+    assert "  added: new on the wiki; the next sync downloads it\n" in ran.out
 
 
 async def test_status_changes_nothing(cloned: Cloned) -> None:
@@ -93,7 +93,7 @@ async def test_settled_conflict_file_is_told_as_such(cloned: Cloned) -> None:
     cloned.write("guide.conflict.md", "ours\n")
     ran = await cloned.run("status")
     assert ran.code == 0
-    assert "guide: its conflict file is settled; the next sync" in ran.out
+    assert "guide: its conflict file is resolved; the next sync" in ran.out
 
 
 async def test_note_of_a_settled_conflict_file_may_stay(cloned: Cloned) -> None:
@@ -104,7 +104,7 @@ async def test_note_of_a_settled_conflict_file_may_stay(cloned: Cloned) -> None:
     for words in (("status",), ("status", "--offline")):
         ran = await cloned.run(*words)
         assert ran.code == 0
-        assert "guide: its conflict file is settled; the next sync" in ran.out
+        assert "guide: its conflict file is resolved; the next sync" in ran.out
     await cloned.run("sync")
     assert await cloned.wiki() == FILES | {"guide.md": "ours\n"}
 
@@ -115,7 +115,7 @@ async def test_conflict_file_with_a_block_left_is_not_settled(cloned: Cloned) ->
     ran = await cloned.run("status")
     assert ran.code == 3
     assert (
-        "guide: edited here and on the wiki; settle handbook/guide.conflict.md"
+        "guide: edited here and on the wiki; resolve handbook/guide.conflict.md"
         in ran.out
     )
 
@@ -133,8 +133,8 @@ async def test_conflict_file_that_is_no_text_is_told_beside_everything_else(
     assert "home: edited here" in ran.out
     assert "guide: edited here and on the wiki: guide.conflict.md: is not" in ran.out
     assert (
-        "save it as UTF-8; or run (--mine or --wiki keep one text): wikisync resolve"
-        in ran.out
+        "save it as UTF-8; or run (--mine or --wiki keep one text): wikisync"
+        " resolve" in ran.out
     )
 
 
@@ -185,7 +185,7 @@ async def test_rename_into_a_taken_name_names_the_file_in_the_way(
     cloned.write("manual.md", "another manual\n")
     for command in ("sync", "status"):
         ran = await cloned.run(command)
-        assert "give the file of handbook/manual another name" in ran.out + ran.err
+        assert "rename the file of handbook/manual" in ran.out + ran.err
         assert "handbook/guide another" not in ran.out + ran.err
     (cloned.folder / "manual.md").rename(cloned.folder / "handout.md")
     assert (await cloned.run("sync")).code == 0
@@ -200,10 +200,7 @@ async def test_what_a_brake_holds_is_told_and_is_exit_code_4(cloned: Cloned) -> 
     ran = await cloned.run("status")
     assert ran.code == 4
     assert "4 of 4 pages would be removed here" in ran.out
-    assert (
-        "wikisync approve handbook:1; or, to keep it from happening: wikisync refuse"
-        in ran.out
-    )
+    assert "wikisync approve handbook:1; to reject, run: wikisync refuse" in ran.out
 
 
 async def test_status_works_while_another_process_holds_the_workspace(
@@ -213,7 +210,7 @@ async def test_status_works_while_another_process_holds_the_workspace(
     with locked(cloned.root / ".wikisync", "it"):
         ran = await cloned.run("status")
     assert ran.code == 0
-    assert "another wikisync works on it: process" in ran.err
+    assert "another wikisync is running: process" in ran.err
     assert "guide: edited here" in ran.out
 
 
@@ -234,9 +231,9 @@ async def test_service_away_tells_what_the_folder_tells(cloned: Cloned) -> None:
     cloned.service.quirks = {Quirk.TOKEN_REVOKED}
     ran = await cloned.run("status")
     assert ran.code == 3
-    assert "the wiki could not be looked at" in ran.out
+    assert "the wiki could not be checked" in ran.out
     assert "guide: edited here" in ran.out
-    assert "home: its file is gone here" in ran.out
+    assert "home: its file is missing here" in ran.out
 
 
 async def test_offline_asks_no_service_and_that_is_no_trouble(cloned: Cloned) -> None:
@@ -244,7 +241,9 @@ async def test_offline_asks_no_service_and_that_is_no_trouble(cloned: Cloned) ->
     cloned.write("guide.md", "a guide\r\n")
     ran = await cloned.run("status", "--offline")
     assert ran.code == 0
-    assert "the wiki was not looked at; this is what the folder tells" in ran.out
+    assert (
+        "the wiki was not checked; this status is based on the folder alone" in ran.out
+    )
     assert "guide" not in ran.out
 
 
@@ -274,8 +273,13 @@ async def test_offline_removal_waits_until_a_sync_would_be_certain(
     first = await cloned.run("status", "--offline")
     cloned.age_sightings(10)
     second = await cloned.run("status", "--offline")
-    assert "home: its file is gone here; it waits until that is certain" in first.out
-    assert "home: its file is gone here; the next sync deletes the page" in second.out
+    assert (
+        "home: its file is missing here; waiting until the deletion is confirmed"
+        in first.out
+    )
+    assert (
+        "home: its file was deleted here; the next sync deletes the page" in second.out
+    )
 
 
 async def test_offline_tells_what_the_brake_of_the_next_sync_would_hold(
@@ -299,10 +303,7 @@ async def test_offline_still_tells_what_the_brake_holds_of_the_wiki(
     await cloned.run("sync")
     ran = await cloned.run("status", "--offline")
     assert ran.code == 4
-    assert (
-        "wikisync approve handbook:1; or, to keep it from happening: wikisync refuse"
-        in ran.out
-    )
+    assert "wikisync approve handbook:1; to reject, run: wikisync refuse" in ran.out
 
 
 async def test_emptied_folder_is_told_before_any_sync(cloned: Cloned) -> None:
@@ -330,7 +331,7 @@ async def test_attachments_that_are_not_here_are_told(cloned: Cloned) -> None:
     await cloned.run("sync")
     ran = await cloned.run("status", "--json")
     assert ran.json["wikis"][0]["missing_attachments"] == [path]
-    told = f"not here: 1 attachment that pages mention ({path})"
+    told = f"missing here: 1 attachment that pages mention ({path})"
     assert told in (await cloned.run("status")).out
 
 
@@ -350,7 +351,7 @@ async def test_json_tells_everything_for_programs(cloned: Cloned) -> None:
     ran = await cloned.run("status", "--json")
     (wiki,) = ran.json["wikis"]
     assert (wiki["folder"], wiki["path"]) == ("handbook", HANDBOOK.full_path)
-    assert sentences(wiki) == {"home": "edited here; the next sync puts it on the wiki"}
+    assert sentences(wiki) == {"home": "edited here; the next sync uploads it"}
     assert wiki["worst_window_s"] > 0
     assert wiki["worst_window_page"] == "guide"
     assert wiki["last_good_age_s"] < 60
@@ -412,7 +413,7 @@ async def test_page_refused_for_want_of_rights_is_told_what_to_do(
     assert ran.code == 3
     assert "this token may not change it" in ran.out
     assert "Developer" in ran.out
-    assert "it is tried again when the file is changed, with wikisync sync" in ran.out
+    assert "wikisync retries when the file changes, on `wikisync sync`" in ran.out
     assert "change the file or its name" not in ran.out
     assert "the next sync" not in ran.out
 
@@ -446,13 +447,13 @@ async def test_save_over_what_its_window_did_not_show_is_told_for_a_day(
     await cloned.run("sync")
     cloned.write("guide.md", old.replace("line 3", "my line 3"))
     told = (await cloned.run("status")).out
-    assert "guide: saved on top of an older text; the next sync merges it" in told
+    assert "guide: saved over an older text; the next sync merges it" in told
     await cloned.run("sync")
     assert "their line" in cloned.read("guide.md")
     ran = await cloned.run("status")
     assert ran.code == 0
-    assert "  guide: saved on top of an older text" in ran.out
-    assert "save the same once more if it is to go (just now)" in ran.out
+    assert "  guide: saved over an older text" in ran.out
+    assert "save again to remove them (just now)" in ran.out
     (notice,) = (await cloned.run("status", "--json")).json["wikis"][0]["notices"]
     assert notice["page"] == "guide"
 
@@ -463,7 +464,7 @@ async def test_notice_of_another_day_is_left_to_the_log(cloned: Cloned) -> None:
     )
     with cloned.state() as state:
         state.wiki(HANDBOOK).note(event)
-    assert "saved on top" not in (await cloned.run("status")).out
+    assert "saved over" not in (await cloned.run("status")).out
 
 
 @pytest.mark.parametrize(
@@ -477,7 +478,7 @@ async def test_name_that_no_page_has_is_a_usage_error(
 ) -> None:
     ran = await cloned.run(*words, name)
     assert ran.code == 2
-    assert "is the name of no page" in ran.err
+    assert "is not the name of a page" in ran.err
 
 
 async def test_log_of_a_page_without_a_name_is_a_usage_error(cloned: Cloned) -> None:
@@ -494,5 +495,5 @@ async def test_wiki_that_was_not_asked_is_said_to_be_so_because_of_another(
     config.write_text(text + more)
     ran = await cloned.run("status")
     first, _, second = ran.out.partition("other: ")
-    assert "as handbook, which was asked first" not in first
-    assert "(as handbook, which was asked first: cannot " in second
+    assert "as handbook, which was checked first" not in first
+    assert "(as handbook, which was checked first: cannot " in second

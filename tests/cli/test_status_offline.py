@@ -82,15 +82,15 @@ async def renamed(cloned: Cloned) -> None:
 @pytest.mark.parametrize(
     ("happens", "words"),
     [
-        (marked, "a marker line of a conflict is left in it"),
-        (marked_by_git, "git's marker lines of a conflict are in it"),
-        (looping, "sent again and again with the same text"),
+        (marked, "it contains a conflict marker line"),
+        (marked_by_git, "it contains git conflict markers"),
+        (looping, "sent several times with the same text"),
         (open_in_vim, "open in an editor here"),
         (copied, ""),
-        (held_and_edited, "edited here and on the wiki; settle"),
+        (held_and_edited, "edited here and on the wiki; resolve"),
         (held_and_made_equal, ""),
-        (picture_changed, "the next sync puts it on the wiki"),
-        (link_to_a_file_that_comes, "the next sync puts it on the wiki"),
+        (picture_changed, "the next sync uploads it"),
+        (link_to_a_file_that_comes, "the next sync uploads it"),
         (renamed, "renamed to manual here"),
     ],
 )

@@ -27,7 +27,7 @@ async def test_folder_emptied_stops_and_deletes_nothing(cloned: Cloned) -> None:
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     ran = await cloned.run("sync")
     assert ran.code == 4
-    assert "is empty, and had 4 pages; nothing was changed" in ran.err
+    assert "is empty but had 4 pages; nothing was changed" in ran.err
     assert "wikisync adopt" in ran.err
     assert await cloned.wiki() == FILES
     assert "is empty" in (cloned.root / "WIKISYNC-ATTENTION.md").read_text()
@@ -53,7 +53,7 @@ async def test_folder_removed_for_good_comes_back_as_the_hint_says(
         handbook = ("--project", "docs/handbook")
         words = [command, cloned.service.url, *handbook, cloned.root]
     told = await cloned.run_main(*words)
-    assert "removed for good: wikisync adopt, then wikisync sync" in told.err
+    assert "deleted on purpose, run: wikisync adopt, then wikisync sync" in told.err
     adopted, synced = await cloned.run("adopt"), await cloned.run("sync")
     assert (adopted.code, synced.code) == (0, 0)
     assert cloned.files() == await cloned.wiki() == FILES
@@ -162,7 +162,7 @@ async def test_damaged_state_is_set_aside_and_told(cloned: Cloned) -> None:
     before = cloned.files()
     ran = await cloned.run("sync")
     assert ran.code == 0
-    assert "was damaged and is made anew; nothing is removed" in ran.err
+    assert "was damaged and is rebuilt; the next sync removes nothing" in ran.err
     assert cloned.files() == before
 
 
@@ -197,7 +197,7 @@ async def test_second_process_is_refused_with_the_first_ones_name(
         ran = await cloned.run("sync")
     assert ran.code == 1
     assert f"process {os.getpid()} on" in ran.err
-    assert "wait until it is done, or stop it" in ran.err
+    assert "wait until it finishes, or stop it" in ran.err
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
@@ -284,7 +284,7 @@ async def test_folder_of_pages_in_the_place_of_a_page_is_told(cloned: Cloned) ->
         assert ran.code == 3
         told = ran.out + ran.err
         assert "guide: guide.md is a folder with the name of the page's file" in told
-        assert "rename the folder, or remove it" in told
+        assert "rename or remove the folder" in told
     assert (await cloned.wiki())["guide.md"] == "theirs\n"
     assert cloned.read("guide.md/below.md") == "below\n"
 
@@ -309,8 +309,8 @@ async def test_page_replaced_by_a_pipe_is_told_and_deletes_nothing(
         ran = await cloned.run(command)
         assert ran.code == 3
         told = ran.out + ran.err
-        assert "guide.md: is a pipe, a socket or a device, and no file" in told
-        assert "remove it to have the page again" in told
+        assert "guide.md: is a pipe, a socket or a device, not a file" in told
+        assert "remove it to get the page back" in told
     assert (await cloned.wiki())["guide.md"] == "theirs\n"
     (cloned.folder / "guide.md").unlink()
     await cloned.run("sync")
@@ -347,7 +347,7 @@ async def test_name_that_the_service_refuses_is_held_and_others_go_on(
     assert (await cloned.wiki())["guide.md"] == "mine\n"
     status = await cloned.run("status")
     assert status.code == 3
-    assert "the service refused it as it is" in status.out
+    assert "the service rejected it" in status.out
 
 
 async def test_sync_sends_again_what_was_refused_for_want_of_rights(
@@ -391,7 +391,7 @@ async def test_marker_line_left_in_a_page_is_never_sent(cloned: Cloned) -> None:
     cloned.write("guide.md", f"text\n{MARKER} conflict 1 of 1: here %%%%\n")
     ran = await cloned.run("sync")
     assert ran.code == 3
-    assert "a marker line of a conflict is left in it" in ran.err
+    assert "it contains a conflict marker line" in ran.err
     assert "remove every line with %%%% wikisync" in ran.err
     assert (await cloned.wiki())["guide.md"] == PAGES["guide"]
 
@@ -435,7 +435,7 @@ async def test_empty_list_is_never_taken_for_deleted_pages(cloned: Cloned) -> No
     cloned.age_sightings(100)
     ran = await cloned.run("sync")
     assert ran.code == 4
-    assert "4 of 4 pages would be removed here because they are gone" in ran.err
+    assert "4 of 4 pages would be removed here because they are missing" in ran.err
     assert "wikisync approve handbook:1" in ran.err
     assert cloned.files() == before
 
@@ -488,7 +488,7 @@ async def test_interrupted_sync_says_how_to_go_on_and_the_next_one_does(
     process.send_signal(signal.SIGINT)
     out, err = await process.communicate()
     assert process.returncode == 130
-    assert err.strip() == b"interrupted; run the same command again to go on"
+    assert err.strip() == b"interrupted; run the same command again to continue"
     assert out == b""
     assert len(await cloned.wiki()) < len(PAGES) + 200
     ran = await cloned.run("sync")
@@ -572,7 +572,7 @@ async def test_no_token_is_said_and_not_a_role(
     ran = await run("sync", "-C", root)
     assert ran.code == 3
     assert ran.err.startswith("no token is set: ")
-    assert "no token is set, and only with one can it be changed" in ran.err
+    assert "no token is set, and changes require one" in ran.err
     assert "Developer" not in ran.err
     status = await run("status", "-C", root)
     assert status.err.startswith("no token is set: ")

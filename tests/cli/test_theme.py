@@ -130,7 +130,7 @@ def test_new_theme_touches_nothing_that_is_there(
 ) -> None:
     (tmp_path / "theme.toml").write_text("mine")
     assert main(["theme", "new", str(tmp_path)]) == ExitCode.FAILED
-    assert "is there already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["theme.toml"]
 
 
@@ -147,7 +147,7 @@ def test_new_theme_extends_only_what_comes_along(
 ) -> None:
     code = main(["theme", "new", str(tmp_path / "ours"), "--extends", "../evil"])
     assert code == ExitCode.USAGE
-    assert "there is: default, plain" in capsys.readouterr().err
+    assert "available themes: default, plain" in capsys.readouterr().err
 
 
 def test_place_that_cannot_be_written_is_told(

@@ -14,7 +14,7 @@ from wikisync.service.quirks import Quirk
 BLOCKED = "plans/2027"
 """A page of the wiki that cannot be written here."""
 WAITS = (
-    f"1 page: its removal waits until what is wrong with {BLOCKED} is mended (guide)"
+    f"1 page: its deletion waits until the problems with {BLOCKED} are fixed (guide)"
 )
 
 
@@ -54,7 +54,7 @@ async def test_status_tells_of_the_error_as_sync_does(blocked: Cloned) -> None:
     ran = await blocked.run("status")
     assert ran.code == 3
     assert f"  {BLOCKED}: new on the wiki; the next sync tries again\n" in ran.out
-    assert "  guide: its removal waits until what is wrong" in ran.out
+    assert "  guide: its deletion waits until" in ran.out
     assert f"  {BLOCKED}: cannot open plans" in ran.out
     assert f"  {WAITS}" in ran.out
 
@@ -87,7 +87,7 @@ async def test_error_that_went_away_on_the_wiki_is_over_for_status(
     ran = await blocked.run("status")
     assert ran.code == 0
     assert BLOCKED not in ran.out
-    assert "guide: deleted on the wiki; the next sync puts it into the trash" in ran.out
+    assert "guide: deleted on the wiki; the next sync moves it to the trash" in ran.out
 
 
 async def test_sync_of_another_page_forgets_no_error(blocked: Cloned) -> None:
@@ -113,7 +113,7 @@ async def test_page_that_waits_for_a_person_keeps_no_removal_back(
     cloned.write("home.conflict.md", f"{note}\n{blocks.partition('%%%%')[2]}")
     ran = await cloned.run("sync")
     assert ran.code == 3
-    assert "home: its conflict file is not settled" in ran.err
+    assert "home: its conflict file is not resolved" in ran.err
     assert "guide.md" not in cloned.files()
 
 

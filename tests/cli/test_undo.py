@@ -50,7 +50,7 @@ async def test_without_a_yes_it_says_what_it_would_do(synced: Cloned) -> None:
     }
     assert "handbook: the sync of 20" in ran.err
     assert "changed 3 pages" in ran.err
-    assert "nothing was changed; do it with --yes" in ran.err
+    assert "nothing was changed; run it again with --yes to make the change" in ran.err
     assert await both(synced) == AFTER
 
 
@@ -76,8 +76,8 @@ async def test_what_changed_since_is_left_alone_and_named(synced: Cloned) -> Non
     await synced.edit({"new": "new, and more\n"})
     ran = await synced.run("undo", "-y")
     assert ran.code == 3
-    assert "guide: it is not taken back: it was edited here since" in ran.err
-    assert "new: it is not taken back: it was changed on the wiki since" in ran.err
+    assert "guide: it is not undone: it was edited here since" in ran.err
+    assert "new: it is not undone: it was changed on the wiki since" in ran.err
     assert f"wikisync restore {synced.folder}/guide --list" in ran.err
     await synced.run("sync")
     assert await both(synced) == {
@@ -152,7 +152,7 @@ async def test_nothing_to_undo_is_said(cloned: Cloned) -> None:
     for words in (("undo",), ("undo", "--yes")):
         ran = await cloned.run(*words)
         assert (ran.code, ran.out) == (0, "")
-        assert "nothing to undo" in ran.err
+        assert "there is no sync to undo" in ran.err
 
 
 async def test_unknown_wiki_and_paused_wiki_are_refused(synced: Cloned) -> None:
@@ -188,7 +188,7 @@ async def test_a_running_watch_is_left_to_carry_it_out(synced: Cloned) -> None:
     with locked(synced.root / ".wikisync", "it"):
         ran = await synced.run("undo", "-y")
     assert ran.code == 0
-    assert "the running wikisync carries it out (process" in ran.err
+    assert "the running wikisync applies it (process" in ran.err
     assert await both(synced) == AFTER
     assert (await synced.run("sync")).code == 0
     assert await both(synced) == FILES

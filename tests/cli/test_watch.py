@@ -92,7 +92,7 @@ async def test_limit_on_changes_of_one_wiki_holds_back_nothing_else(
         assert wait["what"] == "changes of project docs/handbook"
         assert wait["next_try_at"] - time.time() < 601
         assert wait["until"] - time.time() > 99_000
-        assert "it wants no changes" in (watch.root / ATTENTION_FILE).read_text()
+        assert "it accepts no changes" in (watch.root / ATTENTION_FILE).read_text()
         await watch.said("it asks to wait 28 hours")
         (watch.root / ".wikisync" / "ask").touch()
         await watch.said("1 pushed", times=2)
@@ -173,7 +173,7 @@ async def test_wrong_configuration_is_told_and_the_one_of_before_kept(
         config.write_text(config.read_text() + "[sycn]\n")
         watch.signal(signal.SIGHUP)
         await watch.said('did you mean "sync"?')
-        await watch.said("the configuration of before is kept")
+        await watch.said("the previous configuration stays in use")
         watch.save("home", "two\n")
         await watch.said("1 pushed")
 
@@ -273,7 +273,7 @@ async def test_page_that_an_editor_closes_is_carried_over_at_once(
         lock = watch.folder / ".home.md.swp"
         lock.write_text("open\n")
         await service.add_pages(OWNER, {"home": "first there\n\nlast\n"})
-        await watch.said("handbook: open in an editor: home (close it there")
+        await watch.said("handbook: open in an editor: home (close it in the editor")
         await watch.until(lambda: watch.health["condition"] == "open in an editor")
         assert watch.health["is_healthy"]
         if edited:
@@ -398,12 +398,12 @@ async def test_folder_replaced_by_another_is_told_once_and_filled(
         watch.folder.mkdir()
         watch.save("new", "new\n")
         (watch.root / ".wikisync" / "ask").touch()
-        await watch.said("is another folder than at the last sync")
+        await watch.said("is not the folder of the last sync")
         await watch.until(lambda: watch.text("home") == "one\n")
         watch.signal(signal.SIGTERM)
         assert await watch.ended() == 0
-    assert sum("another folder" in line for line in watch.lines) == 1
-    assert watch.log.count("another folder") == 1
+    assert sum("not the folder of the last sync" in line for line in watch.lines) == 1
+    assert watch.log.count("not the folder of the last sync") == 1
 
 
 async def test_touched_file_asks_for_a_look_at_everything(
@@ -527,7 +527,7 @@ async def test_build_that_fails_is_told_and_delays_no_save(
 ) -> None:
     more = '[site]\ntheme = "no-such"\n'
     async with watching(service, tmp_path / "ws", "--site", more=more) as watch:
-        await watch.said("the last good site stays")
+        await watch.said("the last good site is kept")
         watch.save("home", "two\n")
         await watch.said("1 pushed")
         assert sum("last good site" in line for line in watch.lines) == 1

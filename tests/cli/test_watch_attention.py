@@ -79,10 +79,12 @@ async def test_token_revoked_in_the_middle_calls_a_person_until_a_new_one_is_the
         await service.revoke(token)
         watch.save("home", "two\n")
         await watch.until(
-            waits(watch, "- the service: it refuses the token, and saves wait; make a ")
+            waits(
+                watch, "- the service: it rejects the token, so saves wait; create a "
+            )
         )
         await watch.until(lambda: calls(told) == 1)
-        assert watch.health["attention"][0].startswith("the service: it refuses")
+        assert watch.health["attention"][0].startswith("the service: it rejects")
         # another token that was revoked is looked at, but is nothing new
         other = await service.add_user("eve", is_admin=True)
         await service.revoke(other)
@@ -144,7 +146,7 @@ async def test_page_that_is_refused_calls_a_person_once_also_by_the_next_watch(
     async with for_once as watch:
         await watch.in_step()
         watch.save("large", "x" * 70_000)
-        await watch.until(waits(watch, "- handbook/large: the service refused it"))
+        await watch.until(waits(watch, "- handbook/large: the service rejected it"))
         await watch.until(lambda: watch.health["wikis"][0]["held"] == 1)
         await watch.until(lambda: calls(told) == 1)
     async with watching(service, tmp_path / "ws", more=more) as watch:
@@ -183,7 +185,7 @@ async def test_attention_file_that_cannot_be_written_keeps_nothing_else_back(
         await watch.said("1 pushed")
         (watch.folder / "odder.md").write_bytes(b"\xff\n")
         await watch.until(lambda: calls(told) == 2)
-        words = "is not the file that wikisync writes there; move it away"
+        words = "is not a file that wikisync wrote; move the file"
         assert watch.log.count(words) == 1
         assert sum(words in line for line in watch.lines) == 1
 
@@ -232,8 +234,8 @@ def away(since: float, condition: Condition = Condition.OFFLINE) -> Trouble:
 def test_service_that_is_away_calls_a_person_after_hours_alone() -> None:
     assert service_sentence(fared(trouble=away(2))) == ""
     assert service_sentence(fared(trouble=away(0))) == (
-        "the service: not in reach for more than 4 hours; saves wait;"
-        " see what is wrong: wikisync doctor"
+        "the service: unreachable for more than 4 hours; saves wait;"
+        " run: wikisync doctor"
     )
 
 
@@ -253,8 +255,8 @@ def test_limit_of_hours_calls_a_person_at_once_and_in_the_same_words(
     assert service_sentence(fared(trouble=trouble), quiet.waits()) == first
     until = shown_time(1_700_100_000.0)
     assert first.startswith(
-        f"the service: it wants no changes of project docs/handbook until {until};"
-        " these wait, and one is tried at least every 15 minutes"
+        f"the service: it accepts no changes of project docs/handbook until {until};"
+        " requests wait, and one is tried at least every 15 minutes"
     )
 
 
@@ -268,7 +270,7 @@ def test_limit_of_minutes_calls_nobody() -> None:
 def test_refused_token_calls_a_person_at_once() -> None:
     trouble = away(LASTING_S, Condition.REFUSED)
     sentence = service_sentence(fared(trouble=trouble))
-    assert sentence == "the service: it refuses the token, and saves wait; wait"
+    assert sentence == "the service: it rejects the token, so saves wait; wait"
 
 
 @pytest.mark.parametrize("error", [Unavailable("no answer"), StateDamaged("damaged")])
@@ -333,4 +335,4 @@ async def test_person_is_called_in_time_though_nothing_happens(
                 running = group.create_task(watch.run())
                 await appeared(tmp_path / ATTENTION_FILE)
                 running.cancel()
-    assert "not in reach" in (tmp_path / ATTENTION_FILE).read_text()
+    assert "unreachable" in (tmp_path / ATTENTION_FILE).read_text()

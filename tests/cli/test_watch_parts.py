@@ -90,11 +90,11 @@ def test_log_is_let_go_of(tmp_path: Path) -> None:
 def test_log_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with (
-        pytest.raises(FolderError, match="something else has its name") as caught,
+        pytest.raises(FolderError, match="something else has this name") as caught,
         logging_to(tmp_path / "file", "text"),
     ):
         pass
-    assert caught.value.hint == "move that away"
+    assert caught.value.hint == "move it away"
 
 
 # -- calling a person --------------------------------------------------------------
@@ -274,7 +274,7 @@ def test_status_tells_what_a_watch_waits_for() -> None:
     now = time.time()
     health = json.loads(report(Condition.OFFLINE, trouble).health_text())
     first, second = notes_of_watch(health, now)
-    assert first.startswith("the service wants no git until 1970-01-01")
+    assert first.startswith("the service accepts no git until 1970-01-01")
     assert f"next try at {shown_time(now + 900)}" in first
     assert second.startswith("the service is offline (no answer); next try at ")
     assert notes_of_watch(health, now + 3600) == []
@@ -300,7 +300,7 @@ def test_age_of_the_oldest_look_is_told(look_at: float, age_s: float) -> None:
     )
     assert found.status_line() == "1 wiki: read in turns"
     assert found.is_healthy
-    note = "handbook: read in turns; the oldest look of the watch at a page was"
+    note = "handbook: read in turns; `wikisync watch` checked the least recent page"
     assert f"{note} {age_s // 60:.0f} minutes ago" in (
         notes_of_watch(health, health["at"])
     )
@@ -359,7 +359,7 @@ def test_held_page_says_what_a_person_can_do() -> None:
     ("condition", "why"),
     [
         (Condition.OFFLINE, "the service is offline"),
-        (Condition.REFUSED, "the service refuses the token"),
+        (Condition.REFUSED, "the service rejects the token"),
     ],
 )
 def test_waiting_pages_say_what_keeps_all_waiting(
@@ -397,7 +397,7 @@ async def test_whoever_follows_states_hears_of_each_change() -> None:
 async def test_published_site_loses_no_wiki_that_the_workspace_names_no_longer(
     tmp_path: Path,
 ) -> None:
-    """It says which command removes it, and the last good site stays."""
+    """It says which command removes it, and the last good site is kept."""
     service = '[service]\nurl = "https://gitlab.example.com"\n'
     wikis = [f'[[wiki]]\nproject = "docs/{name}"\n' for name in ("one", "two")]
     for name in ("one", "two"):

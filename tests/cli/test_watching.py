@@ -113,7 +113,7 @@ async def test_what_keeps_a_page_back_comes_with_the_next_step(
         os.mkfifo(tmp_path / "handbook/home.md")
         outcome = await wiki.cycle(Why.EVERYTHING)
     assert outcome.problem.startswith("home.md: is a pipe")
-    assert outcome.hint == "rename it, or remove it to have the page again"
+    assert outcome.hint == "rename or remove it to get the page back"
 
 
 async def rename(service: EmbeddedService, client: Client) -> int:

@@ -92,7 +92,7 @@ async def test_edits_that_waited_go_to_the_right_project_once_the_path_is_correc
     ran = await cloned.run("sync")
 
     assert (ran.code, ran.out) == (0, "handbook: 5 pages, 2 pushed\n")
-    assert "at the last sync the project was docs/handbook (id 1); what is" in ran.err
+    assert "the project was docs/handbook (id 1); its sync record" in ran.err
     expected = {**FILES, "guide.md": "edited here\n", "mine.md": "mine\n"}
     assert await texts(cloned.service, GUIDE) == expected
     assert set(await cloned.wiki()) == {"home.md", "payroll.md"}
@@ -125,8 +125,8 @@ async def test_project_made_anew_is_another_one_until_its_id_is_given(
 
     ran = await cloned.run("sync", "--adopt", "push")
     assert ran.code == 4
-    assert "yours (id 1) is deleted, or hidden from this token" in ran.err
-    assert "write id = 2 beside the path" in ran.err
+    assert "yours (id 1) was deleted or is hidden from this token" in ran.err
+    assert "add id = 2 next to the path" in ran.err
 
     configure(cloned, 'project = "docs/handbook"', 'project = "docs/handbook"\nid = 2')
     for _ in range(2):
@@ -171,9 +171,9 @@ async def test_first_meeting_with_an_empty_wiki_is_told_until_there_is_a_page(
     for _ in range(3):
         ran = await cloned.run("sync")
         assert ran.code == 3
-        assert "is met for the first time" in ran.err
+        assert "is treated as a first sync" in ran.err
         assert (
-            "met for the first time"
+            "treated as a first sync"
             in (cloned.root / "WIKISYNC-ATTENTION.md").read_text()
         )
     assert await texts(cloned.service, GUIDE) == FILES
@@ -351,8 +351,8 @@ async def test_corrected_path_keeps_everything_that_was_known(cloned: Cloned) ->
     dry = await cloned.run("sync", "--dry-run")
     ran = await sync_for_long(cloned)
 
-    assert "what is known of its wiki is carried over" in dry.err
-    assert "what is known of its wiki is carried over" in ran.err
+    assert "its sync record stays in use" in dry.err
+    assert "its sync record stays in use" in ran.err
     await assert_all_is_carried(cloned, GUIDE, ran)
 
 
@@ -428,8 +428,7 @@ async def test_new_address_of_the_service_keeps_everything_that_was_known(
     ran = await sync_for_long(cloned)
     assert (
         "handbook: at the last sync the project was docs/handbook at"
-        f" {cloned.service.url} (id 1); what is known of its wiki is carried over"
-        in ran.err
+        f" {cloned.service.url} (id 1); its sync record stays in use" in ran.err
     )
     await assert_all_is_carried(cloned, HANDBOOK, ran)
     configure(cloned, alias, cloned.service.url)
@@ -469,7 +468,7 @@ async def test_one_sync_with_a_staging_copy_costs_no_memory(
         met = await cloned.run("sync")
     # its id 1 is another project, and the path has another id
     assert halted.code == 4
-    assert "is met for the first time" in met.err
+    assert "is treated as a first sync" in met.err
     assert f"at {staging.url} has the id 2" in met.err
     monkeypatch.setenv("WIKISYNC_TOKEN", cloned.service.token)
     configure(cloned, staging.url, cloned.service.url)
@@ -499,7 +498,7 @@ async def test_nothing_of_another_wiki_is_put_on_this_one_on_the_way_back(
         monkeypatch.setenv("WIKISYNC_TOKEN", staging.token)
         configure(cloned, cloned.service.url, staging.url)
         configure(cloned, "id = 1\n", "")
-        assert "is met for the first time" in (await cloned.run("sync")).err
+        assert "is treated as a first sync" in (await cloned.run("sync")).err
         await staging.add_pages(HANDBOOK, {"home": "edited there\n"})
         await staging.remove_file(HANDBOOK, "team/rules.md")
         await sync_for_long(cloned)

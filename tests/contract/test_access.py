@@ -224,7 +224,7 @@ async def test_a_token_for_reading_does_not_write(
         assert await wiki.list_pages()
         with pytest.raises(PermissionDenied, match="lacks the scope api") as failed:
             await CHANGES[operation](wiki)
-    assert "with the scope api and put it in its place" in (failed.value.hint or "")
+    assert "with the scope api and replace the old one in" in (failed.value.hint or "")
 
 
 @pytest.mark.parametrize("operation", ALL)
@@ -260,7 +260,7 @@ async def test_a_blocked_user_is_shut_out(
 ) -> None:
     await service.block(user)
 
-    with pytest.raises(PermissionDenied, match="the account of this token is barred"):
+    with pytest.raises(PermissionDenied, match="the account of this token is blocked"):
         await stranger.current_user()
 
 

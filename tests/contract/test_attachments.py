@@ -94,7 +94,7 @@ async def test_a_service_that_keeps_files_to_browsers_says_so(
     record = await wiki.upload_attachment(PICTURE, "x.png")
     service.quirks = {Quirk.FILES_NEED_SESSION}
 
-    with pytest.raises(NotFound, match="does not hand out attachments to tokens"):
+    with pytest.raises(NotFound, match="does not serve attachments to tokens"):
         await read(wiki, record.file_path)
 
 

@@ -259,7 +259,7 @@ async def test_fork_is_whole_when_waited_for(
 async def test_fork_twice_collides(maria: Projects, handbook: str) -> None:
     await maria.fork_project(handbook, path="twice", name="twice", wait=True)
 
-    with pytest.raises(Rejected, match="collides with something that is there"):
+    with pytest.raises(Rejected, match="conflicts with something that already exists"):
         await maria.fork_project(handbook, path="twice", name="twice")
 
 

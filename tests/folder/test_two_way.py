@@ -320,7 +320,7 @@ async def test_page_may_not_move_where_patterns_hide_it(desk: Desk) -> None:
     desk.put(".wikisyncignore", "drafts/\n")
     desk.put("home.md")
     await desk.replica.snapshot()
-    with pytest.raises(FolderError, match="kept out of the sync"):
+    with pytest.raises(FolderError, match="excluded from the sync"):
         await desk.replica.move(HOME, Slug("drafts/a"), expected=OLD)
     assert desk.files["home.md"] == "old"
 
@@ -478,7 +478,7 @@ async def test_page_that_becomes_ignored_is_untracked_and_not_gone(desk: Desk) -
 async def test_ignored_page_is_not_written(desk: Desk) -> None:
     desk.put(".wikisyncignore", "drafts/\n")
     await desk.replica.snapshot()
-    with pytest.raises(FolderError, match="kept out of the sync"):
+    with pytest.raises(FolderError, match="excluded from the sync"):
         await desk.replica.write(page("drafts/a", "x"), expected=None)
     await desk.replica.write(page("a", "x"), expected=None)
     assert set(desk.files) == {".wikisyncignore", "a.md"}

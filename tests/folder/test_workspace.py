@@ -58,7 +58,9 @@ def holding(private: Path) -> subprocess.Popen[str]:
 def test_second_process_is_told_who_holds_the_workspace(private: Path) -> None:
     with (
         holding(private) as process,
-        pytest.raises(FolderError, match="another wikisync works on the ws") as caught,
+        pytest.raises(
+            FolderError, match="another wikisync is running in the ws"
+        ) as caught,
         locked(private, "the ws"),
     ):
         pass
@@ -87,14 +89,14 @@ def test_lock_that_says_nothing_is_refused_without_a_name(
         (private / LOCK_FILE).write_text(content)
         with pytest.raises(FolderError) as caught, locked(private, "it"):
             pass
-    assert caught.value.message == "another wikisync works on it"
+    assert caught.value.message == "another wikisync is running in it"
 
 
 def test_lock_is_not_written_through_a_link(private: Path, tmp_path: Path) -> None:
     (tmp_path / "outside").write_text("theirs")
     (private / LOCK_FILE).symlink_to(tmp_path / "outside")
     with (
-        pytest.raises(FolderError, match="link is in its place"),
+        pytest.raises(FolderError, match="link exists at this path"),
         locked(private, "it"),
     ):
         pass
@@ -104,7 +106,7 @@ def test_lock_is_not_written_through_a_link(private: Path, tmp_path: Path) -> No
 def test_folder_of_two_workspaces_is_held_once(tmp_path: Path) -> None:
     with (
         held_folder(tmp_path),
-        pytest.raises(FolderError, match="another wikisync works on"),
+        pytest.raises(FolderError, match="another wikisync is running in"),
         held_folder(tmp_path),
     ):
         pass
@@ -184,7 +186,7 @@ def test_identity_that_is_none_is_none(text: str) -> None:
 
 def test_folder_that_had_pages_and_is_empty_stops(tmp_path: Path) -> None:
     (tmp_path / ".wikisync").mkdir()
-    with pytest.raises(Halted, match="is empty, and had 3 pages") as caught:
+    with pytest.raises(Halted, match="is empty but had 3 pages") as caught:
         refuse_emptied(tmp_path, known_pages=3)
     assert "wikisync adopt" in (caught.value.hint or "")
     refuse_emptied(tmp_path, known_pages=0)
@@ -201,7 +203,7 @@ def test_file_in_the_place_of_a_folder_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "handbook").touch()
     with pytest.raises(FolderError, match="handbook is not a folder") as caught:
         refuse_emptied(tmp_path / "handbook", known_pages=3)
-    assert (caught.value.hint or "").startswith("move away what has its name")
+    assert (caught.value.hint or "").startswith("move the file with its name")
 
 
 # -- its own folders -------------------------------------------------------------------
@@ -221,15 +223,15 @@ def test_folders_side_by_side_are_fine(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("folders", "words"),
     [
-        (["a", "a/b"], "lies in .*a, another wiki's"),
-        (["a/b", "a"], "lies in .*a, another wiki's"),
-        (["a", "b", "c/d/e", "a/b/c/d"], "a/b/c/d lies in .*a, another wiki's"),
-        (["c/d/e", "c/x", "c"], "c/d/e lies in .*c, another wiki's"),
+        (["a", "a/b"], "is inside .*a, another wiki's"),
+        (["a/b", "a"], "is inside .*a, another wiki's"),
+        (["a", "b", "c/d/e", "a/b/c/d"], "a/b/c/d is inside .*a, another wiki's"),
+        (["c/d/e", "c/x", "c"], "c/d/e is inside .*c, another wiki's"),
         (["a", "./a"], "is the same folder as"),
         (["a", "b", "a"], "is the same folder as"),
-        (["."], "holds the workspace itself"),
-        ([".."], "holds the workspace itself"),
-        ([".wikisync/x"], "lies in what is wikisync's own"),
+        (["."], "contains the workspace itself"),
+        ([".."], "contains the workspace itself"),
+        ([".wikisync/x"], "is inside wikisync's private folder"),
     ],
 )
 def test_folders_that_overlap_are_refused(
@@ -248,7 +250,9 @@ def test_same_folder_by_way_of_a_link_is_refused(tmp_path: Path) -> None:
         refuse_overlaps(ws, [ws / "a", ws / "b"])
 
 
-@pytest.mark.parametrize(("other", "words"), [("A", "is the same"), ("A/b", "lies in")])
+@pytest.mark.parametrize(
+    ("other", "words"), [("A", "is the same"), ("A/b", "is inside")]
+)
 def test_names_that_the_disk_takes_for_one_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: str, words: str
 ) -> None:
@@ -265,7 +269,7 @@ def test_folder_within_another_by_way_of_a_link_is_refused(tmp_path: Path) -> No
     ws = workspace_at(tmp_path / "ws")
     (ws / "a/inner").mkdir(parents=True)
     (ws / "b").symlink_to(ws / "a/inner")
-    with pytest.raises(FolderError, match=r"b/c lies in .*a, another wiki's"):
+    with pytest.raises(FolderError, match=r"b/c is inside .*a, another wiki's"):
         refuse_overlaps(ws, [ws / "a", ws / "b/c"])
 
 
@@ -292,7 +296,7 @@ def test_a_thousand_folders_cost_few_looks_at_the_disk(
 def test_workspace_in_a_workspace_is_refused(tmp_path: Path) -> None:
     outer = workspace_at(tmp_path / "outer")
     inner = workspace_at(outer / "wiki/inner")
-    with pytest.raises(FolderError, match="lies in the workspace"):
+    with pytest.raises(FolderError, match="is inside the workspace"):
         refuse_overlaps(inner, [inner / "a"])
 
 

@@ -137,7 +137,9 @@ async def _recreated(play: Play) -> None:
     await play.service.add_project("docs/handbook", {"home": "theirs\n"})
     ran = await play.sync("--adopt", "push")
     play.ended(ran, 4)
-    play.told(ran, "yours (id 1) is deleted, or hidden from this token", "write id = 2")
+    play.told(
+        ran, "yours (id 1) was deleted or is hidden from this token", "add id = 2"
+    )
     play.safe(play.cloned.files() == FILES, "the folder changed")
     await theirs_is_untouched(play, {"home": "theirs\n"})
 
@@ -173,7 +175,7 @@ async def _staging(play: Play) -> None:
         configure(play.cloned, play.proxy.url, staging.url)
         play.ended(await play.sync(), 4)
         configure(play.cloned, "id = 1\n", "")
-        play.told(await play.sync(), "is met for the first time")
+        play.told(await play.sync(), "is treated as a first sync")
     play.token = real
     configure(play.cloned, staging.url, play.proxy.url)
     await change_both_sides(play.cloned, HANDBOOK)
@@ -189,7 +191,7 @@ async def _domain(play: Play) -> None:
         await change_both_sides(play.cloned, HANDBOOK)
         ran = await sync_for_long(play.cloned)
         play.ended(ran, 0)
-        play.told(ran, "what is known of its wiki is carried over")
+        play.told(ran, "its sync record stays in use")
     await play.agree(CHANGED)
 
 
@@ -202,7 +204,7 @@ async def _corrected(play: Play) -> None:
     await change_both_sides(play.cloned, GUIDE)
     ran = await sync_for_long(play.cloned)
     play.ended(ran, 0)
-    play.told(ran, "what is known of its wiki is carried over")
+    play.told(ran, "its sync record stays in use")
     play.safe(play.cloned.files() == CHANGED, "the folder differs")
     play.safe(await play.on_wiki(GUIDE) == CHANGED, "the wiki differs")
 

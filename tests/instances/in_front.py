@@ -367,7 +367,7 @@ async def _refused_watch(play: Play) -> None:
         play.told(
             "\n".join(watch.lines),
             "front of the service refused it: Request Rejected",
-            never=("disabled or not for this token", "switch the wiki on"),
+            never=("disabled or hidden from this token", "enable the wiki"),
         )
 
 

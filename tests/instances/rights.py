@@ -124,7 +124,7 @@ async def _planner(play: Play) -> None:
     await begin_as_member(play, PLANNER)
     expected = await play.edit_both()
     doctor = await play.run("doctor", "-C", play.root)
-    play.told(doctor, "Planner", never=("may only read", "writing needs"))
+    play.told(doctor, "Planner", never=("can only read", "writing needs"))
     play.ended(await play.sync(), 0)
     await play.agree(expected)
 

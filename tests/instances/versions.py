@@ -242,7 +242,7 @@ async def _space(play: Play) -> None:
         play.cloned.write("My Notes.md", text)
         ran = await play.sync()
         play.ended(ran, 0)
-        play.told(ran, never=("keeps no page", "give one of them"))
+        play.told(ran, never=("cannot store page", "give one of them"))
         here, there = play.cloned.files(), await play.on_wiki()
         play.safe(here == {"My Notes.md": text}, f"the folder has {sorted(here)}")
         play.safe(there.get("My-Notes.md") == text, "the edit does not arrive")

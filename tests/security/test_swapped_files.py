@@ -97,7 +97,7 @@ def test_theme_file_that_becomes_a_link_is_not_published(
     studio = Studio(tmp_path)
     studio.add("-- home.md --\nx\n")
     studio.set(templates=theme)
-    with pytest.raises(SiteError, match="link out of its folder"):
+    with pytest.raises(SiteError, match="link to outside its folder"):
         studio.build()
     assert not studio.site.exists()
 

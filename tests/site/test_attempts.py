@@ -68,10 +68,7 @@ def said(report: BuildReport) -> dict[str, str]:
 
 
 TOOK_ALL = f"it takes longer than {FULL_S:g} seconds of processor time to parse"
-NO_TIME = (
-    "it takes long to parse, and the 1.6 seconds that the site has for such pages"
-    " are used up"
-)
+NO_TIME = "it is slow to parse, and the limit of 1.6 seconds for slow pages is used up"
 
 
 def test_pages_that_never_end_cost_the_budget_and_no_other_page(

@@ -510,7 +510,7 @@ def test_folder_of_others_is_refused_before_any_work(studio: Studio) -> None:
     studio.add("-- home.md --\nx\n")
     studio.site.mkdir()
     (studio.site / "thesis.txt").write_text("precious")
-    with pytest.raises(SiteError, match="holds no site of wikisync"):
+    with pytest.raises(SiteError, match="is not a wikisync site"):
         studio.build()
     assert list(studio.files()) == ["thesis.txt"]
 
@@ -518,7 +518,7 @@ def test_folder_of_others_is_refused_before_any_work(studio: Studio) -> None:
 def test_output_in_the_folder_of_a_wiki_is_refused(studio: Studio) -> None:
     folder = studio.add("-- home.md --\nx\n")
     studio.root = folder
-    with pytest.raises(SiteError, match="lies in the folder of the wiki"):
+    with pytest.raises(SiteError, match="is inside the folder of the wiki"):
         studio.build()
 
 

@@ -72,5 +72,5 @@ def test_script_that_cannot_be_used_is_named(studio: Studio, tmp_path: Path) -> 
         studio.build()
     (tmp_path / "picture.png").write_bytes(b"\x89PNG\0")
     studio.set(mermaid=tmp_path / "picture.png")
-    with pytest.raises(SiteError, match=r"picture\.png is no script"):
+    with pytest.raises(SiteError, match=r"picture\.png is not a diagram script"):
         studio.build()

@@ -129,7 +129,7 @@ def test_changed_file_of_the_site_is_put_right(tmp_path: Path) -> None:
 
 def test_folder_of_others_is_refused_and_untouched(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("precious")
-    with pytest.raises(SiteError, match="not empty and holds no site") as caught:
+    with pytest.raises(SiteError, match="and is not a wikisync site") as caught:
         open_output(tmp_path, {})
     assert caught.value.hint
     assert contents(tmp_path) == {"thesis.txt": "precious"}
@@ -348,7 +348,7 @@ def test_folder_that_another_build_writes_to_is_refused(tmp_path: Path) -> None:
     with first.staging():
         first.put("a.html", b"a")
         with (
-            pytest.raises(SiteError, match="another wikisync writes to output"),
+            pytest.raises(SiteError, match="another wikisync is writing to output"),
             second.staging(),
         ):
             pytest.fail("both builds were let in")

@@ -431,7 +431,7 @@ async def test_a_port_that_is_taken_is_told_with_the_next_step(desk: Desk) -> No
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         options = PreviewOptions(port=taken.getsockname()[1])
-        with pytest.raises(SiteError, match="is taken") as error:
+        with pytest.raises(SiteError, match="is in use") as error:
             async with desk.previewing(options):
                 pass
         assert "--port" in str(error.value.hint)
@@ -448,7 +448,7 @@ async def test_the_next_port_is_taken_where_none_was_asked_for(desk: Desk) -> No
 
 
 async def test_only_this_machine_is_listened_to(desk: Desk) -> None:
-    with pytest.raises(SiteError, match="this machine alone"):
+    with pytest.raises(SiteError, match="only run on this machine"):
         async with desk.previewing(PreviewOptions(host="0.0.0.0")):
             pass
 

@@ -212,14 +212,14 @@ def version_of(content: bytes) -> bytes:
 def test_what_is_no_site_of_ours_is_not_replaced(press: Press) -> None:
     press.site.mkdir()
     (press.site / "diary.txt").write_text("mine")
-    with pytest.raises(SiteError, match="no site of wikisync"):
+    with pytest.raises(SiteError, match="not a wikisync site"):
         press.publish()
     assert tree_bytes(press.site) == {"diary.txt": b"mine"}
 
 
 def test_an_output_inside_a_wiki_is_refused(press: Press) -> None:
     press.site = press.folder / "site"
-    with pytest.raises(SiteError, match="lies in the folder of the wiki"):
+    with pytest.raises(SiteError, match="is inside the folder of the wiki"):
         press.publish()
     assert not versions_folder(press.site).exists()
 

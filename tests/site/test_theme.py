@@ -265,7 +265,7 @@ def test_switched_off_parts_are_not_there() -> None:
         ("default", {"accent": "blue"}, "must be a colour", ""),
         ("default", {"max_width": "80"}, "must be an integer", ""),
         ("default", {"max_width": True}, "must be an integer", ""),
-        ("default", {"max_width": 9}, "must lie in 48..160", ""),
+        ("default", {"max_width": 9}, "must be in 48..160", ""),
         ("default", {"fonts": "serfi"}, "must be one of", "'serif'"),
         ("default", {"extra_css": "a.css"}, "must be a list of strings", ""),
         ("default", {"extra_css": ["a.css"]}, "names 'a.css'", "theme/static/a.css"),
@@ -332,7 +332,7 @@ def test_file_that_leads_out_of_the_theme_is_refused(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("s3cret")
     project = write_files(tmp_path / "project", {"static/a.txt": "a"})
     (project / "static" / "b.txt").symlink_to(tmp_path / "secret")
-    with pytest.raises(SiteError, match=r"b\.txt is a link out of its folder"):
+    with pytest.raises(SiteError, match=r"b\.txt is a link to outside its folder"):
         load_theme("default", project=project)
 
 
@@ -340,7 +340,7 @@ def test_folder_that_leads_out_of_the_theme_is_refused(tmp_path: Path) -> None:
     outside = write_files(tmp_path / "outside", {"secret": "s3cret"})
     project = write_files(tmp_path / "project", {"templates/a.txt": "a"})
     (project / "static").symlink_to(outside)
-    with pytest.raises(SiteError, match="secret is a link out of its folder"):
+    with pytest.raises(SiteError, match="secret is a link to outside its folder"):
         load_theme("default", project=project)
 
 

@@ -161,8 +161,8 @@ async def test_a_folder_of_pages_in_the_place_of_the_file_is_told(
         result = await pair.rest()
         (problem,) = result.problems
         assert str(problem) == (
-            "My Page: My Page.md is a folder with the name of the page's file;"
-            " the page is left alone"
+            "My Page: My Page.md is a folder with the name of the page's file; the"
+            " page is skipped"
         )
         assert (await pair.wiki_texts())["My-Page"] == "one\n"
 

@@ -487,7 +487,7 @@ async def test_attachments_are_not_asked_for_one_by_one_when_the_service_is_gone
 async def test_attachment_that_cannot_be_stored_is_a_problem(pictured: Pair) -> None:
     async def refuse(entry: str) -> None:
         if entry.startswith("write_attachment "):
-            raise FolderError("cannot write it: a folder is in its place")
+            raise FolderError("cannot write it: a folder exists at this path")
 
     pictured.local.before = refuse
     assert codes(await pictured.pull()) == [("attachment-unwritable", PICTURE)]

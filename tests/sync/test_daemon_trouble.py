@@ -202,7 +202,7 @@ def test_wiki_that_fails_three_times_while_the_service_answers_says_so_once() ->
         message = "the service does not answer"
         assert problems == [
             message,
-            f"{message}; 3 tries in a row failed while the service answers",
+            f"{message}; 3 attempts in a row failed, although the service is reachable",
         ]
 
     watched(test, "ill", "well", is_away=False)

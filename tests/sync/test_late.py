@@ -15,8 +15,8 @@ CAME = BEFORE + "five, from the wiki\nsix, from the wiki\n"
 TOLD = Problem(
     "late-save",
     "home",
-    "a program went on writing to its file after another text had taken its place;"
-    " what it wrote is in the trash",
+    "a program kept writing to its file after the file was replaced; the program's"
+    " text is in the trash",
     "see it with: wikisync restore memory/home --list",
     is_once=True,
 )
@@ -143,7 +143,7 @@ async def test_a_late_save_finds_its_page_under_another_name(copies: Copies) -> 
 
 async def test_what_no_page_can_hold_is_told(copies: Copies) -> None:
     copies.here.late = [LateSave(HOME, None, "1")]
-    told = replace(TOLD, hint="look for it in .wikisync/trash")
+    told = replace(TOLD, hint="find it in .wikisync/trash")
     assert (await copies.cycle()).problems == (told,)
     assert copies.here.late == []
 

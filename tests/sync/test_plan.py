@@ -80,7 +80,7 @@ def test_plan_text_says_what_happens_on_the_wiki() -> None:
         "rename  p1 -> n on the wiki",
         "rename  p0 -> n",
         "adopt   p2 -> n",
-        "create  p3: its deletion was refused: it comes back",
+        "create  p3: its deletion was rejected: it is restored",
         "create  p4 on the wiki",
         "merge   p5: edited here and on the wiki",
         "update  p6 on the wiki",

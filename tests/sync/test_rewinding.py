@@ -54,7 +54,7 @@ async def test_nothing_is_taken_back_unasked(state: State) -> None:
     (batch,) = waiting(copies)
     assert batch.kind is BatchKind.REWOUND
     assert {member.slug for member in batch.members} == EDITED.keys() | NEW.keys()
-    assert "the wiki went back in time" in str(batch)
+    assert "the wiki returned to an older state" in str(batch)
 
 
 async def test_refused_it_puts_the_newer_texts_back_on_the_wiki(state: State) -> None:

@@ -360,4 +360,4 @@ def test_pages_of_an_emptied_directory_wait_however_few_they_are() -> None:
     result = braked(plan, BASE, emptied=emptied)
     assert [one.slug for one in result.plan.removals] == [list(BASE)[3]]
     assert [batch.kind for batch in result.waiting] == [BatchKind.EMPTIED]
-    assert "its disk were away" in str(result.waiting[0])
+    assert "its disk were not mounted" in str(result.waiting[0])

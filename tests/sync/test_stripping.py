@@ -1,4 +1,4 @@
-"""Whether the service gives texts back without their front matter (Q8)."""
+"""Whether the service returns texts without their front matter (Q8)."""
 
 from __future__ import annotations
 

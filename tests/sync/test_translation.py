@@ -491,7 +491,7 @@ async def test_a_name_that_is_put_together_keeps_its_page_until_it_is_whole(
     await pair.rest()
     (held,) = (await pair.cycle()).held
     assert held.slug == "home"
-    assert "pics/red.png by a name that is nowhere written whole" in str(held)
+    assert "pics/red.png with a path built from attributes" in str(held)
     assert sent == []
     assert await pair.wiki_texts() == {"other": "other\n"}
     pair.save("home.adoc", "image::pics/red.png[]\n")

@@ -110,7 +110,7 @@ class ServiceAddress(Struct, frozen=True):
             return path
         raise UsageError(
             f"{_shown(text)} is not the address of a project or group on {self}",
-            hint=f"give its path alone, like {path or EXAMPLE_PATH}",
+            hint=f"give only its path, like {path or EXAMPLE_PATH}",
         )
 
     @property
@@ -185,8 +185,8 @@ def _refuse_what_no_service_has(url: URL, text: str) -> None:
         )
     if url.user is not None or url.password is not None:
         raise UsageError(
-            f"{_shown(text)} holds a user name or a password, which would leak",
-            hint="leave it out of the URL and set WIKISYNC_TOKEN",
+            f"{_shown(text)} contains a user name or a password, which could leak",
+            hint="remove it from the URL and set WIKISYNC_TOKEN",
         )
     if url.raw_query_string or url.raw_fragment or "/-/" in url.raw_path:
         raise UsageError(

@@ -43,37 +43,38 @@ NAMESPACE_PREFIX = "project_namespace."
 NAMELESS_FIELDS = frozenset({"base", "error"})
 NOT_THE_API_HINT = (
     "give the service's base URL, like https://gitlab.example.com; "
-    "a sign-in page or a proxy may also stand in front of it"
+    "a sign-in page or a proxy may also be in front of it"
 )
-NEW_ACCESS = "make a personal access token with the scope read_api (to write: api) and"
+NEW_ACCESS = (
+    "create a personal access token with the scope read_api (api for writing) and"
+)
 AUTHENTICATION_HINT = f"{NEW_ACCESS} set WIKISYNC_TOKEN to it"
-TOKEN_HINT = f"{AUTHENTICATION_HINT}, or name token_file in wikisync.toml"
+TOKEN_HINT = f"{AUTHENTICATION_HINT}, or set token_file in wikisync.toml"
 ACCESS_PLACES = "WIKISYNC_TOKEN, the token file or token_command"
 """Where a token may have come from; the variable does not count beside a file that
 the command names."""
 WRITE_ROLE_HINT = (
     "writing needs the role Developer, deleting Maintainer; "
-    "an archived project takes no change"
+    "an archived project is read-only"
 )
 PROJECT_ROLE_HINT = (
     "editing a project needs the role Maintainer; archiving, deleting and restoring "
-    "it Owner; an archived project takes no change"
+    "it Owner; an archived project is read-only"
 )
 GROUP_WIKI_HINT = (
     "group wikis need a paid tier of the service, version 13.5 or newer, "
-    "and can be switched off in the group's settings"
+    "and can be disabled in the group's settings"
 )
 IMPORT_HINT = (
-    "leave out import_url, or ask who runs the service; "
-    "wikisync serve takes them with --allow-imports"
+    "omit import_url, or ask the administrator of the service; wikisync serve allows"
+    " imports with --allow-imports"
 )
-LIMIT_HINT = "wait and try again, or let fewer programs use this token"
+LIMIT_HINT = "wait and try again, or use this token in fewer programs"
 UNMARKED = frozenset({"", "text/plain", "application/octet-stream"})
 """Content types that say nothing of what a body is."""
 PROXY_HINT = (
-    "a proxy in front of the service may take %2F apart: give the numeric id, as "
-    "--project 42, or as id = 42 beside the path in wikisync.toml; or check the "
-    "service's URL"
+    "a proxy in front of the service may decode %2F: give the numeric id, as --project"
+    " 42 or as id = 42 next to the path in wikisync.toml; or check the service's URL"
 )
 
 _FIELDS = json_decoder(dict[str, object])
@@ -193,8 +194,8 @@ def decode_written(answer: Answer, kind: type[T], purpose: Purpose) -> T:
         return convert(written, kind)
     except msgspec.ValidationError as exc:
         raise Rejected(
-            f"cannot {purpose.action}: the service said it did, but did not "
-            "answer with the page",
+            f"cannot {purpose.action}: the service reported success but did not return"
+            f" the page",
             url=answer.url,
             status=answer.status,
             hint="another page may have that title, or the page was changed "
@@ -288,15 +289,16 @@ def _is_of_gateway(answer: Answer, purpose: Purpose) -> bool:
 def _refused_in_front(answer: Answer, purpose: Purpose) -> RefusedInFront:
     shown = _title_of(answer) or said(answer)
     what = f"{shown} ({_named(answer.status)})" if shown else _named(answer.status)
-    hint = "a gateway, a filter or a sign-in page answers in the service's place"
+    hint = "a gateway, a filter or a sign-in page answered instead of the service"
     if purpose.is_write:
-        hint += "; if it refuses this change alone, its text may look like an attack"
+        hint += "; if it refuses only this change, the text may look like an attack"
     return RefusedInFront(
-        f"cannot {purpose.action}: something in front of the service refused it:"
+        f"cannot {purpose.action}: a gateway in front of the service refused it:"
         f" {what}",
         url=answer.url,
         status=answer.status,
-        hint=f"{hint}; it is no matter of the token: ask who runs the gateway",
+        hint=f"{hint}; this is not about the token: ask the administrator of the"
+        f" gateway",
         what=what,
         is_write=purpose.is_write,
     )
@@ -344,8 +346,8 @@ _REFUSED_IN_FRONT = frozenset(
 )
 
 _PROJECT_COLLISION = (
-    "it collides with something that is there",
-    "choose another name, path or namespace, or look at what is there first",
+    "it conflicts with something that already exists",
+    "choose another name, path or namespace, or check what exists first",
 )
 
 _REFUSALS: Mapping[int, tuple[str, str]] = {
@@ -354,16 +356,16 @@ _REFUSALS: Mapping[int, tuple[str, str]] = {
         "",
     ),
     HTTPStatus.CONFLICT: (
-        "it collides with another change",
-        "look at the page again and repeat the change",
+        "it conflicts with another change",
+        "check the page and repeat the change",
     ),
     HTTPStatus.GONE: (
         "the service no longer has this API",
-        "wikisync speaks version 4 of the API; ask who runs the service",
+        "wikisync uses version 4 of the API; ask the administrator of the service",
     ),
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: (
         "it is too large for the service",
-        "make it smaller, or ask who runs the service to raise its limit",
+        "make it smaller, or ask the administrator of the service to raise its limit",
     ),
     HTTPStatus.REQUEST_URI_TOO_LONG: (
         "its address is too long for the service",
@@ -379,7 +381,7 @@ def _rejected(answer: Answer, purpose: Purpose) -> RemoteError:
     if answer.status == HTTPStatus.CONFLICT and purpose.about == "project":
         reason, hint = _PROJECT_COLLISION
     if "moved project" in said(answer).lower():
-        reason = "the project was moved, and has another path now"
+        reason = "the project was moved to another path"
         hint = f"use its new path; see it with wikisync project show {purpose.owner}"
     return Rejected(
         f"cannot {purpose.action}: {reason}; {_quoted(answer)}",
@@ -392,13 +394,13 @@ def _rejected(answer: Answer, purpose: Purpose) -> RemoteError:
 def _unauthorized(answer: Answer, purpose: Purpose) -> AuthenticationFailed:
     text = said(answer).lower()
     if not purpose.has_token:
-        reason, hint = "no token is set, and the service wants one", TOKEN_HINT
+        reason, hint = "no token is set, and the service requires one", TOKEN_HINT
     elif "expired" in text:
         reason = "the token has expired"
-        hint = f"make a new token and put it in its place: {ACCESS_PLACES}"
+        hint = f"create a new token and replace the old one in: {ACCESS_PLACES}"
     elif "revoked" in text:
         reason = "the token was revoked"
-        hint = f"make a new token and put it in its place: {ACCESS_PLACES}"
+        hint = f"create a new token and replace the old one in: {ACCESS_PLACES}"
     else:
         reason = "the service does not know this token"
         hint = f"check {ACCESS_PLACES}; or {NEW_ACCESS} put it there"
@@ -426,13 +428,16 @@ def _forbidden_because(answer: Answer, purpose: Purpose) -> tuple[str, str]:
         return _scope_missing(str(fields.get("scope") or ""), purpose)
     if "import source" in said(answer).lower():
         return (
-            "the service takes no repositories from addresses",
+            "the service does not allow imports from URLs",
             IMPORT_HINT,
         )
     if "account" in said(answer).lower():
-        return "the account of this token is barred", "ask who runs the service"
+        return (
+            "the account of this token is blocked",
+            "ask the administrator of the service",
+        )
     if purpose.is_write and not purpose.has_token:
-        return "no token is set, and only with one can it be changed", TOKEN_HINT
+        return "no token is set, and changes require one", TOKEN_HINT
     if purpose.is_write:
         return (
             "this token may not change it",
@@ -445,8 +450,8 @@ def _forbidden_because(answer: Answer, purpose: Purpose) -> tuple[str, str]:
         )
     if purpose.about in {"wiki", "page"}:
         return (
-            "its wiki is disabled or not for this token",
-            "switch the wiki on in the project's settings, or use a member's token",
+            "its wiki is disabled or hidden from this token",
+            "enable the wiki in the project's settings, or use a member's token",
         )
     return "this token may not see it", "use a token of a member"
 
@@ -465,7 +470,7 @@ def _scope_missing(told: str, purpose: Purpose) -> tuple[str, str]:
         if len(scopes) > 1
         else f"the scope {wanted}"
     )
-    hint = f"make a token with the scope {wanted} and put it in its place"
+    hint = f"create a token with the scope {wanted} and replace the old one in"
     return f"the token lacks {lacked}", f"{hint}: {ACCESS_PLACES}"
 
 
@@ -511,11 +516,11 @@ def _owner_missing(
 def _missing(answer: Answer, purpose: Purpose, text: str) -> tuple[str, str]:
     if purpose.about == "attachment":
         # the web side names no object in its errors
-        return "there is no such file", "look for it in the pages that mention it"
+        return "there is no such file", "check the pages that link to it"
     if is_unknown_route(answer):
         return _unknown_route(purpose)
     if purpose.about == "page" or "wiki page" in text:
-        return "there is no such page", "list the pages to see their slugs"
+        return "there is no such page", "list the pages to see the slugs"
     if purpose.about == "project" and text not in _VAGUE:
         return (
             f"the service answers: {said(answer)}",
@@ -548,7 +553,8 @@ def _undecodable(
         why = str(exc).removeprefix("JSON is malformed: ")
         return _violation(answer, purpose, f"the JSON is wrong: {why}")
     return CutAnswer(
-        f"cannot {purpose.action}: the answer was cut after {len(answer.body)} bytes",
+        f"cannot {purpose.action}: the response was truncated after {len(answer.body)}"
+        f" bytes",
         url=answer.url,
         status=answer.status,
         hint=cut_hint(purpose),
@@ -558,7 +564,7 @@ def _undecodable(
 def cut_hint(purpose: Purpose) -> str:
     """What to do when an answer did not arrive whole."""
     if purpose.is_write:
-        return "the change may have been made; look before repeating it"
+        return "the change may have been made; check before repeating it"
     return "a proxy may end long answers early; try again"
 
 
@@ -585,7 +591,7 @@ def _named(status: int) -> str:
 
 def _request_hint(answer: Answer) -> str:
     identity = one_line(answer.headers.get("x-request-id", ""))
-    suffix = f"; its log has it as request {identity}" if identity else ""
+    suffix = f"; find it in the service's log as request {identity}" if identity else ""
     return f"try again later{suffix}"
 
 

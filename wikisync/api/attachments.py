@@ -1,7 +1,7 @@
 """Where the bytes of attachments come from: the file route, or git.
 
 The service's web side serves files to browsers and may keep them from tokens
-(``docs/service.md`` "Attachments"): it sends to its sign-in page, or answers with a
+(``docs/service.md`` "Attachments"): it redirects to its sign-in page, or answers with a
 web page.  What came that way is not asked that way again for a while; the wiki's git
 repository has the same files.
 
@@ -43,7 +43,7 @@ KEPT_S = 900.0
 """A file route that keeps files to browsers is asked again after this time."""
 NOWHERE = "0" * 32
 """A folder of uploads that no service makes: its names are random."""
-HINT = "attachments of a private wiki come with its git repository"
+HINT = "attachments of a private wiki are read from its git repository"
 
 
 class AttachmentSource:
@@ -170,7 +170,7 @@ class AttachmentSource:
         except NoRepository as error:
             raise NotFound(
                 f"cannot read attachment {path} of {self._wiki.owner}: the service"
-                f" hands files out to browsers only, and {error.message}",
+                f" serves files to browsers only, and {error.message}",
                 url=error.url,
                 hint=error.hint,
             ) from error

@@ -124,7 +124,7 @@ class Client:
         self._before_write = before_write
         self._write_locks: dict[str, asyncio.Lock] = {}
         self.quiet = Quiet(clock, settings.quiet_max_s)
-        """What waits because the service wants fewer requests."""
+        """What waits because the service limits requests."""
 
     async def __aenter__(self) -> Self:
         """Get ready; nothing is sent."""

@@ -46,8 +46,8 @@ FETCH_TIMEOUT_S = 900.0
 RECHECK_S = 10.0
 """A file that is missing is looked for again on the service after this time."""
 SCOPE_HINT = (
-    "make a token with the scopes api and read_repository, or save the files from"
-    " the wiki in a browser"
+    "create a token with the scopes api and read_repository, or download the files in"
+    " a browser"
 )
 
 GIT_RETRY_S = 300.0
@@ -210,14 +210,14 @@ class WikiRepository:
                 f"cannot read attachment {path} of {self._owner}: it is not in the"
                 " wiki's git repository",
                 url=self._address,
-                hint="look for it in the pages that mention it",
+                hint="check the pages that link to it",
             )
         if content.startswith(_LFS_POINTER):
             raise NotFound(
                 f"cannot read attachment {path} of {self._owner}: the wiki's git"
                 " repository holds only a pointer to it (Git LFS)",
                 url=self._address,
-                hint="save the file from the wiki in a browser",
+                hint="download the file in a browser",
             )
         return content
 
@@ -277,7 +277,7 @@ class WikiRepository:
             raise FolderError(
                 f"{self._folder} cannot be written: {exc.strerror or exc}",
                 path=str(self._folder),
-                hint="see that the disk has room and the folder is writable",
+                hint="check that the disk has space and the folder is writable",
             ) from exc
 
     def _not_fetched(self, reason: str) -> Unavailable:
@@ -350,16 +350,16 @@ async def _advertised(client: Client, owner: WikiOwner, *, waits: bool) -> Adver
     try:
         answer = await client.send(request)
     except RefusedInFront as error:
-        reason = f"something in front of the service refused it: {error.what}"
+        reason = f"a gateway in front of the service refused it: {error.what}"
         raise _no_git(owner, client.shown(request), reason) from error
     except (AuthenticationFailed, PermissionDenied) as error:
         reason = "the token may not read the wiki's git repository"
         raise _no_git(owner, client.shown(request), reason) from error
     except (NotFound, ProtocolViolation, Rejected) as error:
-        reason = "the service has no git repository of the wiki at its address"
+        reason = "the service has no git repository of the wiki at its URL"
         raise _no_git(owner, client.shown(request), reason) from error
     if answer.content_type != ADVERTISEMENT:
-        reason = "something else than git answers there"
+        reason = "the server there is not a git server"
         raise _no_git(owner, client.shown(request), reason)
     found = re.search(_HEAD, answer.body)
     if found is None:
@@ -369,7 +369,7 @@ async def _advertised(client: Client, owner: WikiOwner, *, waits: bool) -> Adver
 
 def _no_git(owner: WikiOwner, url: str, reason: str) -> NoRepository:
     return NoRepository(
-        f"the git repository of the wiki of {owner} cannot be had: {reason}",
+        f"the git repository of the wiki of {owner} is not available: {reason}",
         url=url,
         hint=SCOPE_HINT,
     )

@@ -64,11 +64,11 @@ class Fetching(pygit2.RemoteCallbacks):
         del username_from_url
         if not is_same_origin(self._address, url):
             raise FetchStopped(
-                "it redirects git to another server, which gets no token"
+                "it redirects git to another server, to which the token is not sent"
             )
         is_wanted = allowed_types & pygit2.enums.CredentialType.USERPASS_PLAINTEXT
         if self._token is None or not is_wanted:
-            raise FetchRefused("the service wants a token")
+            raise FetchRefused("the service requires a token")
         if self._is_asked:
             raise FetchRefused("the token may not read the wiki's git repository")
         self._is_asked = True

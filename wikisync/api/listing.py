@@ -148,10 +148,10 @@ class Listing(AsyncIterator[T]):
         made = made_query(query, getattr(records[-1], "id", None))
         if made is None:
             raise ProtocolViolation(
-                f"cannot {self.request.purpose.action}: the list stops after {count} "
-                "records without saying that it ends there",
+                f"cannot {self.request.purpose.action}: the list stops after {count}"
+                f" records without an end marker",
                 url=self._client.shown(self.request),
-                hint="let what stands before the service pass its Link headers on",
+                hint="configure the proxy in front of the service to pass Link headers",
             )
         log.info(
             "%s: an answer with %d records names no next part; asking for what follows",
@@ -183,11 +183,10 @@ class Listing(AsyncIterator[T]):
         if limit.after is None or not part.records:
             raise Rejected(
                 f"cannot {self.request.purpose.action} beyond {count} records: "
-                "offset paging ends there, and this order has no other",
+                "offset paging ends there, and this order supports no other paging",
                 url=self._client.shown(self.request),
                 status=cause.status if cause else None,
-                hint="order the list by id where that can be, or narrow it "
-                "with filters and list it in pieces",
+                hint="order the list by id where possible, or narrow it with filters",
             ) from cause
         log.info(
             "%s: offset paging ends after %d records, going on by id",

@@ -130,7 +130,7 @@ class Look(Struct):
             self.fail(
                 "page-not-utf-8",
                 slug,
-                f"stored as {record.encoding}, kept here as UTF-8",
+                f"stored as {record.encoding}, saved here as UTF-8",
                 "some characters may be wrong; save the page on the wiki as UTF-8",
             )
         content = record.content
@@ -156,7 +156,7 @@ class Look(Struct):
             "page-malformed",
             slug or f"entry {entry.place} of the list of pages{title}",
             f"the service lists it wrongly: {entry.reason}",
-            "save the page on the wiki once more, or ask who runs the service",
+            "save the page on the wiki again, or ask the administrator of the service",
         )
 
     def _format_of(self, record: WikiPageRecord) -> Format:
@@ -166,8 +166,8 @@ class Look(Struct):
         self.fail(
             "unknown-format",
             record.slug,
-            f"has the format {record.format}, which is not known; kept as plain text",
-            "see whether a newer wikisync knows it",
+            f"has the unknown format {record.format}; kept as plain text",
+            "check whether a newer wikisync supports it",
         )
         return Format.PLAINTEXT
 
@@ -251,8 +251,8 @@ def require_whole(slug: str, content: str, owner: WikiOwner, url: str) -> None:
     size = len(content.encode("utf-8", "surrogatepass"))
     if size and size % MEBIBYTE == 0:
         raise ProtocolViolation(
-            f"page {slug} of {owner} is exactly {size // MEBIBYTE} MiB:"
-            " the service cut it there",
+            f"page {slug} of {owner} is exactly {size // MEBIBYTE} MiB: the service"
+            f" truncated it",
             url=url,
             hint=GIT_HINT,
         )

@@ -24,7 +24,7 @@ from wikisync.errors import (
 )
 
 _OF_PROXIES = (aiohttp.ClientProxyConnectionError, aiohttp.ClientHttpProxyError)
-WRITE_HINT = "whether it was carried out is unknown; look before repeating it"
+WRITE_HINT = "it is unknown whether the change was made; check before repeating it"
 
 
 @contextmanager
@@ -68,14 +68,14 @@ def _translated(
         case aiohttp.ClientPayloadError():
             return PassingFailure(
                 CutAnswer(
-                    f"cannot {purpose.action}: the answer was cut ({url})",
+                    f"cannot {purpose.action}: the response was truncated ({url})",
                     url=url,
                     hint=cut_hint(purpose),
                 )
             )
         case aiohttp.ClientResponseError():
             return ProtocolViolation(
-                f"cannot {purpose.action}: what answers at {url} does not speak HTTP",
+                f"cannot {purpose.action}: the server at {url} does not speak HTTP",
                 url=url,
                 hint="check the port of the URL, and http against https",
             )
@@ -83,8 +83,8 @@ def _translated(
             return PassingFailure(_broken(purpose, url))
         case _:
             return ProtocolViolation(
-                f"cannot {purpose.action}: {url} cannot be asked or read: "
-                f"{type(exc).__name__}",
+                f"cannot {purpose.action}: {url} cannot be requested or read:"
+                f" {type(exc).__name__}",
                 url=url,
             )
 
@@ -98,15 +98,15 @@ def _refused_by(
         return Unavailable(
             f"cannot {purpose.action}: {named} cannot be reached",
             url=url,
-            hint=f"check {proxy.variable}, or name the service's host in NO_PROXY",
+            hint=f"check {proxy.variable}, or add the service's host to NO_PROXY",
         )
     if exc.status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED:
         return password_wanted(proxy, purpose, url)
     error = Unavailable(
-        f"cannot {purpose.action}: {named} makes no connection with the service "
-        f"({exc.status})",
+        f"cannot {purpose.action}: {named} does not connect to the service"
+        f" ({exc.status})",
         url=url,
-        hint="check the URL of the service, or name its host in NO_PROXY",
+        hint="check the URL of the service, or add its host to NO_PROXY",
     )
     is_fault = exc.status >= HTTPStatus.INTERNAL_SERVER_ERROR
     return PassingFailure(error) if is_fault else error
@@ -115,8 +115,8 @@ def _refused_by(
 def password_wanted(proxy: Proxy, purpose: Purpose, url: str) -> Unavailable:
     """What a proxy's 407 is raised as, through a tunnel or not."""
     return Unavailable(
-        f"cannot {purpose.action}: the proxy {proxy.url} ({proxy.variable}) wants a "
-        "user name and a password",
+        f"cannot {purpose.action}: the proxy {proxy.url} ({proxy.variable}) requires a"
+        f" user name and a password",
         url=url,
         hint=f"write them into {proxy.variable}, as http://USER:PASSWORD@HOST:PORT",
     )
@@ -127,10 +127,11 @@ def _untrusted(exc: Exception, purpose: Purpose, url: str) -> Unavailable:
         return Unavailable(
             f"cannot {purpose.action}: the certificate of {exc.host} is not trusted",
             url=url,
-            hint="set SSL_CERT_FILE to a file with the certificate of its authority",
+            hint="set SSL_CERT_FILE to a file with the certificate of its certificate"
+            " authority",
         )
     return Unavailable(
-        f"cannot {purpose.action}: no secure connection with {url}",
+        f"cannot {purpose.action}: no secure connection to {url}",
         url=url,
         hint="check the port of the URL, and http against https",
     )

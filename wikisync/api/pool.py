@@ -147,7 +147,7 @@ class Pool:
                         return await self._answer(response, request, url)
                     url = await self._redirected(response, request, url)
         raise ProtocolViolation(
-            f"cannot {request.purpose.action}: the service redirects in a circle",
+            f"cannot {request.purpose.action}: the service redirects in a loop",
             url=without_secrets(url),
             hint=NOT_THE_API_HINT,
         )
@@ -293,7 +293,7 @@ class Pool:
             raise ProtocolViolation(
                 f"cannot {purpose.action}: the answer is larger than {limit} bytes",
                 url=without_secrets(url),
-                hint="raise the limit of the client if this is really so large",
+                hint="if the response should be this large, raise the client's limit",
             )
 
     async def _redirected(
@@ -312,13 +312,14 @@ class Pool:
         goal = self._shown_target(target)
         if _is_sign_in(target):
             raise RefusedInFront(
-                f"cannot {purpose.action}: something in front of the service sends"
+                f"cannot {purpose.action}: a gateway in front of the service redirects"
                 f" to a sign-in page ({goal})",
                 url=shown,
                 status=response.status,
-                hint="ask who runs the sign-in page how programs reach the API"
+                hint="ask the administrator of the sign-in page how programs can"
+                " access the API"
                 + ("" if purpose.has_token else f"; {AUTHENTICATION_HINT}"),
-                what=f"it sends to {goal}",
+                what=f"it redirects to {goal}",
                 is_write=request.is_write,
             )
         is_here = not target.user and self.address.is_same_origin(str(target))
@@ -347,10 +348,10 @@ class Pool:
         if base and (is_here or await self._answers_as_service(base)):
             return f"give {base} as the service's URL"
         if is_here:
-            return "ask who runs the service why it redirects changes"
+            return "ask the administrator of the service why it redirects changes"
         return (
-            "that is not known to be the service: do not give it a token; ask who"
-            " runs the service how programs reach its API"
+            "that may not be the service: do not give it a token; ask the"
+            " administrator of the service how programs can access its API"
         )
 
     async def _answers_as_service(self, base: str) -> bool:
@@ -382,7 +383,7 @@ class Pool:
     def _goal(self, response: aiohttp.ClientResponse, url: URL) -> str:
         target = self._target(response, url)
         if target is None or _is_sign_in(target):
-            return "sends to its sign-in page"
+            return "redirects to its sign-in page"
         return f"redirects to {self._shown_target(target)}"
 
     def _shown_target(self, target: URL) -> str:
@@ -437,10 +438,10 @@ def without_secrets(url: URL) -> str:
 
 def _not_handed_out(purpose: Purpose, url: URL, what: str) -> NotHandedOut:
     return NotHandedOut(
-        f"cannot {purpose.action}: the service does not hand out attachments to "
-        f"tokens; it {what}",
+        f"cannot {purpose.action}: the service does not serve attachments to tokens;"
+        f" it {what}",
         url=without_secrets(url),
-        hint="attachments of a private wiki come with its git repository",
+        hint="attachments of a private wiki are read from its git repository",
     )
 
 

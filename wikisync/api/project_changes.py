@@ -101,7 +101,7 @@ class ProjectChanges(ProjectReads, ProjectCalls):
         values = self._values(Endpoint.EDIT, attributes, also)
         if not values:
             raise Rejected(
-                f"cannot edit project {project}: nothing to change was given",
+                f"cannot edit project {project}: no change is given",
                 hint="give at least one attribute",
             )
         purpose = self._purpose(f"edit project {project}", project, is_write=True)
@@ -160,9 +160,9 @@ class ProjectChanges(ProjectReads, ProjectCalls):
         while fork.import_status in GOING_ON:
             if self.client.now() - begin + delay_s > patience_s:
                 raise Unavailable(
-                    f"the fork {fork.path_with_namespace} is not whole after "
-                    f"{patience_s:.0f} s; the service goes on with it",
-                    hint=f"look at import_status of project {fork.id} later",
+                    f"the fork {fork.path_with_namespace} is not complete after "
+                    f"{patience_s:.0f} s; the service is still working on it",
+                    hint=f"check import_status of project {fork.id} later",
                 )
             await self.client.wait(delay_s)
             delay_s = min(delay_s * DELAY_FACTOR, settings.fork_delay_max_s)
@@ -171,7 +171,7 @@ class ProjectChanges(ProjectReads, ProjectCalls):
             reason = fork.import_error or f"its import {fork.import_status}"
             raise Rejected(
                 f"the fork {fork.path_with_namespace} was not made: {reason}",
-                hint="delete what is there of it and fork again",
+                hint="delete the incomplete fork and fork again",
             )
         return fork
 

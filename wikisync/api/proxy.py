@@ -78,6 +78,6 @@ def _authorization(login: str) -> Mapping[str, str]:
 def _unusable(variable: str, reason: str) -> UsageError:
     return UsageError(
         f"the proxy in {variable} cannot be used: its value {reason}",
-        hint=f"set {variable} to a URL like http://proxy.example.com:3128, or name "
-        "the service's host in NO_PROXY",
+        hint=f"set {variable} to a URL like http://proxy.example.com:3128, or add the"
+        f" service's host to NO_PROXY",
     )

@@ -1,4 +1,4 @@
-"""Where the service wants fewer requests: which of them wait, and how long.
+"""Where the service limits requests: which of them wait, and how long.
 
 A limit that one address met says nothing of others: files, git, and the changes of one
 wiki have limits of their own.  What two wikis met when they were read is the token's
@@ -57,7 +57,7 @@ class Wait(Struct, frozen=True):
     """When the next request is made, in seconds of the client's clock."""
 
     def __str__(self) -> str:
-        return f"the service wants no {self.what} until {shown_time(self.ends_at)}"
+        return f"the service accepts no {self.what} until {shown_time(self.ends_at)}"
 
 
 class Quiet:

@@ -57,7 +57,7 @@ class Secret:
             return None
         if not value.isascii() or not value.isprintable() or " " in value:
             raise UsageError(
-                "the token holds characters that no token has",
+                "the token contains invalid characters",
                 hint="copy the token again into WIKISYNC_TOKEN, without quotes "
                 "or line breaks",
             )

@@ -196,7 +196,7 @@ def _open(file: Path | bytes | Spool, name: str, progress: Progress | None) -> B
         raise FolderError(
             f"cannot read {file}: {exc.strerror or exc}",
             path=str(file),
-            hint="check that the file exists and may be read",
+            hint="check that the file exists and is readable",
         ) from exc
     watcher = progress or SilentProgress()
     watcher.start(f"upload {name}", os.fstat(raw.fileno()).st_size)

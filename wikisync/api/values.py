@@ -68,7 +68,7 @@ def check_values(
 
     Raises:
         UsageError: a parameter is unknown, missing, given twice or of the wrong
-            kind, or two exclude each other.
+            kind, or two cannot be used together.
     """
     known = parameters_of(endpoint)
     checked: dict[str, object] = {}
@@ -82,7 +82,7 @@ def check_values(
         if name in checked:
             raise UsageError(
                 f"{named(endpoint)}: {name} is given twice",
-                hint=f"leave out one {name}",
+                hint=f"remove one {name}",
             )
         checked[name] = value
     _require_all(endpoint, checked)
@@ -115,7 +115,7 @@ def _wrong(
         shown = shown[:59] + "…"
     return UsageError(
         f"{named(endpoint)}: {parameter} takes {wanted}, not {shown}",
-        hint=f"give {parameter} another value or leave it out",
+        hint=f"give {parameter} another value or omit it",
     )
 
 
@@ -245,7 +245,7 @@ def _require_all(endpoint: Endpoint, values: Mapping[str, object]) -> None:
 def _together(endpoint: Endpoint, first: str, second: str) -> UsageError:
     return UsageError(
         f"{named(endpoint)} does not take {first} together with {second}",
-        hint=f"leave out {first} or {second}",
+        hint=f"omit {first} or {second}",
     )
 
 
@@ -262,12 +262,12 @@ def _require_rules(endpoint: Endpoint, values: Mapping[str, object]) -> None:
     if endpoint == Endpoint.LIST and times and values["order_by"] != "updated_at":
         raise UsageError(
             f"{named(endpoint)}: {times[0]} works only with order_by=updated_at",
-            hint="leave order_by out, and it is set",
+            hint="omit order_by to set it automatically",
         )
     if values.get("pagination") == "keyset" and values.get("order_by") != "id":
         raise UsageError(
             f"{named(endpoint)}: keyset paging works only with order_by=id",
-            hint="give order_by=id, or leave pagination out",
+            hint="give order_by=id, or omit pagination",
         )
     if values.get("permanently_remove") and not values.get("full_path"):
         raise UsageError(

@@ -225,7 +225,7 @@ class Wiki:
         Raises:
             NotFound: there is no such page.
             Rejected: the service refused it, a page of that title exists, or
-                nothing to change was given.
+                no change is given.
         """
         purpose = self._purpose(f"edit page {one_line(slug)}", "page", is_write=True)
         body = _page_body(purpose, title=title, content=content, format=format)
@@ -275,7 +275,7 @@ class Wiki:
         purpose = self._purpose(action, "wiki", is_write=True)
         if not name or not name.isprintable():
             raise Rejected(
-                f"cannot {purpose.action}: no attachment can have this name",
+                f"cannot {purpose.action}: this is not a valid attachment name",
                 hint="give the file a name without line breaks or control characters",
             )
         path = routes.WIKI_UPLOAD.path(owner=self._plural, id=self.id)
@@ -344,8 +344,8 @@ class Wiki:
     def _slug_paths(self, slug: str, purpose: Purpose) -> tuple[str, ...]:
         if not slug or not _is_unicode(slug):
             raise Rejected(
-                f"cannot {purpose.action}: no page can have this slug",
-                hint="list the pages to see their slugs",
+                f"cannot {purpose.action}: this is not a valid page slug",
+                hint="list the pages to see the slugs",
             )
         pages = routes.WIKI_LIST.path(owner=self._plural, id=self.id)
         whole = routes.WIKI_GET.path(owner=self._plural, id=self.id, slug=slug)
@@ -373,20 +373,20 @@ def _page_body(
     given = {name: value for name, value in values.items() if value is not None}
     if not given:
         raise Rejected(
-            f"cannot {purpose.action}: nothing to change was given",
+            f"cannot {purpose.action}: no change is given",
             hint="give a content, a title or a format",
         )
     if format is not None and not format.is_writable:
         names = ", ".join(sorted(WRITABLE_FORMATS))
         raise Rejected(
-            f"cannot {purpose.action}: the service takes no {format} pages",
+            f"cannot {purpose.action}: the service does not accept {format} pages",
             hint=f"formats for writing: {names}",
         )
     if not all(_is_unicode(value) for value in given.values()):
         raise Rejected(
-            f"cannot {purpose.action}: the text holds half a character, "
-            "which is not Unicode",
-            hint="remove the lone surrogate; it often shows as a question mark",
+            f"cannot {purpose.action}: the text contains a lone surrogate, which is"
+            f" not valid Unicode",
+            hint="remove it; it often shows as a question mark",
         )
     return msgspec.json.encode(given)
 

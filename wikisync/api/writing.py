@@ -37,7 +37,7 @@ from wikisync.model import (
     temporary_name,
 )
 
-DECIDE_HINT = "run it again to decide anew"
+DECIDE_HINT = "run it again"
 
 
 class Writing:
@@ -242,13 +242,13 @@ class Writing:
     def _taken(self, slug: Slug, namesake: Slug) -> PreconditionFailed | Rejected:
         if namesake == slug:
             return PreconditionFailed(
-                f"there is a page {slug} of {self._wiki.owner} already",
+                f"page {slug} of {self._wiki.owner} already exists",
                 hint=DECIDE_HINT,
             )
         # no look will ever show a page of this name: asking again is no use
         return Rejected(
-            f"the service keeps no page {slug} of {self._wiki.owner} beside its"
-            f" page {namesake}, whose name is the same to it",
+            f"the service cannot store page {slug} of {self._wiki.owner} next to its"
+            f" page {namesake}: it treats both names as the same",
             url=self._wiki.web_url,
             hint="give one of them another name",
         )
@@ -257,7 +257,7 @@ class Writing:
         if not held.format.is_writable:
             raise Rejected(
                 f"page {held.slug} of {self._wiki.owner} is in the format"
-                f" {held.format}, which the service takes no changes of",
+                f" {held.format}, which the service does not let anyone change",
                 url=self._wiki.web_url,
                 hint="change it in the wiki's git repository",
             )

@@ -16,21 +16,23 @@ if TYPE_CHECKING:
 @click.command(name="adopt", epilog="Example: wikisync adopt -C my-wikis")
 @workspace_option()
 @click.option(
-    "--network-disk", is_flag=True, help="Only this machine writes on that disk."
+    "--network-disk",
+    is_flag=True,
+    help="Allow a network disk that only this machine writes to.",
 )
 @click.pass_obj
 def command(console: Console, start: Path, *, network_disk: bool) -> int:
-    """Take the workspace's folders as they are: nothing counts as deleted.
+    """Accept the workspace's folders as they are: nothing counts as deleted.
 
-    For a workspace that was emptied, restored or put together by hand.  The next
-    sync brings back here what only the wiki has, and puts on the wiki what is only
-    here; it removes nothing anywhere.
+    Use this after a workspace was emptied, restored or assembled by hand. The next sync
+    downloads pages that only the wiki has and uploads pages that only the folder has.
+    It deletes nothing on either side.
     """
     workspace = find_workspace(start)
     with open_workspace(workspace, allows_network_disk=network_disk, adopts=True):
         pass
     console.note(
-        f"{workspace.root} is taken as it is; the next sync removes nothing."
-        " See first what it will do: wikisync sync --dry-run"
+        f"{workspace.root} is accepted as it is; the next sync deletes nothing. To see"
+        f" what it will do, run: wikisync sync --dry-run"
     )
     return 0

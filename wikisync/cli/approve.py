@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 @token_option()
 @click.pass_obj
 def command(console: Console, start: Path, batch: str, token_file: Path | None) -> int:
-    """Let a batch go ahead, which was held because it would remove or change much.
+    """Approve a batch that was held because it deletes or changes many pages.
 
-    BATCH is FOLDER:ID as status shows it, or the ID alone where that is clear.  Only
-    the very texts it names are meant; what is edited since is asked about anew.
+    BATCH is FOLDER:ID as shown by `wikisync status`, or the ID alone if it is unique.
+    The approval covers exactly the texts in the batch; later edits need a new approval.
     """
     from wikisync.cli.batches import decide_batch
     from wikisync.sync.safety import Decision

@@ -40,34 +40,37 @@ def next_step(folder: str, held: Held) -> str:
             if held.step:
                 first = f"{held.step}; or"
             if held.conflict_file:
-                first = f"settle {folder}/{held.conflict_file} and save it; or"
+                first = f"resolve {folder}/{held.conflict_file} and save it; or"
             keep = command_line("resolve", name, "--both")
             return f"{first} run (--mine or --wiki keep one text): {keep}"
         case HoldReason.EDITED_HERE_GONE_THERE:
-            return "remove the file, or give it another name to keep it"
+            return "delete the file, or rename it to keep it"
         case HoldReason.FORMATS:
-            return "give the file the extension of the wiki's format, or the other way"
+            return (
+                "rename the file to the extension of the wiki's format, or change"
+                " the format on the wiki"
+            )
         case HoldReason.NAME_TAKEN | HoldReason.CASE_TWIN:
             # the file that has the name, whichever side the rename came from
             in_the_way = held.detail or held.slug
-            return f"give the file of {folder}/{in_the_way} another name"
+            return f"rename the file of {folder}/{in_the_way}"
         case HoldReason.EMPTY:
-            return "write something into it, or remove the file"
+            return "add text to the file, or delete it"
         case HoldReason.MARKER:
             return "remove every line with %%%% wikisync from it"
         case HoldReason.GIT_MARKER:
             return (
-                "settle the conflict and remove its marker lines; or, if the page is"
-                f" about them, send it as it is: {command_line('sync', name)}"
+                f"resolve the conflict and remove its marker lines; or, if the markers"
+                f" belong to the page, send it unchanged: {command_line('sync', name)}"
             )
         case HoldReason.REFUSED:
             # what it said before is about the text, its name, or the token's rights
             return (
-                "put that right; it is tried again when the file is changed, with"
-                " wikisync sync, and every 15 minutes"
+                "fix the cause; wikisync retries when the file changes, on `wikisync"
+                " sync`, and every 15 minutes"
             )
         case HoldReason.LOOP:
-            return "see the page on the wiki; it is tried again in ten minutes"
+            return "check the page on the wiki; wikisync retries in ten minutes"
         case HoldReason.OPEN_LONG:
             return "save and close it in the editor"
     assert_never(held.reason)
@@ -79,10 +82,10 @@ def batch_sentence(folder: str, batch: Batch) -> str:
     yes, no = command_line("approve", name), command_line("refuse", name)
     if batch.kind is BatchKind.REWOUND:
         return (
-            f"{folder}: {batch}; to follow the wiki, run: {yes}; to put the newer texts"
-            f" back on it, run: {no}"
+            f"{folder}: {batch}; to accept the older texts of the wiki, run: {yes}; to"
+            f" restore the newer texts on the wiki, run: {no}"
         )
-    return f"{folder}: {batch}; run: {yes}; or, to keep it from happening: {no}"
+    return f"{folder}: {batch}; to approve, run: {yes}; to reject, run: {no}"
 
 
 def problem_sentence(section: WikiSection, problem: Problem) -> str:
@@ -113,7 +116,7 @@ def _with_step(told: str, hint: str | None) -> str:
 def refused_sentence(hint: str | None) -> str:
     """One sentence on a refused token: the same whatever was asked with it."""
     step = hint or "see wikisync doctor"
-    return f"{SERVICE}: it refuses the token, and saves wait; {step}"
+    return f"{SERVICE}: it rejects the token, so saves wait; {step}"
 
 
 def sentences(wiki: Synced) -> Iterator[str]:

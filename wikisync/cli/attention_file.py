@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from wikisync.config import WikiSection
 
 ATTENTION_FILE = "WIKISYNC-ATTENTION.md"
-TITLE = "# wikisync needs you"
+TITLE = "# wikisync needs your decision"
 _APPROVE = "run: wikisync approve "
 """In every line on a brake."""
 
@@ -79,7 +79,12 @@ def _line(sentence: str) -> str:
 def _text_of(lines: Sequence[str]) -> str:
     if not lines:
         return ""
-    head = [TITLE, "", "This file goes away when nothing waits for you any more.", ""]
+    head = [
+        TITLE,
+        "",
+        "wikisync removes this file when nothing needs your decision.",
+        "",
+    ]
     return "\n".join([*head, *dict.fromkeys(lines), ""])
 
 
@@ -122,7 +127,7 @@ def read_attention(root: Path) -> str:
     """What the file says; nothing where it is not there, or is not ours.
 
     Raises:
-        FolderError: something else has its name.
+        FolderError: something else has this name.
     """
     path = root / ATTENTION_FILE
     try:
@@ -132,9 +137,9 @@ def read_attention(root: Path) -> str:
     text = _read(root) if is_file else ""
     if not text.startswith(TITLE):
         raise FolderError(
-            f"{path} is not the file that wikisync writes there",
+            f"{path} is not a file that wikisync wrote",
             path=str(path),
-            hint="move it away; what waits for you is told in its place",
+            hint="move the file; wikisync writes its own list there",
         )
     return text
 
@@ -155,7 +160,7 @@ def write_attention(root: Path, text: str) -> None:
     """Write the file, or remove it where nobody is needed.
 
     Raises:
-        FolderError: it cannot be written, or something else has its name.
+        FolderError: it cannot be written, or something else has this name.
     """
     try:
         before = read_attention(root)
@@ -188,7 +193,7 @@ def show_attention(
     """Write or remove the file after a sync of these wikis, or of pages of them.
 
     Raises:
-        FolderError: it cannot be written, or something else has its name.
+        FolderError: it cannot be written, or something else has this name.
     """
     before, service = "", ""
     with suppress(FolderError):

@@ -64,7 +64,7 @@ def newer_option() -> Callable[..., Any]:
         "newer",
         multiple=True,
         metavar="KEY=VALUE",
-        help="Anything newer than this program; VALUE may be JSON.",
+        help="Set an attribute that this version does not know; VALUE may be JSON.",
     )
 
 

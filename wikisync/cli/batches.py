@@ -45,10 +45,10 @@ def decide_batch(
         with known.together():
             decided = decide(known.batches(), batch.id, decision)
             known.record_batches(decided, known.last_batch)
-            known.note_done(time.time(), NO_SLUG, f"{decision} by a person: {batch}")
+            known.note_done(time.time(), NO_SLUG, f"{decision} by the user: {batch}")
         console.note(f"{section.folder}:{batch.id} is {decision}: {batch}")
         if holder is not None:
-            console.note(f"the running wikisync carries it out ({holder})")
+            console.note(f"the running wikisync applies it ({holder})")
             return ExitCode.DONE
         return asyncio.run(_sync(console, opened, section, token_file))
 
@@ -94,10 +94,10 @@ def _why(
     waiting: Sequence[tuple[WikiSection, Batch]],
 ) -> str:
     if waiting:
-        return f"{name} is clear in no one wiki: several have a batch of this number"
+        return f"{name} is ambiguous: several wikis have a batch with this number"
     if found:
         return f"{name} is {found[0][1].decision} already"
-    return f"no batch {name} waits for a decision"
+    return f"no batch {name} is waiting for approval"
 
 
 def _hint(opened: OpenWorkspace) -> str:
@@ -108,5 +108,5 @@ def _hint(opened: OpenWorkspace) -> str:
         if batch.decision is Decision.WAITING
     ]
     if not waiting:
-        return "nothing waits; see wikisync status"
-    return f"what waits: {'; '.join(waiting)}"
+        return "no batch is held; see wikisync status"
+    return f"held batches: {'; '.join(waiting)}"

@@ -48,23 +48,23 @@ class Built(Struct, frozen=True):
     "--output",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    help="Folder of the website. [default: that of the workspace]",
+    help="Output folder of the site. [default: [site] output of the workspace]",
 )
 @click.option(
     "--publish",
     "is_published",
     is_flag=True,
-    help="Switch the new version in at once, then run [site] after.",
+    help="Replace the published site atomically, then run [site] after.",
 )
 @theme_options
 @replace_option()
 @click.option(
     "--retry",
     is_flag=True,
-    help="Try pages again that took too much time or memory.",
+    help="Retry pages that exceeded the time or memory limit.",
 )
 @click.option(
-    "--strict", is_flag=True, help="Fail if a link is broken or a problem is left."
+    "--strict", is_flag=True, help="Fail if there is a broken link or a problem."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.pass_obj
@@ -83,10 +83,10 @@ def command(
     strict: bool,
     as_json: bool,
 ) -> int:
-    """Turn FOLDER into a website that needs no server.
+    """Build a static website from FOLDER; it needs no server.
 
-    FOLDER is a workspace, one wiki of it, or any folder with pages in it; the
-    current one by default.  No service is asked.
+    FOLDER is a workspace, one wiki of it, or any folder with pages; the default is the
+    current folder.  No service is contacted.
     """
     choice = theme_choice(theme, theme_options, templates, has_report=has_report)
     shown = find_shown(folder, choice)
@@ -110,8 +110,8 @@ def site_folder(shown: ShownFolder, config: Config | None) -> Path:
     """
     if config is None or shown.workspace is None or shown.workspace != shown.folder:
         raise UsageError(
-            f"nothing says where the site of {shown.folder} goes",
-            hint="name a folder with -o",
+            f"no output folder is given for the site of {shown.folder}",
+            hint="give a folder with -o, or set [site] output",
         )
     return shown.workspace / config.site.output
 

@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 @click.option(
     "--orphans", "shows_orphans", is_flag=True, help="List pages that no page links to."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print all of it as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.pass_obj
 def command(
     console: Console, folder: Path, *, shows_orphans: bool, as_json: bool
 ) -> int:
-    """Look for broken links and unsound pages in FOLDER, without making a site.
+    """Check FOLDER for broken links and invalid pages, without building a site.
 
-    FOLDER is a workspace, one wiki of it, or any folder with pages in it; the
-    current one by default.  Exit code 3 if anything was found.
+    FOLDER is a workspace, one wiki of it, or any folder with pages; the default is the
+    current folder.  The exit code is 3 if anything is found.
     """
     from wikisync.site.checking import check_wikis
 

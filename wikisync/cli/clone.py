@@ -48,7 +48,7 @@ FOLDER_ID_FILE = "folder-id"
 @click.option(
     "--allow-emptying",
     is_flag=True,
-    help="Remove pages here even if most of a wiki is gone.",
+    help="Delete local pages even if most of a wiki is gone.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.pass_obj
@@ -67,9 +67,9 @@ def command(
 ) -> int:
     """Copy wikis of the service at URL into the workspace FOLDER.
 
-    URL may also be the address of a wiki, a project or a group: that names its wiki.
-    FOLDER is made; it may exist if it is empty, or if it is this very clone,
-    which is then brought up to date.
+    URL may also be the address of a wiki, a project or a group, which selects that
+    wiki. FOLDER is created; it may exist if it is empty or is a clone of the same
+    wikis, which is then updated.
     """
     selection = Selection(projects, groups, is_all, excluded)
     client, selection = open_selected(url, token_file, selection, console)
@@ -182,10 +182,9 @@ def existing_workspace(folder: Path) -> Config | None:
     if names <= {PRIVATE_FOLDER} and _holds_only_lock(folder / PRIVATE_FOLDER):
         return None
     raise FolderError(
-        f"{folder} is not empty and not a workspace",
+        f"{folder} is not empty and is not a workspace",
         path=str(folder),
-        hint="choose a folder that is empty or does not exist;"
-        " nothing in this one was touched",
+        hint="choose an empty or new folder; this one was not changed",
     )
 
 
@@ -219,9 +218,9 @@ def _workspace(
     )
     if not is_same_service or not is_meant or not named <= known.keys():
         raise FolderError(
-            f"{folder} is a workspace already, of other wikis",
+            f"{folder} is already a workspace of other wikis",
             path=str(folder),
-            hint="choose another folder; nothing in this one was touched",
+            hint="choose another folder; this one was not changed",
         )
     # a list that came short, or a lost right, keeps no other wiki old
     found.missing += [
@@ -241,8 +240,8 @@ def _not_listed(owner: WikiOwner) -> Problem:
     return Problem(
         "wiki-unlisted",
         str(owner),
-        "the service does not list it any more; its folder is left as it is",
-        "run wikisync sync, which asks for it alone and says why",
+        "the service no longer lists it; its folder is not changed",
+        "run wikisync sync to check this wiki and see the reason",
     )
 
 

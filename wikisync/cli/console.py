@@ -88,9 +88,9 @@ class Console:
             sys.stdout.write(text if text.endswith("\n") else text + "\n")
         except UnicodeEncodeError as exc:
             raise UsageError(
-                f"stdout takes {exc.encoding} alone, which has no"
+                f"stdout uses {exc.encoding}, which cannot encode"
                 f" {exc.object[exc.start]!a}",
-                hint="set PYTHONIOENCODING=utf-8, or leave it out",
+                hint="set PYTHONIOENCODING=utf-8, or unset it",
             ) from exc
         sys.stdout.flush()
 

@@ -118,7 +118,7 @@ class Selection(Struct, frozen=True):
         """
         if not (self.projects or self.groups or self.is_all):
             raise UsageError(
-                "no wiki is named",
+                "no wiki is selected",
                 hint="give the address of a wiki, or add --project PATH, --group PATH,"
                 " --group PATH --all for all wikis below a group, or --all for every"
                 " wiki you can see",
@@ -169,7 +169,7 @@ class Found(Struct):
     def leave_out(self, wiki: FoundWiki) -> None:
         """Note a wiki that is switched off."""
         if not self._is_known(wiki) and not self.selection.excludes(wiki.owner):
-            self.skipped.append(skipped(wiki.owner, "its wiki is switched off"))
+            self.skipped.append(skipped(wiki.owner, "its wiki is disabled"))
 
     def _is_known(self, wiki: FoundWiki) -> bool:
         return any(known.owner == wiki.owner for known in self.wikis)
@@ -184,27 +184,27 @@ def service_options(command: Command) -> Command:
             "projects",
             multiple=True,
             metavar="PATH",
-            help="Wiki of this project; may be given again.",
+            help="Wiki of this project; repeatable.",
         ),
         click.option(
             "--group",
             "groups",
             multiple=True,
             metavar="PATH",
-            help="Wiki of this group; may be given again.",
+            help="Wiki of this group; repeatable.",
         ),
         click.option(
             "--all",
             "is_all",
             is_flag=True,
-            help="With --group: every wiki below it. Alone: every wiki you can see.",
+            help="With --group: all wikis below it. Alone: all wikis you can see.",
         ),
         click.option(
             "--exclude",
             "excluded",
             multiple=True,
             metavar="PATH",
-            help="Leave out the wiki of PATH and those below it; may be given again.",
+            help="Skip the wiki of PATH and the wikis below it; repeatable.",
         ),
         token_option(),
     ]
@@ -237,7 +237,7 @@ def read_token(
     except OSError as exc:
         raise UsageError(
             f"the token file {token_file} cannot be read: {exc.strerror}",
-            hint=f"name a file that you can read, or set {TOKEN_VARIABLE}",
+            hint=f"give a readable file, or set {TOKEN_VARIABLE}",
         ) from exc
     if is_open_to_others:
         console.warn(
@@ -253,8 +253,8 @@ def _token_in(content: bytes, token_file: Path) -> str:
         token = ""
     if not token or len(token.split()) != 1 or len(content) > TOKEN_FILE_BYTES_MAX:
         raise UsageError(
-            f"the token file {token_file} does not hold one token",
-            hint="put nothing but the token into it, on one line",
+            f"the token file {token_file} does not contain exactly one token",
+            hint="the file must contain only the token, on one line",
         )
     return token
 
@@ -279,7 +279,7 @@ def open_selected(
     selection.
 
     Raises:
-        UsageError: no service answers there, no wiki is named, or the token cannot
+        UsageError: no service answers there, no wiki is selected, or the token cannot
             be one.
         RemoteError: the service cannot be reached.
     """

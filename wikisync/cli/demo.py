@@ -36,11 +36,11 @@ SITE_TITLE = "wikisync"
     show_default=True,
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    help="Folder of the website.",
+    help="Output folder of the site.",
 )
 @click.pass_obj
 def command(console: Console, output: Path) -> int:
-    """Export the user guide from an embedded service and say where the site is."""
+    """Export the user guide from an embedded service and print the site's location."""
     from wikisync.cli.export import build, check_output, held_cache, show_report
     from wikisync.cli.keeping import Keeping, service_of
 
@@ -101,6 +101,6 @@ def guide_folder() -> Path:
         if place.is_dir():
             return place
     raise ServiceError(
-        "the user guide did not come with this installation",
-        hint="install wikisync again from its wheel or its checkout",
+        "the user guide is missing from this installation",
+        hint="reinstall wikisync from its wheel or checkout",
     )

@@ -50,7 +50,9 @@ class Shown(Struct, frozen=True):
 @click.argument("pages", nargs=-1, metavar="[PAGE]...")
 @workspace_option()
 @click.option(
-    "--base", is_flag=True, help="What changed here since the last sync; asks no wiki."
+    "--base",
+    is_flag=True,
+    help="Show local changes since the last sync, without contacting the wiki.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print both texts as JSON.")
 @token_option()
@@ -64,10 +66,10 @@ def command(
     base: bool,
     as_json: bool,
 ) -> int:
-    """Show the differences from the wiki's texts to those here; changes nothing.
+    """Show the differences between the wiki's texts and the local texts.
 
-    Of a page that both sides edited, what each of them did since the last sync is
-    shown instead.  PAGE names a page by its file or by FOLDER/SLUG.
+    For a page that was edited on both sides, show what each side changed since the last
+    sync.  PAGE is a page's file or FOLDER/SLUG.
     """
     workspace = find_workspace(start)
     wanted = wanted_pages(workspace, pages)

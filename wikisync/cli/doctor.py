@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @click.command(name="doctor", epilog="Example: wikisync doctor -C my-wikis")
 @workspace_option()
-@click.option("--offline", is_flag=True, help="Leave the service alone.")
+@click.option("--offline", is_flag=True, help="Do not contact the service.")
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 @token_option()
 @click.pass_obj
@@ -40,10 +40,10 @@ def command(
     offline: bool,
     as_json: bool,
 ) -> int:
-    """Look at configuration, folders, state, token and service; changes nothing.
+    """Check the configuration, folders, state, token and service.
 
-    Each finding comes with its next step.  Exit code 3 where there is something to
-    look at, 1 where something cannot work.
+    Each finding names the next step. The exit code is 3 for warnings and 1 for errors.
+    Changes nothing.
     """
     found = _examine(console, start, token_file, offline=offline)
     if as_json:
@@ -73,7 +73,7 @@ def _examine(
         return [Finding(Grade.WRONG, error.message, error.hint or ""), *problems]
     count = counted(len(workspace.config.wikis), "wiki")
     settings = workspace.root / "wikisync.toml"
-    found = [Finding(Grade.FINE, f"{settings} is right, and names {count}")]
+    found = [Finding(Grade.FINE, f"{settings} is valid and names {count}")]
     found += check_disk(workspace)
     try:
         with open_workspace(workspace, is_read_only=True, is_guarded=False) as opened:

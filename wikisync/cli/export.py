@@ -44,7 +44,8 @@ if TYPE_CHECKING:
 CACHE_TAG = "CACHEDIR.TAG"
 CACHE_TAG_TEXT = """\
 Signature: 8a477f597d28d172789f06886806bc55
-# Wikis that `wikisync export` has read; removing this folder costs only time.
+# Wikis that `wikisync export` has read; it is safe to delete this folder; the next
+# export takes longer.
 """
 WIKIS_FOLDER = "wikis"
 SITE_FOLDER = "site"
@@ -77,42 +78,42 @@ class Exported(Struct, frozen=True):
     required=True,
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    help="Folder of the website; made, or an earlier export.",
+    help="Output folder of the site: a new folder or an earlier export.",
 )
-@click.option("--title", help="Title of the site; else that of the wiki.")
+@click.option("--title", help="Title of the site. [default: the title of the wiki]")
 @theme_options
 @click.option(
     "--mermaid",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="A mermaid.min.js that you have: the site draws its diagrams with it.",
+    help="A mermaid.min.js file; the site uses it to draw diagrams.",
 )
 @markup_option
 @click.option(
-    "--strict", is_flag=True, help="Fail if a link is broken or a problem is left."
+    "--strict", is_flag=True, help="Fail if there is a broken link or a problem."
 )
 @click.option(
     "--cache",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    help="Where to keep what was read, for the next export.",
+    help="Folder for data that speeds up the next export.",
 )
 @click.option(
     "--retry",
     is_flag=True,
-    help="Try pages again that took too much time or memory.",
+    help="Retry pages that exceeded the time or memory limit.",
 )
 @click.option(
     "--allow-emptying",
     is_flag=True,
-    help="Remove pages from the site even if most of a wiki, or a whole one, is gone.",
+    help="Remove pages from the site even if most of a wiki, or all of it, is gone.",
 )
 @replace_option()
 @click.option(
     "--anonymous",
     "is_anonymous",
     is_flag=True,
-    help="Export without a token what was exported with one.",
+    help="Allow an export without a token over one made with a token.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.pass_obj
@@ -141,9 +142,10 @@ def command(
     is_anonymous: bool,
     as_json: bool,
 ) -> int:
-    """Turn wikis of the service at URL into a website that needs no server.
+    """Export wikis of the service at URL as a static website.
 
-    URL may also be the address of a wiki, a project or a group: that names its wiki.
+    URL may also be the address of a wiki, a project or a group, which selects that
+    wiki.
     """
     selection = Selection(projects, groups, is_all, excluded)
     options = theme_choice(theme, theme_options, templates).options
@@ -264,7 +266,8 @@ def build(
     if not pulled.wikis and not kept:
         raise UsageError(
             f"there is no wiki with pages to export on {client.address}",
-            hint="name one with --project or --group, or use a token that sees more",
+            hint="select one with --project or --group, or use a token with more"
+            " access",
         )
     sources = [_source(client, one) for one in pulled.wikis]
     sources += [copy for one in kept if (copy := one.source())]
@@ -272,7 +275,7 @@ def build(
     if not sources:
         raise WikisyncError(
             f"no wiki of the site {output} could be read: {kept[0].reason}",
-            hint="the site stays as it is; export again when the cause is mended",
+            hint="the site was not changed; fix the cause and export again",
         )
     options: SiteOptions = SiteOptions(
         title=title or site_title([*sources, *published], client),
@@ -428,7 +431,7 @@ def check_apart(output: Path, cache: Path) -> None:
     if site.is_relative_to(private) or private.is_relative_to(site):
         raise UsageError(
             f"the output {output} and the cache {cache} overlap",
-            hint="give --cache a folder of its own; nothing was touched",
+            hint="give --cache a separate folder; nothing was changed",
         )
 
 
@@ -448,7 +451,7 @@ def _home() -> Path:
         return Path.home()
     except RuntimeError as exc:
         raise UsageError(
-            "there is no home folder to keep the cache in",
+            "there is no home folder for the cache",
             hint="name a folder with --cache, or set HOME",
         ) from exc
 
@@ -516,7 +519,7 @@ def _refuse_foreign(cache: Path, ours: set[str]) -> None:
         raise FolderError(
             f"the cache {cache} holds files that are not from an export",
             path=str(cache),
-            hint="choose an empty folder with --cache; nothing was touched",
+            hint="choose an empty folder with --cache; nothing was changed",
         )
 
 
@@ -571,7 +574,7 @@ def _summary(exported: Exported) -> str:
     pages = counted(exported.report.pages, "page")
     wikis = counted(len(exported.pulled.wikis) + len(exported.kept), "wiki")
     if exported.kept:
-        wikis += f", {len(exported.kept)} of them not read this time"
+        wikis += f", {len(exported.kept)} of them kept from the last export"
     problems = len(exported.problems)
     return site_summary(
         exported.report, f"{pages} of {wikis}", problems, exported.index

@@ -51,16 +51,16 @@ def check_disk(workspace: Workspace) -> Iterator[Finding]:
             mounts = MOUNTS.read_text(encoding="utf-8", errors="surrogateescape")
             kind = file_system_of(str(root.resolve()), mounts)
         named = f" ({kind})" if kind else ""
-        yield Finding(Grade.FINE, f"{root} is on a disk of this machine{named}")
+        yield Finding(Grade.FINE, f"{root} is on a local disk{named}")
     except FolderError as error:
         yield Finding(Grade.LOOK, error.message, error.hint or "")
     holder = holder_of(workspace.private)
     if holder is None:
-        yield Finding(Grade.FINE, "no other wikisync works on it")
+        yield Finding(Grade.FINE, "no other wikisync is running in it")
     elif holder.startswith(WATCH):
         yield Finding(Grade.FINE, holder)
     else:
-        yield Finding(Grade.FINE, f"another wikisync works on it: {holder}")
+        yield Finding(Grade.FINE, f"another wikisync is running: {holder}")
     yield from _check_watches(workspace)
 
 
@@ -71,11 +71,14 @@ def _check_watches(workspace: Workspace) -> Iterator[Finding]:
         return
     try:
         check_watches_left(str(workspace.root))
-        yield Finding(Grade.FINE, "Linux has watches left for saves to be seen at once")
+        yield Finding(
+            Grade.FINE,
+            "inotify watches are available, so saves are detected immediately",
+        )
     except OSError as exc:
         yield Finding(
             Grade.LOOK,
-            f"saves are not seen at once: {exc.strerror or exc}",
+            f"saves are not detected immediately: {exc.strerror or exc}",
             "raise the limit: sysctl fs.inotify.max_user_watches=524288",
         )
 
@@ -96,20 +99,23 @@ def check_state(opened: OpenWorkspace) -> Iterator[Finding]:
         if standing is Standing.NEW:
             yield Finding(Grade.FINE, "the workspace has not been synced yet")
         elif standing is Standing.SAME:
-            yield Finding(Grade.FINE, "the marker is that of this workspace")
+            yield Finding(Grade.FINE, "the marker belongs to this workspace")
         else:
             yield Finding(
                 Grade.LOOK,
-                "the workspace was copied or moved; the next sync removes nothing",
-                "stop the other one if this is a copy by mistake",
+                "the workspace was copied or moved; the next sync deletes nothing",
+                "if this copy is a mistake, stop syncing one of the two",
             )
     if opened.is_adopting:
-        yield Finding(Grade.LOOK, "the next sync takes it as it is; it removes nothing")
+        yield Finding(
+            Grade.LOOK,
+            "the next sync accepts the folders as they are; it deletes nothing",
+        )
     for path in sorted(private.glob("state.db.damaged-*")):
         yield Finding(
             Grade.LOOK,
-            f"a damaged state was set aside: {path}",
-            "delete it when all is well",
+            f"a damaged state file was set aside: {path}",
+            "delete it when everything works",
         )
     size = 0
     with suppress(FileNotFoundError):
@@ -142,7 +148,7 @@ def check_folder(opened: OpenWorkspace, wiki: WikiSection) -> Iterator[Finding]:
     try:
         refuse_emptied(folder, known_pages=len(known.base()))
         if not folder.exists():
-            yield Finding(Grade.FINE, f"{name}: the first sync makes the folder")
+            yield Finding(Grade.FINE, f"{name}: the first sync creates the folder")
             return
         here = asyncio.run(opened.local(wiki).snapshot())
         is_other = opened.has_other_folder(wiki)
@@ -155,7 +161,7 @@ def check_folder(opened: OpenWorkspace, wiki: WikiSection) -> Iterator[Finding]:
         yield Finding(
             Grade.LOOK,
             f"{name}: {OTHER_FOLDER}",
-            "if it is the wrong one, put the right one back before the next sync",
+            "if it is the wrong folder, restore the right one before the next sync",
         )
     for problem in here.problems:
         yield Finding(Grade.LOOK, f"{name}: {problem}", problem.hint)
@@ -164,7 +170,7 @@ def check_folder(opened: OpenWorkspace, wiki: WikiSection) -> Iterator[Finding]:
         yield Finding(
             Grade.FINE,
             f"{name}: the disk ignores {what} in names; pages that differ only in that"
-            " get names of their own",
+            f" get distinct names",
         )
     yield from _check_writable(opened, folder, name)
     if known.is_paused:
@@ -175,13 +181,13 @@ def check_folder(opened: OpenWorkspace, wiki: WikiSection) -> Iterator[Finding]:
         if not record.has_file:
             yield Finding(
                 Grade.LOOK,
-                f"{name}/{slug} waits, and its conflict file could not be written",
+                f"{name}/{slug} is held, and its conflict file could not be written",
                 f"see {command_line('status', name)}",
             )
     if problem_now := known.health().problem:
         yield Finding(
             Grade.LOOK,
-            f"{name}: the last sync met trouble: {problem_now}",
+            f"{name}: the last sync had a problem: {problem_now}",
             f"see {command_line('status', name)}",
         )
 
@@ -195,7 +201,7 @@ def _lost(
     """
     is_gone = not opened.workspace.folder_of(wiki).exists()
     if opened.is_adopting and (is_gone or isinstance(error, Halted)):
-        sentence = "no pages here; the next sync fetches them again"
+        sentence = "no pages here; the next sync downloads them again"
         return Finding(Grade.FINE, f"{wiki.folder}: {sentence}")
     return Finding(Grade.WRONG, f"{wiki.folder}: {error.message}", error.hint or "")
 

@@ -65,13 +65,13 @@ async def _check_clock(url: str, token: str | None) -> AsyncIterator[Finding]:
         return
     skew_s = time.time() - there
     if abs(skew_s) <= SKEW_MAX_S:
-        yield Finding(Grade.FINE, "the clocks of both sides agree")
+        yield Finding(Grade.FINE, "this machine's clock matches the service's")
         return
     yield Finding(
         Grade.LOOK,
         f"this machine's clock is {abs(skew_s):.0f} s"
         f" {'ahead of' if skew_s > 0 else 'behind'} the service's",
-        "set the clock; the sync does not go by it, times in messages do",
+        "set the clock; sync does not depend on it, but times in messages do",
     )
 
 
@@ -80,7 +80,7 @@ def token_findings(token: TokenRights | None, today: date) -> Iterator[Finding]:
     if token is None:
         yield Finding(
             Grade.LOOK,
-            "there is no token: the wikis are read as anybody may, and never written",
+            "there is no token: public wikis can be read, and nothing can be written",
             "set WIKISYNC_TOKEN, or token_command in wikisync.toml",
         )
         return
@@ -88,18 +88,18 @@ def token_findings(token: TokenRights | None, today: date) -> Iterator[Finding]:
     if token.writes is False:
         yield Finding(
             Grade.LOOK,
-            f"the token{whose} has not the scope api; it can only read",
-            "make a token with the scope api to carry edits to the wikis",
+            f"the token{whose} does not have the scope api; it can only read",
+            "create a token with the scope api to upload edits",
         )
     else:
         scopes = f" (scopes {', '.join(token.scopes)})" if token.scopes else ""
-        yield Finding(Grade.FINE, f"the token{whose} is known{scopes}")
+        yield Finding(Grade.FINE, f"the token{whose} is valid{scopes}")
     left = token.days_left(today)
     if left is not None and left <= EXPIRY_DAYS:
         yield Finding(
             Grade.LOOK,
             f"the token ends in {counted(max(0, left), 'day')}",
-            "make a new one before that",
+            "create a new one before that",
         )
 
 
@@ -124,7 +124,7 @@ async def _check_wiki(
         yield Finding(Grade.LOOK, f"{wiki.folder}: {problem.message}", problem.hint)
     for one in rights:
         grade = Grade.FINE if one.writes is not False else Grade.LOOK
-        step = "" if grade is Grade.FINE else "wikisync sync --pull brings edits here"
+        step = "" if grade is Grade.FINE else "wikisync sync --pull downloads edits"
         yield Finding(grade, f"{wiki.folder}: {one.sentence()}", step)
     for note in notes:
         yield Finding(Grade.LOOK, f"{wiki.folder}: {note.message}", note.hint)
@@ -136,10 +136,13 @@ def _ways(opened: OpenWorkspace, wiki: WikiSection) -> Iterator[str]:
     """What was learned of the service from its answers."""
     known = opened.known(wiki).capabilities()
     if formats := ", ".join(sorted(known.strips_front_matter_of)):
-        yield f"the service hides the front matter of {formats} pages; it is kept here"
+        yield (
+            f"the service removes the front matter of {formats} pages; the file here"
+            " keeps it"
+        )
     if not known.takes_empty:
-        yield "the service takes no empty pages; they are held"
+        yield "the service does not accept empty pages; they are held"
     if not known.folds_case:
-        yield "the service tells names apart by case"
+        yield "names on the service are case-sensitive"
     if not known.moves_below:
-        yield "a rename on the service leaves the pages below where they are"
+        yield "a rename on the service does not rename the pages below"

@@ -89,7 +89,7 @@ def find_shown(folder: Path, theme: ThemeChoice = DEFAULT_CHOICE) -> ShownFolder
     if not folder.is_dir():
         raise UsageError(
             f"there is no folder {folder}",
-            hint="name a workspace, or a folder with pages in it",
+            hint="give a workspace, or a folder with pages",
         )
     start = folder.resolve()
     for place in (start, *list(start.parents)[:FOLDERS_ABOVE_MAX]):
@@ -183,7 +183,7 @@ def _templates(workspace: Path, config: Config) -> Path | None:
     if named and not own.is_dir():
         raise ConfigError(
             f"site.templates: there is no folder {own}",
-            hint="make it with a folder templates/ in it, or leave the key out",
+            hint="create it with a templates/ folder, or remove the key",
         )
     is_taken = any(overlap(PROJECT_THEME, wiki.folder) for wiki in config.wikis)
     is_whole = Path(_theme(workspace, config.site.theme)) == own

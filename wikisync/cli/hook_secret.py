@@ -31,8 +31,8 @@ def hook_secret(file: str, environment: Mapping[str, str], named: str) -> str:
         secret, place = _of_file(path, named), f"the file {path} of {named}"
     if not secret.isprintable() or not secret.isascii():
         raise UsageError(
-            f"the secret in {place} is not plain text on one line",
-            hint="use letters, digits and signs",
+            f"the secret in {place} must be plain text on one line",
+            hint="use letters, digits and punctuation",
         )
     return secret
 
@@ -44,11 +44,11 @@ def _of_file(path: Path, named: str) -> str:
     except OSError as exc:
         raise UsageError(
             f"the file {path} of {named} cannot be read: {exc.strerror}",
-            hint=f"name a file that you can read, or set {SECRET_VARIABLE}",
+            hint=f"give a readable file, or set {SECRET_VARIABLE}",
         ) from exc
     if not secret:
         raise UsageError(
             f"the file {path} of {named} is empty",
-            hint="put the secret into it, the same as in the webhook's settings",
+            hint="put the secret from the webhook's settings into it",
         )
     return secret

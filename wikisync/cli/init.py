@@ -48,53 +48,58 @@ FOLDERS_ASKED_MAX = 10
 @click.argument(
     "root", type=click.Path(path_type=Path), default=Path(), metavar="[FOLDER]"
 )
-@click.option("--url", envvar=URL_VARIABLE, metavar="URL", help="The service.")
+@click.option("--url", envvar=URL_VARIABLE, metavar="URL", help="URL of the service.")
 @click.option(
     "--project",
     "projects",
     multiple=True,
     metavar="PATH",
-    help="Wiki of this project; may be given again.",
+    help="Wiki of this project; repeatable.",
 )
 @click.option(
     "--group",
     "groups",
     multiple=True,
     metavar="PATH",
-    help="Wiki of this group; may be given again.",
+    help="Wiki of this group; repeatable.",
 )
 @click.option(
     "--all",
     "is_all",
     is_flag=True,
-    help="With --group: every wiki below it. Alone: every wiki you can see.",
+    help="With --group: all wikis below it. Alone: all wikis you can see.",
 )
 @click.option(
     "--folder",
     "folders",
     multiple=True,
     metavar="PATH=NAME",
-    help="Folder of a wiki, like docs/handbook=pages; may be given again.",
+    help="Folder of a wiki, like docs/handbook=pages; repeatable.",
 )
 @token_option()
 @click.option(
     "--token-command",
     metavar="COMMAND",
-    help="Command whose first line of output is the token.",
+    help="Command that prints the token on its first line.",
 )
-@click.option("-y", "--yes", "is_yes", is_flag=True, help="Ask nothing.")
-@click.option("--dry-run", is_flag=True, help="Check and show, and write nothing.")
+@click.option("-y", "--yes", "is_yes", is_flag=True, help="Do not ask questions.")
+@click.option(
+    "--dry-run", is_flag=True, help="Check and show the result; write nothing."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option(
-    "--network-disk", is_flag=True, help="Only this machine writes on that disk."
+    "--network-disk",
+    is_flag=True,
+    help="Allow a network disk that only this machine writes to.",
 )
 @click.pass_obj
 def command(console: Console, /, root: Path, **options: Any) -> int:
-    """Make FOLDER (the current one by default) a workspace of wikis.
+    """Make FOLDER a workspace of wikis.
 
-    Asks for what the options leave open when it runs in a terminal.  Checks the
-    service, the token and what it may do with each wiki, and only then writes
-    wikisync.toml and .wikisyncignore.  Pages that are in the folders already stay.
+    FOLDER is the current folder by default. In a terminal, the command asks for missing
+    options. It checks the service, the
+    token and the token's rights on each wiki before it writes wikisync.toml and
+    .wikisyncignore. Existing pages are kept.
     """
     refuse_folder(root, allows_network_disk=options["network_disk"])
     asks = can_ask() and not options["is_yes"] and not options["as_json"]
@@ -156,7 +161,7 @@ def _target(console: Console, given: str | None, questions: Questions | None) ->
         return found(given)
     if questions is None:
         raise UsageError(
-            "no service is named",
+            "no service is given",
             hint=f"add --url https://gitlab.example.com, or set {URL_VARIABLE}",
         )
     return questions.until(lambda: found(questions.ask_url()))
@@ -174,7 +179,8 @@ def _token(
     file, words = options["token_file"], options["token_command"]
     if file and words:
         raise UsageError(
-            "--token-file and --token-command exclude each other", hint="leave out one"
+            "--token-file and --token-command cannot be used together",
+            hint="remove one of them",
         )
     is_set = bool(os.environ.get(TOKEN_VARIABLE, "").strip())
 
@@ -242,7 +248,7 @@ def _named_folders(given: Sequence[str]) -> Mapping[str, str]:
         path, separator, name = text.partition("=")
         if not separator or not path.strip("/") or not name:
             raise UsageError(
-                f"--folder {text} names no folder of a wiki",
+                f"--folder {text} does not name a folder for a wiki",
                 hint="write the wiki's path and the folder, like docs/handbook=pages",
             )
         found[path.strip("/")] = name
@@ -258,7 +264,7 @@ def _folders(
     unknown = named.keys() - {owner.full_path for owner in owners}
     if unknown:
         raise UsageError(
-            f"--folder names {min(unknown)}, which is none of the wikis",
+            f"--folder names {min(unknown)}, which is not one of the wikis",
             hint=f"the wikis are: {', '.join(owner.full_path for owner in owners)}",
         )
     folders = dict(folder_names(owners))
@@ -289,7 +295,7 @@ def _checked_config(
 
     if not folders:
         raise UsageError(
-            "no wiki is left to make a workspace of",
+            "no wiki is left for the workspace",
             hint="name one with --project PATH or --group PATH",
         )
     wikis = tuple(

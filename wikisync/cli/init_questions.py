@@ -80,9 +80,9 @@ class Questions:
 
     def agrees_to_keep(self, file: Path) -> bool:
         """Whether the token may be written to this file."""
-        instead = " instead of the one that is there" if file.exists() else ""
+        instead = ", replacing the existing one" if file.exists() else ""
         return click.confirm(
-            f"Keep the token in {file}, readable by you alone{instead}?",
+            f"Save the token in {file}, readable only by you{instead}?",
             default=not file.exists(),
             err=True,
         )
@@ -102,10 +102,10 @@ class Questions:
         for number, path in enumerate(listed, 1):
             self._console.note(f"{number:>4}  {path}")
         if len(known) > len(listed):
-            self._console.note("      and more; give those by path or address")
+            self._console.note("      and more; give others by path or address")
         by_number = "number in this list, " if listed else ""
         answers = self._asked(
-            f"Wikis to sync, by {by_number}path or address, with spaces between"
+            f"Wikis to sync, by {by_number}path or address, separated by spaces"
         ).split()
         numbered = {str(number): path for number, path in enumerate(listed, 1)}
         named = [numbered.get(answer, answer) for answer in answers[:WIKIS_NAMED_MAX]]
@@ -118,7 +118,7 @@ class Questions:
         if not selection.groups or selection.is_all:
             return selection
         groups = ", ".join(selection.groups)
-        is_all = click.confirm(f"Also every wiki below {groups}?", err=True)
+        is_all = click.confirm(f"Include every wiki below {groups}?", err=True)
         return replace(selection, is_all=is_all)
 
     def ask_folder(self, owner: WikiOwner, default: str) -> str:

@@ -29,8 +29,8 @@ def tell(console: Console, planned: Planned) -> None:
     left = service.token.days_left(today) if service.token else None
     if left is not None and left <= EXPIRY_WARNING_DAYS:
         console.warn(
-            f"the token expires in {left} days; nothing is synced after that until"
-            " you make a new one"
+            f"the token expires in {left} days; after that, nothing is synced until"
+            f" you create a new one"
         )
     for note in planned.notes:
         console.note(str(note))
@@ -41,9 +41,9 @@ def tell(console: Console, planned: Planned) -> None:
     loose = pages_in(planned.root, below=False)
     if loose:
         console.warn(
-            f"{planned.root} itself holds pages ({loose}), which belong to no wiki:"
-            " a wiki's pages lie in its folder; move them there, or run init in the"
-            " folder above with --folder PATH=NAME"
+            f"{planned.root} itself holds pages ({loose}), which belong to no wiki;"
+            f" move them into a wiki's folder, or run init in the parent folder with"
+            f" --folder PATH=NAME"
         )
 
 
@@ -53,19 +53,19 @@ def token_sentence(service: Service, today: date) -> str:
 
     token = service.token
     if token is None:
-        return "no token: only what everybody may read, and nothing is written"
+        return "no token: only public wikis can be read, and nothing can be written"
     words = ["token"]
     if token.name:
         words.append(f'"{one_line(token.name)}"')
     if token.user:
         words.append(f"of {one_line(token.user)}")
     if token.scopes is None:
-        return f"{' '.join(words)}: the service does not tell what it may do"
+        return f"{' '.join(words)}: the service does not report its scopes"
     scopes = f"{' '.join(words)}: scopes {', '.join(token.scopes) or 'none'}"
     left = token.days_left(today)
     if left is None:
-        return f"{scopes}, without an end date"
-    return f"{scopes}, ends on {token.expires_on}"
+        return f"{scopes}, without an expiry date"
+    return f"{scopes}, expires on {token.expires_on}"
 
 
 def _counts(planned: Planned, one: WikiRights) -> str:
@@ -88,15 +88,18 @@ def next_steps(planned: Planned) -> Sequence[tuple[str, str]]:
         (sync, "the first sync; it deletes nothing on either side"),
     ]
     if all(one.writes is False for one in planned.rights):
-        steps = [(f"{sync} --pull", "fetches the pages; nothing can be written back")]
+        steps = [(f"{sync} --pull", "downloads the pages; nothing can be uploaded")]
     elif any(pages_in(planned.folder_of(one)) for one in planned.rights):
         steps[1:] = [
-            (f"{sync} --adopt hold", "pages that are only here stay here alone"),
-            (f"{sync} --adopt push", "pages that are only here go to the wiki, too"),
+            (
+                f"{sync} --adopt hold",
+                "keeps pages that exist only here out of the wiki",
+            ),
+            (f"{sync} --adopt push", "also uploads pages that exist only here"),
         ]
     return (
         *steps,
-        (command_line("watch", *at), "keeps both sides in step from then on"),
+        (command_line("watch", *at), "syncs continuously from then on"),
     )
 
 
@@ -118,8 +121,8 @@ def report(
     section = planned.config.service
     if planned.service.token and not (section.token_command or section.token_file):
         console.note(
-            f"the token is not kept: set {TOKEN_VARIABLE} for every command, or name"
-            " token_file or token_command in wikisync.toml"
+            f"the token is not saved: set {TOKEN_VARIABLE} for every command, or set"
+            f" token_file or token_command in wikisync.toml"
         )
     console.note("next:")
     steps = next_steps(planned)

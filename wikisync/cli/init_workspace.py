@@ -106,7 +106,7 @@ def refuse_folder(root: Path, *, allows_network_disk: bool = False) -> None:
         if (above / "wikisync.toml").exists():
             is_it = above == place
             raise FolderError(
-                f"{root} is a workspace already"
+                f"{root} is already a workspace"
                 if is_it
                 else f"{root} lies in the workspace {above}",
                 path=str(root),

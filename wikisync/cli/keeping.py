@@ -51,7 +51,7 @@ ANOTHER = "wiki-of-another"
 """Code of the problems of named paths that lead to another wiki now."""
 REMOVED = "wiki-removed"
 """Code of the notes on wikis that the service says are no more."""
-TO_REMOVE = "mend the cause and export again, or remove it with --allow-emptying"
+TO_REMOVE = "fix the cause and export again, or remove it with --allow-emptying"
 
 
 class KeptWiki(Struct, frozen=True):
@@ -182,7 +182,7 @@ class Keeping:
                 f"the site holds wikis of {' and '.join(sorted(services))},"
                 f" and this export is of {self._service}; nothing was changed",
                 hint="add --replace if that is the new address of the same service or"
-                " if the site shall be replaced, or choose another folder with -o",
+                " if the site should be replaced, or choose another folder with -o",
             )
 
     def _is_meant(self, wiki: PublishedWiki, found: Found) -> bool:
@@ -202,8 +202,8 @@ class Keeping:
                 day = wiki.origin.deletion_date
                 self._leave(
                     wiki,
-                    f"it was marked for deletion on {day} and the service"
-                    " does not know it any more",
+                    f"it was marked for deletion on {day} and the service no longer"
+                    f" has it",
                 )
             else:
                 self._reasons[wiki.owner] = found.failed.get(option, error).message
@@ -214,11 +214,13 @@ class Keeping:
             self._reasons[wiki.owner] = error.message
             return
         if is_off:
-            self._leave(wiki, "its wiki is switched off")
+            self._leave(wiki, "its wiki is disabled")
         elif found.selection.excludes(there.owner) or (
             option.endswith("--all") and not found.selection.means(there.owner, "")
         ):
-            self._reasons[wiki.owner] = f"it is {there.owner} now, which is not meant"
+            self._reasons[wiki.owner] = (
+                f"it is now {there.owner}, which this command does not include"
+            )
         else:
             other = next((one for one in found.wikis if _has_place(one, wiki)), None)
             found.add(there)
@@ -250,7 +252,7 @@ class Keeping:
             found.wikis.remove(other)
             self._reasons[wiki.owner] = (
                 f"another {wiki.kind} has its path now (id {other.id}, the site has"
-                f" id {wiki.origin.id}); --replace publishes that one in its place"
+                f" id {wiki.origin.id}); --replace publishes that one instead"
             )
 
     # -- after they were read ------------------------------------------------------
@@ -291,7 +293,7 @@ class Keeping:
         folder_of: Callable[[WikiOwner], Path],
         output: Path,
     ) -> KeptWiki:
-        reason = self._reasons.get(wiki.owner, "the service does not list it any more")
+        reason = self._reasons.get(wiki.owner, "the service no longer lists it")
         folder = folder_of(wiki.owner)
         if _is_copy(wiki, state, folder):
             read_at = state.wiki(wiki.owner).health().last_started_at
@@ -360,9 +362,8 @@ def _of_another(other: FoundWiki, moved: FoundWiki, option: str) -> Problem:
         ANOTHER,
         str(other.owner),
         f"is another {kind} now (id {other.id}); yours (id {moved.id}) is {path},"
-        " and that is published",
-        f"write --{kind} {path} in the place of {option}; --replace publishes the"
-        " other one",
+        f" which is published",
+        f"write --{kind} {path} instead of {option}; --replace publishes the other one",
     )
 
 
@@ -370,7 +371,7 @@ def _unlisted(wiki: FoundWiki) -> Problem:
     return Problem(
         UNLISTED,
         str(wiki.owner),
-        f"the service does not list it, but gives it by its id {wiki.id};"
-        " wikis that are new may be missing",
-        "see whether a proxy shortens the service's lists",
+        f"the service does not list it but returns it by its id {wiki.id}; new wikis"
+        f" may be missing",
+        "check whether a proxy truncates the service's lists",
     )

@@ -30,14 +30,14 @@ SHOWN_MAX = 100_000
     type=click.IntRange(1, SHOWN_MAX),
     default=SHOWN,
     show_default=True,
-    help="So many lines at most.",
+    help="Maximum number of lines.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the lines as JSON.")
 @click.pass_obj
 def command(
     console: Console, start: Path, page: str | None, limit: int, *, as_json: bool
 ) -> int:
-    """Say what was done in the workspace, or with PAGE, the newest first.
+    """Show what was done in the workspace, or with PAGE, newest first.
 
     PAGE is a page's file, FOLDER/SLUG, or a wiki's folder.
     """
@@ -79,7 +79,7 @@ def _show(
         console.result(json.dumps(rows, ensure_ascii=False, indent=2))
         return
     if not found:
-        console.note("nothing was done yet")
+        console.note("nothing has been done yet")
         return
     lines = [
         f"{local_time(event.at)}  {section.folder}: {sentence(event)}"

@@ -20,38 +20,53 @@ from wikisync.errors import ExitCode, UsageError, WikisyncError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-COMMANDS: dict[str, str] = {
-    "adopt": "Take a workspace's folders as they are; removes nothing.",
-    "approve": "Let go ahead what a brake holds.",
-    "build": "Turn a folder into a static website, without a service.",
-    "check": "Look for broken links and unsound pages, without a site.",
-    "clone": "Copy wikis into a new workspace folder.",
-    "demo": "Show the whole way on an embedded service and the user guide.",
-    "diff": "Show the differences between here and the wiki.",
-    "doctor": "Look at everything a sync needs, and say what to do.",
-    "export": "Turn one wiki, or many, into a static website.",
-    "init": "Make a folder a workspace: ask, check, write wikisync.toml.",
-    "log": "Say what was done, the newest first.",
-    "move-service": "Give the workspace's service another address.",
-    "page": "List, read and change the pages of one wiki.",
-    "pause": "Leave a wiki alone until resume.",
-    "preview": "Show a folder as a site on this machine; follow every save.",
-    "project": "List, show and change projects.",
-    "records": "List what is remembered of each wiki, or use it again.",
-    "refuse": "Keep from happening what a brake holds.",
-    "render": "Print a page's HTML without a theme.",
-    "resolve": "Settle a page that both sides changed.",
-    "restore": "Bring an earlier text of a page back into its file.",
-    "resume": "Go on with a wiki that was paused.",
-    "serve": "Run the service itself, embedded, on this machine.",
-    "status": "Say what is not in step, and what waits for you.",
-    "sync": "Carry edits both ways between folders and their wikis.",
-    "theme": "List themes, show a theme's options, begin one of your own.",
-    "undo": "Take the last sync back, here and on the wiki.",
-    "watch": "Keep folders and their wikis in step until it is stopped.",
+SECTIONS: dict[str, dict[str, str]] = {
+    "Site": {
+        "export": "Export wikis as a static website.",
+        "build": "Build a static website from a folder, without a service.",
+        "preview": "Serve a folder as a site on this machine, with live reload.",
+        "check": "Check for broken links and invalid pages.",
+        "render": "Print the HTML of pages, without a theme.",
+        "theme": "List themes, show theme options, create a theme.",
+        "demo": "Export the user guide from an embedded service.",
+    },
+    "Sync": {
+        "init": "Create a workspace: ask, check, write wikisync.toml.",
+        "clone": "Copy wikis into a new workspace folder.",
+        "sync": "Sync folders and their wikis once, in both directions.",
+        "watch": "Sync folders and their wikis continuously.",
+        "status": "Show what is not in step and what needs your decision.",
+        "diff": "Show differences between the folder and the wiki.",
+        "log": "Show what was done, newest first.",
+        "resolve": "Resolve the conflict of a page.",
+        "restore": "Restore an earlier text of a page.",
+        "undo": "Undo the last sync, here and on the wiki.",
+        "approve": "Approve a held batch.",
+        "refuse": "Reject a held batch.",
+        "pause": "Pause the sync of a wiki.",
+        "resume": "Resume the sync of a paused wiki.",
+        "doctor": "Check everything that a sync needs.",
+    },
+    "Workspace repair": {
+        "adopt": "Accept the folders as they are; deletes nothing.",
+        "records": "List the sync records of each wiki, or reuse one.",
+        "move-service": "Change the address of the workspace's service.",
+    },
+    "Single pages and projects": {
+        "page": "List, read and change pages of a wiki.",
+        "project": "List, show and change projects.",
+    },
+    "Service": {
+        "serve": "Run the embedded service on this machine.",
+    },
 }
-"""Command name to the one line of ``--help``; module ``wikisync.cli.<name>``, with
-an underscore for each hyphen."""
+"""The sections of ``--help``: command name to its line; module
+``wikisync.cli.<name>``, with an underscore for each hyphen."""
+
+COMMANDS: dict[str, str] = {
+    name: line for section in SECTIONS.values() for name, line in section.items()
+}
+"""Every command and its line."""
 
 
 class LazyGroup(click.Group):
@@ -87,9 +102,12 @@ class LazyGroup(click.Group):
         ctx: click.Context,  # noqa: ARG002
         formatter: click.HelpFormatter,
     ) -> None:
-        """Write the table of commands without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl(sorted(COMMANDS.items()))
+        """Write the sections of commands without importing them."""
+        column = max(map(len, COMMANDS))
+        for title, commands in SECTIONS.items():
+            with formatter.section(title):
+                rows = [(name.ljust(column), line) for name, line in commands.items()]
+                formatter.write_dl(rows)
 
 
 @click.group(
@@ -98,13 +116,13 @@ class LazyGroup(click.Group):
     epilog="Example: wikisync export URL --project docs/handbook -o site",
 )
 @click.version_option(__version__, "-V", "--version", prog_name="wikisync")
-@click.option("-q", "--quiet", is_flag=True, help="Only errors and results.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only errors and results.")
 @click.option(
-    "-v", "--verbose", count=True, help="Log what is done (-v) and decided (-vv)."
+    "-v", "--verbose", count=True, help="Log actions (-v) and decisions (-vv)."
 )
 @click.pass_context
 def cli(ctx: click.Context, *, quiet: bool, verbose: int) -> None:
-    """Wikis of a GitLab-compatible service as a folder and as a website."""
+    """Sync the wikis of a GitLab-compatible service with a folder, and publish them."""
     ctx.obj = Console(quiet=quiet)
     if verbose:
         ctx.obj.log_to_stderr(debug=verbose > 1)
@@ -133,7 +151,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         console.error(in_our_words(error))
         return int(ExitCode.USAGE)
     except (KeyboardInterrupt, click.Abort):
-        console.note("interrupted; run the same command again to go on")
+        console.note("interrupted; run the same command again to continue")
         return int(ExitCode.INTERRUPTED)
     except BrokenPipeError:
         # the reader of stdout went away (| head)
@@ -150,9 +168,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         console.error(
             WikisyncError(
-                "there is not enough memory for this",
-                hint="end other programs, or raise the limit (ulimit -v); what was"
-                " done so far is kept, so run it again then",
+                "there is not enough memory",
+                hint="close other programs or raise the limit (ulimit -v), then run it"
+                " again; completed work is kept",
             )
         )
         return int(ExitCode.FAILED)
@@ -180,7 +198,7 @@ def in_our_words(error: click.ClickException) -> UsageError:
         command = error.ctx.command_path
     return UsageError(
         message[:1].lower() + message[1:],
-        hint=f"see {command} --help for what it takes",
+        hint=f"see {command} --help",
     )
 
 

@@ -40,10 +40,12 @@ if TYPE_CHECKING:
 @click.argument("old")
 @click.argument("new")
 @workspace_option()
-@click.option("-y", "--yes", "is_yes", is_flag=True, help="Do it.")
-@click.option("--offline", is_flag=True, help="Do not look at the wikis at NEW.")
+@click.option("-y", "--yes", "is_yes", is_flag=True, help="Make the change.")
+@click.option("--offline", is_flag=True, help="Do not check the wikis at NEW.")
 @click.option(
-    "--network-disk", is_flag=True, help="Only this machine writes on that disk."
+    "--network-disk",
+    is_flag=True,
+    help="Allow a network disk that only this machine writes to.",
 )
 @token_option()
 @click.pass_obj
@@ -58,11 +60,11 @@ def command(
     offline: bool,
     network_disk: bool,
 ) -> int:
-    """Give the workspace's service the address NEW in the place of OLD.
+    """Change the address of the workspace's service from OLD to NEW.
 
-    For a service that has moved to another domain, another path or to https: all that
-    is known of its wikis stays known.  Looks first whether NEW has the same wikis,
-    with the same ids and pages; says what would be done, and does it with --yes.
+    Use this when a service has moved to another domain or path, or to https. The sync
+    records of its wikis are kept. The command first checks that NEW has the same wikis,
+    with the same ids and pages. Without --yes it only shows what it would do.
     """
     workspace = find_workspace(start)
     old_url, new_url = _addresses(workspace, old, new)
@@ -81,11 +83,11 @@ def command(
             opened.state.settle_move(new_url)
         console.told(
             f'{workspace.root / "wikisync.toml"}: url = "{new_url}"'
-            f' in the place of "{old_url}"',
+            f' replaces "{old_url}"',
             f"the address of {counted(count, 'record')}: the same",
         )
     if not is_yes:
-        console.note("nothing was changed; do it with --yes")
+        console.note("nothing was changed; run it again with --yes to make the change")
     return 0
 
 
@@ -104,7 +106,7 @@ def _addresses(workspace: Workspace, old: str, new: str) -> tuple[str, str]:
     address = ServiceAddress.parse(new)
     if address == ServiceAddress.parse(url):
         raise UsageError(
-            f"{new} is the workspace's service already", hint="give its new address"
+            f"{new} is already the workspace's service", hint="give its new address"
         )
     return url, str(address)
 
@@ -134,10 +136,10 @@ async def _compared(
             (lines if is_same else others).append(f"{section.folder}: {sentence}")
     if others:
         raise Halted(
-            f"{new_url} has not the wikis of this workspace: {'; '.join(others)};"
+            f"{new_url} does not have the wikis of this workspace: {'; '.join(others)};"
             " nothing was changed",
-            hint="check the address and the token; or move all the same with --offline,"
-            " then every wiki with another id stops until you decide",
+            hint="check the address and the token; or force the move with --offline:"
+            " every wiki with a different id then stops until you decide",
         )
     return lines
 
@@ -160,7 +162,7 @@ def _new_text(workspace: Workspace, old_url: str, new_url: str) -> str:
     expected = replace(before, service=replace(before.service, url=new_url))
     if text is None or parse_config(text, str(file)) != expected:
         raise UsageError(
-            f"{file} names its service in a way that is not changed by itself",
+            f"{file} sets the service in a form that cannot be edited automatically",
             hint=f'write url = "{old_url}" on a line of its own below [service]',
         )
     return text

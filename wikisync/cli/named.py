@@ -27,8 +27,8 @@ def named_page(workspace: Workspace, name: str) -> tuple[WikiSection, Slug]:
             return wiki, slug
     folder = workspace.config.wikis[0].folder
     raise UsageError(
-        f"{name!r} is the name of no page",
-        hint=f"name its file, or the wiki's folder and the page: {folder}/home",
+        f"{name!r} is not the name of a page",
+        hint=f"give its file, or the wiki's folder and the page: {folder}/home",
     )
 
 

@@ -47,12 +47,12 @@ FORMAT = click.option(
     help="Markup of the page.",
 )
 TEXT = (
-    click.option("--content", metavar="TEXT", help="The whole text."),
+    click.option("--content", metavar="TEXT", help="Text of the page."),
     click.option(
         "--file",
         type=click.Path(path_type=Path),
         metavar="FILE",
-        help="File with the whole text; - is standard input.",
+        help="File with the text of the page; - for standard input.",
     ),
 )
 
@@ -61,8 +61,8 @@ TEXT = (
 def command() -> None:
     """List, read and change the pages of one wiki.
 
-    Name the wiki with --project or --group.  The service is the first word,
-    --url, or $WIKISYNC_URL.  In a workspace both are known.
+    Select the wiki with --project or --group, and the service with the first argument,
+    --url or $WIKISYNC_URL. In a workspace, both are known.
     """
 
 
@@ -72,7 +72,7 @@ def _owner(url: str, project: str | None, group: str | None) -> WikiOwner:
         return here
     if (project is None) == (group is None):
         raise UsageError(
-            "one wiki is needed",
+            "select one wiki",
             hint="add --project PATH or --group PATH, or run it in a wiki's folder",
         )
     from wikisync.api.address import ServiceAddress
@@ -103,7 +103,7 @@ def _read_text(content: str | None, file: Path | None) -> str | None:
     """
     if content is not None and file is not None:
         raise UsageError(
-            "--content and --file cannot be given together", hint="leave out one"
+            "--content and --file cannot be given together", hint="remove one of them"
         )
     if file is None:
         return content
@@ -114,7 +114,7 @@ def _read_text(content: str | None, file: Path | None) -> str | None:
         raise FolderError(
             f"cannot read {file}: {exc.strerror or exc}",
             path=str(file),
-            hint="check that the file exists and may be read",
+            hint="check that the file exists and is readable",
         ) from exc
     except UnicodeDecodeError as exc:
         raise FolderError(
@@ -231,7 +231,7 @@ def _run_edit(
     text = _read_text(content, file)
     if text is None and title is None and page_format is None:
         raise UsageError(
-            f"nothing to change in page {slug} was given",
+            f"no change is given for page {slug}",
             hint="add --content, --file, --title or --format",
         )
 
@@ -259,7 +259,10 @@ def _run_delete(
     connection: Connection, owner: WikiOwner, slug: str, *, yes: bool
 ) -> int:
     if not connection.is_dry_run and not yes:
-        confirm(f"Delete page {slug} of {owner}?", f"deleting page {slug} wants a yes")
+        confirm(
+            f"Delete page {slug} of {owner}?",
+            f"deleting page {slug} needs confirmation",
+        )
 
     async def delete(wiki: Wiki) -> dict[str, str]:
         await wiki.delete_page(slug)
@@ -296,7 +299,7 @@ _add(
     _run_list,
     [
         click.option(
-            "--with-content", is_flag=True, help="With texts; for use with --json."
+            "--with-content", is_flag=True, help="Include the texts; use with --json."
         )
     ],
 )
@@ -306,24 +309,26 @@ _add(
     _run_get,
     [
         SLUG,
-        click.option("--html", is_flag=True, help="The service's own HTML instead."),
-        click.option("--version", metavar="SHA", help="As of this commit."),
+        click.option("--html", is_flag=True, help="Print the service's HTML instead."),
+        click.option(
+            "--version", metavar="SHA", help="Print the version at this commit."
+        ),
     ],
 )
 _add(
     "create",
-    "Create a page; TITLE with its directories makes the slug.",
+    "Create a page; its slug is made from TITLE, directories included.",
     _run_create,
     [click.argument("title"), *TEXT, FORMAT],
     is_write=True,
 )
 _add(
     "edit",
-    "Change the page SLUG; what is not given stays.",
+    "Change the page SLUG; only the given fields change.",
     _run_edit,
     [
         SLUG,
-        click.option("--title", help="Its new title with directories: renames it."),
+        click.option("--title", help="New title, with directories; renames the page."),
         *TEXT,
         FORMAT,
     ],
@@ -331,19 +336,21 @@ _add(
 )
 _add(
     "delete",
-    "Delete the page SLUG; pages below it stay.",
+    "Delete the page SLUG; pages below it are kept.",
     _run_delete,
     [SLUG, YES],
     is_write=True,
 )
 _add(
     "attach",
-    "Put FILE into the wiki's uploads; prints how a page mentions it.",
+    "Upload FILE to the wiki; prints the link for a page.",
     _run_attach,
     [
         click.argument("file", type=click.Path(path_type=Path)),
-        click.option("--name", help="File name in the wiki; FILE's own otherwise."),
-        click.option("--branch", help="Of the wiki's repository."),
+        click.option(
+            "--name", help="File name in the wiki. [default: the name of FILE]"
+        ),
+        click.option("--branch", help="Branch of the wiki's repository."),
     ],
     is_write=True,
 )

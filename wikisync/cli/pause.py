@@ -26,10 +26,11 @@ REASON_CHARS_MAX = 500
 @workspace_option()
 @click.pass_obj
 def command(console: Console, start: Path, wiki: str | None, reason: str) -> int:
-    """Leave WIKI alone until resume: nothing is read, written or counted as missing.
+    """Pause WIKI until `resume`: it is not read, written or checked for deletions.
 
-    WIKI is a folder of the workspace or a full path; without it, all are meant.
-    A running watch heeds it at once.
+    WIKI is a folder of the workspace or a full path; the default is all wikis. A
+    running
+    watch applies the pause immediately.
     """
     workspace = find_workspace(start)
     wanted = workspace.wikis([wiki] if wiki else [])
@@ -38,7 +39,7 @@ def command(console: Console, start: Path, wiki: str | None, reason: str) -> int
         for section in wanted:
             opened.known(section).pause(reason)
             console.note(
-                f"{section.folder}: paused; go on with it:"
+                f"{section.folder}: paused; to resume, run:"
                 f" {command_line('resume', section.folder)}"
             )
     return 0

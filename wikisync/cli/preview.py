@@ -43,13 +43,14 @@ TERMINAL_EDITORS = frozenset(
 @click.option(
     "--port",
     type=click.IntRange(0, 65_535),
-    help="Port, and no other; 0 takes any free one. [default: 8000 or the next]",
+    help="Port; 0 for any free port. [default: 8000 or the next free port]",
 )
-@click.option("--open", "is_opened", is_flag=True, help="Open it in the browser.")
+@click.option("--open", "is_opened", is_flag=True, help="Open the site in the browser.")
 @click.option(
     "--editor",
     metavar="COMMAND",
-    help="Command that opens a page's file; else VISUAL, EDITOR, or the desktop's.",
+    help="Command that opens a page's file. [default: $VISUAL, $EDITOR, or the"
+    " desktop's editor]",
 )
 @theme_options
 @click.pass_obj
@@ -65,10 +66,10 @@ def command(
     has_report: bool,
     is_opened: bool,
 ) -> int:
-    """Show FOLDER as a site on this machine and follow every save.
+    """Serve FOLDER as a site on this machine and reload on every save.
 
-    FOLDER is a workspace, one wiki of it, or any folder with pages in it; the
-    current one by default.  No service is asked.  Ctrl-C ends it.
+    FOLDER is a workspace, one wiki of it, or any folder with pages; the default is the
+    current folder.  No service is contacted.  Stop it with Ctrl-C.
     """
     choice = theme_choice(theme, theme_options, templates, has_report=has_report)
     shown = find_shown(folder, choice)
@@ -177,7 +178,7 @@ def editor_command(
             words = []
         if not words or shutil.which(words[0]) is None:
             raise UsageError(
-                f"--editor {given} is no command on this machine",
+                f"--editor {given} is not a command on this machine",
                 hint='write it like --editor "code --reuse-window"',
             )
         return tuple(words)

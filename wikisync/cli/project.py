@@ -15,9 +15,9 @@ from wikisync.cli import project_changes, project_lists
 def command() -> None:
     """List, show and change projects.
 
-    PROJECT is a full path like docs/handbook, or a numeric id.  The service is
-    the first word, --url, or $WIKISYNC_URL.  A workspace knows both; what changes
-    a project wants its name all the same.
+    PROJECT is a full path like docs/handbook, or a numeric id.  The service is the
+    first argument, --url or $WIKISYNC_URL. In a workspace, both are known, but commands
+    that change a project still need PROJECT.
     """
 
 

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 Operate = Callable[["Projects"], Awaitable[Any]]
 
 PROJECT = click.argument("project")
-YES = click.option("-y", "--yes", is_flag=True, help="Do it without asking.")
+YES = click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 
 DONE_WORDS = {
-    Endpoint.STAR: ("starred", "was starred already"),
+    Endpoint.STAR: ("starred", "was already starred"),
     Endpoint.UNSTAR: ("no longer starred", "was not starred"),
-    Endpoint.ARCHIVE: ("archived", "was archived already"),
+    Endpoint.ARCHIVE: ("archived", "was already archived"),
     Endpoint.UNARCHIVE: ("no longer archived", "was not archived"),
 }
 """What a switch became, and what it was already."""
@@ -76,8 +76,8 @@ def _run_create(console: Console, *, user_id: int | None, **options: Any) -> int
         return int(ExitCode.DONE)
     if made.import_status in {"scheduled", "started"}:
         console.note(
-            "the service is still filling its repository; import_status of"
-            f" wikisync project show {made.path_with_namespace} tells how far it is"
+            f"the service is still filling its repository; see import_status in"
+            f" wikisync project show {made.path_with_namespace}"
         )
     return report(connection, made, _line(made, "created"))
 
@@ -96,7 +96,9 @@ def _run_fork(console: Console, project: str, *, wait: bool, **options: Any) -> 
     if fork is None:
         return int(ExitCode.DONE)
     if not wait and fork.import_status in {"scheduled", "started"}:
-        console.note("the service is still copying; --wait waits until it is whole")
+        console.note(
+            "the service is still copying; use --wait to wait until it is complete"
+        )
     return report(connection, fork, _line(fork, "forked into"))
 
 
@@ -143,7 +145,8 @@ def _run_delete(
     words = {
         "removed": "removed",
         "accepted": "being removed by the service",
-        "scheduled": "marked for deletion; wikisync project restore takes it back",
+        "scheduled": "marked for deletion; wikisync project restore cancels the"
+        " deletion",
     }
     plain = {
         "state": deletion.state,
@@ -165,8 +168,8 @@ def _confirm_deletion(
     shown = f"{found.path_with_namespace} (id {found.id})"
     confirm(
         f"Delete project {shown} with everything in it"
-        f"{', at once and for good' if permanently else ''}?",
-        f"deleting project {shown} wants a yes",
+        f"{', immediately and permanently' if permanently else ''}?",
+        f"deleting project {shown} needs confirmation",
     )
 
 
@@ -178,7 +181,7 @@ def confirm(question: str, unasked: str) -> None:
         Abort: the answer was no.
     """
     if not sys.stdin.isatty():
-        raise UsageError(unasked, hint="add --yes, or look first with --dry-run")
+        raise UsageError(unasked, hint="add --yes, or check first with --dry-run")
     click.confirm(question, abort=True, err=True)
 
 
@@ -229,8 +232,8 @@ def _run_avatar(
     connection = connection_of(console, options)
     if remove == (file is not None):
         raise UsageError(
-            "either a file or --remove is needed",
-            hint="name a picture, or add --remove to take the old one away",
+            "give either a file or --remove",
+            hint="give an image file, or add --remove to remove the avatar",
         )
 
     async def set_or_remove(projects: Projects) -> Any:
@@ -275,16 +278,18 @@ def _command(
 def commands() -> list[click.Command]:
     """Every command that writes."""
     group = click.argument("group")
-    wait = click.option("--wait", is_flag=True, help="Until the copy is whole.")
+    wait = click.option("--wait", is_flag=True, help="Wait until the fork is complete.")
     file = click.argument("file", type=click.Path(path_type=Path))
     user_id = click.option(
         "--user-id", type=int, metavar="NUMBER", help="Owner; for administrators."
     )
     permanently = click.option(
-        "--permanently", is_flag=True, help="At once, without the service's delay."
+        "--permanently",
+        is_flag=True,
+        help="Delete immediately, without the service's delay.",
     )
     picture = click.argument("file", type=click.Path(path_type=Path), required=False)
-    remove = click.option("--remove", is_flag=True, help="Take the picture away.")
+    remove = click.option("--remove", is_flag=True, help="Remove the avatar.")
     create = parameter_options([Endpoint.CREATE, Endpoint.CREATE_FOR_USER])
     access = parameter_options([Endpoint.SHARE], leave_out=["group_id"])
     return [
@@ -310,52 +315,52 @@ def commands() -> list[click.Command]:
             takes_newer=True,
         ),
         _toggle_command("star", Endpoint.STAR, "Star PROJECT."),
-        _toggle_command("unstar", Endpoint.UNSTAR, "Take the star from PROJECT."),
+        _toggle_command("unstar", Endpoint.UNSTAR, "Unstar PROJECT."),
         _toggle_command("archive", Endpoint.ARCHIVE, "Make PROJECT read-only."),
         _toggle_command(
-            "unarchive", Endpoint.UNARCHIVE, "Let PROJECT be changed again."
+            "unarchive", Endpoint.UNARCHIVE, "Make PROJECT writable again."
         ),
         _command(
             "delete",
-            "Delete PROJECT, or mark it for deletion where the service waits.",
+            "Delete PROJECT, or mark it for deletion if the service delays deletions.",
             _run_delete,
             [PROJECT, permanently, *parameter_options([Endpoint.DELETE]), YES],
             takes_newer=True,
         ),
         _command(
             "restore",
-            "Take the mark for deletion from PROJECT.",
+            "Cancel the deletion of PROJECT.",
             _run_restore,
             [PROJECT],
         ),
         _command(
             "share",
-            "Share PROJECT with GROUP, named by its path or id.",
+            "Share PROJECT with GROUP, given by path or id.",
             _run_share,
             [PROJECT, group, *access],
             takes_newer=True,
         ),
         _command(
             "unshare",
-            "End sharing PROJECT with GROUP, named by its path or id.",
+            "Stop sharing PROJECT with GROUP, given by path or id.",
             _run_unshare,
             [PROJECT, group],
         ),
         _command(
             "upload",
-            "Upload FILE for issues and comments of PROJECT; prints its markdown.",
+            "Upload FILE for issues and comments of PROJECT; prints its Markdown link.",
             _run_upload,
             [PROJECT, file],
         ),
         _command(
             "avatar",
-            "Give PROJECT the picture FILE, or take it away.",
+            "Set the avatar of PROJECT to FILE, or remove it.",
             _run_avatar,
             [PROJECT, picture, remove],
         ),
         _command(
             "import-members",
-            "Make the members of project SOURCE members of PROJECT.",
+            "Add the members of project SOURCE to PROJECT.",
             _run_import,
             [PROJECT, click.argument("source")],
         ),

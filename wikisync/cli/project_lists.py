@@ -210,7 +210,8 @@ def _listing(
         "--limit",
         type=click.IntRange(0),
         default=None,
-        help=f"Records to show, 0 for all; {ROWS_SHOWN} unless --json is given.",
+        help=f"Maximum number of records; 0 for all; {ROWS_SHOWN} unless --json is"
+        f" given.",
     )
     return command_of(
         name,
@@ -268,7 +269,7 @@ def _run_list(
     if len(named) > 1:
         raise UsageError(
             "only one of --user, --contributed-by and --starred-by can be given",
-            hint="leave out all but one",
+            hint="remove all but one",
         )
     endpoint = named[0][1] if named else Endpoint.LIST
     who = [name for name, _ in named]
@@ -341,16 +342,20 @@ def commands() -> list[click.Command]:
     """Every command that reads."""
     project = PROJECT
     whose = [
-        click.option("--user", metavar="USER", help="What is in USER's namespace."),
+        click.option("--user", metavar="USER", help="Projects in USER's namespace."),
         click.option(
-            "--contributed-by", metavar="USER", help="What USER contributed to."
+            "--contributed-by",
+            metavar="USER",
+            help="Projects that USER contributed to.",
         ),
-        click.option("--starred-by", metavar="USER", help="What USER starred."),
+        click.option(
+            "--starred-by", metavar="USER", help="Projects that USER starred."
+        ),
     ]
     return [
         _listing(
             "list",
-            "List projects: all you can see, or those about one user.",
+            "List projects: all you can see, or those of one user.",
             _run_list,
             whose,
             [
@@ -362,7 +367,7 @@ def commands() -> list[click.Command]:
         ),
         command_of(
             "show",
-            "Show everything about PROJECT.",
+            "Show the details of PROJECT.",
             _run_show,
             [project, *parameter_options([Endpoint.SHOW])],
             takes_newer=True,

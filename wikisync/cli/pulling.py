@@ -301,8 +301,8 @@ def _set_aside(state: State) -> Problem | None:
     return Problem(
         "state-set-aside",
         str(state.path),
-        "was damaged and is made anew; nothing was removed in this run",
-        f"the damaged file is {state.set_aside.name}; delete it when all is well",
+        "was damaged and is rebuilt; nothing was removed in this run",
+        f"the damaged file is {state.set_aside.name}; delete it when everything works",
     )
 
 

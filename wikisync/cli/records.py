@@ -31,11 +31,13 @@ COLUMNS = ("record", "folder", "wiki", "id", "service", "pages", "synced", "stat
     "number",
     type=click.IntRange(min=1),
     metavar="RECORD",
-    help="Use this record for WIKI, and set the one in use aside.",
+    help="Use this record for WIKI and set aside the current one.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the records as JSON.")
 @click.option(
-    "--network-disk", is_flag=True, help="Only this machine writes on that disk."
+    "--network-disk",
+    is_flag=True,
+    help="Allow a network disk that only this machine writes to.",
 )
 @click.pass_obj
 def command(
@@ -47,14 +49,14 @@ def command(
     as_json: bool,
     network_disk: bool,
 ) -> int:
-    """List what is remembered of each wiki that a folder was ever synced with.
+    """List the sync records of each wiki that a folder was synced with.
 
-    A record holds the pages and texts that the folder and one wiki last agreed on.
-    When the folder is synced with another wiki, the record is set aside and kept.
-    --use says that both are one wiki: the next sync goes by that record again.
+    A record holds the pages and texts of the last sync of a folder with one wiki. When
+    the folder is synced with another wiki, the record is set aside and kept. --use
+    declares that both are the same wiki: the next sync uses that record again.
 
-    WIKI is a folder of the workspace or a full path; with --use, the wiki of the
-    record's folder by default.
+    WIKI is a folder of the workspace or a full path. With --use, the default is the
+    wiki of the record's folder.
     """
     workspace = find_workspace(start)
     with open_workspace(
@@ -64,8 +66,8 @@ def command(
         if number is not None:
             _use(opened, number, sections, is_named=wiki is not None)
             console.note(
-                f"record {number} is in use; see what the next sync does with it:"
-                " wikisync sync --dry-run"
+                f"record {number} is in use; to see what the next sync does, run:"
+                f" wikisync sync --dry-run"
             )
         used = {opened.known(one).number for one in workspace.config.wikis}
         # another address of a wiki, which nobody names now, is set aside, too
@@ -118,7 +120,7 @@ def _use(
         )
     if len(sections) != 1:
         raise UsageError(
-            f"record {number} is of no wiki that the workspace has in"
+            f"record {number} belongs to no wiki that the workspace has in"
             f" {record.folder or 'a folder'} now",
             hint=f"name the wiki: wikisync records --use {number} FOLDER",
         )

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 @token_option()
 @click.pass_obj
 def command(console: Console, start: Path, batch: str, token_file: Path | None) -> int:
-    """Keep a batch from happening: pages that would be removed come back instead.
+    """Reject a held batch; pages that it would delete are restored.
 
-    BATCH is FOLDER:ID as status shows it, or the ID alone where that is clear.
-    Edits that are refused stay where they are until their text changes.
+    BATCH is FOLDER:ID as shown by `wikisync status`, or the ID alone if it is unique.
+    Rejected edits are not synced until their text changes.
     """
     from wikisync.cli.batches import decide_batch
     from wikisync.sync.safety import Decision

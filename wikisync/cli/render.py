@@ -117,14 +117,15 @@ class RelativeUrls:
     "--format",
     "format_name",
     type=click.Choice([str(known) for known in Format]),
-    help="Read every file as this format, whatever its extension.",
+    help="Read every file as this format, regardless of its extension.",
 )
 @click.option(
     "--stage",
     type=click.Choice(["parse", "safe", "final"]),
     default="final",
     show_default=True,
-    help="What the parser gives, after sanitising, or after filters and links.",
+    help="Processing stage: parser output, after sanitising, or after filters and"
+    " links.",
 )
 @click.option(
     "-o",
@@ -133,7 +134,7 @@ class RelativeUrls:
     help="Write NAME.html files into this folder instead of to standard output.",
 )
 @markup_option
-@click.option("--json", "as_json", is_flag=True, help="Print records, not HTML.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.pass_obj
 def command(
     console: Console,
@@ -147,9 +148,9 @@ def command(
 ) -> int:
     """Print the HTML of pages: files, folders, or - for standard input.
 
-    Links are resolved among the files of the same folder.  [markup] of the
-    workspace that the file lies in holds, unless --markup says otherwise.  A file
-    that cannot be read is reported and the others go on; the exit code then is 1.
+    Links are resolved among the files of the same folder.  The [markup] settings of the
+    file's workspace apply; --markup overrides them. A file that cannot be read is
+    reported, the others are rendered, and the exit code is 1.
     """
     chosen_markup(markup)  # a mistake in it is told before any file is read
     renderer = FileRenderer(
@@ -257,9 +258,9 @@ class FileRenderer:
             page_format = self.page_format or Format.MARKDOWN
         if page_format is None:
             raise FolderError(
-                f"the format of {source.name} is not known from its name",
+                f"the format of {source.name} cannot be determined from its name",
                 path=source.name,
-                hint="name it with --format",
+                hint="give it with --format",
             )
         slug = known[0] if known else Slug(strip_extension(source.relative))
         return Page(slug, page_format, read_text(source))

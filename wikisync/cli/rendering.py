@@ -33,7 +33,7 @@ def markup_option(command: Command) -> Command:
         "markup",
         multiple=True,
         metavar="NAME=VALUE",
-        help="Render with this key of [markup] in wikisync.toml; may be given again.",
+        help="Set a key of [markup], as in wikisync.toml; repeatable.",
     )(command)
 
 

@@ -59,14 +59,14 @@ CHOICES: Mapping[str, Choice] = {"mine": "mine", "wiki": "wiki", "both": "both"}
 )
 @click.argument("page")
 @workspace_option()
-@click.option("--mine", is_flag=True, help="Where they clash, my text.")
-@click.option("--wiki", is_flag=True, help="Where they clash, the wiki's.")
-@click.option("--both", is_flag=True, help="Both, the wiki's first.")
-@click.option("--edit", is_flag=True, help="Open the conflict file.")
+@click.option("--mine", is_flag=True, help="Keep the local text where edits overlap.")
+@click.option("--wiki", is_flag=True, help="Keep the wiki's text where edits overlap.")
+@click.option("--both", is_flag=True, help="Keep both texts, the wiki's first.")
+@click.option("--edit", is_flag=True, help="Open the conflict file in the editor.")
 @click.option(
     "--tool",
     metavar="COMMAND",
-    help="Open a merge tool; {base}, {here}, {wiki} and {result} are its files.",
+    help="Open a merge tool; {base}, {here}, {wiki} and {result} stand for the files.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @token_option()
@@ -84,10 +84,10 @@ def command(
     edit: bool,
     as_json: bool,
 ) -> int:
-    """Settle PAGE, which was changed here and on the wiki, and sync it.
+    """Resolve the conflict of PAGE, which was edited on both sides, and sync it.
 
-    What does not clash stays from both sides; each choice is about the places that
-    do.  The text that goes is kept: see restore.
+    Edits that do not overlap are kept from both sides; the options decide the parts
+    that overlap. The replaced text can be restored with `wikisync restore`.
     """
     way = _way({"mine": mine, "wiki": wiki, "both": both, "edit": edit}, tool)
     workspace = find_workspace(start)
@@ -108,13 +108,13 @@ def _way(flags: Mapping[str, bool], tool: str | None) -> str:
         ways.append("tool")
     if not ways:
         raise UsageError(
-            "it is not said whose text stands",
+            "choose which version to keep",
             hint="add --mine, --wiki, --both, or --edit to open the conflict file",
         )
     if len(ways) > 1:
         raise UsageError(
-            f"{' and '.join(f'--{way}' for way in ways)} exclude each other",
-            hint="each is a way to settle it; choose one",
+            f"{' and '.join(f'--{way}' for way in ways)} cannot be used together",
+            hint="choose one of them",
         )
     return ways[0]
 
@@ -161,8 +161,8 @@ def _left_to(holder: str, asked: Asked) -> int:
     """Say that the process which holds the workspace goes on with it."""
     asked.report.ended(
         "settled",
-        f"{asked.section.folder}/{asked.slug}: its conflict file is settled;"
-        f" the running wikisync takes it ({holder})",
+        f"{asked.section.folder}/{asked.slug}: its conflict file is resolved; the"
+        f" running wikisync applies it ({holder})",
     )
     return ExitCode.DONE
 
@@ -189,13 +189,14 @@ async def _without_conflict(
     name = f"{section.folder}/{slug}"
     if holder is not None and slug in known.bundles():
         raise FolderError(
-            f"{name} has no conflict file, from which alone the running wikisync"
-            f" takes what is settled ({holder})",
+            f"{name} has no conflict file, which the running wikisync needs to apply a"
+            f" resolution ({holder})",
             hint=f"stop it, or see {command_line('status', section.folder)}",
         )
     if holder is not None:
         asked.report.ended(
-            "no-conflict", f"{name}: no conflict is known ({holder} looks after it)"
+            "no-conflict",
+            f"{name}: no conflict is known ({holder} syncs this workspace)",
         )
         return ExitCode.DONE
     wanted = [(section, frozenset({slug}))]
@@ -270,9 +271,9 @@ async def _take(
     await holds.resolve(slug, text)
     if slug in known.bundles():
         raise PreconditionFailed(
-            f"{section.folder}/{slug} was edited since its conflict file was written,"
-            " where the two clash",
-            hint="its conflict file shows both; settle it, and run this again",
+            f"{section.folder}/{slug} was edited after its conflict file was written,"
+            f" in the parts that overlap",
+            hint="its conflict file shows both; resolve it, or run this again",
         )
 
 
@@ -370,8 +371,8 @@ def _refuse_others(
     now = opened.known(asked.section).bundles().get(asked.slug)
     if now is None or (now.local, now.remote) != (record.local, record.remote):
         raise PreconditionFailed(
-            f"{asked.section.folder}/{asked.slug} was edited or settled meanwhile",
-            hint=f"nothing was taken; what you made is in {made}",
+            f"{asked.section.folder}/{asked.slug} was edited or resolved meanwhile",
+            hint=f"nothing was applied; your result is in {made}",
         )
 
 
@@ -390,13 +391,13 @@ def _result_of(path: Path) -> str:
     Raises:
         UsageError: nothing that can be taken.
     """
-    hint = "nothing was taken; run it again, or settle the conflict file by hand"
+    hint = "nothing was applied; run it again, or resolve the conflict file by hand"
     try:
         text = path.read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError) as exc:
         raise UsageError(f"{path} cannot be read: {exc}", hint=hint) from exc
     if not text.strip() or FOREIGN_MARKER.search(text):
-        raise UsageError(f"{path} is not settled", hint=hint)
+        raise UsageError(f"{path} is not resolved", hint=hint)
     return text
 
 
@@ -417,7 +418,9 @@ async def _take_edited(
         bundle = read_bundle(text)
         if bundle.text is None:
             left = _clashes_left(bundle)
-            sentence = f"{found.path}: {left}; open it again, or save it settled"
+            sentence = (
+                f"{found.path}: {left}; open it again, and save it without marker lines"
+            )
             asked.report.ended("unsettled", sentence)
             return ExitCode.HELD
         if found.is_own:
@@ -471,4 +474,4 @@ def _clashes_left(bundle: Bundle) -> str:
     from wikisync.sync.conflict import Clash
 
     count = sum(isinstance(piece, Clash) for piece in bundle.pieces)
-    return bundle.problem or f"{counted(count, 'clash')} left"
+    return bundle.problem or f"{counted(count, 'unresolved part')} left"

@@ -37,7 +37,7 @@ def tool_command(command: str, files: Mapping[str, Path]) -> Sequence[str]:
         ) from exc
     if not any("{result}" in word for word in words[1:]):
         raise UsageError(
-            "--tool says nowhere where the result belongs",
+            "--tool has no place for the result",
             hint="write it like --tool 'meld {here} {result} {wiki}'",
         )
     filled = list(words)
@@ -78,10 +78,10 @@ def run_and_wait(words: Sequence[str], path: Path) -> None:
     except OSError as exc:
         raise UsageError(
             f"{words[0]} cannot be run: {exc.strerror}",
-            hint=f"name another program; the file is {path}",
+            hint=f"give another program; the file is {path}",
         ) from exc
     if code:
         raise UsageError(
             f"{words[0]} ended with exit code {code}",
-            hint=f"nothing was taken; the file is {path}",
+            hint=f"nothing was applied; the file is {path}",
         )

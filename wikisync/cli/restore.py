@@ -48,18 +48,24 @@ FIRST_LINE_CHARS_MAX = 60
 )
 @click.argument("page", required=False)
 @workspace_option()
-@click.option("--at", "moment", metavar="TIME", help="The page as it was at that time.")
-@click.option("--conflict", is_flag=True, help="The text of its last conflict file.")
-@click.option("--all", "is_all", is_flag=True, help="Every page; needs --since.")
+@click.option(
+    "--at", "moment", metavar="TIME", help="Restore the page as it was at this time."
+)
+@click.option(
+    "--conflict", is_flag=True, help="Restore the text of its last conflict file."
+)
+@click.option(
+    "--all", "is_all", is_flag=True, help="Restore every page; needs --since."
+)
 @click.option(
     "--since",
     "start_of",
     metavar="TIME",
-    help="With --all: undo what was removed or replaced here since then.",
+    help="With --all: undo local deletions and replacements since this time.",
 )
-@click.option("--list", "lists", is_flag=True, help="Show what there is.")
+@click.option("--list", "lists", is_flag=True, help="List the versions.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-@click.option("--dry-run", is_flag=True, help="Show the result, and write nothing.")
+@click.option("--dry-run", is_flag=True, help="Show the result without writing it.")
 @click.pass_obj
 def command(
     console: Console,
@@ -74,22 +80,22 @@ def command(
     as_json: bool,
     dry_run: bool,
 ) -> int:
-    """Bring back an earlier text of PAGE, which the next sync carries over.
+    """Restore an earlier text of PAGE; the next sync uploads it.
 
-    From the trash, from the texts that syncs replaced, and from the last sync.
-    Without --at: of a page that is gone its last text; of one that was edited since
-    the last sync the text of that; else the one before it.  What is in the file now
-    is kept, and can be restored in turn.
+    The text comes from the trash, from texts that syncs replaced, or from the last
+    sync. Without --at, the command restores the last text of a deleted page, the last
+    synced text of a page that was edited since, or else the text before that. The
+    current text is kept and can itself be restored.
 
-    With --all --since TIME every page that was removed or replaced here since then
-    becomes what it was at that time; PAGE may be a wiki or a directory.  TIME is
-    a time like '2026-11-21 14:30', or an age like 2h or 3d.
+    With --all --since TIME, the command restores every page that was deleted or
+    replaced locally since that time; PAGE may be a wiki or a directory. TIME is a time
+    like '2026-11-21 14:30', or an age like 2h or 3d.
     """
     workspace = find_workspace(start)
     if is_all or start_of:
         if not (is_all and start_of) or moment or conflict:
             raise UsageError(
-                "--all and --since belong together, without --at and --conflict",
+                "use --all together with --since, and without --at and --conflict",
                 hint="wikisync restore --all --since 2h --dry-run",
             )
         since = parse_time(start_of)
@@ -99,8 +105,8 @@ def command(
         )
     if page is None:
         raise UsageError(
-            "no page is named",
-            hint="name one, or bring back all of them: --all --since 2h",
+            "no page is given",
+            hint="give a page, or restore all of them: --all --since 2h",
         )
     at = parse_time(moment) if moment else None
     return _restore_page(
@@ -133,7 +139,8 @@ def _restore_page(
         if not dry_run:
             if has_marker(chosen.text):
                 raise UsageError(
-                    f"the conflict file of {name} was not settled: it has marker lines",
+                    f"the conflict file of {name} was not resolved: it contains marker"
+                    f" lines",
                     hint="print it with --dry-run, and copy what you need",
                 )
             if slug != named:
@@ -147,7 +154,7 @@ def _restore_page(
         console.result(chosen.text)
     else:
         console.note(
-            f"{name} is again as it was {when(chosen)}; the next sync carries it over"
+            f"{name} is restored to its text {when(chosen)}; the next sync uploads it"
         )
     return 0
 
@@ -188,13 +195,14 @@ def _chosen(
         found = [one for one in versions if one.at is None or one.at >= at][-1:]
     if not found:
         raise UsageError(
-            f"no other text of {name} is kept"
+            f"there is no other saved text of {name}"
             + (f" from {local_time(at)} or later" if at is not None else ""),
-            hint="see what there is with --list, and the page's history on the wiki",
+            hint="use --list to see the saved texts, and the page's history on the"
+            " wiki",
         )
     if found[0].text == text:
         raise UsageError(
-            f"{name} is as it was then", hint="see what there is with --list"
+            f"{name} already has that text", hint="use --list to see the saved texts"
         )
     return found[0]
 
@@ -217,10 +225,12 @@ def _show(console: Console, versions: Sequence[Version], *, as_json: bool) -> No
         console.result(json.dumps(rows, ensure_ascii=False, indent=2))
         return
     if not versions:
-        console.note("nothing of this page is kept here; see its history on the wiki")
+        console.note(
+            "no earlier text of this page is saved here; see its history on the wiki"
+        )
         return
     console.table(
-        ["until", "bytes", "from", "first line"],
+        ["current until", "bytes", "from", "first line"],
         [
             (
                 local_time(one.at) if one.at is not None else "now",

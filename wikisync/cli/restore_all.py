@@ -272,8 +272,8 @@ def _show(
 ) -> None:
     if not done:
         console.note(
-            f"no page was removed or replaced here since {local_time(since)},"
-            " as far as it is kept"
+            f"the saved texts show no page that was deleted or replaced here since"
+            f" {local_time(since)}"
         )
         return
     console.table(
@@ -291,7 +291,7 @@ def _show(
     )
     pages = "1 page" if len(done) == 1 else f"{len(done)} pages"
     console.note(
-        f"restored {pages} as of {local_time(since)}; the next sync carries them over"
+        f"restored {pages} as of {local_time(since)}; the next sync uploads them"
         if is_real
         else f"would restore {pages} as of {local_time(since)} (dry run)"
     )

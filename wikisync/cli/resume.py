@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 @workspace_option()
 @click.pass_obj
 def command(console: Console, start: Path, wiki: str | None) -> int:
-    """Go on with WIKI, or with every wiki of the workspace, after a pause."""
+    """Resume the sync of WIKI, or of every paused wiki of the workspace."""
     workspace = find_workspace(start)
     with open_workspace(workspace, is_held=False) as opened:
         for section in workspace.wikis([wiki] if wiki else []):
             known = opened.known(section)
             was_paused = known.is_paused
             known.resume()
-            what = "goes on with the next sync" if was_paused else "was not paused"
+            what = "resumed" if was_paused else "was not paused"
             console.note(f"{section.folder}: {what}")
     return 0

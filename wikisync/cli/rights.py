@@ -93,14 +93,16 @@ class WikiRights(Struct, frozen=True):
     def sentence(self) -> str:
         """What wikisync may and may not do with it."""
         if self.writes is None:
-            return f"may read; may it write? {self.because}"
+            return (
+                f"can read; write access unknown until the first edit: {self.because}"
+            )
         if not self.writes:
-            return f"may only read, never write, upload or delete: {self.because}"
+            return f"can only read, not write, upload or delete: {self.because}"
         if self.deletes:
-            return f"may read, write, upload and delete: {self.because}"
+            return f"can read, write, upload and delete: {self.because}"
         if self.deletes is None:
-            return f"may read, write and upload; may it delete? {self.because}"
-        return f"may read, write and upload, but not delete: {self.because}"
+            return f"can read, write and upload; delete access unknown: {self.because}"
+        return f"can read, write and upload, but not delete: {self.because}"
 
 
 # -- the service -------------------------------------------------------------------
@@ -228,7 +230,7 @@ async def check_wikis(
             seen[wiki.owner] = await _look(client, wiki, service.token)
 
         await each(found.wikis[:WIKIS_CHECKED_MAX], look, in_flight=READS_MAX)
-    unseen = f"only the first {WIKIS_CHECKED_MAX} wikis were looked at"
+    unseen = f"only the first {WIKIS_CHECKED_MAX} wikis were checked"
     rights, notes = [], found.skipped
     for wiki in found.wikis:
         one = seen.get(wiki.owner) or WikiRights(wiki, None, None, None, unseen)
@@ -311,7 +313,7 @@ def rights_of(
     if is_archived:
         return WikiRights(wiki, pages, False, False, "the project is archived")
     if not level:
-        unknown = "the service does not tell your role; the first edit shows it"
+        unknown = "the service does not report your role"
         return WikiRights(wiki, pages, None, None, unknown)
     role = f"your role is {ROLES.get(level, level)}"
     if level == PLANNER:

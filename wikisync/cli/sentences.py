@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from wikisync.model import Problem
 
 OTHER_FOLDER = (
-    "its folder is another one than at the last sync; the next sync takes it as it is,"
-    " removes nothing, and holds what differs"
+    "its folder is not the folder of the last sync; the next sync accepts it as it is,"
+    " deletes nothing, and holds pages that differ"
 )
 """Said of a wiki by what only looks."""
 

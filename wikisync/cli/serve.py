@@ -71,47 +71,49 @@ def complete_quirk(_ctx: object, _parameter: object, incomplete: str) -> list[st
 @click.option(
     "--data",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Folder for everything the service keeps; made if it is not there.",
+    help="Data folder of the service; created if it does not exist.",
 )
 @click.option(
     "--load",
     "folder",
     type=click.Path(path_type=Path),
-    help="Folder of wikis to put into the service first; again is harmless.",
+    help="Folder of wikis to load first; loading it again is harmless.",
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address.")
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="Address to listen on."
+)
 @click.option(
     "--port",
     type=click.IntRange(0, PORT_MAX),
-    help="Port; 0 takes a free one. [default: the one of before, else a free one]",
+    help="Port; 0 for any free port. [default: the previous port, or a free one]",
 )
 @click.option(
     "--allow-remote",
     is_flag=True,
-    help="Let other machines in; without it only loopback addresses are taken.",
+    help="Allow other machines to connect, not only this one.",
 )
 @click.option(
     "--allow-imports",
     is_flag=True,
-    help="Let projects be made from repositories at http and https addresses.",
+    help="Allow projects to be imported from http and https addresses.",
 )
 @click.option(
     "--allow-private-imports",
     is_flag=True,
-    help="The same, also from this machine and from private networks.",
+    help="Also allow imports from this machine and from private networks.",
 )
 @click.option(
     "--connections-per-address",
     metavar="NUMBER",
     type=click.IntRange(0),
-    help="Most connections of one address; 0 behind a proxy. [default: 250]",
+    help="Maximum connections per client address; use 0 behind a proxy. [default: 250]",
 )
 @click.option(
     "--edition",
     type=click.Choice(["community", "enterprise"]),
     default="enterprise",
     show_default=True,
-    help="Which edition of the service to be like.",
+    help="Edition of the service to imitate.",
 )
 @click.option(
     "--deletion-delay",
@@ -119,22 +121,22 @@ def complete_quirk(_ctx: object, _parameter: object, incomplete: str) -> list[st
     type=click.IntRange(0, DELETION_DAYS_MAX),
     default=7,
     show_default=True,
-    help="How long a deleted project can be restored; 0 removes it at once.",
+    help="Days to keep a deleted project; 0 removes it immediately.",
 )
-@click.option("--new-token", is_flag=True, help="Make and print a new token.")
+@click.option("--new-token", is_flag=True, help="Create a new token and print it.")
 @click.option(
     "--hook",
     "hook_urls",
     metavar="URL",
     multiple=True,
-    help="Tell this address of edits of wiki pages; may be given again.",
+    help="Send a webhook to this URL for each wiki page edit; repeatable.",
 )
 @click.option(
     "--hook-secret-file",
     metavar="FILE",
     default="",
-    help="File with what is sent along, so that the receiver knows the sender;"
-    " else $WIKISYNC_HOOK_SECRET.",
+    help="File with the secret sent with each webhook. [default:"
+    " $WIKISYNC_HOOK_SECRET]",
 )
 @click.option(
     "--quirk",
@@ -142,14 +144,14 @@ def complete_quirk(_ctx: object, _parameter: object, incomplete: str) -> list[st
     metavar="NAME",
     multiple=True,
     shell_complete=complete_quirk,
-    help="Imitate a fault or an odd version, for tests; may be given again.",
+    help="Simulate a fault or an unusual version, for tests; repeatable.",
 )
 @click.option(
     "--latency",
     metavar="SECONDS",
     type=click.FloatRange(0, LATENCY_S_MAX),
     default=0.0,
-    help="Wait this long before each answer.",
+    help="Delay each response by this many seconds.",
 )
 @click.pass_context
 def command(
@@ -171,10 +173,10 @@ def command(
     quirks: tuple[str, ...],
     latency: float,
 ) -> int:
-    """Run the service itself, embedded, on this machine.
+    """Run the embedded GitLab-compatible service on this machine.
 
-    Prints its URL, and at the first start a token, to standard output; stops
-    at SIGINT or SIGTERM.
+    Prints its URL to standard output, and at the first start a token. Stop it with
+    SIGINT or SIGTERM.
     """
     if ctx.invoked_subcommand is not None:
         return int(ExitCode.DONE)
@@ -237,7 +239,7 @@ def parse_hooks(urls: Iterable[str], secret_file: str) -> tuple[Hook, ...]:
     hooks = tuple(Hook(url, secret) for url in urls)
     if not all(is_web_address(hook.url) for hook in hooks):
         raise UsageError(
-            "--hook wants the address of a web server",
+            "--hook needs the URL of a web server",
             hint="such as --hook http://127.0.0.1:8001/",
         )
     return hooks
@@ -263,7 +265,7 @@ def check_host(options: ServeOptions) -> None:
         return
     raise UsageError(
         f"{options.host} can be reached from other machines",
-        hint="add --allow-remote if that is meant, or leave --host out",
+        hint="add --allow-remote if this is intended, or omit --host",
     )
 
 
@@ -319,8 +321,8 @@ async def serve(console: Console, options: ServeOptions) -> int:
         keep_port(options.data, service.url)
         if service.was_open:
             console.warn(
-                f"other users of this machine could read {options.data} until now;"
-                " only you can from here on"
+                f"other users of this machine could read {options.data} until now; now"
+                f" only you can"
             )
         token = service.first_token
         if token is None and options.is_token_wanted:
@@ -359,8 +361,8 @@ def kept_port(console: Console, data: Path, host: str) -> int:
             probe.bind((host, port))
         except OSError as exc:
             console.warn(
-                f"port {port}, where this data was served before, cannot be had"
-                f" ({exc.strerror}); the address is another one now"
+                f"port {port}, which this data was served on before, is not available"
+                f" ({exc.strerror}); the address has changed"
             )
             return 0
     return port
@@ -377,10 +379,10 @@ def announce_token(console: Console, options: ServeOptions, token: str | None) -
     """Print a token that was just made, or say how to get one."""
     if token is not None:
         console.result(f"token: {token}")
-        console.note("keep the token: it is not stored and not shown again")
+        console.note("save the token: it is not stored and will not be shown again")
     else:
         console.note(
-            "the token was shown when it was made; for a new one run "
+            "the token was shown when it was created; for a new one, run "
             + command_line("serve", "--data", options.data, "--new-token")
         )
 
@@ -389,10 +391,10 @@ def announce(console: Console, options: ServeOptions, service: RunningService) -
     """Print where the service answers, now that it does."""
     console.result(f"url: {service.url}")
     if options.quirks:
-        console.warn("it misbehaves on purpose: " + ", ".join(sorted(options.quirks)))
+        console.warn("simulated faults: " + ", ".join(sorted(options.quirks)))
     if options.is_remote_allowed and not is_loopback(options.host):
         console.warn(
-            "other machines can reach this service, and nothing on the way is encrypted"
+            "other machines can reach this service, and connections are not encrypted"
         )
 
 
@@ -401,12 +403,12 @@ def describe_load(console: Console, loaded: LoadedFolder, url: str) -> None:
     for owner in loaded.owners:
         console.note(f"loaded the wiki of {owner}")
     for path in loaded.ignored:
-        console.warn(f"{path} is neither a page nor an attachment; left out")
+        console.warn(f"{path} is neither a page nor an attachment; skipped")
     for path in loaded.kept:
-        console.warn(f"{path} was changed here too; the service's text stays")
+        console.warn(f"{path} was also changed here; the service keeps its text")
     selection = export_selection(loaded.owners)
     if selection:
-        console.note("export it as a website, with the token in WIKISYNC_TOKEN:")
+        console.note("to export it as a website, set WIKISYNC_TOKEN and run:")
         console.note(f"  wikisync export {url} {selection}")
 
 

@@ -41,23 +41,27 @@ _data_option = click.option(
     "--data",
     type=click.Path(path_type=Path, file_okay=False),
     required=True,
-    help="The service's folder.",
+    help="Data folder of the service.",
 )
 _visibility = click.Choice(["private", "internal", "public"])
 
 
 @click.group("admin")
 def command() -> None:
-    """Users, tokens, groups, members and topics, also while the service runs."""
+    """Manage users, tokens, groups, members and topics, even while the service runs."""
 
 
 @command.command("add-user")
 @_data_option
 @click.argument("username")
-@click.option("--name", default="", help="The name that people see.")
-@click.option("--email", default="", help="Address for the commits.")
-@click.option("--admin", "is_admin", is_flag=True, help="May do everything.")
-@click.option("--private-profile", is_flag=True, help="Show nobody its projects.")
+@click.option("--name", default="", help="Display name.")
+@click.option("--email", default="", help="Email address for commits.")
+@click.option(
+    "--admin", "is_admin", is_flag=True, help="Make the user an administrator."
+)
+@click.option(
+    "--private-profile", is_flag=True, help="Hide the user's projects from others."
+)
 @click.pass_obj
 def add_user(
     console: Console,
@@ -69,12 +73,12 @@ def add_user(
     is_admin: bool,
     private_profile: bool,
 ) -> None:
-    """Add a user with a namespace of its own."""
+    """Add a user with a personal namespace."""
     with opened(data) as tables:
         check_path(username, "username")
         if tables.user_named(username) is not None:
             raise ServiceError(
-                f"there is a user {username} already",
+                f"user {username} already exists",
                 hint=_admin("add-token", data, username),
             )
         user = tables.add_user(username, name=name, email=email, is_admin=is_admin)
@@ -88,7 +92,7 @@ def add_user(
 @click.argument("username")
 @click.pass_obj
 def block(console: Console, *, data: Path, username: str) -> None:
-    """Shut a user out: every request with its tokens is refused (403)."""
+    """Block a user: requests with the user's tokens are rejected (403)."""
     set_blocked(data, username, is_blocked=True)
     console.result(f"blocked: {username}")
 
@@ -98,7 +102,7 @@ def block(console: Console, *, data: Path, username: str) -> None:
 @click.argument("username")
 @click.pass_obj
 def unblock(console: Console, *, data: Path, username: str) -> None:
-    """Let a blocked user in again, with the tokens it had."""
+    """Unblock a user; the user's tokens work again."""
     set_blocked(data, username, is_blocked=False)
     console.result(f"unblocked: {username}")
 
@@ -117,7 +121,7 @@ def set_blocked(data: Path, username: str, *, is_blocked: bool) -> None:
 @command.command("add-token")
 @_data_option
 @click.argument("username")
-@click.option("--name", default="wikisync", show_default=True, help="What it is for.")
+@click.option("--name", default="wikisync", show_default=True, help="Description.")
 @click.option(
     "--scope",
     "scopes",
@@ -125,9 +129,9 @@ def set_blocked(data: Path, username: str, *, is_blocked: bool) -> None:
     type=click.Choice(SCOPES),
     default=("api",),
     show_default=True,
-    help="What it is good for; may be given again.",
+    help="Scope of the token; repeatable.",
 )
-@click.option("--expires", metavar="DATE", help="Its last day, YYYY-MM-DD.")
+@click.option("--expires", metavar="DATE", help="Last valid day, YYYY-MM-DD.")
 @click.pass_obj
 def add_token(
     console: Console,
@@ -138,13 +142,13 @@ def add_token(
     scopes: tuple[str, ...],
     expires: str | None,
 ) -> None:
-    """Make a token for a user and print it, for the only time."""
+    """Create a token for a user and print it once."""
     check_day(expires)
     with opened(data) as tables:
         user = find_user(tables, username)
         secret = tables.add_token(user.id, name=name, scopes=scopes, expires_on=expires)
     console.result(f"token: {secret}")
-    console.note("keep the token: it is not stored and not shown again")
+    console.note("save the token: it is not stored and will not be shown again")
 
 
 @command.command("revoke")
@@ -152,7 +156,7 @@ def add_token(
 @click.argument("token_id", type=int)
 @click.pass_obj
 def revoke(console: Console, *, data: Path, token_id: int) -> None:
-    """End a token's life, by its number in the list of tokens."""
+    """Revoke a token, given by its number in the list of tokens."""
     with opened(data) as tables:
         if not tables.revoke_token_by_id(token_id):
             raise ServiceError(
@@ -165,8 +169,8 @@ def revoke(console: Console, *, data: Path, token_id: int) -> None:
 @command.command("add-group")
 @_data_option
 @click.argument("path")
-@click.option("--name", default="", help="The name that people see.")
-@click.option("--description", default="", help="What it is for.")
+@click.option("--name", default="", help="Display name.")
+@click.option("--description", default="", help="Description.")
 @click.option("--visibility", type=_visibility, default="private", show_default=True)
 @click.pass_obj
 def add_group(
@@ -178,7 +182,7 @@ def add_group(
     description: str,
     visibility: str,
 ) -> None:
-    """Add a group, and those above it that are not there yet."""
+    """Add a group and its missing parent groups."""
     for part in path.split("/"):
         check_path(part, "path")
     with opened(data) as tables:
@@ -197,7 +201,7 @@ def add_group(
 @click.argument("path")
 @click.argument("username")
 @click.argument("role", type=click.Choice(ROLES))
-@click.option("--expires", metavar="DATE", help="The last day, YYYY-MM-DD.")
+@click.option("--expires", metavar="DATE", help="Last valid day, YYYY-MM-DD.")
 @click.pass_obj
 def add_member(
     console: Console,
@@ -208,7 +212,7 @@ def add_member(
     role: str,
     expires: str | None,
 ) -> None:
-    """Make a user a member of a group or project, or change its role."""
+    """Add a user to a group or project, or change the user's role."""
     from wikisync.service.access import Level
 
     check_day(expires)
@@ -232,7 +236,7 @@ def add_member(
 @click.argument("name")
 @click.pass_obj
 def add_topic(console: Console, *, data: Path, name: str) -> None:
-    """Add a topic and print its number, for the filter topic_id."""
+    """Add a topic and print its id, for the filter topic_id."""
     name = name.strip()
     if not 0 < len(name) <= TOPIC_CHARS_MAX or not name.isprintable():
         raise UsageError(
@@ -250,9 +254,9 @@ def add_topic(console: Console, *, data: Path, name: str) -> None:
 @click.option("-y", "--yes", "is_yes", is_flag=True, help="Do it.")
 @click.pass_obj
 def delete(console: Console, *, data: Path, path: str, is_yes: bool) -> None:
-    """Remove a project, or a group with all that is below it, at once and for ever.
+    """Delete a project, or a group with everything below it, permanently.
 
-    Without --yes it only says what would go.
+    Without --yes, the command only shows what it would delete.
     """
     from wikisync.service.removal import remove, to_remove
 
@@ -275,10 +279,10 @@ def delete(console: Console, *, data: Path, path: str, is_yes: bool) -> None:
 @command.command("list")
 @_data_option
 @click.argument("what", type=click.Choice(LISTED))
-@click.option("--json", "is_json", is_flag=True, help="For programs.")
+@click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 @click.pass_obj
 def list_records(console: Console, *, data: Path, what: str, is_json: bool) -> None:
-    """Print users, tokens, groups, members or topics, a line each."""
+    """List users, tokens, groups, members or topics."""
     with opened(data) as tables:
         rows = listed(tables, what)
     if is_json:
@@ -332,7 +336,7 @@ def opened(data: Path) -> Iterator[Tables]:
     if not file.is_file():
         raise ServiceError(
             f"there is no service in {data}",
-            hint=f"make one with {command_line('serve', '--data', data)}",
+            hint=f"create one with {command_line('serve', '--data', data)}",
         )
     keep_private(data)
     try:

@@ -98,14 +98,14 @@ def _require_url(
         value = url_here(ctx)
     if not value:
         raise UsageError(
-            "no service is named",
-            hint="give its URL first, like https://gitlab.example.com, "
-            f"or set {URL_VARIABLE}",
+            "no service is given",
+            hint=f"give its URL, like https://gitlab.example.com, or set"
+            f" {URL_VARIABLE}",
         )
     if "://" not in value:
         raise UsageError(
-            f"{value} is not the URL of a service: it has no scheme",
-            hint=f"give the URL first, like https://{value.partition('/')[0]}, "
+            f"{value} is not the URL of a service: the scheme is missing",
+            hint=f"give the URL, like https://{value.partition('/')[0]}, "
             f"or set {URL_VARIABLE}",
         )
     return value
@@ -119,7 +119,7 @@ def url_option() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         callback=_require_url,
         is_eager=True,
         metavar="URL",
-        help=f"The service; else the first word, else ${URL_VARIABLE}.",
+        help=f"URL of the service. [default: the first argument, or ${URL_VARIABLE}]",
     )
 
 
@@ -129,7 +129,7 @@ def token_option() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         "--token-file",
         type=click.Path(path_type=Path),
         metavar="FILE",
-        help="File that holds the token; else $WIKISYNC_TOKEN is used.",
+        help="File with the token. [default: $WIKISYNC_TOKEN]",
     )
 
 
@@ -141,7 +141,7 @@ def connection_options(*, is_write: bool) -> list[Callable[..., Any]]:
         click.option("--json", "as_json", is_flag=True, help="Print JSON."),
     ]
     if is_write:
-        dry_run = "Print the request that would be sent, and send none."
+        dry_run = "Print the request without sending it."
         found.append(click.option("--dry-run", is_flag=True, help=dry_run))
     return found
 

@@ -23,7 +23,7 @@ def replace_option() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         "--replace",
         "replaces",
         is_flag=True,
-        help="Remove wikis from the site that this command does not name.",
+        help="Remove wikis from the site that this command does not include.",
     )
 
 

@@ -33,7 +33,11 @@ if TYPE_CHECKING:
 @click.command(name="status", epilog="Example: wikisync status handbook")
 @click.argument("wikis", nargs=-1, metavar="[WIKI]...")
 @workspace_option()
-@click.option("--offline", is_flag=True, help="Look at the folders alone.")
+@click.option(
+    "--offline",
+    is_flag=True,
+    help="Check the folders only; do not contact the service.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @exclude_option()
 @token_option()
@@ -48,10 +52,12 @@ def command(
     offline: bool,
     as_json: bool,
 ) -> int:
-    """Say what is not in step, and what waits for you; changes nothing.
+    """Show what is not in step and what needs your decision.
 
-    WIKI is a folder of the workspace or a full path; all wikis by default.  Works
-    while watch runs, and without the service, then from the folders alone.
+    WIKI is a folder of the workspace or a full path; the default is all wikis. The
+    command
+    changes nothing and also works while `wikisync watch` runs. Without the service it
+    uses the folders alone.
     """
     from wikisync.cli.status_report import exit_code_of
 
@@ -99,7 +105,7 @@ async def _look(
 def _met_by(section: WikiSection, failure: WikisyncError) -> WikisyncError:
     """What keeps the other wikis from being asked: its words name another wiki."""
     return WikisyncError(
-        f"as {section.folder}, which was asked first: {failure.message}",
+        f"as {section.folder}, which was checked first: {failure.message}",
         hint=failure.hint,
     )
 
@@ -129,7 +135,7 @@ def _show(
         console.warn(notice)
     if holder is not None:
         is_watch = holder.startswith(WATCH)
-        console.note(holder if is_watch else f"another wikisync works on it: {holder}")
+        console.note(holder if is_watch else f"another wikisync is running: {holder}")
         for line in notes_of_watch(read_health(workspace.private), time.time()):
             console.told(line)
     for status in found:

@@ -53,7 +53,7 @@ NOTICED_S = 86_400.0
 """What was done longer ago is told by ``wikisync log`` alone."""
 NOTICES_AMONG = 500
 """Events among which notices are looked for, the newest ones."""
-SETTLED = "its conflict file is settled; the next sync makes it the page"
+SETTLED = "its conflict file is resolved; the next sync saves it as the page"
 
 Side = Literal["here", "wiki", "both", "held", "waiting", "settled"]
 """Where a page differs, or why nothing is done about it."""
@@ -246,24 +246,28 @@ def _told(folder: str, action: Action, held: Mapping[Slug, Held]) -> tuple[Side,
     match action:
         case CreateLocal():
             why = action.notice or "new on the wiki"
-            return "wiki", f"{why}; the next sync brings it here"
+            return "wiki", f"{why}; the next sync downloads it"
         case Pull():
-            return "wiki", "edited on the wiki; the next sync brings it here"
+            return "wiki", "edited on the wiki; the next sync downloads it"
         case DeleteLocal():
-            return "wiki", "deleted on the wiki; the next sync puts it into the trash"
+            return "wiki", "deleted on the wiki; the next sync moves it to the trash"
         case MoveLocal():
-            return "wiki", f"renamed to {action.target} on the wiki; the file follows"
+            step = "the next sync renames the file"
+            return "wiki", f"renamed to {action.target} on the wiki; {step}"
         case CreateRemote():
             why = action.notice or "new here"
-            return "here", f"{why}; the next sync puts it on the wiki"
+            return "here", f"{why}; the next sync uploads it"
         case Push():
-            return "here", "edited here; the next sync puts it on the wiki"
+            return "here", "edited here; the next sync uploads it"
         case MoveRemote():
-            return "here", f"renamed to {action.target} here; the wiki follows"
+            sentence = (
+                f"renamed to {action.target} here; the next sync renames the page"
+            )
+            return "here", sentence
         case DeleteRemote():
-            return "here", "its file is gone here; the next sync deletes the page"
+            return "here", "its file was deleted here; the next sync deletes the page"
         case Merge(is_stale=True):
-            return "here", "saved on top of an older text; the next sync merges it"
+            return "here", "saved over an older text; the next sync merges it"
         case Merge():
             return "both", "edited here and on the wiki; the next sync merges it"
         case Hold():
@@ -337,15 +341,17 @@ def notes(status: WikiStatus, *, now: float | None = None) -> list[str]:
         found.append(OTHER_FOLDER)
     if status.unseen is not None:
         found.append(
-            f"the wiki could not be looked at ({status.unseen.message}); this is what"
-            " the folder tells"
+            f"the wiki could not be checked ({status.unseen.message}); this status is"
+            f" based on the folder alone"
         )
     elif status.is_offline:
-        found.append("the wiki was not looked at; this is what the folder tells")
+        found.append(
+            "the wiki was not checked; this status is based on the folder alone"
+        )
     if status.missing:
         names = ", ".join(status.missing[:3]) + (" ..." if status.missing[3:] else "")
         count = counted(len(status.missing), "attachment")
-        found.append(f"not here: {count} that pages mention ({names})")
+        found.append(f"missing here: {count} that pages mention ({names})")
     if health.worst_window_s >= TOLD_WINDOW_S:
         found.append(
             f"{health.worst_window_slug}: an edit on the wiki less than"
@@ -362,7 +368,7 @@ def notes_of_watch(health: Mapping[str, Any], now: float) -> list[str]:
     from wikisync.sync.standing import Condition
 
     found = [
-        f"the service wants no {one['what']} until {shown_time(one['until'])};"
+        f"the service accepts no {one['what']} until {shown_time(one['until'])};"
         f" next try at {shown_time(one['next_try_at'])}"
         for one in health.get("waits", ())
         if one["next_try_at"] > now
@@ -375,8 +381,8 @@ def notes_of_watch(health: Mapping[str, Any], now: float) -> list[str]:
             f" next try at {shown_time(again_at)}"
         )
     return found + [
-        f"{one['folder']}: {one['condition']}; the oldest look of the watch at a page"
-        f" was {ago(one['oldest_look_s'] + now - health['at'])}"
+        f"{one['folder']}: {one['condition']}; `wikisync watch` checked the least"
+        f" recent page {ago(one['oldest_look_s'] + now - health['at'])}"
         for one in health.get("wikis", ())
         if one["condition"] == Condition.IN_TURNS.value
     ]

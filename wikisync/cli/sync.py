@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 NAMES_SHOWN_MAX = 5
 """Pages named in one question."""
 AFTER_ANOTHER = (
-    "the folder was synced with another wiki before: name the pages that belong on this"
-    " one, like wikisync sync FOLDER/PAGE"
+    "the folder was synced with another wiki before: give the pages that belong to"
+    " this one, like wikisync sync FOLDER/PAGE"
 )
 
 
@@ -56,20 +56,31 @@ AFTER_ANOTHER = (
 )
 @click.argument("pages", nargs=-1, metavar="[PAGE]...")
 @workspace_option()
-@click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
-@click.option("--pull", "is_pull", is_flag=True, help="Write nothing to the wikis.")
-@click.option("--push", "is_push", is_flag=True, help="Write nothing to the folders.")
 @click.option(
-    "--wait", "waits", is_flag=True, help="Wait until missing pages are surely deleted."
+    "--dry-run", is_flag=True, help="Show what would be done; change nothing."
+)
+@click.option(
+    "--pull", "is_pull", is_flag=True, help="Only download; write nothing to the wikis."
+)
+@click.option(
+    "--push", "is_push", is_flag=True, help="Only upload; write nothing to the folders."
+)
+@click.option(
+    "--wait",
+    "waits",
+    is_flag=True,
+    help="Wait until deletions of missing pages are confirmed.",
 )
 @click.option(
     "--adopt",
     type=click.Choice(["push", "hold"]),
-    help="In a first sync, put pages that are only here on the wiki, or leave them.",
+    help="First sync: upload pages that exist only locally, or hold them.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option(
-    "--network-disk", is_flag=True, help="Only this machine writes on that disk."
+    "--network-disk",
+    is_flag=True,
+    help="Allow a network disk that only this machine writes to.",
 )
 @exclude_option()
 @token_option()
@@ -77,16 +88,17 @@ AFTER_ANOTHER = (
 def command(
     console: Console, /, pages: tuple[str, ...], start: Path, **options: Any
 ) -> int:
-    """Carry edits both ways between the workspace's folders and their wikis.
+    """Sync the workspace's folders and their wikis in both directions.
 
-    PAGE names a page by its file or by FOLDER/SLUG; all pages by default.  What both
-    sides edited is merged, or held until you settle its conflict file; what would
-    remove or change much at once waits for your yes.
+    PAGE is a page's file or FOLDER/SLUG; the default is all pages.  Edits of both sides
+    are
+    merged; if they overlap, the page is held until you resolve its conflict file. A
+    change that would delete or change many pages at once waits for your approval.
     """
     if options["is_pull"] and options["is_push"]:
         raise UsageError(
-            "--pull and --push exclude each other",
-            hint="leave both out to carry edits both ways",
+            "--pull and --push cannot be used together",
+            hint="omit both to sync in both directions",
         )
     workspace = find_workspace(start).without(options["excluded"])
     return asyncio.run(_sync(console, workspace, pages, options))
@@ -353,7 +365,7 @@ def _unknown(
             "page-unknown",
             f"{wiki.section.folder}/{slug}",
             "there is no such page, here or on the wiki",
-            "see how it is spelt: name its file",
+            "check the spelling, or give its file",
         )
         for slug in sorted(missing)
     )
@@ -394,10 +406,10 @@ async def _asks_first(
     shown = ", ".join(new[:NAMES_SHOWN_MAX]) + more
     what = f"only in {wiki.section.folder}: {counted(len(new), 'page')} ({shown})"
     if not wiki.found.may_adopt:
-        console.note(f"{what}; they stay here; {AFTER_ANOTHER}")
+        console.note(f"{what}; they are not uploaded; {AFTER_ANOTHER}")
         return False
     if sys.stdin.isatty() and sys.stderr.isatty():
         with interruptible():
-            return click.confirm(f"{what}; put them on the wiki?", err=True)
-    console.note(f"{what}; they stay here; put them on the wiki with --adopt push")
+            return click.confirm(f"{what}; upload them to the wiki?", err=True)
+    console.note(f"{what}; they are not uploaded; to upload them, use --adopt push")
     return False

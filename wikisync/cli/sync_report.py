@@ -80,7 +80,7 @@ def _show_waiting(console: Console, wiki: Synced, *, is_dry_run: bool) -> None:
         console.note(f"and {counted(more, 'page')} more; see wikisync log")
     if wiki.results and wiki.last.next_look_s is not None:
         again = max(1, round(wiki.last.next_look_s))
-        console.note(f"look again in {again} s, or wait for it: wikisync sync --wait")
+        console.note(f"run it again in {again} s, or wait with: wikisync sync --wait")
 
 
 def told_batch(folder: str, batch: Batch) -> str:
@@ -89,7 +89,7 @@ def told_batch(folder: str, batch: Batch) -> str:
 
     if batch.id != NO_ID:
         return batch_sentence(folder, batch)
-    return f"{folder}: {batch}; the next sync will ask for your yes"
+    return f"{folder}: {batch}; the next sync will ask for your approval"
 
 
 def _show_failures(console: Console, done: Sequence[Synced]) -> None:
@@ -106,7 +106,7 @@ def summary(wiki: Synced) -> str:
     if wiki.paused is not None:
         because = f" ({wiki.paused})" if wiki.paused else ""
         resume = command_line("resume", wiki.section.folder)
-        return f"paused{because}; go on with it: {resume}"
+        return f"paused{because}; to resume, run: {resume}"
     counts = {name: wiki.count(name) for name in COUNTS}
     words = [f"{number} {name}" for name, number in counts.items() if number]
     if fetched := wiki.count("attachments"):
@@ -117,7 +117,7 @@ def summary(wiki: Synced) -> str:
         words.append(f"{len(wiki.waiting)} waiting")
     asked = sum(len(batch.members) for batch in wiki.batches)
     if asked:
-        words.append(f"{asked} waiting for your yes")
+        words.append(f"{asked} waiting for your approval")
     if wiki.problems and not words:
         words.append(counted(len(wiki.problems), "problem"))
     pages = counted(wiki.last.pages, "page")

@@ -119,7 +119,7 @@ class Synced(Struct):
         restless = Problem(
             "not-at-rest",
             str(self.section.owner),
-            "pages change while they are carried over; some are not in step yet",
+            "pages changed during the sync; some are not in step yet",
             "run it again",
         )
         return (*last, *self.unknown, restless)
@@ -202,8 +202,8 @@ async def sync_wiki(
 def other_folder(folder: Path) -> str:
     """What is said of a wiki whose folder is another one than at the last cycle."""
     return (
-        f"{folder} is another folder than at the last sync: it is taken as it is,"
-        " nothing counts as deleted this time, and what differs waits for you"
+        f"{folder} is not the folder of the last sync: it is accepted as it is,"
+        f" nothing counts as deleted this time, and pages that differ are held"
     )
 
 

@@ -90,14 +90,14 @@ def unit_text(
             f"a unit file cannot name the folder {str(workspace)!r}: its path has a"
             " line break or another control character",
             path=str(workspace),
-            hint="give the folder another name",
+            hint="rename the folder",
         )
     refused = [word for word in words if _is_unnameable(word)]
     if refused:
         raise UsageError(
             f"a unit file cannot name {refused[0]!r}: it has a line break or another"
             " control character",
-            hint="leave out that option",
+            hint="omit that option",
         )
     line = [command, "watch", "-C", str(workspace), *words]
     start = " ".join(map(_quoted, line))
@@ -118,11 +118,11 @@ def unit_text(
         *([f"User={getpass.getuser()}"] if is_system else []),
         f"ExecStart={start}",
         "ExecReload=/bin/kill -HUP $MAINPID",
-        "# a file that you alone can read, with WIKISYNC_TOKEN=... in it",
+        "# a file with WIKISYNC_TOKEN=..., readable only by you",
         f"EnvironmentFile=-{environment}",
         "Restart=on-failure",
         "RestartSec=10",
-        "# a wrong wikisync.toml does not get better by trying again",
+        "# restarting does not fix an invalid wikisync.toml",
         "RestartPreventExitStatus=2",
         f"WatchdogSec={WATCHDOG_S}",
         f"TimeoutStopSec={STOP_S}",

@@ -50,7 +50,7 @@ STYLE = """\
 
 @click.group("theme")
 def command() -> None:
-    """List themes, show a theme's options, begin one of your own."""
+    """List themes, show theme options, create a theme."""
 
 
 @command.command("list")
@@ -84,9 +84,9 @@ def list_themes(console: Console, *, as_json: bool) -> int:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_obj
 def show_theme(console: Console, name: str, *, as_json: bool) -> int:
-    """Show the options of the theme NAME, or of the folder NAME if it has a slash.
+    """Show the options of the theme NAME; NAME with a slash is a folder.
 
-    They are set in [site.options] of wikisync.toml, or with --theme-option.
+    Set options in [site.options] of wikisync.toml, or with --theme-option.
     """
     from wikisync.site.theme_layers import theme_chain
 
@@ -113,7 +113,7 @@ def show_theme(console: Console, name: str, *, as_json: bool) -> int:
 @command.command("docs")
 @click.pass_obj
 def show_docs(console: Console) -> int:
-    """Print what theme authors can rely on: blocks, values, filters, options."""
+    """Print the reference for theme authors: blocks, values, filters, options."""
     from wikisync.site.theme_layers import contract_file
 
     console.result(contract_file().read_text(encoding="utf-8").rstrip())
@@ -123,24 +123,24 @@ def show_docs(console: Console) -> int:
 @command.command("new", epilog="Example: wikisync theme new ./themes/ours")
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option(
-    "--extends", default="default", show_default=True, help="The theme to begin with."
+    "--extends", default="default", show_default=True, help="Theme to extend."
 )
-@click.option("--dry-run", is_flag=True, help="Say what would be written.")
+@click.option("--dry-run", is_flag=True, help="Show what would be written.")
 @click.pass_obj
 def new_theme(console: Console, folder: Path, extends: str, *, dry_run: bool) -> int:
-    """Begin a theme in FOLDER: a manifest, one template, one style sheet."""
+    """Create a theme in FOLDER: a manifest, one template, one style sheet."""
     from wikisync.site.theme_layers import theme_names
 
     if extends not in theme_names():
         raise UsageError(
-            f"no theme {extends} comes with wikisync",
-            hint=f"there is: {', '.join(theme_names())}",
+            f"wikisync has no theme {extends}",
+            hint=f"available themes: {', '.join(theme_names())}",
         )
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise FolderError(
-            f"{folder} is there already and not an empty folder",
+            f"{folder} already exists and is not an empty folder",
             path=str(folder),
-            hint="choose another place for the theme; nothing was touched",
+            hint="choose another folder for the theme; nothing was changed",
         )
     name = json.dumps(folder.resolve().name, ensure_ascii=False)
     files = {

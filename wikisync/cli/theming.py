@@ -48,20 +48,20 @@ def theme_options(command: Command) -> Command:
         click.option(
             "--theme",
             metavar="NAME",
-            help="Theme: a name, or the folder of one, like themes/ours.",
+            help="Theme: a name, or the path of a theme folder, like themes/ours.",
         ),
         click.option(
             "--theme-option",
             "theme_options",
             multiple=True,
             metavar="NAME=VALUE",
-            help="Set an option of the theme; may be given again.",
+            help="Set an option of the theme; repeatable.",
         ),
         click.option(
             "--templates",
             type=click.Path(path_type=Path),
             metavar="FOLDER",
-            help="Folder of your own templates and files, in front of the theme's.",
+            help="Folder of templates and files that override the theme's.",
         ),
         click.option(
             "--no-report",
@@ -69,7 +69,7 @@ def theme_options(command: Command) -> Command:
             is_flag=True,
             default=True,
             flag_value=False,
-            help="Leave out the pages that list broken links, wanted pages, orphans.",
+            help="Omit the report pages (broken links, missing pages, orphans).",
         ),
     ]
     for decorate in reversed(decorators):
@@ -93,7 +93,7 @@ def theme_choice(
     if templates is not None and not templates.is_dir():
         raise UsageError(
             f"there is no folder {templates} with templates",
-            hint="make it with a folder templates/ in it, or leave --templates out",
+            hint="create it with a templates/ folder, or omit --templates",
         )
     options = parse_settings(given, "--theme-option")
     return ThemeChoice(theme, options, templates, has_report)

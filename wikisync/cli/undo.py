@@ -36,7 +36,9 @@ if TYPE_CHECKING:
 )
 @click.argument("wiki", required=False)
 @workspace_option()
-@click.option("-y", "--yes", "is_yes", is_flag=True, help="Do it.")
+@click.option(
+    "-y", "--yes", "is_yes", is_flag=True, help="Do not ask for confirmation."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @token_option()
 @click.pass_obj
@@ -49,18 +51,18 @@ def command(
     is_yes: bool,
     as_json: bool,
 ) -> int:
-    """Take back what the last sync of WIKI changed, here and on the wiki.
+    """Undo the last sync of WIKI, here and on the wiki.
 
-    WIKI is a folder of the workspace; by default the wiki that a sync changed last.
-    Pages get the text and the name that both sides had before that sync, new pages
-    go to the trash, and removed ones come back.  What was edited since, here or on
-    the wiki, is left alone and named.  Says what would be done, and does it with
-    --yes or your yes.  An undo is a sync: the next undo takes it back.
+    WIKI is a folder of the workspace; the default is the wiki that a sync changed last.
+    Pages get the text and the name that both sides had before that sync, new pages are
+    moved to the trash, and removed pages are restored. Pages that were edited since are
+    listed and not changed. The command shows what it would do and asks for
+    confirmation, unless --yes is given. Run it again to undo the undo.
     """
     workspace = find_workspace(start)
     planned = asyncio.run(_planned(console, workspace, wiki, token_file))
     if planned is None:
-        console.note("no sync that changed anything is remembered; nothing to undo")
+        console.note("there is no sync to undo")
         return ExitCode.DONE
     if not as_json:
         _show(console, planned)
@@ -69,7 +71,10 @@ def command(
         return _undo(console, workspace, planned, token_file, as_json=as_json)
     if as_json:
         _show_json(console, planned, is_done=False)
-    console.note("nothing was changed" + ("" if is_wanted else "; do it with --yes"))
+    console.note(
+        "nothing was changed"
+        + ("" if is_wanted else "; run it again with --yes to make the change")
+    )
     return ExitCode.DONE
 
 
@@ -135,7 +140,7 @@ def _is_said(planned: _Planned) -> bool:
     from wikisync.cli.sync import interruptible
 
     with interruptible():
-        return click.confirm("take this sync back?", err=True)
+        return click.confirm("undo this sync?", err=True)
 
 
 def _undo(
@@ -168,10 +173,10 @@ def _undo(
                 )
             known.undo(sync.number)
             at = local_time(sync.at)
-            what = f"a person takes back the sync of {at}"
+            what = f"the user undoes the sync of {at}"
             known.note_done(time.time(), NO_SLUG, what)
         if holder is not None:
-            console.note(f"the running wikisync carries it out ({holder})")
+            console.note(f"the running wikisync applies it ({holder})")
             if as_json:
                 _show_json(console, planned, is_done=False)
             return ExitCode.DONE

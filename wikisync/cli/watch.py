@@ -59,38 +59,52 @@ ANEW_LOOK_S = 2.0
     type=click.Choice(["push", "hold"]),
     default="hold",
     show_default=True,
-    help="In a first sync, put pages that are only here on the wiki, or leave them.",
+    help="First sync: upload pages that exist only locally, or hold them.",
 )
 @click.option(
     "--settle",
     "settle_ms",
     type=click.IntRange(0, 60_000),
     metavar="MS",
-    help="Quiet time after a save before it is carried over.",
+    help="Quiet time after a save before it is uploaded.",
 )
-@click.option("--site", is_flag=True, help="Keep the published site in step, too.")
-@click.option("--preview", is_flag=True, help="Show the folder as a site as well.")
-@click.option("--notify", is_flag=True, help="Say on the desktop when you are needed.")
+@click.option("--site", is_flag=True, help="Also keep the published site up to date.")
+@click.option(
+    "--preview", is_flag=True, help="Also serve a live preview of the folder."
+)
+@click.option(
+    "--notify",
+    is_flag=True,
+    help="Show a desktop notification when your decision is needed.",
+)
 @click.option(
     "--log-format",
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="Lines of .wikisync/log.",
+    help="Format of .wikisync/log.",
 )
-@click.option("--print-unit", is_flag=True, help="Print a unit file for systemd.")
-@click.option("--system", is_flag=True, help="With --print-unit: for the system.")
 @click.option(
-    "--network-disk", is_flag=True, help="Only this machine writes on that disk."
+    "--print-unit", is_flag=True, help="Print a systemd unit file for this command."
+)
+@click.option(
+    "--system",
+    is_flag=True,
+    help="With --print-unit: print a system unit, not a user unit.",
+)
+@click.option(
+    "--network-disk",
+    is_flag=True,
+    help="Allow a network disk that only this machine writes to.",
 )
 @exclude_option()
 @token_option()
 @click.pass_context
 def command(ctx: click.Context, /, start: Path, **options: Any) -> int:
-    """Keep the workspace's folders and their wikis in step, both ways.
+    """Sync the workspace's folders and their wikis continuously.
 
-    Saves are carried over within a second, edits on the wiki within seconds to
-    minutes.  What needs you stands in WIKISYNC-ATTENTION.md and in .wikisync/log.
+    Local saves are uploaded within a second; edits on the wiki arrive within seconds to
+    minutes. WIKISYNC-ATTENTION.md and .wikisync/log list what needs your decision.
     """
     console: Console = ctx.obj
     if options["print_unit"]:
@@ -161,7 +175,7 @@ async def _watch(console: Console, start: Path, options: dict[str, Any]) -> int:
                 if before is None:
                     raise
                 console.error(error)
-                console.note("the configuration of before is kept")
+                console.note("the previous configuration stays in use")
                 workspace, before = before, None
             else:
                 workspace, before = following, workspace
@@ -321,9 +335,9 @@ def _reread(
         workspace_token(new.config, options["token_file"], console, os.environ)
     except WikisyncError as error:
         console.error(error)
-        console.note("the configuration of before is kept")
+        console.note("the previous configuration stays in use")
         return None
-    console.note("reading the configuration anew")
+    console.note("reloading the configuration")
     return new
 
 

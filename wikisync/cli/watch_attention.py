@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 _LONG = f"for more than {LASTING_S / 3600:.0f} hours"
 _LIMIT_STEP = (
-    "these wait, and one is tried at least every"
-    f" {REFUSED_RETRY_S / 60:.0f} minutes; let fewer programs use this token, or ask"
-    " who runs the service"
+    "requests wait, and one is tried at least every"
+    f" {REFUSED_RETRY_S / 60:.0f} minutes; use this token in fewer programs, or ask"
+    f" the administrator of the service"
 )
-_HINT = "see what is wrong: wikisync doctor"
+_HINT = "run: wikisync doctor"
 
 
 def service_sentence(daemon: Daemon, waits: Sequence[Wait] = ()) -> str:
@@ -44,12 +44,12 @@ def service_sentence(daemon: Daemon, waits: Sequence[Wait] = ()) -> str:
         return ""
     # in words that are the same after each try, so that a person is called once
     is_limited = trouble.condition is Condition.LIMITED
-    what = "it limits requests" if is_limited else "not in reach"
+    what = "it limits requests" if is_limited else "unreachable"
     return f"{SERVICE}: {what} {_LONG}; saves wait; {_HINT}"
 
 
 def _limit_words(wait: Wait) -> str:
-    return f"it wants no {wait.what} until {shown_time(wait.ends_at)}"
+    return f"it accepts no {wait.what} until {shown_time(wait.ends_at)}"
 
 
 def seen(daemon: Daemon, wikis: Sequence[WatchedWiki]) -> list[Synced]:

@@ -104,14 +104,14 @@ class Listener:
             return _said(403, "webhooks need a secret: set WIKISYNC_HOOK_SECRET")
         given = request.headers.get(TOKEN_HEADER, "").encode("utf-8", "replace")
         if not hmac.compare_digest(given, self._secret):
-            return _said(401, "the secret is another one")
+            return _said(401, "the secret does not match")
         try:
             body = await request.read()
             event = _EVENTS.decode(body)
         except web.HTTPRequestEntityTooLarge:
             return _said(413, "an event is at most 1 MiB")
         except (msgspec.MsgspecError, UnicodeError, RecursionError):
-            return _said(400, "this is no event of a wiki page")
+            return _said(400, "this is not a wiki page event")
         self._report.hooks += 1
         path = event.project.path_with_namespace[:NAME_CHARS_MAX]
         page = event.object_attributes
@@ -167,7 +167,7 @@ def _refuse_foreign(request: web.Request) -> None:
     """
     host = request.url.host or ""
     if host not in LOOPBACK or "Origin" in request.headers:
-        raise web.HTTPForbidden(text="this is for this machine alone\n")
+        raise web.HTTPForbidden(text="only this machine can access this\n")
 
 
 def _said(status: int, sentence: str) -> web.Response:

@@ -100,7 +100,7 @@ class WatchReport:
         return [self.condition, *lost]
 
     def waits(self) -> Sequence[Wait]:
-        """What the service wants fewer requests of."""
+        """What the service limits requests of."""
         return self._quiet.waits()
 
     def health(self) -> Mapping[str, object]:
@@ -177,31 +177,35 @@ class WatchReport:
             for one in self._daemon.standings.values()
         )
         line = f"{count} wiki{'s' * (count != 1)}: {self.condition}"
-        return f"{line}, {waiting} need a person" if waiting and count > 1 else line
+        return f"{line}, {waiting} need a decision" if waiting and count > 1 else line
 
     def metrics(self) -> str:
         """Figures in the text format of Prometheus, version 0.0.4."""
         lines = [
-            *_metric("wikisync_up", "gauge", "1 while pages are carried over")
+            *_metric("wikisync_up", "gauge", "1 while pages are being synced")
             .value(int(self.is_healthy))
             .lines,
-            *_metric("wikisync_hooks_total", "counter", "webhooks taken")
+            *_metric("wikisync_hooks_total", "counter", "webhooks accepted")
             .value(self.hooks)
             .lines,
-            *_metric("wikisync_pushed_total", "counter", "pages put on wikis")
+            *_metric("wikisync_pushed_total", "counter", "pages uploaded to wikis")
             .value(self.pushed)
             .lines,
-            *_metric("wikisync_pulled_total", "counter", "pages put into folders")
+            *_metric("wikisync_pulled_total", "counter", "pages downloaded to folders")
             .value(self.pulled)
             .lines,
         ]
-        cycles = _metric("wikisync_cycles_total", "counter", "cycles begun")
-        held = _metric("wikisync_held_pages", "gauge", "pages that wait for a person")
-        good = _metric("wikisync_last_good_seconds", "gauge", "epoch of the last sync")
-        age = _metric(
-            "wikisync_oldest_look_seconds", "gauge", "age of the oldest look at a page"
+        cycles = _metric("wikisync_cycles_total", "counter", "sync cycles started")
+        held = _metric("wikisync_held_pages", "gauge", "pages that need a decision")
+        good = _metric(
+            "wikisync_last_good_seconds", "gauge", "Unix time of the last sync"
         )
-        state = _metric("wikisync_condition", "gauge", "1 for the condition it is in")
+        age = _metric(
+            "wikisync_oldest_look_seconds",
+            "gauge",
+            "seconds since the least recently checked page was checked",
+        )
+        state = _metric("wikisync_condition", "gauge", "1 for the current condition")
         for one in self._daemon.standings.values():
             at = self._epoch(one.last_good_at)
             cycles.value(one.cycles, wiki=one.name)

@@ -203,7 +203,7 @@ class Watch:
             hint = f" ({trouble.hint})" if trouble.hint else ""
             self._console.note(
                 f"{trouble.condition.value}: {trouble.problem}{hint};"
-                f" saves wait and are carried over later{self._next_try(trouble.until)}"
+                f" saves wait and are uploaded later{self._next_try(trouble.until)}"
             )
         self._changed.set()
 
@@ -217,10 +217,10 @@ class Watch:
     def _told_site(self, problem: str) -> None:
         self.report.site_problem = problem
         if problem:
-            log.warning("the site is not of now: %s", problem)
-            self._console.warn(f"the last good site stays: {problem}")
+            log.warning("the site is out of date: %s", problem)
+            self._console.warn(f"the last good site is kept: {problem}")
         else:
-            log.info("the site is as it should be again")
+            log.info("the site is up to date again")
         self._changed.set()
 
     def _told_notice(self, problem: Problem) -> None:

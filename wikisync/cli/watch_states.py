@@ -22,8 +22,8 @@ PAGES_MAX = 5_000
 
 _WAITS = {
     Condition.OFFLINE: "the service is offline",
-    Condition.LIMITED: "the service wants fewer requests",
-    Condition.REFUSED: "the service refuses the token",
+    Condition.LIMITED: "the service limits requests",
+    Condition.REFUSED: "the service rejects the token",
 }
 
 

@@ -156,7 +156,7 @@ async def _locate(client: Client, section: WikiSection, known: WikiState) -> Kno
         is_given=section.id is not None,
     )
     if found is None:
-        assert missing is not None, "what is not there was asked for"
+        assert missing is not None, "the request does not exist on the service"
         raise missing
     if isinstance(found, Stranger):
         raise stranger_error(owner, str(known_id), found)

@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 STATE_FILE = "state.db"
 TOKEN_COMMAND_TIMEOUT_S = 30.0
 ANONYMOUS = (
-    "no token is set: public wikis are read, and nothing is written to them; set"
-    " WIKISYNC_TOKEN, or name token_file in wikisync.toml"
+    "no token is set: only public wikis can be read, and nothing can be written; set"
+    " WIKISYNC_TOKEN, or set token_file in wikisync.toml"
 )
 IDENTITY = "identity"
 """Under this name the state keeps which workspace it belongs to."""
@@ -64,7 +64,7 @@ def workspace_option() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         "start",
         type=click.Path(path_type=Path),
         default=Path(),
-        help="The workspace; else the one that the current folder is in.",
+        help="Workspace. [default: the one that contains the current folder]",
     )
 
 
@@ -75,7 +75,7 @@ def exclude_option() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         "excluded",
         multiple=True,
         metavar="WIKI",
-        help="Leave out this wiki, by folder or full path; may be given again.",
+        help="Skip this wiki, given by folder or full path; repeatable.",
     )
 
 
@@ -131,8 +131,8 @@ class Workspace(Struct, frozen=True):
         workspace = replace(self, config=replace(self.config, sync=sync))
         if not workspace.synced:
             raise UsageError(
-                "every wiki of the workspace is left out",
-                hint="take one from --exclude, or from exclude in wikisync.toml",
+                "every wiki of the workspace is excluded",
+                hint="remove one from --exclude, or from exclude in wikisync.toml",
             )
         return workspace
 
@@ -170,8 +170,8 @@ class Workspace(Struct, frozen=True):
         if len(self.config.wikis) == 1:
             return self.config.wikis[0], Slug(name.strip("/"))
         raise UsageError(
-            f"{name} is a page of no wiki here",
-            hint="name its file, or the wiki's folder and the page:"
+            f"{name} is not a page of any wiki here",
+            hint=f"give its file, or the wiki's folder and the page:"
             f" {self.config.wikis[0].folder}/home",
         )
 
@@ -204,7 +204,7 @@ def find_workspace(start: Path) -> Workspace:
     if config is None or found.workspace is None:
         raise UsageError(
             f"{start.absolute()} is in no workspace: there is no wikisync.toml",
-            hint="run it in a workspace, or make one: wikisync init my-wikis",
+            hint="run it in a workspace, or create one: wikisync init my-wikis",
         )
     if not config.wikis:
         raise ConfigError(
@@ -249,13 +249,13 @@ def _token_of(command: Sequence[str]) -> str:
     except OSError as exc:
         raise UsageError(
             f"the token command {command[0]} cannot be run: {type(exc).__name__}",
-            hint="look at token_command in wikisync.toml",
+            hint="check token_command in wikisync.toml",
         ) from exc
     line = output.decode("ascii", "replace").partition("\n")[0].strip()
     if code != 0 or not line:
         raise UsageError(
-            f"the token command {command[0]} gave no token (exit code {code})",
-            hint="run it by hand and see what it prints",
+            f"the token command {command[0]} printed no token (exit code {code})",
+            hint="run it by hand to see its output",
         )
     return line
 
@@ -407,14 +407,14 @@ class OpenWorkspace:
         """What a person should know of the workspace before anything is done."""
         if self.state.set_aside is not None:
             yield (
-                f"{self.state.path} was damaged and is made anew; nothing is removed"
-                f" by the next sync (the damaged file is {self.state.set_aside.name};"
-                " delete it when all is well)"
+                f"{self.state.path} was damaged and is rebuilt; the next sync removes"
+                f" nothing (the damaged file is {self.state.set_aside.name};"
+                " delete it when everything works)"
             )
         if self.is_copied:
             yield (
-                f"{self.workspace.root} was copied or moved: it is taken as it is,"
-                " and nothing counts as deleted this time"
+                f"{self.workspace.root} was copied or moved: it is accepted as it is,"
+                f" and nothing counts as deleted this time"
             )
 
     def local(self, wiki: WikiSection, *, settle_s: float = 0.0) -> LocalReplica:
@@ -667,11 +667,11 @@ def _make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as exc:
         is_taken = isinstance(exc, FileExistsError | NotADirectoryError)
-        why = "something else has its name" if is_taken else exc.strerror
+        why = "something else has this name" if is_taken else exc.strerror
         raise FolderError(
             f"the folder {folder} cannot be made: {why}",
             path=str(folder),
-            hint="move that away, or name another folder in wikisync.toml",
+            hint="move it, or set another folder in wikisync.toml",
         ) from exc
 
 

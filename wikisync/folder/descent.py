@@ -29,20 +29,22 @@ _WORDS = {
     errno.EDQUOT: ("the disk quota is used up", "free some space and run again"),
     errno.EFBIG: ("the file is larger than allowed here", None),
     errno.EROFS: ("the disk is read-only", "mount it writable or use another folder"),
-    errno.EIO: ("the disk reports an error", "check the disk before anything else"),
+    errno.EIO: ("the disk reports an error", "check the disk first"),
     errno.EACCES: ("permission denied", "make the folder writable for this user"),
     errno.EPERM: ("not permitted", "make the folder writable for this user"),
     errno.ENAMETOOLONG: ("the name is too long for this disk", None),
-    errno.EISDIR: ("a folder is in its place", "rename the folder"),
-    errno.ENOTDIR: ("a file is in the place of a folder", "move the file away"),
-    errno.EEXIST: ("something else has its name", "move that away"),
-    errno.ELOOP: ("a symbolic link is in its place", "remove the link"),
+    errno.EISDIR: ("a folder exists at this path", "rename the folder"),
+    errno.ENOTDIR: ("a file exists where a folder is needed", "move the file away"),
+    errno.EEXIST: ("something else has this name", "move it away"),
+    errno.ELOOP: ("a symbolic link exists at this path", "remove the link"),
     errno.EMFILE: ("too many open files", "raise the limit with ulimit -n"),
     errno.EXDEV: ("it is on another disk than the folder above it", None),
     errno.ENOENT: ("it does not exist", None),
 }
 
-REMOVED_HINT = "if the folder was removed for good: wikisync adopt, then wikisync sync"
+REMOVED_HINT = (
+    "if the folder was deleted on purpose, run: wikisync adopt, then wikisync sync"
+)
 """For a wiki's folder, which no clone makes again where its pages are known."""
 
 WHOLE_DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
@@ -60,7 +62,7 @@ def not_a_folder(root: Path) -> FolderError:
     return FolderError(
         f"{root} is not a folder",
         path=str(root),
-        hint=f"move away what has its name; {REMOVED_HINT}",
+        hint=f"move the file with its name; {REMOVED_HINT}",
     )
 
 
@@ -181,16 +183,16 @@ def link_error(path: str) -> PlaceTaken:
     return PlaceTaken(
         f"{path} is a symbolic link, which wikisync does not follow",
         path=path,
-        hint="replace the link by a real file or folder",
+        hint="replace the link with a real file or folder",
     )
 
 
 def link_out_error(path: str) -> FolderError:
     """A symbolic link leads somewhere else."""
     return FolderError(
-        f"{path} is a link out of its folder",
+        f"{path} is a link to outside its folder",
         path=path,
-        hint="put a copy of the file there",
+        hint="replace it with a copy of the file",
     )
 
 

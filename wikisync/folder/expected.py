@@ -38,7 +38,7 @@ def check_expected(
         return status
     if expected is None:
         if status is not None:
-            raise PreconditionFailed(f"{path} exists already")
+            raise PreconditionFailed(f"{path} already exists")
         return None
     try:
         descriptor = open_file(parent, name, path)

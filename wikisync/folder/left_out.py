@@ -64,7 +64,7 @@ def copy_of_page(path: str) -> Problem | None:
         path,
         f"{who} gives this name to the copy of a file that was changed in two places;"
         " it is not published",
-        "put what you need of it into the page and remove it; or add a line to"
+        "put what you need from it into the page and remove it; or add a line to"
         f" {IGNORE_FILE}: {pattern} leaves it out silently, !{pattern} publishes it",
     )
 

@@ -413,14 +413,14 @@ class PageFolder:
             raise FolderError(
                 f"the path of the page {slug[:60]}... is too long for a disk",
                 path=path,
-                hint="give the page a shorter name in the wiki",
+                hint="give the page a shorter name on the wiki",
             )
         if self._patterns.hides(path) or self._hides(slug, page_format):
             self._book = None
             raise FolderError(
-                f"{path} is kept out of the sync by {IGNORE_FILE} or a link",
+                f"{path} is excluded from the sync by {IGNORE_FILE} or a link",
                 path=path,
-                hint=f"change {IGNORE_FILE}, or replace the link by a folder",
+                hint=f"change {IGNORE_FILE}, or replace the link with a folder",
             )
 
     def _settle(
@@ -515,9 +515,9 @@ def _in_place(scanned: ScannedFolder) -> Iterator[Problem]:
             yield Problem(
                 FOLDER_OF_PAGES,
                 found[0],
-                f"{path} is a folder with the name of the page's file;"
-                " the page is left alone",
-                "rename the folder, or remove it to have the page again",
+                f"{path} is a folder with the name of the page's file; the page is"
+                f" skipped",
+                "rename or remove the folder to get the page back",
             )
 
 

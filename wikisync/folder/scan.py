@@ -326,7 +326,7 @@ class _Scan:
             Problem(
                 "attachment-name",
                 printable(path),
-                "this name cannot be an attachment's on every disk",
+                "this attachment name is not valid on every file system",
                 "rename the file",
             )
         )
@@ -378,7 +378,7 @@ def _duplicate(page: PageFile, first: PageFile) -> Problem:
         "duplicate-page",
         page.path,
         f"is the same page as {first.path}: {page.slug}",
-        "keep one of the two files and move the other away",
+        "keep one of the two files and move the other",
     )
 
 
@@ -387,7 +387,7 @@ def _link(path: str) -> Problem:
         "link-ignored",
         printable(path),
         "is a symbolic link, which wikisync does not follow",
-        "replace the link by a real file or folder",
+        "replace the link with a real file or folder",
     )
 
 
@@ -396,7 +396,7 @@ def _folder_in_place(path: str) -> Problem:
         "folder-in-place",
         printable(path),
         "is a folder with the name of a page's file; the page is left alone",
-        "rename the folder, or remove it to have the page again",
+        "rename or remove the folder to get the page back",
     )
 
 
@@ -404,8 +404,8 @@ def _no_file(path: str) -> Problem:
     return Problem(
         "no-regular-file",
         printable(path),
-        "is a pipe, a socket or a device, and no file; the page is left alone",
-        "rename it, or remove it to have the page again",
+        "is a pipe, a socket or a device, not a file; the page is skipped",
+        "rename or remove it to get the page back",
     )
 
 
@@ -419,7 +419,7 @@ def _blank(path: str) -> Problem:
     return Problem(
         "name-blank",
         f'"{printable(path)}"',
-        "the name is nothing but spaces, which no page can have",
+        "the name consists only of spaces, which is not a valid page name",
         "rename the file",
     )
 

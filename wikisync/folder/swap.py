@@ -309,7 +309,7 @@ class FolderWriter:
             else:
                 self._rename(staged.name, parent, name)
         except FileExistsError as exc:
-            raise PreconditionFailed(f"{path} exists already") from exc
+            raise PreconditionFailed(f"{path} already exists") from exc
         except OSError as exc:
             raise folder_error("write", path, exc) from exc
 

@@ -12,7 +12,7 @@ def decode_page(content: bytes, path: str) -> str | Problem:
         return Problem(
             "page-not-text",
             path,
-            "holds a NUL character, which no page can have",
+            "contains a NUL character, which a page cannot have",
             "remove the character, or move the file into uploads",
         )
     try:
@@ -40,9 +40,9 @@ def encode_page(page: Page) -> bytes:
         except UnicodeEncodeError:
             what = "half a character"
     raise FolderError(
-        f"the page {page.slug} holds {what}, which no text file can",
+        f"the page {page.slug} contains {what}, which a text file cannot have",
         path=page.slug,
-        hint="remove it in the wiki",
+        hint="remove it on the wiki",
     )
 
 

@@ -143,7 +143,7 @@ def check_watches_left(folder: str) -> None:
     try:
         watch = libc.inotify_add_watch(queue, os.fsencode(folder), _IN_DELETE_SELF)
         if watch < 0 and ctypes.get_errno() == errno.ENOSPC:
-            raise OSError(errno.ENOSPC, "the limit of watches is reached")
+            raise OSError(errno.ENOSPC, "the limit of inotify watches is reached")
     finally:
         os.close(queue)
 
@@ -444,7 +444,7 @@ def _no_events(exc: Exception) -> Problem:
     return Problem(
         NO_EVENTS,
         "the watch on the folders",
-        f"{getattr(exc, 'strerror', None) or exc}; they are looked through every few"
-        " seconds instead",
+        f"{getattr(exc, 'strerror', None) or exc}; they are scanned every few seconds"
+        f" instead",
         "raise the limit: sysctl fs.inotify.max_user_watches=524288",
     )

@@ -92,11 +92,11 @@ def locked(private: Path, what: str, *, is_watch: bool = False) -> Iterator[None
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as exc:
             holder = _holder(descriptor)
-            message = f"another wikisync works on {what}{holder}"
-            hint = "wait until it is done, or stop it"
+            message = f"another wikisync is running in {what}{holder}"
+            hint = "wait until it finishes, or stop it"
             if WATCH in holder:
-                message = f"{holder.removeprefix(': ')} and works on {what}"
-                hint = "it carries edits over by itself; for this command, stop it"
+                message = f"{holder.removeprefix(': ')} in {what}"
+                hint = "it syncs edits by itself; to run this command, stop it"
             raise FolderError(message, path=str(private), hint=hint) from exc
         except OSError as exc:
             raise folder_error("lock", str(private), exc) from exc
@@ -146,9 +146,9 @@ def held_folder(root: Path) -> Iterator[None]:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as exc:
             raise FolderError(
-                f"another wikisync works on {root}",
+                f"another wikisync is running in {root}",
                 path=str(root),
-                hint="give each workspace its own folders",
+                hint="use different folders for each workspace",
             ) from exc
         yield
     finally:
@@ -261,7 +261,7 @@ def standing_of(private: Path, recorded: Identity | None) -> Standing:
         raise Halted(
             f"{private.parent} does not look like the workspace that was synced:"
             f" {private / FOLDER_ID_FILE} is missing; nothing was changed",
-            hint="if its disk is away, mount it; to take the folder as it is,"
+            hint="if its disk is not mounted, mount it; to accept the folder as it is,"
             " run wikisync adopt, which deletes nothing",
         )
     now = _identity(private, marker)
@@ -293,8 +293,8 @@ def refuse_emptied(root: Path, *, known_pages: int) -> None:
         raise folder_error("look into", str(root), exc) from exc
     if is_empty:
         raise Halted(
-            f"{root} is empty, and had {known_pages} pages; nothing was changed",
-            hint="if its disk is away, mount it; to fetch the pages again,"
+            f"{root} is empty but had {known_pages} pages; nothing was changed",
+            hint="if its disk is not mounted, mount it; to download the pages again,"
             " run wikisync adopt, which deletes nothing",
         )
 
@@ -360,14 +360,14 @@ def refuse_overlaps(workspace: Path, folders: Sequence[Path]) -> None:
     above_own = [own, *_parents(own)]
     for folder, place in places.items():
         if place in above_own:
-            raise _overlap(folder, "holds the workspace itself", workspace)
+            raise _overlap(folder, "contains the workspace itself", workspace)
         if f"{place}/".startswith(f"{private}/"):
-            raise _overlap(folder, "lies in what is wikisync's own", workspace)
+            raise _overlap(folder, "is inside wikisync's private folder", workspace)
         if _is_workspace(place):
             raise _overlap(folder, "is another workspace", workspace)
     outer = next((above for above in above_own[1:] if _is_workspace(above)), None)
     if outer is not None:
-        raise _overlap(workspace, f"lies in the workspace {outer}", workspace)
+        raise _overlap(workspace, f"is inside the workspace {outer}", workspace)
 
 
 def _refuse_twins(folders: Sequence[Path], places: Mapping[Path, str]) -> None:
@@ -386,7 +386,9 @@ def _refuse_twins(folders: Sequence[Path], places: Mapping[Path, str]) -> None:
                 break
             for name in _names(above):
                 if (other := known.get(name)) is not None:
-                    raise _overlap(folder, f"lies in {other}, another wiki's", folder)
+                    raise _overlap(
+                        folder, f"is inside {other}, another wiki's folder", folder
+                    )
             free.add(above)
 
 
@@ -422,7 +424,7 @@ def _overlap(folder: Path, what: str, path: Path) -> FolderError:
     return FolderError(
         f"{folder} {what}",
         path=str(path),
-        hint="give each wiki a folder of its own, side by side",
+        hint="give each wiki its own folder, side by side",
     )
 
 
@@ -430,7 +432,7 @@ def _overlap(folder: Path, what: str, path: Path) -> FolderError:
 
 
 def refuse_network_disk(folder: Path, *, is_allowed: bool = False) -> None:
-    """See that a folder is on a disk of this machine, as far as Linux tells.
+    """See that a folder is on a local disk, as far as Linux tells.
 
     Raises:
         FolderError: it is on a network's, where another machine may write unseen.
@@ -444,10 +446,10 @@ def refuse_network_disk(folder: Path, *, is_allowed: bool = False) -> None:
     kind = file_system_of(str(folder.resolve()), mounts)
     if kind in _NETWORK:
         raise FolderError(
-            f"{folder} is on a network file system ({kind}), where locks and"
-            " renames do not hold for other machines",
+            f"{folder} is on a network file system ({kind}), where locks and renames"
+            f" are not reliable across machines",
             path=str(folder),
-            hint="use a local folder, or say --network-disk if only this machine"
+            hint="use a local folder, or add --network-disk if only this machine"
             " writes there",
         )
 

@@ -286,8 +286,8 @@ def _twin(subject: str, path: str) -> Problem:
     return Problem(
         "address-twin",
         subject,
-        f"shares its file name with another page, or with a file that the site makes; "
-        f"published as {path}",
+        f"has the same file name as another page or as a file of the site; published"
+        f" as {path}",
         "rename one of the two",
     )
 

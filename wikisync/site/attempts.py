@@ -91,6 +91,6 @@ class Attempts:
     def refusal(self) -> str:
         """What is said of a page that gets no full attempt."""
         return (
-            f"it takes long to parse, and the {self._budget:g} seconds that the site"
-            " has for such pages are used up"
+            f"it is slow to parse, and the limit of {self._budget:g} seconds for slow"
+            f" pages is used up"
         )

@@ -213,7 +213,7 @@ def checked_sources(
     """
     if not wikis:
         raise SiteError(
-            "there is no wiki to publish", hint="name one with --project or --group"
+            "there is no wiki to publish", hint="select one with --project or --group"
         )
     sources = tuple(sorted(wikis, key=lambda wiki: wiki.owner.full_path))
     if options.drop_prefix and len(sources) > 1:
@@ -237,12 +237,12 @@ def _check_source(source: WikiSource, output: Path, options: SiteOptions) -> Non
     if options.is_public and source.visibility != "public":
         raise SiteError(
             f"the wiki of {source.owner} is {source.visibility}, the site is public",
-            hint="leave the wiki out, or do not mark the site as public",
+            hint="exclude the wiki, or do not mark the site as public",
         )
     if output.resolve().is_relative_to(source.folder.resolve()):
         raise SiteError(
-            f"output {output} lies in the folder of the wiki of {source.owner}",
-            hint="choose a folder beside it with -o",
+            f"output {output} is inside the folder of the wiki of {source.owner}",
+            hint="choose a folder outside it with -o",
         )
 
 
@@ -514,7 +514,7 @@ def _large_drawing(name: str) -> Problem:
     return Problem(
         "drawing-large",
         name,
-        f"is an SVG of more than {mib} MiB; the site has an empty picture in its place",
+        f"is an SVG of more than {mib} MiB; the site shows an empty image instead",
         "make it smaller, or attach it as PNG",
     )
 

@@ -176,7 +176,7 @@ def _connect(folder: Path) -> sqlite3.Connection:
     except OSError as exc:
         raise SiteError(
             f"cannot make the cache folder {folder}: {exc.strerror}",
-            hint="choose a folder that you may write to",
+            hint="choose a writable folder",
         ) from exc
     path = folder / CACHE_NAME
     try:
@@ -243,15 +243,15 @@ def _summed(key: bytes, value: bytes) -> bytes:
 def _damaged(folder: Path, exc: sqlite3.Error) -> CacheDamaged:
     return CacheDamaged(
         f"the cache {folder} is damaged: {exc}",
-        hint="run the same command again: what is damaged is made anew",
+        hint="run the same command again to rebuild it",
     )
 
 
 def _failed(folder: Path, exc: sqlite3.Error) -> SiteError:
     if "locked" in str(exc):
         return SiteError(
-            f"another build holds the cache {folder}",
-            hint="wait until it is done, then run the same command again",
+            f"another build is using the cache {folder}",
+            hint="wait until it finishes, then run the same command again",
         )
     return SiteError(
         f"cannot use the cache {folder}: {exc}",

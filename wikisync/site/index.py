@@ -412,7 +412,7 @@ def _text_of(
 
 
 def _page_problem(code: str, page: SourcePage, message: str) -> Problem:
-    return Problem(code, page.slug, message, f"look at the file {page.path}")
+    return Problem(code, page.slug, message, f"check the file {page.path}")
 
 
 def _summary(parsed: ParsedPage) -> str:

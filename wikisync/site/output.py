@@ -111,8 +111,8 @@ def open_output(root: Path, trusted: Mapping[str, FileState]) -> Output:
     known, is_ours = _known_files(root)
     if has_files and not is_ours:
         raise SiteError(
-            f"output {root} is not empty and holds no site of wikisync",
-            hint="choose an empty folder with -o; nothing in this one was touched",
+            f"output {root} is not empty and is not a wikisync site",
+            hint="choose an empty folder with -o; this one was not changed",
         )
     return Output(root, known, trusted)
 
@@ -331,8 +331,8 @@ def _held(root: Path) -> Iterator[int]:
         yield descriptor
     except BlockingIOError as exc:
         raise SiteError(
-            f"another wikisync writes to output {root}",
-            hint="wait until it is done, or choose another folder with -o",
+            f"another wikisync is writing to output {root}",
+            hint="wait until it finishes, or choose another folder with -o",
         ) from exc
     finally:
         os.close(descriptor)
@@ -496,7 +496,7 @@ def _foreign(path: str) -> Problem:
     return Problem(
         "output-foreign",
         path,
-        "another file lies there that wikisync did not write; it was left as it is",
+        "another file is there that wikisync did not write; it was not changed",
         "remove it and build again, or choose another folder",
     )
 
@@ -505,7 +505,7 @@ def _edited(path: str) -> Problem:
     return Problem(
         "output-edited",
         path,
-        "is no longer part of the site but was changed by somebody; it was kept",
+        "is no longer part of the site but was changed by something else; it was kept",
         "remove it when you no longer need it",
     )
 
@@ -513,7 +513,7 @@ def _edited(path: str) -> Problem:
 def _unusable(path: Path, exc: OSError) -> SiteError:
     return SiteError(
         f"cannot use output {path}: {exc.strerror}",
-        hint="choose a folder that you may write to with -o",
+        hint="choose a writable folder with -o",
     )
 
 
@@ -521,11 +521,11 @@ def _failed(root: Path, exc: OSError) -> SiteError:
     if exc.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
         return SiteError(
             f"no space for the site in {root}: {exc.strerror}",
-            hint="free some space and run the same command again; "
-            "the site that was there is whole",
+            hint="free some space and run the same command again; the previous site is"
+            " intact",
         )
     name = f" {exc.filename}" if exc.filename else ""
     return SiteError(
         f"cannot write the site{name}: {exc.strerror}",
-        hint="run the same command again when the cause is removed",
+        hint="fix the cause and run the same command again",
     )

@@ -300,6 +300,6 @@ def _too_long(size: int) -> Problem:
         "sidebar-too-long",
         SIDEBAR_SLUG,
         f"has {size} characters of HTML, more than {SIDEBAR_CHARS_MAX}; "
-        "the tree of pages is shown instead",
+        "the page tree is shown instead",
         "list only the most important pages in it",
     )

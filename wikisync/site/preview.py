@@ -137,8 +137,8 @@ async def running_preview(
     """
     if not is_loopback(options.host):
         raise SiteError(
-            f"a preview is for this machine alone, not for {options.host}",
-            hint="leave the host out, or publish the site with wikisync build",
+            f"a preview can only run on this machine, not on {options.host}",
+            hint="omit the host, or publish the site with wikisync build",
         )
     preview = Preview(load, options, states or NoStates(), notice)
     async with preview.listening(), preview.at_work(cache):
@@ -410,7 +410,7 @@ class Preview:
         try:
             wish = _EDITS.decode(await request.read())
         except msgspec.DecodeError:
-            return _said(400, "that names no page")
+            return _said(400, "no page has that name")
         file = await self._in_thread(
             self._site.file_of, wish.at, is_conflict=wish.is_conflict
         )
@@ -427,9 +427,9 @@ class Preview:
 
     async def _events(self, request: web.Request) -> web.StreamResponse:
         if "Origin" not in request.headers:
-            return _said(403, "a window says where it comes from")
+            return _said(403, "a window must report its page")
         if self._windows.is_full:
-            return _said(503, "too many windows listen already")
+            return _said(503, "too many windows are open")
         path = request.query.get("at", "")
         return await self._windows.serve(request, lambda: self._news(path))
 

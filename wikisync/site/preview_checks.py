@@ -25,7 +25,7 @@ def page_checks(file: str, content: bytes) -> list[Problem]:
             Problem(
                 "page-not-utf8",
                 f"{file}:{line}",
-                f"byte {exc.start} is no UTF-8; such bytes are shown as \ufffd",
+                f"byte {exc.start} is not valid UTF-8; such bytes are shown as \ufffd",
                 "save the file as UTF-8",
             )
         ]
@@ -73,8 +73,8 @@ def _not_closed(file: str) -> Problem:
     return Problem(
         "front-matter-open",
         f"{file}:1",
-        "front matter begins here and does not end",
-        f"put a line {FENCE} behind its last key",
+        "front matter starts here and has no end line",
+        f"add a line {FENCE} after its last key",
     )
 
 
@@ -83,7 +83,7 @@ def _not_a_mapping(file: str, line: int, text: str) -> Problem:
     return Problem(
         "front-matter-wrong",
         f"{file}:{line}",
-        f"front matter must be lines of the form key: value, this is {shown!r}; "
+        f"invalid front matter: each line must be key: value, this is {shown!r}; "
         "the block is shown as code",
         "write the line as key: value, or indent it below its key",
     )

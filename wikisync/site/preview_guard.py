@@ -82,7 +82,7 @@ class Guard(Struct, frozen=True):
             return "this preview answers only at its own address"
         origins = {f"http://{name}" for name in self.names}
         if headers.get("Origin", self.origin) not in origins:
-            return "another site asked"
+            return "request from another site"
         site = headers.get("Sec-Fetch-Site", "none")
         if site not in OWN_SITE:
             # a link on another page may lead here; nothing else may
@@ -91,7 +91,7 @@ class Guard(Struct, frozen=True):
                 and headers.get("Sec-Fetch-Mode") in NAVIGATION
                 and headers.get("Sec-Fetch-Dest") == "document"
             )
-            return None if is_link else "another site asked"
+            return None if is_link else "request from another site"
         return None
 
     def refusal_of_change(self, request: web.Request) -> str | None:
@@ -103,7 +103,7 @@ class Guard(Struct, frozen=True):
         # bytes that are no UTF-8 come as surrogates
         given = request.headers.get(TOKEN_HEADER, "").encode("utf-8", "replace")
         if not hmac.compare_digest(given, self.token.encode()):
-            return "the page is of an earlier run; load it again"
+            return "the page is from an earlier run; reload it"
         return None
 
     def page_policy(self, page: str) -> tuple[str, str]:

@@ -40,16 +40,16 @@ async def listening(
                 raise _not_listening(host, port, exc) from exc
             yield host, taken
             return
-    raise AssertionError("the last port is taken or refused")
+    raise AssertionError("the last port is in use or not allowed")
 
 
 def _not_listening(host: str, port: int, exc: OSError) -> SiteError:
     if exc.errno == errno.EADDRINUSE:
         return SiteError(
-            f"port {port} is taken: something else listens there",
-            hint="name another with --port, or --port 0 for any free one",
+            f"port {port} is in use by another program",
+            hint="choose another with --port, or use --port 0 for any free port",
         )
     return SiteError(
         f"cannot listen on {host} port {port}: {exc.strerror or exc}",
-        hint="name another port with --port",
+        hint="choose another port with --port",
     )

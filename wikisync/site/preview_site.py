@@ -179,7 +179,7 @@ class LiveSite:
         except WikisyncError as exc:
             self.failure = exc
         except (OSError, sqlite3.Error) as exc:
-            self.failure = SiteError(f"changes cannot be taken over: {exc}")
+            self.failure = SiteError(f"changes cannot be applied: {exc}")
 
     def roots(self) -> tuple[Path, ...]:
         """Folders whose changes matter, whether they exist or not."""

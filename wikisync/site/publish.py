@@ -217,7 +217,7 @@ class _Place:
             yield
         except BlockingIOError as exc:
             raise SiteError(
-                f"another wikisync publishes {self._output}",
+                f"another wikisync is publishing {self._output}",
                 hint="wait until it is done",
             ) from exc
         except OSError as exc:
@@ -240,7 +240,7 @@ class _Place:
             return
         if self._is_link() and not self._output.is_dir():
             raise SiteError(
-                f"{self._output} is a link that leads nowhere",
+                f"{self._output} is a dangling symbolic link",
                 hint="remove it, or set [site] output to another folder",
             )
         # refuses what is not ours before anything is copied
@@ -407,7 +407,7 @@ def _after_failed(after: AfterCommand, reason: str) -> Problem:
         "after-failed",
         after.command[0],
         f"the command after a new version of the site {reason}",
-        "it is run again with the next build; run it yourself to see why it fails",
+        "it runs again after the next build; run it by hand to see why it fails",
     )
 
 
@@ -415,13 +415,13 @@ def _not_at_once(output: Path) -> Problem:
     return Problem(
         "not-at-once",
         str(output),
-        "this disk cannot exchange folders: for an instant there was no site",
-        "put the site on another disk, or make it a link to a folder",
+        "this disk cannot swap folders atomically: the site was missing for an instant",
+        "put the site on another disk, or make it a symbolic link to a folder",
     )
 
 
 def _failed(path: Path, exc: OSError) -> SiteError:
     return SiteError(
         f"cannot publish {path}: {exc.strerror or exc}",
-        hint="the last good site stays; build again when the cause is removed",
+        hint="the last good site is kept; fix the cause and build again",
     )

@@ -287,7 +287,7 @@ def _no_text(path: str) -> Problem:
     return Problem(
         "slug-not-text",
         path,
-        "stands for a slug that is no Unicode text; it is not in the site",
+        "has a slug that is not valid Unicode; it is not in the site",
         "rename the page",
     )
 
@@ -297,5 +297,5 @@ def _vanished(path: str) -> Problem:
         "unreadable",
         path,
         "could not be read and is not in the site",
-        "look at its permissions and build again",
+        "check its permissions and build again",
     )

@@ -290,7 +290,7 @@ def read_script(path: Path) -> bytes:
     Raises:
         SiteError: It cannot be read, is too large, or is no text.
     """
-    hint = "name the file mermaid.min.js that you have, or leave the key mermaid out"
+    hint = "give your mermaid.min.js file, or remove the key mermaid"
     try:
         content = path.read_bytes()
     except OSError as exc:
@@ -298,7 +298,7 @@ def read_script(path: Path) -> bytes:
             f"cannot read the script {path}: {exc.strerror}", hint=hint
         ) from exc
     if len(content) > SCRIPT_BYTES_MAX or b"\0" in content:
-        raise SiteError(f"{path} is no script for diagrams", hint=hint)
+        raise SiteError(f"{path} is not a diagram script", hint=hint)
     return content
 
 

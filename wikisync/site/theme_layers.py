@@ -54,7 +54,7 @@ def theme_chain(name: str) -> list[Layer]:
         layer = _read_theme(following, beside)
         if any(layer.folder == known.folder for known in chain):
             names = " -> ".join([*(known.name for known in chain), layer.name])
-            raise SiteError(f"themes extend each other in a circle: {names}")
+            raise SiteError(f"themes extend each other in a loop: {names}")
         chain.append(layer)
         following = layer.manifest.extends if layer.manifest else None
     if chain[-1].folder != builtin_folder() / "default":

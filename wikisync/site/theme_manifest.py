@@ -140,7 +140,7 @@ def _check_range(option: ThemeOption, value: OptionValue) -> None:
     low, high = option.minimum, option.maximum
     if (low is not None and value < low) or (high is not None and value > high):
         raise SiteError(
-            f"theme option {option.name!r} is {value}, it must lie in {low}..{high}",
+            f"theme option {option.name!r} is {value}, it must be in {low}..{high}",
             hint=option.help or None,
         )
 

@@ -40,13 +40,13 @@ async def confirm_absences(
     if not missing:
         return seen
     if not seen.pages and (again := await remote.snapshot()).pages:
-        return _doubted(again, missing[0], "the wiki listed no page at all, then some")
+        return _doubted(again, missing[0], "the wiki listed no pages, then some")
     asked = missing if len(missing) <= removals_max(len(base)) else missing[:1]
     liar = await still_there(remote, asked, reads_max=reads_max)
     if liar is not None:
-        return _doubted(seen, liar, "not on the wiki's list, but still to be read")
+        return _doubted(seen, liar, "missing from the wiki's list, but readable")
     if seen.pages and not await is_answering(remote, seen):
-        return _doubted(seen, missing[0], "the wiki finds no page, listed or not")
+        return _doubted(seen, missing[0], "the wiki finds no page, even those it lists")
     return seen
 
 
@@ -95,6 +95,6 @@ def _doubted(seen: Snapshot, slug: Slug, message: str) -> Snapshot:
         "absence-doubted",
         slug,
         f"{message}; nothing was removed",
-        "run it again later; look at the service if it stays so",
+        "run it again later; if it persists, check the service",
     )
     return replace(seen, is_complete=False, problems=(*seen.problems, problem))

@@ -27,8 +27,8 @@ from wikisync.sync.tally import Tally
 log = logging.getLogger(__name__)
 
 STALE_SAVE = (
-    "saved on top of an older text: what the wiki brought since stays; "
-    "save the same once more if it is to go"
+    "saved over an older text: the wiki's newer edits are kept; save again to remove"
+    " them"
 )
 """Said of a save that looks like one of a window which was not loaded anew."""
 

@@ -41,7 +41,7 @@ from wikisync.webpage import is_web_page
 
 log = logging.getLogger(__name__)
 
-MISSING_HINT = "the pages that mention it show a placeholder instead"
+MISSING_HINT = "pages that use it show a placeholder instead"
 
 
 Spellings: TypeAlias = Sequence[AttachmentPath]
@@ -213,7 +213,7 @@ class AttachmentFetch:
             return None  # somebody put it there meanwhile; the next round takes it
         except RateLimited as error:
             is_told, self._has_limit = self._has_limit, True
-            message = f"{error.message}; the files after it wait, too"
+            message = f"{error.message}; the files after it also wait"
             failed = _failed("attachment-missing", path, message, error.hint)
             return replace(failed, is_told=is_told)
         except Unavailable as error:

@@ -21,7 +21,7 @@ class Capabilities(Struct, frozen=True):
     takes_empty: bool = True
     """A page may be empty (Q10)."""
     strips_front_matter_of: frozenset[Format] = frozenset()
-    """Formats of which it gives texts back without their front matter (Q8), as its
+    """Formats of which it returns texts without their front matter (Q8), as its
     answers to our own writes have shown; the page keeps it."""
 
 

@@ -111,8 +111,8 @@ async def pull_wiki(
     await fetch.run()
     if brake is not None:
         raise Halted(
-            f"{brake} are gone from the wiki of {owner}; none was removed here",
-            hint="look at the wiki; if they were really deleted, run the same"
+            f"{brake} are missing from the wiki of {owner}; none was removed here",
+            hint="check the wiki; if they were deleted on purpose, run the same"
             " command again with --allow-emptying",
         )
     # what waits for a person is no trouble of the cycle
@@ -147,7 +147,7 @@ def _waiting(plan: Plan) -> list[Problem]:
         log.debug("planned: %s", action)
         match action:
             case Hold():
-                hint = "make both texts equal, or keep your copy under another name"
+                hint = "make both texts equal, or save your copy under another name"
                 found.append(Problem("page-held", action.slug, action.reason, hint))
             case Skip() if action.reason not in _QUIET:
                 found.append(Problem("page-skipped", action.slug, action.reason))

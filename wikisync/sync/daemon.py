@@ -273,7 +273,9 @@ class Daemon:
             # some systems' monotonic clock goes on while they sleep
             late_s = self._clock() - began - WAKE_LOOK_S
             if max(now_apart_s - apart_s, late_s) > SLEEP_MIN_S:
-                log.info("the machine slept, or its clock was set: looking again")
+                log.info(
+                    "the machine was suspended or its clock was set: checking again"
+                )
                 self.retry()
             apart_s = now_apart_s
 

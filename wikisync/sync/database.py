@@ -297,8 +297,8 @@ def translated(path: Path) -> Iterator[None]:
             raise damage_of(path, exc) from exc
         raise StateError(
             f"{path} cannot be used: {exc}",
-            hint="see that the disk has room, that the folder is writable,"
-            " and that no other wikisync works in it",
+            hint="check that the disk has space, that the folder is writable, and that"
+            " no other wikisync is running in it",
         ) from exc
     except sqlite3.DatabaseError as exc:
         raise damage_of(path, exc) from exc
@@ -311,5 +311,5 @@ def damage_of(path: Path, found: object) -> StateDamaged:
     what = str(found).partition(" with text ")[0]
     return StateDamaged(
         f"{path} is damaged: {what}",
-        hint="the next sync begins with a new file, and keeps this one beside it",
+        hint="the next sync creates a new file and keeps this one next to it",
     )

@@ -765,8 +765,7 @@ def _doubted(there: Snapshot, slug: Slug) -> Snapshot:
     problem = Problem(
         "absence-doubted",
         slug,
-        "the wiki does not list it, but does not stand by that when it is asked;"
-        " nothing is removed here",
-        "run it again later; look at the service if it stays so",
+        "the wiki does not list it but still returns it; nothing is removed here",
+        "run it again later; if it persists, check the service",
     )
     return replace(there, is_complete=False, problems=(*there.problems, problem))

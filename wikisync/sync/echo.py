@@ -25,7 +25,7 @@ class Echo(StrEnum):
     SAME = "keeps the text"
     FOLDED = "changes line ends or the final newline"
     UNICODE = "changes the Unicode form of letters"
-    FRONT_MATTER = "gives texts back without their front matter"
+    FRONT_MATTER = "returns texts without their front matter"
     OTHER = "changes the text"
 
 

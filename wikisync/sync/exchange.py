@@ -82,7 +82,7 @@ TEXTS_COMPARED_MAX = 20
 SENDS_MAX = 3
 """Pages on their way to the wiki: one is written, the next ones are got ready."""
 
-_OTHER_HINT = "see which records there are: wikisync records"
+_OTHER_HINT = "to list the records, run: wikisync records"
 
 NoteLeft: TypeAlias = Callable[[Collection[Slug]], None]
 """Remembers the pages that a first sync left here, and no others."""

@@ -47,7 +47,7 @@ UNWRITTEN = "its conflict file could not be written"
 UNWRITTEN_HINT = "see what wikisync sync says"
 """A sync alone tries to write it, and has the reason."""
 
-SETTLED = "the wiki's text when its conflict was settled"
+SETTLED = "the wiki's text when its conflict was resolved"
 """Why the text is in the trash."""
 
 
@@ -113,7 +113,7 @@ class Holds:
                 self._tally.tell(
                     "conflict-unclear",
                     slug,
-                    f"its conflict file is not settled: {bundle.problem}",
+                    f"its conflict file is not resolved: {bundle.problem}",
                     "keep or remove whole blocks with their marker lines",
                 )
         return settled
@@ -122,8 +122,8 @@ class Holds:
         self._tally.tell(
             "conflict-open",
             slug,
-            f"{file.path} is open in an editor ({file.lock}); it is left alone until"
-            " that is closed",
+            f"{file.path} is open in an editor ({file.lock}); waiting until it is"
+            f" closed",
             "save it and close it in the editor",
         )
 
@@ -353,9 +353,9 @@ class Holds:
             self._tally.tell(
                 "conflict-over",
                 slug,
-                "its conflict is over, and what you wrote in the conflict file did not"
-                " become the page; the file is in the trash",
-                f"{'see its text' if settled is None else 'bring its text back'}: "
+                "its conflict is over, and your text in the conflict file was not"
+                " used; the file is in the trash",
+                f"{'see its text' if settled is None else 'restore its text'}: "
                 + command_line(
                     "restore",
                     f"{self._local.name}/{slug}",
@@ -457,7 +457,7 @@ class Holds:
         work: the settlement stands in it and nowhere else.
         """
         text = await on_texts(
-            lambda: write_bundle(pieces, remote_by="as you settled it"), page.content
+            lambda: write_bundle(pieces, remote_by="your resolution"), page.content
         )
         if not self._is_dry_run:
             await self._local.write_conflict(page.slug, page.format, text)
@@ -466,7 +466,7 @@ class Holds:
             "conflict-again",
             page.slug,
             "the page was edited while its conflict was being settled",
-            "settle the conflict file once more",
+            "resolve the conflict file again",
             is_once=True,
         )
 

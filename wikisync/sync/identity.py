@@ -108,11 +108,11 @@ def whose(
 def stranger_error(owner: WikiOwner, known_id: str, found: Stranger) -> Halted:
     """What is said where another project or group has the path."""
     path, new = owner.full_path, found.there.id
-    go_on = f"write id = {new} beside the path to sync the folder with the other one"
+    go_on = f"to sync the folder with the new one, add id = {new} next to the path"
     if found.ours is None:
         return Halted(
-            f"{path} is another {owner.kind} now (id {new}); yours (id {known_id}) is"
-            " deleted, or hidden from this token; nothing was changed",
+            f"{path} is another {owner.kind} now (id {new}); yours (id {known_id}) was"
+            f" deleted or is hidden from this token; nothing was changed",
             hint="restore yours, use a member's token, or check the service's url in"
             f" wikisync.toml; or {go_on}",
         )
@@ -128,9 +128,10 @@ def doubtful_error(owner: WikiOwner, there: Located, found: Agreement) -> Halted
     """What is said where only the id is the same."""
     path = there.owner.full_path
     return Halted(
-        f"{owner} is not there any more, and {path}, which has its id {there.id}, has"
-        f" other pages ({found}); nothing was changed",
-        hint=f"write id = {there.id} beside the path in wikisync.toml if that is yours",
+        f"{owner} no longer exists, and {path}, which has its id {there.id}, has other"
+        f" pages ({found}); nothing was changed",
+        hint=f"if that is your wiki, add id = {there.id} next to the path in"
+        f" wikisync.toml",
     )
 
 
@@ -282,7 +283,7 @@ def deletion_warning(owner: WikiOwner, there: Located) -> Problem:
         "wiki-marked-for-deletion",
         str(owner),
         f"the {owner.kind} was marked for deletion on {there.deletion_on}; the service"
-        " removes it with its wiki after its delay",
+        f" will delete it and its wiki after its retention period",
         f"restore the {owner.kind}, or pause the wiki: wikisync pause",
     )
 
@@ -296,7 +297,7 @@ def carried_note(owner: WikiOwner, record: WikiRecord, service_url: str) -> Prob
         "record-carried-over",
         str(owner),
         f"at the last sync the {owner.kind} was {was} (id {record.remote_id});"
-        " what is known of its wiki is carried over",
+        " its sync record stays in use",
     )
 
 
@@ -305,8 +306,8 @@ def met_again(owner: WikiOwner, between: WikiRecord) -> Problem:
     return Problem(
         "wiki-again",
         str(owner),
-        f"its folder was synced with {between} in between; what came from there is not"
-        " put on this wiki, and what changed there waits for you",
+        f"its folder was synced with {between} in between; pages from there are not"
+        f" uploaded to this wiki, and pages changed there are held",
     )
 
 
@@ -316,8 +317,8 @@ def first_meeting(owner: WikiOwner, before: WikiRecord, why: str) -> Problem:
         "wiki-replaced",
         str(owner),
         f"its folder was synced with {before} before, and this is another wiki"
-        f" ({why}): it is met for the first time, nothing is removed, and nothing is"
-        " put on it that is only here",
-        f"see wikisync records; if both are one wiki: wikisync records --use"
+        f" ({why}): it is treated as a first sync: nothing is deleted, and pages that"
+        f" exist only here are not uploaded",
+        f"see wikisync records; if both are the same wiki, run: wikisync records --use"
         f" {before.number}",
     )

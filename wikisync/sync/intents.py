@@ -55,7 +55,7 @@ class _Settling:
 
     async def run(self) -> None:
         intent = self._intent
-        log.info("looking what came of: %s %s", intent.operation, intent.slug)
+        log.info("checking the result of: %s %s", intent.operation, intent.slug)
         match intent.operation:
             case Operation.CREATE:
                 await self._create()
@@ -68,7 +68,7 @@ class _Settling:
             case Operation.REBASE:
                 await self._rebase()
             case Operation.UPLOAD:
-                log.info("%s may have been uploaded once without use", intent.slug)
+                log.info("%s may have been uploaded without being used", intent.slug)
             case _:
                 assert_never(intent.operation)
         if self._is_known:

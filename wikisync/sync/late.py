@@ -50,7 +50,7 @@ class LateSaves:
 
         try:
             if late.text is None:
-                self._tell(late.slug, "look for it in .wikisync/trash")
+                self._tell(late.slug, "find it in .wikisync/trash")
             else:
                 await self._take(late, late.text)
             await self._local.acknowledge(late)
@@ -128,8 +128,8 @@ class LateSaves:
         self._tally.tell(
             "late-save",
             slug,
-            "a program went on writing to its file after another text had taken its"
-            " place; what it wrote is in the trash",
+            "a program kept writing to its file after the file was replaced; the"
+            " program's text is in the trash",
             step,
             is_once=True,
         )

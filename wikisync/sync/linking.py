@@ -305,9 +305,9 @@ class FileLinks:
         agreed = replace(page, content=self._state.text(page.slug) or "")
         for target in composed.keys() - set(await self._links.targets(agreed)):
             raise Rejected(
-                f"{page.slug} links to {composed[target]} by a name that is nowhere"
-                " written whole, and the file has another one on the wiki",
-                hint="write the whole way in the link, without :imagesdir: or {...}",
+                f"{page.slug} links to {composed[target]} with a path built from"
+                f" attributes or macros, and the file has another path on the wiki",
+                hint="write the full path in the link, without :imagesdir: or {...}",
             )
 
     async def _look(self) -> frozenset[str]:
@@ -401,7 +401,7 @@ class FileLinks:
             raise Rejected(
                 f"{file.path}, which {slug} links to, is larger than"
                 f" {FILE_BYTES_MAX >> 20} MiB",
-                hint="make the file smaller, or link to it elsewhere",
+                hint="make the file smaller, or host it elsewhere and link to it",
             )
         intent = self._state.begin(
             Intent(Operation.UPLOAD, slug, text=file.path, at=self._clock())

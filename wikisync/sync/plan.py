@@ -57,27 +57,25 @@ class HoldReason(StrEnum):
     FORMATS = "given two different formats here and on the wiki"
     NAME_TAKEN = "renamed to a name that another page has on the other side"
     CASE_TWIN = (
-        "on the wiki another page has this name but for spaces and dashes, or upper and"
-        " lower case"
+        "another page on the wiki has the same name except for spaces and dashes, or"
+        " upper and lower case"
     )
-    EMPTY = "empty here; this service takes no empty page"
-    MARKER = "a marker line of a conflict is left in it; it is not sent to the wiki"
-    GIT_MARKER = (
-        "git's marker lines of a conflict are in it; it is not sent to the wiki"
-    )
-    REFUSED = "the service refused it as it is"
-    LOOP = "sent again and again with the same text; something changes it back"
+    EMPTY = "empty here; this service does not accept empty pages"
+    MARKER = "it contains a conflict marker line, so it is not sent to the wiki"
+    GIT_MARKER = "it contains git conflict markers, so it is not sent to the wiki"
+    REFUSED = "the service rejected it"
+    LOOP = "sent several times with the same text; something keeps changing it back"
     OPEN_LONG = "open in an editor here for a long time, and changed on the wiki"
 
 
 class Notice(StrEnum):
     """What a person may want to know of an action that goes ahead."""
 
-    EDIT_BEATS_DELETE_HERE = "deleted here, but edited on the wiki: it comes back"
-    EDIT_BEATS_DELETE_THERE = "deleted on the wiki, but edited here: it comes back"
-    RENAME_BEATS_DELETE_HERE = "deleted here, but renamed on the wiki: it comes back"
-    RENAME_BEATS_DELETE_THERE = "deleted on the wiki, but renamed here: it comes back"
-    DELETION_REFUSED = "its deletion was refused: it comes back"
+    EDIT_BEATS_DELETE_HERE = "deleted here, but edited on the wiki: it is restored"
+    EDIT_BEATS_DELETE_THERE = "deleted on the wiki, but edited here: it is restored"
+    RENAME_BEATS_DELETE_HERE = "deleted here, but renamed on the wiki: it is restored"
+    RENAME_BEATS_DELETE_THERE = "deleted on the wiki, but renamed here: it is restored"
+    DELETION_REFUSED = "its deletion was rejected: it is restored"
 
 
 class SkipReason(StrEnum):
@@ -88,20 +86,22 @@ class SkipReason(StrEnum):
     DELETED_HERE = "deleted here; a pull writes nothing to the wiki"
     UNREADABLE_HERE = "the file here cannot be read"
     UNREADABLE_THERE = "the page on the wiki cannot be read"
-    UNSEEN_HERE = "not seen here, but not every file could be seen"
+    UNSEEN_HERE = "not found here, but not every file could be read"
     UNSEEN_THERE = "not on the wiki's list, but the list cannot be trusted"
-    FIRST_SYNC = "only here; nothing is removed by a first sync"
-    READ_ONLY = "changed here, but the service does not take this format"
-    OPEN_HERE = "open in an editor here; it waits until that is closed"
-    OPEN_WITH_IT = "renamed with a page that is open in an editor here; both wait"
-    GONE_THERE = "gone from the wiki; it waits until that is certain"
-    GONE_HERE = "its file is gone here; it waits until that is certain"
-    MAY_BE_UNREAD = "gone; it may be a new page that cannot be read, and waits for it"
-    NOT_ASKED = "only here; a first sync puts it on the wiki when it is asked to"
-    BRAKED = "part of much that would be done at once; it waits for your yes"
-    CHANGE_REFUSED = "this change was refused; it waits until the text is another"
-    COPY = "its name is that of a copy which another program made; it is left out"
-    TROUBLE = "its removal waits until what is wrong with other pages is mended"
+    FIRST_SYNC = "only here; a first sync removes nothing"
+    READ_ONLY = "changed here, but the service does not accept this format"
+    OPEN_HERE = "open in an editor here; waiting until it is closed"
+    OPEN_WITH_IT = (
+        "renamed together with a page that is open in an editor here; both wait"
+    )
+    GONE_THERE = "missing on the wiki; waiting until the deletion is confirmed"
+    GONE_HERE = "its file is missing here; waiting until the deletion is confirmed"
+    MAY_BE_UNREAD = "missing; it may be a new page that cannot be read yet, so it waits"
+    NOT_ASKED = "only here; a first sync uploads it only on request"
+    BRAKED = "part of a large batch; waiting for your approval"
+    CHANGE_REFUSED = "this change was rejected; waiting until the text changes"
+    COPY = "its name is that of a copy made by another program; it is not synced"
+    TROUBLE = "its deletion waits until problems with other pages are fixed"
 
 
 class CreateLocal(Struct, frozen=True):
@@ -407,9 +407,7 @@ def describe(action: Action) -> str:
 
 def _edited(action: Merge) -> str:
     return (
-        "saved here on top of an older text"
-        if action.is_stale
-        else HoldReason.EDITED_BOTH
+        "saved here over an older text" if action.is_stale else HoldReason.EDITED_BOTH
     )
 
 

@@ -230,8 +230,8 @@ class Pushes:
             self._tally.fail(
                 "format-changed",
                 answer.slug,
-                f"sent as {sent.format}, but the service keeps it as {answer.format}",
-                "look at the page on the wiki",
+                f"sent as {sent.format}, but the service stored it as {answer.format}",
+                "check the page on the wiki",
                 is_once=True,
             )
         there = self._there.pages.get(answer.slug, self._there.pages.get(sent.slug))
@@ -264,10 +264,12 @@ class Pushes:
         service writes the name with dashes.
         """
         if given in self._state.base():
-            raise PreconditionFailed(f"the page {slug} is one with {given} on the wiki")
+            raise PreconditionFailed(
+                f"the page {slug} is the same as {given} on the wiki"
+            )
         self._state.keep_file(slug, given)
         self._state.record(renamed={slug: given})
-        self._state.note_done(self._clock(), given, f"the service named {slug} so")
+        self._state.note_done(self._clock(), given, f"the service renamed {slug}")
         self._tally.renamed += 1
 
     def _take_name(self, asked: Slug, given: Slug, *, is_known: bool = False) -> None:
@@ -286,8 +288,8 @@ class Pushes:
             self._tally.fail(
                 "page-moved",
                 wanted,
-                f"the service moved it to {moved.slug} when its text was sent",
-                "give it its name again on the wiki",
+                f"the service renamed it to {moved.slug} when its text was sent",
+                "rename it back on the wiki",
                 is_once=True,
             )
         return moved
@@ -430,8 +432,8 @@ class Pushes:
         self._tally.tell(
             "rename-refused",
             action.target,
-            f"{error.message}; the page stays {action.slug} on the wiki, and edits of"
-            " the file go there",
+            f"{error.message}; the page keeps the name {action.slug} on the wiki, and"
+            f" edits of the file go there",
             error.hint or "give the file another name",
             is_once=True,
         )

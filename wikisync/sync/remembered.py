@@ -66,7 +66,7 @@ class RememberedWiki:
             return Page(slug, record.format, record.remote)
         base, text = self._known.base().get(slug), self._known.text(slug)
         if base is None or text is None:
-            raise NotFound(f"nothing is known of page {slug}")
+            raise NotFound(f"there is no record of page {slug}")
         return Page(slug, base.format, text)
 
     async def write(self, page: Page, *, expected: Digest | None) -> Page:
@@ -99,4 +99,4 @@ class RememberedWiki:
 
 
 def _refusal(what: str, *_asked: object) -> Unavailable:
-    return Unavailable(f"{what} is not asked for: the wiki is taken as it was seen")
+    return Unavailable(f"{what} is not requested: the wiki is used as it was last seen")

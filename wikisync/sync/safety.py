@@ -98,14 +98,17 @@ def brake_of(plan: Plan, base: Mapping[Slug, BasePage]) -> Brake | None:
 class BatchKind(StrEnum):
     """What a batch holds; the value says why, after "because"."""
 
-    DELETES_HERE = "they are gone from the wiki"
+    DELETES_HERE = "they are missing on the wiki"
     DELETES_THERE = "their files are missing here"
-    CHANGES_HERE = "so many pages changed on the wiki at once"
-    CHANGES_THERE = "so many files changed here at once"
-    SHRUNK_HERE = "nearly all of their text is gone on the wiki"
-    SHRUNK_THERE = "nearly all of their text is gone here"
-    EMPTIED = "their directory here is empty, as if its disk were away"
-    REWOUND = "the wiki went back in time, as after a restored backup or a forced push"
+    CHANGES_HERE = "many pages changed on the wiki at once"
+    CHANGES_THERE = "many files changed here at once"
+    SHRUNK_HERE = "nearly all of their text was removed on the wiki"
+    SHRUNK_THERE = "nearly all of their text was removed here"
+    EMPTIED = "their directory here is empty, as if its disk were not mounted"
+    REWOUND = (
+        "the wiki returned to an older state, as after a restored backup or a"
+        " forced push"
+    )
 
 
 NOTHING_REMOVED: Mapping[BatchKind, frozenset[Slug]] = {}
@@ -155,7 +158,7 @@ _VERBS = {
     BatchKind.SHRUNK_HERE: "changed here",
     BatchKind.SHRUNK_THERE: "changed on the wiki",
     BatchKind.EMPTIED: "deleted on the wiki",
-    BatchKind.REWOUND: "set back, renamed back or removed here",
+    BatchKind.REWOUND: "reverted, renamed back or removed here",
 }
 
 

@@ -58,14 +58,17 @@ RATE_LIMIT_S = 60.0
 LASTING_TRIES = 3
 """So often in a row a wiki fails while the service answers until a person is called."""
 LASTING_HINT = (
-    "ask who runs the service; until then, exclude in [sync] leaves the wiki out"
+    "ask the administrator of the service; until then, skip the wiki with exclude in"
+    " [sync]"
 )
 RESTLESS_S = 5.0
 """How long a wiki waits that still has something to do after its turn."""
 JITTER = 0.2
-OPEN_HINT = "close it there: the changes of the wiki arrive at once then"
-IN_TURNS = "too big to be read whole at each look: its pages are read within an hour"
-IN_TURNS_HINT = "with a webhook, an edit on the wiki is here at once"
+OPEN_HINT = "close it in the editor; the wiki's changes then arrive immediately"
+IN_TURNS = (
+    "too large to check completely each time; every page is checked within an hour"
+)
+IN_TURNS_HINT = "with a webhook, edits on the wiki arrive immediately"
 
 Told = Callable[[Standing], None]
 """Called after each change of a wiki's condition or problem."""
@@ -346,7 +349,10 @@ def lasting(problem: str) -> str:
 
     The words are the same after each try, so that a person is called once.
     """
-    return f"{problem}; {LASTING_TRIES} tries in a row failed while the service answers"
+    return (
+        f"{problem}; {LASTING_TRIES} attempts in a row failed, although the service"
+        " is reachable"
+    )
 
 
 def _tell_nobody(standing: object) -> None:

@@ -158,9 +158,9 @@ def postponed(removed: Sequence[Slug], errors: Iterable[Problem]) -> Problem:
     return Problem(
         "removals-postponed",
         "1 page" if is_one else f"{len(removed)} pages",
-        f"{'its' if is_one else 'their'} removal waits until what is wrong with"
-        f" {wrong} is mended ({_named(removed)})",
-        "run it again when the other problems are solved",
+        f"{'its' if is_one else 'their'} deletion waits until the problems with"
+        f" {wrong} are fixed ({_named(removed)})",
+        "fix the other problems, then run it again",
     )
 
 

@@ -227,7 +227,7 @@ class Undoing:
         self._tally.tell(
             "undo-left",
             step.name,
-            f"it is not taken back: {why}",
+            f"it is not undone: {why}",
             f"see its earlier texts: {command_line('restore', name, '--list')}",
             is_once=True,
         )
