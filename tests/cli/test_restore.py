@@ -81,7 +81,7 @@ async def test_list_tells_what_there_is_and_changes_nothing(cloned: Cloned) -> N
     await pull(cloned, "second\n")
     ran = await cloned.run("restore", "guide", "--list")
     assert ran.code == 0
-    assert ran.out.splitlines()[0].startswith("until\tbytes\tfrom\tfirst line")
+    assert ran.out.splitlines()[0].startswith("current until\tbytes\tfrom\tfirst line")
     assert "the last sync\tsecond" in ran.out
     assert "a guide" in ran.out
     assert cloned.read("guide.md") == "second\n"

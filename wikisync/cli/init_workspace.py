@@ -108,7 +108,7 @@ def refuse_folder(root: Path, *, allows_network_disk: bool = False) -> None:
             raise FolderError(
                 f"{root} is already a workspace"
                 if is_it
-                else f"{root} lies in the workspace {above}",
+                else f"{root} is inside the workspace {above}",
                 path=str(root),
                 hint="run wikisync sync there; to add a wiki, add a table [[wiki]] to"
                 f" {above / 'wikisync.toml'}"
