@@ -90,7 +90,10 @@ async def test_a_workspace_that_was_never_synced_stays_so(
 def older(root: Path) -> None:
     """A workspace of an older version: what its state lacks is added in a copy."""
     with closing(sqlite3.connect(root / ".wikisync/state.db")) as connection:
-        connection.executescript("DROP TABLE removal; PRAGMA user_version = 9;")
+        connection.execute("DROP TABLE step")
+        for column in ("sync", "is_syncing", "synced_at", "undoing"):
+            connection.execute(f"ALTER TABLE wiki DROP COLUMN {column}")
+        connection.execute("PRAGMA user_version = 11")
 
 
 def killed(root: Path) -> None:
