@@ -21,7 +21,7 @@ def test_odd_name_of_a_page_is_one_word_of_the_command(file: str) -> None:
     sentence = held_sentence(FOLDER, held)
     command = sentence.partition("text): ")[2]
     assert shlex.split(command) == ["wikisync", "resolve", f"{FOLDER}/it's", "--both"]
-    assert (f"settle {FOLDER}/{file} and save it" in sentence) is bool(file)
+    assert (f"resolve {FOLDER}/{file} and save it" in sentence) is bool(file)
 
 
 def test_odd_name_of_a_wiki_is_one_word_of_the_command() -> None:

@@ -61,7 +61,7 @@ async def test_hint_of_a_conflict_names_its_file_and_settles_it(
     service: EmbeddedService, run: Run, inside: Path
 ) -> None:
     ran = await clash(service, run, inside)
-    assert f"settle {FOLDER}/{SLUG}.conflict.md and save it" in ran.err
+    assert f"resolve {FOLDER}/{SLUG}.conflict.md and save it" in ran.err
     assert (inside / f"{SLUG}.conflict.md").exists()
     (command,) = commands(ran, "resolve")
     ran = await run(*command)

@@ -112,7 +112,7 @@ def test_a_port_that_is_taken_is_told_with_the_next_step(
         port = taken.getsockname()[1]
         assert main(["preview", str(wiki), "--port", str(port)]) == ExitCode.FAILED
     shown = capsys.readouterr().err
-    assert f"port {port} is taken" in shown
+    assert f"port {port} is in use by another program" in shown
     assert "--port 0" in shown
 
 

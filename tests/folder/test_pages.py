@@ -99,7 +99,7 @@ def test_page_that_no_text_file_can_hold_is_refused_alone(
 ) -> None:
     bad, good = folder.write_many([(page("bad", content), None), (page("good"), None)])
     assert isinstance(bad, FolderError)
-    assert f"the page bad holds {what}" in bad.message
+    assert f"the page bad contains {what}" in bad.message
     assert isinstance(good, Page)
 
 

@@ -102,7 +102,7 @@ def test_file_that_is_gone_is_not_made_again(root: Path) -> None:
 
 def test_new_file_does_not_replace_one_that_is_there(root: Path) -> None:
     write_atomically(root, "home.md", b"theirs")
-    with pytest.raises(PreconditionFailed, match=r"home\.md exists already"):
+    with pytest.raises(PreconditionFailed, match=r"home\.md already exists"):
         write_atomically(root, "home.md", b"new", expected=None)
     assert files_below(root) == {"home.md": b"theirs"}
 
@@ -117,7 +117,7 @@ def test_new_file_does_not_replace_one_made_after_the_look(
         link(*args, **kwargs)
 
     monkeypatch.setattr(os, "link", make_meanwhile)
-    with pytest.raises(PreconditionFailed, match=r"home\.md exists already"):
+    with pytest.raises(PreconditionFailed, match=r"home\.md already exists"):
         write_atomically(root, "home.md", b"new", expected=None)
     assert files_below(root) == {"home.md": b"theirs"}
 

@@ -265,7 +265,7 @@ def test_switched_off_parts_are_not_there() -> None:
         ("default", {"accent": "blue"}, "must be a colour", ""),
         ("default", {"max_width": "80"}, "must be an integer", ""),
         ("default", {"max_width": True}, "must be an integer", ""),
-        ("default", {"max_width": 9}, "must be in 48..160", ""),
+        ("default", {"max_width": 9}, "must be at least 48", ""),
         ("default", {"fonts": "serfi"}, "must be one of", "'serif'"),
         ("default", {"extra_css": "a.css"}, "must be a list of strings", ""),
         ("default", {"extra_css": ["a.css"]}, "names 'a.css'", "theme/static/a.css"),

@@ -25,7 +25,9 @@ def test_theme_without_parent_stands_on_the_default(tmp_path: Path) -> None:
 def test_themes_that_extend_each_other_are_refused(tmp_path: Path) -> None:
     write_theme(tmp_path / "one", {}, 'extends = "two"\n')
     write_theme(tmp_path / "two", {}, 'extends = "one"\n')
-    with pytest.raises(SiteError, match="circle: one -> two -> one"):
+    with pytest.raises(
+        SiteError, match="extend each other in a loop: one -> two -> one"
+    ):
         theme_chain(str(tmp_path / "one"))
 
 

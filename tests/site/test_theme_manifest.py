@@ -41,7 +41,7 @@ def test_manifest_declares_options_with_type_and_bounds() -> None:
         (OPTION.replace("= 3", "= '3'"), "options.size.default is not of type"),
         (OPTION + "choices = 1", "options.size.choices is not a list"),
         (OPTION + "choices = [1, 2]", "theme option 'size' is 3, it must be one of"),
-        (OPTION + "minimum = 5", "theme option 'size' is 3, it must lie in 5..None"),
+        (OPTION + "minimum = 5", "theme option 'size' is 3, it must be at least 5"),
         (OPTION + "maximum = 'x'", "options.size.maximum must be an integer"),
         (OPTION + "hlep = 'x'", "options.size: unknown key 'hlep'"),
     ],

@@ -133,7 +133,7 @@ def test_plan_without_removals_has_nothing_put_off() -> None:
 def test_sentence_names_the_first_few_removals_and_each_error_once() -> None:
     names = [Slug(f"p{number}") for number in range(5)]
     assert str(postponed(names, [WRONG, WRONG])) == (
-        "5 pages: their removal waits until what is wrong with home is mended"
+        "5 pages: their deletion waits until the problems with home are fixed"
         " (p0, p1, p2 and 2 more)"
     )
 

@@ -138,11 +138,16 @@ def _check_range(option: ThemeOption, value: OptionValue) -> None:
     if not isinstance(value, int):
         return
     low, high = option.minimum, option.maximum
-    if (low is not None and value < low) or (high is not None and value > high):
-        raise SiteError(
-            f"theme option {option.name!r} is {value}, it must be in {low}..{high}",
-            hint=option.help or None,
-        )
+    if low is not None and value < low:
+        wanted = f"at least {low}"
+    elif high is not None and value > high:
+        wanted = f"at most {high}"
+    else:
+        return
+    raise SiteError(
+        f"theme option {option.name!r} is {value}, it must be {wanted}",
+        hint=option.help or None,
+    )
 
 
 def _typed(kind: str, value: object) -> OptionValue | None:
