@@ -464,3 +464,27 @@ async def test_a_name_that_only_looks_like_a_temporary_one_is_a_persons(
     copies.rename_there("home", "Home-0123abcd")
     await copies.rest()
     assert "Home-0123abcd" in copies.here.texts()
+
+
+async def test_a_rename_whose_names_are_both_taken_keeps_no_other_page_back(
+    state: State, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody made a page of that name meanwhile; both are pages from then on."""
+    copies = await cut_rename(state)
+    copies.there.put("HOME", "another\n")
+    copies.here.put("other", "edited\n")
+
+    async def refuse(slug: Slug, target: Slug, *, expected: Digest) -> Page:
+        raise Rejected(f"{target} for {slug} with {expected}: taken")
+
+    monkeypatch.setattr(copies.there, "move", refuse)
+    for _ in range(4):
+        await copies.cycle()
+    passing = temporary_name(HOME, Slug("Home"))
+    assert copies.texts() == {
+        passing: PAGES["home"],
+        f"{passing}/below": "below\n",
+        "HOME": "another\n",
+        "other": "edited\n",
+    }
+    assert copies.known.intents() == ()

@@ -37,7 +37,6 @@ from wikisync.sync.plan import (
     DeleteRemote,
     HoldReason,
     Merge,
-    MoveLocal,
     Plan,
     Pull,
     Push,
@@ -534,7 +533,7 @@ class Deciding:
             return {}
         from wikisync.sync.conflict import git_conflicts, has_any_marker, has_marker
 
-        before = {m.target: m.slug for m in plan.moves if isinstance(m, MoveLocal)}
+        before = plan.files
         sent = {before.get(one.slug, one.slug): one.slug for one in plan.sends}
         records = {move.target: record_of(move) for move in plan.moves}
         found: dict[Slug, HoldReason] = {}

@@ -135,9 +135,18 @@ class _Settling:
         try:
             await self._remote.move(left.slug, intent.target, expected=left.digest)
         except (Rejected, PreconditionFailed):
-            await self._remote.move(left.slug, intent.slug, expected=left.digest)
+            await self._give_back(left)
         else:
             self._state.record(renamed={intent.slug: intent.target}, is_step=True)
+
+    async def _give_back(self, left: Page) -> None:
+        """Give a page its old name back, or leave it where another page took that."""
+        try:
+            await self._remote.move(left.slug, self._intent.slug, expected=left.digest)
+        except PreconditionFailed:
+            self._is_known = False
+        except Rejected as error:
+            log.warning("%s stays: %s", left.slug, error.message)
 
     async def _delete(self) -> None:
         if await self._held(self._intent.slug) is None:

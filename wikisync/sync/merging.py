@@ -177,13 +177,12 @@ class _Names:
     """Names of pages before the renames of a plan, by their names after them."""
 
     def __init__(self, plan: Plan) -> None:
-        self.here: dict[Slug, Slug] = {}
+        self.here = plan.files
         self.there: dict[Slug, Slug] = {}
         self.record: dict[Slug, Slug] = {}
         for move in plan.moves:
             match move:
                 case MoveLocal():
-                    self.here[move.target] = move.slug
                     self.record[move.target] = move.record
                 case MoveRemote():
                     for old, new in move.renamed:

@@ -331,6 +331,16 @@ class Plan(Struct, frozen=True):
         return tuple(a for a in self.actions if isinstance(a, Move))
 
     @property
+    def files(self) -> dict[Slug, Slug]:
+        """Names under which files of renamed pages are until the plan is carried out.
+
+        By the names that the pages get.
+        """
+        names = {m.target: m.slug for m in self.moves if isinstance(m, MoveLocal)}
+        kept = {m.target: m.file for m in self.moves if isinstance(m, Rebind)}
+        return names | {slug: file for slug, file in kept.items() if file is not None}
+
+    @property
     def merges(self) -> tuple[Merge, ...]:
         """Pages that both sides edited, whose texts decide what comes of it."""
         return tuple(a for a in self.actions if isinstance(a, Merge))
