@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.memory import MemoryReplica
 from tests.support.plain_disk import make_plain
+from wikisync.errors import PreconditionFailed
 from wikisync.folder.replica import FolderReplica
 from wikisync.model import ConflictFile, Format, Page, Slug, digest_of
 from wikisync.sync.replica import LocalReplica
@@ -78,3 +79,17 @@ async def test_pages_are_looked_for_by_what_their_texts_say(
     await local.snapshot()
     asked = [Slug("gone"), HOME, Slug("guide")]
     assert await local.having(asked, lambda text: "mark" in text) == {HOME}
+
+
+async def test_conflict_file_that_was_saved_since_stays(local: LocalReplica) -> None:
+    await local.write_conflict(HOME, Format.MARKDOWN, "saved")
+    seen = digest_of("before")
+    with pytest.raises(PreconditionFailed):
+        await local.write_conflict(HOME, Format.MARKDOWN, "newer", expected=seen)
+    with pytest.raises(PreconditionFailed):
+        await local.remove_conflict(HOME, expected=seen)
+    file = await local.conflict_file(HOME)
+    assert file is not None
+    assert file.text == "saved"
+    await local.remove_conflict(HOME, expected=digest_of("saved"))
+    assert await local.conflict_file(HOME) is None

@@ -197,17 +197,30 @@ class MemoryReplica:
         text = self.conflicts.get(slug)
         return None if text is None else ConflictFile(f"{slug}.conflict.md", text)
 
-    async def write_conflict(self, slug: Slug, page_format: Format, text: str) -> str:
+    async def write_conflict(
+        self,
+        slug: Slug,
+        page_format: Format,
+        text: str,
+        *,
+        expected: Digest | None = None,
+    ) -> str:
         await self._enter("write_conflict", slug)
         before = self.conflicts.get(slug)
+        if expected not in {None, None if before is None else digest_of(before)}:
+            raise PreconditionFailed(f"the conflict file of {slug} was saved")
         if before not in {None, text}:
             self.trash.append((slug, str(before), "the conflict changed"))
         self.conflicts[slug] = text
         return f"{slug}.conflict{page_format.extensions[0]}"
 
-    async def remove_conflict(self, slug: Slug) -> None:
+    async def remove_conflict(
+        self, slug: Slug, *, expected: Digest | None = None
+    ) -> None:
         await self._enter("remove_conflict", slug)
         if slug in self.conflicts:
+            if expected not in {None, digest_of(self.conflicts[slug])}:
+                raise PreconditionFailed(f"the conflict file of {slug} was saved")
             text = self.conflicts.pop(slug)
             self.trash.append((slug, text, "the conflict is over"))
 

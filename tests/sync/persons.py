@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 
-from wikisync.model import Format, LateSave, Slug
+from tests.sync import incidents
+from tests.sync.incidents import Program, ReplacedFile
+from wikisync.model import Format, LateSave, Slug, digest_of
 from wikisync.sync.echo import front_matter_of
 
 MARK = re.compile(r"<\d+>")
@@ -21,6 +23,8 @@ LINK = re.compile(r"!\[\]\(/?([^)]*)\)")
 MISSING = "[missing]"
 PICTURES = ("red.png", "blue.png")
 NAMES = ("home", "guide", "guide/first", "guide/second", "notes", "Home")
+DISK_NAMES = ("guide/third", "guide/fourth", "guide/fifth", "guide/sixth", "list")
+SPELT_NAMES = ("two-words", "guide/two-words")
 FAULTS = (
     "refuse",
     "lose the answer",
@@ -30,6 +34,11 @@ FAULTS = (
     "not found",
     "cut",
 )
+
+
+def plain_name(name: str) -> str:
+    """What is the same for two names that the service takes for one."""
+    return name.casefold().replace(" ", "-")
 
 
 class Crash(BaseException):
@@ -58,6 +67,14 @@ class Weather:
     pictures: float = 0.0
     """A person's act is about a picture: a new one, another one under the same name,
     or one that came from the wiki is thrown away."""
+    programs: float = 0.0
+    """A program that has a page's file open appends to it."""
+    conflicts: float = 0.0
+    """A person works in a conflict file, moves it or removes it."""
+    disks: float = 0.0
+    """A disk below a folder goes away or comes back."""
+    spellings: float = 0.0
+    """A page gets a name that the service takes for the one it has."""
     rewind: float = 0.0
     """Somebody saves a backup of the wiki, or puts the last one back."""
     force: float = 0.0
@@ -94,9 +111,18 @@ class Copy:
     """Every text that was replaced or removed."""
     trash: list[str] = field(default_factory=list)
     bundles: dict[str, str] = field(default_factory=dict)
+    thrown: list[tuple[str, str]] = field(default_factory=list)
+    """Conflict files that the engine removed: page and text."""
     late: list[LateSave] = field(default_factory=list)
     windows: dict[str, str] = field(default_factory=dict)
     """What editor windows still show of files that the engine replaced."""
+    programs: list[Program] = field(default_factory=list)
+    limbo: list[ReplacedFile] = field(default_factory=list)
+    replaced_files: int = 0
+    """How many files ever were in limbo."""
+    away: dict[str, tuple[str, Format, int]] | None = None
+    """What is on the disk that is away; None while it is there."""
+    is_disk_touched: bool = False
 
     @property
     def is_wiki(self) -> bool:
@@ -121,8 +147,8 @@ class Copy:
         return f"[{self.files[path][0]}]" if path in self.files else MISSING
 
     def is_taken(self, name: str) -> bool:
-        """Whether a page has this name, or one that differs by case alone."""
-        return any(slug.casefold() == name.casefold() for slug in self.pages)
+        """Whether a page has this name, or one that the service takes for it."""
+        return any(plain_name(slug) == plain_name(name) for slug in self.pages)
 
 
 class World:
@@ -144,6 +170,11 @@ class World:
         """Marks that a person had on the screen and took away."""
         self.overwritten: set[str] = set()
         """Marks that stood on the wiki between our read and our write."""
+        self.names: tuple[str, ...] = NAMES
+        if weather.disks:
+            self.names += DISK_NAMES
+        if weather.spellings:
+            self.names += SPELT_NAMES
         self.backup: Copy | None = None
         self.commits: list[tuple[str, Copy]] = []
         """What the wiki was, the newest last."""
@@ -206,6 +237,9 @@ class World:
         if self.weather.rewind and self.random.random() < self.weather.rewind:
             self.rewind()
             return
+        if incidents.happens(self):
+            self.edits += 1
+            return
         is_web = self.random.random() < self.weather.web
         copy = self.wiki if is_web else self.random.choice(self.folders)
         kind = self.random.choices(
@@ -267,6 +301,10 @@ class World:
         # what no folder has seen is gone with the service
         self.removed |= before - self.wiki.marks() - _marks(self.wiki.history) - known
 
+    def new_identity(self) -> int:
+        self._identities += 1
+        return self._identities
+
     def new_line(self) -> str:
         self.marks += 1
         return f"- line <{self.marks}>\n"
@@ -276,7 +314,9 @@ class World:
         may_be_twin = is_odd and not copy.is_wiki
         free = [
             name
-            for name in NAMES
+            for name in self.names
+            if not self.weather.conflicts or name not in copy.bundles
+            if copy.away is None or not name.startswith(f"{incidents.DISK}/")
             if name not in copy.pages and (may_be_twin or not copy.is_taken(name))
         ]
         if not free:
@@ -380,7 +420,8 @@ class World:
         if self.random.random() < self.weather.late:
             self._late += 1
             self.trace.append(f"{copy.name}: late save of {slug} {text!r}")
-            copy.late.append(LateSave(Slug(slug), text, str(self._late)))
+            before = digest_of(shown)
+            copy.late.append(LateSave(Slug(slug), text, str(self._late), before))
         else:
             self.put(copy, slug, text, is_blind=True)
 
@@ -388,16 +429,22 @@ class World:
         """An editor shows the file, which the engine is about to replace."""
         copy.windows.setdefault(slug, copy.pages[slug][0])
 
-    def rename(self, copy: Copy, *, is_subtree: bool = False) -> None:
-        slug = self.random.choice(sorted(copy.pages))
+    def free_name(self, copy: Copy, slug: str) -> str | None:
+        """A name that a page of this name may be given; None where there is none."""
         free = [
             name
-            for name in NAMES
+            for name in self.names
             if not copy.is_taken(name) and not name.startswith(f"{slug}/")
+            if not self.weather.conflicts or name not in copy.bundles
+            if copy.away is None or not name.startswith(f"{incidents.DISK}/")
         ]
-        if not free:
+        return self.random.choice(free) if free else None
+
+    def rename(self, copy: Copy, *, is_subtree: bool = False) -> None:
+        slug = self.random.choice(sorted(copy.pages))
+        target = self.free_name(copy, slug)
+        if target is None:
             return
-        target = self.random.choice(free)
         self.trace.append(f"{copy.name}: rename {slug} to {target}")
         self.move(copy, slug, target, is_subtree=is_subtree or copy.is_wiki)
 
@@ -407,20 +454,28 @@ class World:
         copy.pages[target] = copy.pages.pop(slug)
         for name in (slug, target):
             copy.windows.pop(name, None)  # an editor notices that its file is gone
+        incidents.rename_file(copy, slug, target)
         if not is_subtree:
             return
-        for below in [one for one in copy.pages if one.startswith(f"{slug}/")]:
+        under = [one for one in copy.pages if one.startswith(f"{slug}/")]
+        for below in (one for one in under if one != target):
             new = target + below[len(slug) :]
             if new not in copy.pages:
                 copy.pages[new] = copy.pages.pop(below)
+                incidents.rename_file(copy, below, new)
 
     def delete(self, copy: Copy) -> None:
         slug = self.random.choice(sorted(copy.pages))
         text = copy.pages.pop(slug)[0]
         copy.windows.pop(slug, None)
+        incidents.remove_file(copy, slug)
         self.trace.append(f"{copy.name}: delete {slug}")
         copy.history.append(text)
         self.removed |= set(MARK.findall(text))
+
+    def remove_marks(self, text: str, *, but: str) -> None:
+        """A person throws a text away, but for what they know to be elsewhere."""
+        self.removed |= set(MARK.findall(text)) - set(MARK.findall(but))
 
     def put(self, copy: Copy, slug: str, text: str, *, is_blind: bool = False) -> None:
         """A person saves a page."""
@@ -455,9 +510,10 @@ class World:
     ) -> None:
         """Args: ``is_new_file`` is True for an editor that saves by a rename."""
         before = copy.pages.get(slug)
-        if before is None or is_new_file:
-            self._identities += 1
-        identity = before[2] if before and not is_new_file else self._identities
+        if is_new_file:
+            incidents.remove_file(copy, slug)
+        is_same = before is not None and not is_new_file
+        identity = before[2] if before and is_same else self.new_identity()
         copy.pages[slug] = (text, before[1] if before else page_format, identity)
 
 

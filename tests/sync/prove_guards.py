@@ -346,6 +346,45 @@ GUARDS = (
         "sync/test_exchange.py::test_pages_of_a_directory_that_is_left_empty_wait",
     ),
     Guard(
+        "nothing below an emptied directory",
+        f"{SYNC}.deciding:emptied_pages",
+        async_answer(frozenset()),
+        "sync/test_schedules.py::test_a_disk_that_goes_and_comes_back_takes_nothing_along",
+    ),
+    Guard(
+        "a conflict file as it was read",
+        "tests.sync.simulated:is_as_expected",
+        answer(True),
+        "sync/test_schedules.py::test_work_in_conflict_files_becomes_pages_or_is_told",
+    ),
+    Guard(
+        "files of renamed pages",
+        f"{SYNC}.plan:Plan.files",
+        constant({}),
+        "cli/test_spellings.py"
+        "::test_page_whose_file_got_spaces_is_merged_under_its_name",
+    ),
+    Guard(
+        "late saves of programs",
+        f"{SYNC}.late:LateSaves._merge",
+        async_answer(True),
+        "sync/test_schedules.py::test_what_programs_append_to_replaced_files_is_in_the_pages",
+    ),
+    Guard(
+        "a cut rename whose names are taken",
+        f"{SYNC}.intents:_Settling._give_back",
+        lambda _guard: _given_back,
+        "sync/test_intents.py"
+        "::test_a_rename_whose_names_are_both_taken_keeps_no_other_page_back",
+    ),
+    Guard(
+        "conflict files that went with their pages",
+        f"{SYNC}.holds:Holds._file_of",
+        lambda _guard: _beside_its_page,
+        "sync/test_holds.py"
+        "::test_a_settled_text_becomes_a_page_whatever_became_of_its_own",
+    ),
+    Guard(
         "uploads by content",
         f"{SYNC}.agreements:Agreements.upload_of",
         answer(None),
@@ -419,6 +458,14 @@ def _never_stale(merge: Any) -> Any:
         await merge(self, action, replace(merged, stale=None))
 
     return forgetting
+
+
+async def _given_back(self: Any, left: Any) -> None:
+    await self._remote.move(left.slug, self._intent.slug, expected=left.digest)
+
+
+async def _beside_its_page(self: Any, slug: Any, _record: object) -> Any:
+    return slug, await self._local.conflict_file(slug)
 
 
 def _always_fresh(show: Any) -> Any:

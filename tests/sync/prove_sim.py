@@ -38,6 +38,12 @@ WEATHERS: Mapping[str, Weather] = {
     "two folders": Weather(
         person=0.1, crash=0.005, cancel=0.005, odd=0.1, pictures=0.1, folders=2
     ),
+    "appending programs": Weather(person=0.12, crash=0.01, programs=0.4),
+    "conflict files": Weather(crash=0.005, conflicts=0.3),
+    "disks that come and go": Weather(person=0.1, crash=0.005, disks=0.1),
+    "spellings": Weather(
+        person=0.15, fault=0.3, crash=0.01, spellings=0.3, is_wired=True
+    ),
     "wiki set back": Weather(person=0.1, crash=0.005, rewind=0.03),
     "last commit pushed over": Weather(person=0.1, fault=0.0, force=0.6),
     "syncs taken back": Weather(crash=0.01, undo=0.4, revert=0.2),

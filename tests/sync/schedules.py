@@ -15,14 +15,26 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.sync.persons import CALM, MARK, MISSING, Copy, Crash, Weather, World
+from tests.sync.incidents import bring_disk
+from tests.sync.incidents import settled as settled_text
+from tests.sync.persons import (
+    CALM,
+    DISK_NAMES,
+    MARK,
+    MISSING,
+    Copy,
+    Crash,
+    Weather,
+    World,
+)
 from tests.sync.simulated import SimulatedFiles, SimulatedFolder, SimulatedWiki
 from tests.sync.virtual import VirtualLoop, run_virtually
 from tests.sync.wire import wired_wiki
 from wikisync.cli.workspace import ParsedLinks
 from wikisync.errors import WikisyncError
-from wikisync.model import Slug, WikiOwner, fold_text
-from wikisync.sync.conflict import Clash, read_bundle
+from wikisync.model import STRAY_CONFLICT, Slug, WikiOwner, fold_text
+from wikisync.sync.aliases import AliasedFolder
+from wikisync.sync.conflict import read_bundle
 from wikisync.sync.database import Database
 from wikisync.sync.deciding import ExchangeOptions
 from wikisync.sync.echo import front_matter_of
@@ -37,6 +49,8 @@ from wikisync.sync.translation import TranslatedWiki
 OWNER = WikiOwner("project", "docs/handbook")
 CYCLES = 6
 ROUNDS_MAX = 12
+LOG_LINES = 50
+"""Of one page, in which is looked for what a person was told."""
 REST_ROUNDS_MAX = 4
 """Rounds to rest once nobody does anything (I3)."""
 AT_ONCE = ExchangeOptions(patience=Patience(1, 0.0, 1, 0.0))
@@ -123,8 +137,9 @@ class Client:
             connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         self.restart()
         database.world = world
-        self.folder = SimulatedFolder(world, copy)
         self.result: ExchangeResult | None = None
+        self.told: set[str] = set()
+        """Marks in conflict files that a person was told to be in the trash."""
 
     @property
     def known(self) -> WikiState:
@@ -135,6 +150,7 @@ class Client:
     ) -> ExchangeResult | None:
         """One cycle, to whatever end."""
         self.result = None
+        thrown = len(self.copy.thrown)
         try:
             self.result = await exchange(
                 self.wiki,
@@ -153,12 +169,17 @@ class Client:
             self.restart()
         except WikisyncError as error:
             self.world.trace.append(f"cycle ended: {error}")
+        for slug, text in self.copy.thrown[thrown:]:
+            events = self.known.events(LOG_LINES, Slug(slug))
+            if any("is in the trash" in event.what for event in events):
+                self.told |= set(MARK.findall(text))
         return self.result
 
     def restart(self) -> None:
         """A new process: what was only in memory is gone."""
         self.state = State(self.database)
         known = self.state.wiki(OWNER)
+        self.folder = AliasedFolder(SimulatedFolder(self.world, self.copy), known)
         is_wired = self.world.weather.is_wired
         wiki = wired_wiki(self.world, OWNER) if is_wired else SimulatedWiki(self.world)
         files = SimulatedFiles(self.world, self.copy)
@@ -195,10 +216,7 @@ class Client:
         for slug, text in list(self.copy.bundles.items()):
             bundle = read_bundle(text)
             if bundle.text is None:
-                self.copy.bundles[slug] = "".join(
-                    piece.remote + piece.local if isinstance(piece, Clash) else piece
-                    for piece in bundle.pieces
-                )
+                self.copy.bundles[slug] = settled_text(text)
                 settled = True
         return settled
 
@@ -206,6 +224,12 @@ class Client:
         """Pages that wait for a person, by all the names they have or want."""
         held = self.result.plan.held if self.result else ()
         return {str(name) for one in held for name in (one.slug, one.target) if name}
+
+    def untold(self) -> set[str]:
+        """Conflict files that lie there, and nobody knows of."""
+        problems = self.result.problems if self.result else ()
+        told = {one.subject for one in problems if one.code == STRAY_CONFLICT}
+        return self.copy.bundles.keys() - self.known.bundles().keys() - told
 
     def kept_marks(self) -> set[str]:
         """What is in the trash, in the ring, and in conflict files that are gone."""
@@ -229,6 +253,9 @@ class Schedule:
         for _ in range(3):
             self.world.create(self.world.wiki)
             self.world.create(self.random.choice(self.world.folders))
+        if self.weather.disks:
+            for name in DISK_NAMES:
+                self.world.put(self.world.wiki, name, self.world.new_line())
         for _ in range(CYCLES):
             faults = self.world.faults
             await self.storm(loop, ExchangeOptions(patience=Patience(2, 20.0, 2, 10.0)))
@@ -239,6 +266,8 @@ class Schedule:
                 await self.put_back(loop)
             self.undo()
         self.world.weather = CALM
+        for folder in self.world.folders:
+            bring_disk(self.world, folder)
         self.verdict.steps = self.world.steps
         self.world.crashes_at.clear()
         await self.rest(loop)
@@ -325,6 +354,7 @@ class Schedule:
             for text in client.copy.bundles.values():
                 shown |= set(MARK.findall(text))
             kept |= client.kept_marks()
+            world.removed |= client.told
         missing = made - shown - world.removed
         past = {m for text in world.wiki.history for m in MARK.findall(text)}
         verdict.in_history = missing & world.overwritten
@@ -333,7 +363,7 @@ class Schedule:
         verdict.unexplained = (rest - kept) & past
         verdict.lost = rest - kept - past
         for client in self.clients:
-            verdict.different |= self._different(client)
+            verdict.different |= self._different(client) | client.untold()
 
     def _different(self, client: Client) -> set[str]:
         """Pages that differ by more than line ends, which each side has as it likes.
@@ -341,6 +371,8 @@ class Schedule:
         Also such as show a picture that is not there.
         """
         mine, theirs = client.copy.shown(), self.world.wiki.shown()
+        aliases = {str(k): str(v) for k, v in client.known.aliases().items()}
+        mine = {aliases.get(name, name): text for name, text in mine.items()}
         if self.world.strips_front_matter:
             mine, theirs = _without_front_matter(mine), _without_front_matter(theirs)
         return {

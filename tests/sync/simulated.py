@@ -16,6 +16,7 @@ from collections.abc import (
     Sequence,
 )
 
+from tests.sync import incidents
 from tests.sync.persons import PICTURES, Copy, World
 from wikisync.errors import (
     NotFound,
@@ -26,6 +27,7 @@ from wikisync.errors import (
     WikisyncError,
 )
 from wikisync.model import (
+    STRAY_CONFLICT,
     Attachment,
     AttachmentPath,
     ConflictFile,
@@ -90,7 +92,13 @@ class SimulatedFolder(_Side):
 
     async def snapshot(self) -> Snapshot:
         self.world.step("scan")
-        return Snapshot({Slug(s): self._state(s) for s in self.copy.pages})
+        incidents.take_or_bring_disk(self.world, self.copy)
+        stray = [
+            Problem(STRAY_CONFLICT, slug, "no conflict is open")
+            for slug in self.copy.bundles
+        ]
+        pages = {Slug(s): self._state(s) for s in self.copy.pages}
+        return Snapshot(pages, problems=tuple(stray))
 
     async def read(self, slug: Slug) -> Page:
         self.world.step(f"read file {slug}")
@@ -104,6 +112,7 @@ class SimulatedFolder(_Side):
         if before is not None:
             self.copy.history.append(before[0])
             self.world.open_window(self.copy, page.slug)
+            incidents.replace_file(self.copy, page.slug)
         self.world.store(self.copy, page.slug, page.content, page.format)
         self.world.step(f"wrote file {page.slug}: {page.content!r}")
         return page
@@ -135,6 +144,7 @@ class SimulatedFolder(_Side):
         self.world.step(f"remove file {slug}: {why}")
         self._require(slug, expected)
         self.world.writes += 1
+        incidents.replace_file(self.copy, slug)
         self.copy.trash.append(self.copy.pages.pop(slug)[0])
         self.world.step(f"removed file {slug}")
 
@@ -143,8 +153,9 @@ class SimulatedFolder(_Side):
         return frozenset()
 
     async def emptied(self, pages: Iterable[tuple[Slug, Format]]) -> frozenset[Slug]:
-        self.world.trace.extend(f"emptied? {slug}" for slug, _ in pages)
-        return frozenset()
+        found = [slug for slug, _ in pages if incidents.is_emptied(self.copy, slug)]
+        self.world.trace.extend(f"emptied: {slug}" for slug in found)
+        return frozenset(found)
 
     async def attachments(
         self, known: Mapping[AttachmentPath, LooseFile | None]
@@ -184,11 +195,12 @@ class SimulatedFolder(_Side):
 
     async def late_saves(self) -> Sequence[LateSave]:
         self.world.step("late saves")
-        return tuple(self.copy.late)
+        return (*self.copy.late, *incidents.late_saves(self.copy))
 
     async def acknowledge(self, late: LateSave) -> None:
         self.world.step(f"acknowledge {late.slug}")
         self.copy.late = [known for known in self.copy.late if known.id != late.id]
+        incidents.acknowledge(self.copy, late)
 
     async def keep(
         self, slug: Slug, text: str, why: str, *, is_again: bool = False
@@ -202,16 +214,36 @@ class SimulatedFolder(_Side):
         text = self.copy.bundles.get(slug)
         return None if text is None else ConflictFile(f"{slug}.conflict.md", text)
 
-    async def write_conflict(self, slug: Slug, page_format: Format, text: str) -> str:
+    async def write_conflict(
+        self,
+        slug: Slug,
+        page_format: Format,
+        text: str,
+        *,
+        expected: Digest | None = None,
+    ) -> str:
         self.world.step(f"write conflict {slug} as {page_format}")
+        before = self.copy.bundles.get(slug)
+        if not is_as_expected(before, expected):
+            raise PreconditionFailed(f"the conflict file of {slug} was saved")
+        if before not in {None, text}:
+            self.copy.trash.append(str(before))
+            self.copy.thrown.append((slug, str(before)))
+            self.world.trace.append(f"replaced conflict {slug} {before!r}")
         self.copy.bundles[slug] = text
         self.world.step(f"wrote conflict {slug}")
         return f"{slug}.conflict.md"
 
-    async def remove_conflict(self, slug: Slug) -> None:
+    async def remove_conflict(
+        self, slug: Slug, *, expected: Digest | None = None
+    ) -> None:
         self.world.step(f"remove conflict {slug}")
         if slug in self.copy.bundles:
+            if not is_as_expected(self.copy.bundles[slug], expected):
+                raise PreconditionFailed(f"the conflict file of {slug} was saved")
             self.copy.trash.append(self.copy.bundles.pop(slug))
+            self.copy.thrown.append((slug, self.copy.trash[-1]))
+            self.world.trace.append(f"removed conflict {slug} {self.copy.trash[-1]!r}")
 
 
 class SimulatedWiki(_Side):
@@ -398,6 +430,10 @@ class SimulatedFiles:
     async def read(self, file: LooseFile) -> AsyncIterator[bytes]:
         self._world.step(f"read {file.path}")
         yield content_of(self._copy, file.path)
+
+
+def is_as_expected(text: str | None, expected: Digest | None) -> bool:
+    return expected is None or (text is not None and digest_of(text) == expected)
 
 
 def file_of(copy: Copy, path: str) -> LooseFile:

@@ -166,6 +166,56 @@ async def test_pages_of_a_directory_that_is_left_empty_wait(state: State) -> Non
     assert batch.kind is BatchKind.EMPTIED
 
 
+async def test_nothing_is_written_below_a_directory_that_is_left_empty(
+    state: State,
+) -> None:
+    """A disk that comes back would hide it, and then it would seem to be deleted."""
+    copies = await settled(state, {**MANY, **{f"disk/{n}": "x\n" for n in range(4)}})
+    away = [copies.here.pages.pop(Slug(f"disk/{number}")) for number in range(4)]
+    copies.there.put("disk/0", "x\nedited there\n")
+    copies.there.put("disk/new", "new there\n")
+    names = ("0", "1", "2", "3", "new")
+    copies.here.left_empty = frozenset(Slug(f"disk/{name}") for name in names)
+    for _ in range(4):
+        await copies.cycle()
+    assert not [slug for slug in copies.here.texts() if slug.startswith("disk/")]
+    copies.here.left_empty = frozenset()
+    for page in away:
+        copies.here.put(page.slug, page.content)
+    await copies.rest()
+    assert copies.texts()["disk/0"] == "x\nedited there\n"
+    assert copies.texts()["disk/new"] == "new there\n"
+
+
+async def test_a_disk_stays_away_though_its_pages_go_on_the_wiki(state: State) -> None:
+    """Then fewer are left than make a directory an emptied one."""
+    copies = await settled(state, {**MANY, **{f"disk/{n}": "x\n" for n in range(3)}})
+    for number in range(3):
+        del copies.here.pages[Slug(f"disk/{number}")]
+    copies.here.left_empty = frozenset(Slug(f"disk/{n}") for n in range(3))
+    await copies.cycle()
+    copies.there.remove("disk/0")
+    for _ in range(6):
+        await copies.cycle()
+    assert {"disk/1", "disk/2"} <= copies.there.texts().keys()
+
+
+async def test_pages_below_an_emptied_directory_come_when_that_is_refused(
+    state: State,
+) -> None:
+    copies = await settled(state, {**MANY, **{f"disk/{n}": "x\n" for n in range(3)}})
+    for number in range(3):
+        del copies.here.pages[Slug(f"disk/{number}")]
+    copies.there.put("disk/new", "new there\n")
+    names = ("0", "1", "2", "new")
+    copies.here.left_empty = frozenset(Slug(f"disk/{name}") for name in names)
+    for _ in range(3):
+        await copies.cycle()
+    copies.decide(Decision.REFUSED)
+    await copies.rest()
+    assert {f"disk/{name}" for name in names} <= copies.texts().keys()
+
+
 async def test_both_texts_inserted_at_one_place_stay(state: State) -> None:
     copies = await settled(state)
     copies.here.put("home", TEXT + "- mine\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -670,3 +671,88 @@ async def test_conflict_file_that_is_open_is_not_removed(
     result = await pair.rest()
     assert result.problems == ()
     assert not bundle_of(pair).exists()
+
+
+# -- saved in the same moment ----------------------------------------------------------
+
+
+async def held(state: State) -> Copies:
+    copies = Copies(state, {"home": BASE})
+    copies.here.put("home", MINE)
+    copies.there.put("home", THEIRS)
+    await copies.rest()
+    return copies
+
+
+def save_before(copies: Copies, operation: str, text: str) -> None:
+    """A person saves the conflict file right before it is written or removed."""
+    calm = copies.here.before
+
+    async def before(entry: str) -> None:
+        if entry == operation:
+            copies.here.before = calm
+            copies.here.conflicts[Slug("home")] = text
+
+    copies.here.before = before
+
+
+async def test_a_settlement_that_is_saved_once_more_is_the_page(state: State) -> None:
+    copies = await held(state)
+    again = BOTH.replace("last", "last, and more")
+    copies.here.conflicts[Slug("home")] = BOTH
+    save_before(copies, "remove_conflict home", again)
+    await copies.rest()
+    assert copies.texts() == {"home": again}
+    assert (copies.here.conflicts, copies.known.bundles()) == ({}, {})
+
+
+async def test_a_settlement_that_is_saved_once_more_takes_no_edit_of_the_page_back(
+    state: State,
+) -> None:
+    copies = await held(state)
+    copies.here.conflicts[Slug("home")] = BOTH
+    copies.here.put("home", MINE + "\nsaved here\n")
+    save_before(copies, "remove_conflict home", BOTH.replace("Home", "House"))
+    await copies.rest()
+    assert copies.texts() == {"home": BOTH.replace("Home", "House") + "\nsaved here\n"}
+
+
+async def test_work_that_is_saved_as_its_file_is_brought_up_to_date_stays(
+    state: State,
+) -> None:
+    copies = await held(state)
+    copies.there.put("home", THEIRS + "\nmore\n")
+    save_before(copies, "write_conflict home", BOTH)
+    await copies.rest()
+    assert copies.texts() == {"home": BOTH + "\nmore\n"}
+
+
+async def test_conflict_file_in_the_place_of_another_is_named_and_kept(
+    state: State,
+) -> None:
+    """A person moved it there."""
+    copies = Copies(state, {"home": BASE})
+    copies.here.put("home", MINE)
+    copies.there.put("home", THEIRS)
+    copies.here.conflicts[Slug("home")] = "another's\n"
+    result = await copies.cycle()
+    assert [one.code for one in result.problems] == ["conflict-over"]
+    assert any(text == "another's\n" for _, text, _ in copies.here.trash)
+
+
+async def test_what_was_thrown_away_is_in_the_log_of_a_cycle_that_failed(
+    state: State,
+) -> None:
+    copies = await held(state)
+    copies.here.conflicts[Slug("home")] += "begun\n"
+    copies.here.put("home", THEIRS)
+
+    async def before(entry: str) -> None:
+        if entry == "write home" or "home" not in copies.here.conflicts:
+            raise FolderError("the disk is full")
+
+    copies.here.before = before
+    with contextlib.suppress(FolderError):
+        await copies.cycle()
+    events = copies.known.events(5, Slug("home"))
+    assert any("in the trash" in event.what for event in events)

@@ -60,6 +60,26 @@ def test_no_edit_is_lost_whatever_happens_between_two_steps(name: str) -> None:
         assert_nothing_lost(verdict)
 
 
+def test_what_programs_append_to_replaced_files_is_in_the_pages() -> None:
+    for verdict in verdicts_in("appending programs"):
+        assert_nothing_lost(verdict)
+
+
+def test_work_in_conflict_files_becomes_pages_or_is_told() -> None:
+    for verdict in verdicts_in("conflict files"):
+        assert_nothing_lost(verdict)
+
+
+def test_a_disk_that_goes_and_comes_back_takes_nothing_along() -> None:
+    for verdict in verdicts_in("disks that come and go"):
+        assert_nothing_lost(verdict)
+
+
+def test_names_that_the_service_takes_for_one_come_to_rest() -> None:
+    for verdict in verdicts_in("spellings"):
+        assert_nothing_lost(verdict)
+
+
 def test_a_save_from_an_old_window_never_makes_a_text_disappear() -> None:
     """The guard may mistake one; what it mistakes is in the trash or the history."""
     for verdict in verdicts_in("old editor windows"):
@@ -122,6 +142,20 @@ def test_pictures_really_go_both_ways() -> None:
     assert sum(line.startswith("wrote file uploads/") for line in lines) > 200
     assert sum(line.startswith("folder: draw uploads/") for line in lines) > 10
     assert sum(": throw uploads/" in line for line in lines) > 20
+
+
+def lines_of(name: str) -> list[str]:
+    return [line for verdict in verdicts_in(name) for line in verdict.trace]
+
+
+def test_incidents_really_happen() -> None:
+    appended = [x for x in lines_of("appending programs") if ": append to the re" in x]
+    assert len(appended) > 5
+    used = {x.partition(":")[2] for x in lines_of("conflict files") if ": the con" in x}
+    kinds = {one.partition(":")[0].strip() for one in used}
+    assert len(kinds) == 6
+    assert sum("the disk goes" in x for x in lines_of("disks that come and go")) > 5
+    assert sum(": spell " in x for x in lines_of("spellings")) > 100
 
 
 def test_the_wire_does_all_that_a_network_can_do() -> None:

@@ -20,7 +20,7 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 from aiohttp import MultipartWriter
 
-from tests.sync.persons import World
+from tests.sync.persons import World, plain_name
 from tests.sync.simulated import LATENCY_S
 from tests.sync.virtual import START_S
 from wikisync.api.answers import Answer, Purpose
@@ -208,7 +208,7 @@ class Wire:
     def _found(self, slug: str) -> str | None:
         """The page that the service finds under a name: case is nothing to it (Q5)."""
         pages = sorted(self._wiki.pages, key=lambda name: (name != slug, name))
-        return next((p for p in pages if p.casefold() == slug.casefold()), None)
+        return next((p for p in pages if plain_name(p) == plain_name(slug)), None)
 
     def _record(self, slug: str) -> dict[str, Json]:
         text, page_format, identity = self._wiki.pages[slug]

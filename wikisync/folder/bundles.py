@@ -29,6 +29,7 @@ from wikisync.folder.trash import Trash
 from wikisync.model import (
     WRITABLE_FORMATS,
     ConflictFile,
+    Digest,
     Format,
     Problem,
     Slug,
@@ -78,11 +79,17 @@ class Bundles:
             raise FolderError(str(text), path=path, hint=text.hint)
         return ConflictFile(path, text, self._lock(path))
 
-    def write(self, slug: Slug, page_format: Format, text: str) -> str:
+    def write(
+        self,
+        slug: Slug,
+        page_format: Format,
+        text: str,
+        expected: Digest | None = None,
+    ) -> str:
         """Write the page's conflict file and tell its path.
 
         Raises:
-            PreconditionFailed: it was saved in the same moment.
+            PreconditionFailed: it was saved since it was as expected.
             PlaceTaken: something that is no file is in its place.
             FolderError: it cannot be written.
         """
@@ -95,6 +102,7 @@ class Bundles:
         before = self._content(path)
         if before == content:
             return path
+        _require(path, before, expected)
         if before is not None and self._trash is not None:
             self._trash.put(path, before, "the conflict changed")
         expected = None if before is None else digest_of(before)
@@ -104,11 +112,11 @@ class Bundles:
             raise error
         return path
 
-    def remove(self, slug: Slug) -> None:
+    def remove(self, slug: Slug, expected: Digest | None = None) -> None:
         """Remove the page's conflict file, if there is one that can be read.
 
         Raises:
-            PreconditionFailed: it was saved in the same moment.
+            PreconditionFailed: it was saved since it was as expected.
             FolderError: it cannot be removed.
         """
         for path in self._paths(slug):
@@ -116,6 +124,7 @@ class Bundles:
             with suppress(FolderError):
                 content = self._content(path)
             if content is not None:
+                _require(path, content, expected)
                 with self._writer() as writer:
                     writer.remove(
                         path, expected=digest_of(content), why="the conflict is over"
@@ -195,6 +204,11 @@ class Bundles:
             limbo=self._limbo,
             trash=self._trash,
         )
+
+
+def _require(path: str, content: bytes | None, expected: Digest | None) -> None:
+    if expected is not None and (content is None or digest_of(content) != expected):
+        raise PreconditionFailed(f"{path} was saved meanwhile")
 
 
 def _beside(path: str) -> str:

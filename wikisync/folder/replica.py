@@ -387,27 +387,39 @@ class FolderReplica:
         async with self._one_at_a_time:
             return await finish_in_thread(self._bundles.read, slug)
 
-    async def write_conflict(self, slug: Slug, page_format: Format, text: str) -> str:
+    async def write_conflict(
+        self,
+        slug: Slug,
+        page_format: Format,
+        text: str,
+        *,
+        expected: Digest | None = None,
+    ) -> str:
         """Write the page's conflict file beside it; an older one goes to the trash.
 
         Returns:
             Its path in the folder.
 
         Raises:
-            PreconditionFailed: it was saved in the same moment.
+            PreconditionFailed: it was saved since it was as expected.
             FolderError: it cannot be written.
         """
         async with self._one_at_a_time:
-            return await finish_in_thread(self._bundles.write, slug, page_format, text)
+            return await finish_in_thread(
+                self._bundles.write, slug, page_format, text, expected
+            )
 
-    async def remove_conflict(self, slug: Slug) -> None:
+    async def remove_conflict(
+        self, slug: Slug, *, expected: Digest | None = None
+    ) -> None:
         """Remove the page's conflict file, into the trash.
 
         Raises:
+            PreconditionFailed: it was saved since it was as expected.
             FolderError: it cannot be removed.
         """
         async with self._one_at_a_time:
-            await finish_in_thread(self._bundles.remove, slug)
+            await finish_in_thread(self._bundles.remove, slug, expected)
 
     # -- attachments ---------------------------------------------------------------
 

@@ -209,10 +209,21 @@ class AliasedFolder:
         """The page's conflict file as it is now."""
         return await self._folder.conflict_file(self._file(slug))
 
-    async def write_conflict(self, slug: Slug, page_format: Format, text: str) -> str:
+    async def write_conflict(
+        self,
+        slug: Slug,
+        page_format: Format,
+        text: str,
+        *,
+        expected: Digest | None = None,
+    ) -> str:
         """Write the page's conflict file beside it."""
-        return await self._folder.write_conflict(self._file(slug), page_format, text)
+        return await self._folder.write_conflict(
+            self._file(slug), page_format, text, expected=expected
+        )
 
-    async def remove_conflict(self, slug: Slug) -> None:
+    async def remove_conflict(
+        self, slug: Slug, *, expected: Digest | None = None
+    ) -> None:
         """Remove the page's conflict file, into the trash."""
-        await self._folder.remove_conflict(self._file(slug))
+        await self._folder.remove_conflict(self._file(slug), expected=expected)

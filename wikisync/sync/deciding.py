@@ -10,7 +10,7 @@ digests where only line ends differ.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -34,6 +34,7 @@ from wikisync.sync.ledger import BundleRecord, Side
 from wikisync.sync.narrowing import Direction
 from wikisync.sync.plan import (
     BasePage,
+    CreateLocal,
     DeleteRemote,
     HoldReason,
     Merge,
@@ -234,7 +235,9 @@ class Deciding:
             base,
             here,
             there,
-            emptied=await emptied_pages(self._local, plan),
+            emptied=await emptied_pages(
+                self._local, plan, base, here, self._known.batches()
+            ),
             is_set_back=is_set_back,
             agreed_to=self._undone.names if self._undone else frozenset(),
             now=self._clock(),
@@ -569,13 +572,38 @@ async def without_ignored(
     return replace(here, unreadable=here.unreadable | ignored), ignored
 
 
-async def emptied_pages(local: LocalReplica, plan: Plan) -> frozenset[Slug]:
-    """Pages to be deleted on the wiki whose directory here is left empty."""
-    gone = [(d.slug, d.format) for d in plan.removals if isinstance(d, DeleteRemote)]
-    if len(gone) < EMPTIED_PAGES_MIN:
+async def emptied_pages(
+    local: LocalReplica,
+    plan: Plan,
+    base: Mapping[Slug, BasePage],
+    here: Snapshot,
+    known: Sequence[Batch],
+) -> frozenset[Slug]:
+    """Pages to be deleted on the wiki whose directory here is left empty.
+
+    Also those to be written below it: a disk that comes back would hide them, and then
+    they would seem to be deleted here.
+    """
+    kinds = (CreateLocal, DeleteRemote)
+    missing = {a.slug: a.format for a in plan.actions if isinstance(a, kinds)}
+    if not missing:
         return frozenset()
-    found = await local.emptied(gone)
-    return found if len(found) >= EMPTIED_PAGES_MIN else frozenset()
+    # of a disk that is known to be away, pages may go on the wiki meanwhile
+    is_known = any(
+        one.kind is BatchKind.EMPTIED and one.decision is Decision.WAITING
+        for one in known
+    )
+    least = 1 if is_known else EMPTIED_PAGES_MIN
+    records = base.keys() - here.pages.keys()
+    if len(records) < least:
+        return frozenset()
+    missing |= {slug: base[slug].format for slug in records}
+    found = await local.emptied(missing.items())
+    gone = found & records
+    if len(gone) < least:
+        return frozenset()
+    disks = {slug.partition("/")[0] for slug in gone}
+    return frozenset(slug for slug in found if slug.partition("/")[0] in disks)
 
 
 def with_brakes(

@@ -26,6 +26,7 @@ from wikisync.errors import (
 from wikisync.model import ConflictFile, Digest, Page, Slug, digest_of
 from wikisync.sync.conflict import Bundle, Piece, read_bundle, write_bundle
 from wikisync.sync.flow import on_texts
+from wikisync.sync.frame import note_told
 from wikisync.sync.ledger import NO_DIGEST, Agreed, BundleRecord, PackedText
 from wikisync.sync.merge import merge
 from wikisync.sync.merging import Merged
@@ -77,6 +78,8 @@ class Holds:
     ) -> None:
         """Args: ``is_dry_run`` is True to find out alone, and to write nothing."""
         self._is_dry_run = is_dry_run
+        self._saved_again: set[Slug] = set()
+        """Pages to be settled by the next cycle, whatever the plan makes of them."""
         self._local = local
         self._state = state
         self._tally = tally
@@ -106,7 +109,8 @@ class Holds:
                 continue
             bundle = await _read(file.text)
             if bundle.text is not None:
-                one = await self._resolve(slug, record, bundle.text)
+                taken = digest_of(file.text)
+                one = await self._resolve(slug, record, bundle.text, taken)
                 if one is not None:
                     settled[slug] = one
             elif bundle.problem:
@@ -141,27 +145,33 @@ class Holds:
         await self.settle(slug, record, text)
 
     async def _resolve(
-        self, slug: Slug, record: BundleRecord, text: str
+        self, slug: Slug, record: BundleRecord, text: str, taken: Digest
     ) -> Settled | None:
         try:
-            return await self.settle(slug, record, text)
+            return await self.settle(slug, record, text, taken)
         except NotFound as error:
             # the plan tells what becomes of it, and another cycle at once would find
             # no more than this one
             log.info("%s cannot be settled now: %s", slug, error.message)
         except PreconditionFailed as error:
-            log.info("decide anew about %s: %s", slug, error.message)
-            self._tally.overtaken += 1
+            self._tally.overtake(slug, error)
+            self._saved_again.add(slug)
         except FolderError as error:
             self._tally.fail("page-unwritable", slug, error.message, error.hint)
         return None
 
     async def settle(
-        self, slug: Slug, record: BundleRecord, text: str
+        self, slug: Slug, record: BundleRecord, text: str, taken: Digest | None = None
     ) -> Settled | None:
         """Write the page, and take the wiki's text of then as agreed on.
 
         A page whose file was removed comes back with that text: somebody settled it.
+
+        Args:
+            slug: The page.
+            record: What is known of its conflict.
+            text: What it becomes.
+            taken: Of the conflict file where that is what it says.
 
         Returns:
             What became of the page; None where it has to be settled once more.
@@ -176,6 +186,7 @@ class Holds:
             if slug not in self._state.base() or await self._renamed_here(record):
                 raise
             page = None
+        saved = text
         if page is not None and page.content not in {record.local, text}:
             # the page was edited beside its conflict file
             mine, before = page.content, record.local
@@ -184,12 +195,12 @@ class Holds:
                 lambda: merge(before, mine, wanted, page_format=made_of), mine, wanted
             )
             if again.text is None:
-                await self._ask_again(page, record, again.pieces)
+                await self._ask_again(page, record, again.pieces, taken)
                 return None
             text = again.text
         settled = self._settled(slug, record, page, text)
         if not self._is_dry_run:
-            await self._write(settled)
+            await self._write(settled, record, saved, taken)
         return settled
 
     def _settled(
@@ -209,11 +220,19 @@ class Holds:
         page_format = record.format if page is None else page.format
         return Settled(page, Page(slug, page_format, text), agreed, record.remote)
 
-    async def _write(self, settled: Settled) -> None:
+    async def _write(
+        self, settled: Settled, record: BundleRecord, saved: str, taken: Digest | None
+    ) -> None:
         """Carry a settlement out.
 
         The page is written first: a crash in between leaves both texts to be merged
         again, never a push of one over the other.
+
+        Args:
+            settled: What becomes of the page.
+            record: What was known of its conflict.
+            saved: The text of the settlement alone.
+            taken: Of the conflict file that it was read from.
         """
         page, text, remote = settled.before, settled.after.content, settled.remote
         slug = settled.after.slug
@@ -236,8 +255,14 @@ class Holds:
                 [Agreed(settled.agreed, PackedText.of(remote))], is_step=True
             )
             self._state.note_replaced_there(slug, remote, settled.agreed.format)
-            self._state.drop_bundle(slug)
-        await self._local.remove_conflict(slug)
+        try:
+            await self._local.remove_conflict(slug, expected=taken)
+        except PreconditionFailed:
+            # saved once more, by somebody who saw what was taken
+            assert taken is not None
+            self._state.record_bundle(slug, replace(record, bundle=taken, local=saved))
+            raise
+        self._state.drop_bundle(slug)
         log.info("resolved %s", slug)
 
     async def _renamed_here(self, record: BundleRecord) -> Slug | None:
@@ -268,7 +293,7 @@ class Holds:
         if file is not None and await self._local.conflict_file(new) is None:
             page_format = self._state.bundles()[new].format
             await self._local.write_conflict(new, page_format, file.text)
-            await self._local.remove_conflict(old)
+            await self._local.remove_conflict(old, expected=digest_of(file.text))
 
     async def remove_settled(self, decided: Decided, options: ExchangeOptions) -> None:
         """Remove the conflict files of pages that are held no more.
@@ -278,7 +303,8 @@ class Holds:
         another page gets the name.
         """
         known, given_away = self._state.bundles(), _given_away(decided.plan)
-        for slug in known.keys() & given_away | known.keys() - _unsettled(decided):
+        waiting = _unsettled(decided) | self._saved_again
+        for slug in sorted(known.keys() & given_away | known.keys() - waiting):
             if not options.writes_here(slug):
                 continue
             record = known[slug]
@@ -288,9 +314,10 @@ class Holds:
                     self._tell_open(slug, file)
                     continue
                 await self._take_work(
-                    slug, record, file, is_given_away=slug in given_away
+                    slug, record, place, file, is_given_away=slug in given_away
                 )
-                await self._local.remove_conflict(place)
+                taken = None if file is None else digest_of(file.text)
+                await self._local.remove_conflict(place, expected=taken)
             except PreconditionFailed as error:
                 self._tally.overtake(slug, error)
             except FolderError as error:
@@ -314,6 +341,7 @@ class Holds:
         self,
         slug: Slug,
         record: BundleRecord,
+        place: Slug,
         file: ConflictFile | None,
         *,
         is_given_away: bool,
@@ -346,25 +374,36 @@ class Holds:
         except NotFound:
             is_page = False
             if settled is not None and not is_given_away:
-                await self._write(self._settled(slug, record, None, settled))
+                outcome = self._settled(slug, record, None, settled)
+                await self._write(outcome, record, settled, digest_of(file.text))
                 self._tally.overtaken += 1  # the plan may have the wiki's text
                 return
         if not is_page:
-            self._tally.tell(
-                "conflict-over",
-                slug,
-                "its conflict is over, and your text in the conflict file was not"
-                " used; the file is in the trash",
-                f"{'see its text' if settled is None else 'restore its text'}: "
-                + command_line(
-                    "restore",
-                    f"{self._local.name}/{slug}",
-                    "--conflict",
-                    # with marker lines in it, it is printed only
-                    *(["--dry-run"] if settled is None else ()),
-                ),
-                is_once=True,
+            what = (
+                "its conflict is over, and your text in the conflict file was not used"
             )
+            await self._tell_over(place, file.text, what)
+
+    async def _tell_over(self, slug: Slug, text: str, what: str) -> None:
+        """Name a conflict file that went to the trash, and how to get at its text."""
+        is_settled = (await _read(text)).text is not None
+        told = f"{what}; the file is in the trash"
+        # the cycle may come to nothing
+        note_told(self._state, {slug: told}, self._clock())
+        self._tally.tell(
+            "conflict-over",
+            slug,
+            told,
+            f"{'restore its text' if is_settled else 'see its text'}: "
+            + command_line(
+                "restore",
+                f"{self._local.name}/{slug}",
+                "--conflict",
+                # with marker lines in it, it is printed only
+                *([] if is_settled else ["--dry-run"]),
+            ),
+            is_once=True,
+        )
 
     async def show(
         self, decided: Decided, options: ExchangeOptions
@@ -386,6 +425,8 @@ class Holds:
                     path = await (self._show if writes else self._shown)(merged)
                     if path:
                         shown[action.slug] = path
+                except PreconditionFailed as error:
+                    self._tally.overtake(action.slug, error)
                 except FolderError as error:
                     shown[action.slug] = error
         return shown
@@ -425,15 +466,23 @@ class Holds:
         there: Digest | None = None
         path = ""
         try:
+            found = await self._local.conflict_file(slug)
+            there = None if found is None else digest_of(found.text)
+            path = "" if found is None else found.path
             if known is not None and known.has_file:
-                found = await self._local.conflict_file(slug)
-                there = None if found is None else digest_of(found.text)
-                path = "" if found is None else found.path
                 is_open = found is not None and found.lock and there != record.bundle
                 if is_open or there not in {known.bundle, record.bundle}:
                     return path
             if there != record.bundle:
-                path = await self._local.write_conflict(slug, merged.local.format, text)
+                path = await self._local.write_conflict(
+                    slug, merged.local.format, text, expected=there
+                )
+                if found is not None and (known is None or not known.has_file):
+                    await self._tell_over(
+                        slug,
+                        found.text,
+                        "another conflict file was where its own belongs",
+                    )
         except FolderError as error:
             if known is None or not known.has_file or isinstance(error, PlaceTaken):
                 self._note(slug, known, replace(record, bundle=NO_DIGEST))
@@ -449,7 +498,11 @@ class Holds:
             self._state.record_bundle(slug, record)
 
     async def _ask_again(
-        self, page: Page, record: BundleRecord, pieces: Sequence[Piece]
+        self,
+        page: Page,
+        record: BundleRecord,
+        pieces: Sequence[Piece],
+        taken: Digest | None,
     ) -> None:
         """Show the clash between what was settled and what was saved meanwhile.
 
@@ -460,7 +513,9 @@ class Holds:
             lambda: write_bundle(pieces, remote_by="your resolution"), page.content
         )
         if not self._is_dry_run:
-            await self._local.write_conflict(page.slug, page.format, text)
+            await self._local.write_conflict(
+                page.slug, page.format, text, expected=taken
+            )
             self._state.record_bundle(page.slug, replace(record, local=page.content))
         self._tally.tell(
             "conflict-again",

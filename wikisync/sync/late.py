@@ -14,11 +14,16 @@ from msgspec.structs import replace
 from wikisync.errors import FolderError, NotFound, PreconditionFailed, command_line
 from wikisync.model import Format, LateSave, Page, Slug, digest_of
 from wikisync.sync.flow import on_texts
+from wikisync.sync.frame import note_told
 from wikisync.sync.ledger import Agreed, PackedText
 from wikisync.sync.replica import LocalReplica
 from wikisync.sync.state import WikiState
 from wikisync.sync.tally import Tally
 
+TOLD = (
+    "a program kept writing to its file after the file was replaced; the program's text"
+    " is in the trash"
+)
 IN_THE_TRASH = "written by a program while its file was replaced"
 """Why the text is in the trash."""
 
@@ -125,11 +130,12 @@ class LateSaves:
         return self._state.remember_replaced(slug, old, new, self._clock())
 
     def _tell(self, slug: Slug, step: str) -> None:
+        # the cycle may come to nothing
+        note_told(self._state, {slug: TOLD}, self._clock())
         self._tally.tell(
             "late-save",
             slug,
-            "a program kept writing to its file after the file was replaced; the"
-            " program's text is in the trash",
+            TOLD,
             step,
             is_once=True,
         )

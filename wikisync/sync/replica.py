@@ -204,16 +204,38 @@ class LocalReplica(MovingReplica, AttachmentFolder, Protocol):
         """The page's conflict file as it is now; None where there is none."""
         ...
 
-    async def write_conflict(self, slug: Slug, page_format: Format, text: str) -> str:
+    async def write_conflict(
+        self,
+        slug: Slug,
+        page_format: Format,
+        text: str,
+        *,
+        expected: Digest | None = None,
+    ) -> str:
         """Write the page's conflict file beside it.
+
+        Args:
+            slug: The page.
+            page_format: Its format.
+            text: What the file is to say.
+            expected: Of what it says now; None for whatever that is.
 
         Returns:
             Its path in the folder.
+
+        Raises:
+            PreconditionFailed: it says something else than expected.
         """
         ...
 
-    async def remove_conflict(self, slug: Slug) -> None:
-        """Remove the page's conflict file, into the trash."""
+    async def remove_conflict(
+        self, slug: Slug, *, expected: Digest | None = None
+    ) -> None:
+        """Remove the page's conflict file, into the trash.
+
+        Raises:
+            PreconditionFailed: it says something else than expected.
+        """
         ...
 
 

@@ -157,7 +157,7 @@ _VERBS = {
     BatchKind.CHANGES_THERE: "changed on the wiki",
     BatchKind.SHRUNK_HERE: "changed here",
     BatchKind.SHRUNK_THERE: "changed on the wiki",
-    BatchKind.EMPTIED: "deleted on the wiki",
+    BatchKind.EMPTIED: "deleted on the wiki, or written here,",
     BatchKind.REWOUND: "reverted, renamed back or removed here",
 }
 
@@ -209,7 +209,8 @@ def braked(
         base: The base it was made on.
         memory: The batches of the cycle before, with what a person decided.
         shrunk: What ``shrunk_pages`` found.
-        emptied: Pages whose directory here is there and holds nothing.
+        emptied: Pages whose directory here is there and holds nothing, as if a disk
+            were away.
         rewinding: What a wiki that went back in time would take back.
         removed: By kind, pages that were removed unasked within the last hour.
         agreed_to: Pages about which a person said yes already.
@@ -336,7 +337,7 @@ def _special(
         is_decided = may_take_back(action) and _member(action, base) in decided
         if is_decided or rewinding.takes_back(action):
             found[action] = BatchKind.REWOUND
-        elif isinstance(action, DeleteRemote) and action.slug in emptied:
+        elif isinstance(action, DeleteRemote | CreateLocal) and action.slug in emptied:
             found[action] = BatchKind.EMPTIED
     return found
 
@@ -386,7 +387,7 @@ def _member(action: Action, base: Mapping[Slug, BasePage]) -> Member:
             return Member(slug, digest)
         case MoveLocal():
             return Member(action.slug, action.local)
-        case Pull():
+        case Pull() | CreateLocal():
             return Member(action.slug, action.remote)
         case Push() | Merge():
             return Member(action.slug, action.local)
@@ -422,6 +423,8 @@ def _turned(
             return [CreateRemote(slug, base[slug].format, mine, notice)]
         case DeleteRemote(slug, theirs, page_format):
             return [CreateLocal(slug, page_format, theirs, notice)]
+        case CreateLocal():
+            return [action]
         case _:
             return []
 

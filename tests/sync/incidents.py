@@ -1,0 +1,281 @@
+"""What persons and their programs do beside saving pages, as rarely as they do.
+
+Programs that keep a file open and append to it, conflict files that are edited,
+removed and moved, disks below a folder that come and go, and names that the service
+takes for one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from wikisync.model import Digest, LateSave, Slug, digest_of
+from wikisync.sync.conflict import Clash, read_bundle
+from wikisync.sync.safety import EMPTIED_PAGES_MIN
+
+if TYPE_CHECKING:
+    from tests.sync.persons import Copy, World
+
+PROGRAMS_MAX = 2
+"""Files that programs of one folder have open at the same time."""
+DISK = "guide"
+"""The directory below a folder on which a disk of its own is mounted."""
+
+
+@dataclass(slots=True, eq=False)
+class ReplacedFile:
+    """A file that the engine replaced or removed while a program had it open."""
+
+    number: int
+    slug: str
+    text: str
+    known: Digest
+    """Of the text that is in no need of being taken."""
+
+    def late_save(self) -> LateSave:
+        digest = digest_of(self.text)
+        name = f"{self.number}:{digest}"
+        return LateSave(Slug(self.slug), self.text, name, self.known)
+
+
+@dataclass(slots=True, eq=False)
+class Program:
+    """A program that appends to a page's file, whatever name that has."""
+
+    slug: str
+    file: ReplacedFile | None = None
+    """The file where it is the page's no more."""
+
+
+def happens(world: World) -> bool:
+    """Whether an incident took the place of a person's act."""
+    weather = world.weather
+    for often, act in (
+        (weather.programs, append),
+        (weather.conflicts, use_conflict_file),
+        (weather.disks, touch_disk),
+        (weather.spellings, respell),
+    ):
+        if often and world.random.random() < often:
+            act(world, world.random.choice(world.folders))
+            return True
+    return False
+
+
+# -- programs ------------------------------------------------------------------------
+
+
+def append(world: World, copy: Copy) -> None:
+    """A program opens a page's file, appends a line to what it has open, or ends."""
+    chance = world.random.random()
+    if not copy.programs or (len(copy.programs) < PROGRAMS_MAX and chance < 0.2):
+        there = world.wiki.texts()
+        mine = copy.texts()
+        # most that the engine is about to replace
+        differ = [slug for slug in mine if there.get(slug, mine[slug]) != mine[slug]]
+        if copy.pages:
+            slug = world.random.choice(sorted(differ or copy.pages))
+            world.trace.append(f"{copy.name}: a program opens {slug}")
+            copy.programs.append(Program(slug))
+        return
+    late = [one for one in copy.programs if one.file]
+    program = world.random.choice(late or copy.programs)
+    if chance > 0.95:
+        world.trace.append(f"{copy.name}: a program closes {program.slug}")
+        copy.programs.remove(program)
+        return
+    if not program.file and chance > 0.4:
+        return  # it has nothing to say
+    line = world.new_line()
+    where = "the replaced " if program.file else ""
+    world.trace.append(f"{copy.name}: append to {where}{program.slug} {line!r}")
+    if program.file is not None:
+        program.file.text += line
+    else:
+        text = copy.pages[program.slug][0]
+        end = "" if not text or text.endswith("\n") else "\n"
+        world.store(copy, program.slug, f"{text}{end}{line}")
+
+
+def replace_file(copy: Copy, slug: str) -> None:
+    """The engine takes a page's file away; programs go on with it."""
+    programs = [one for one in copy.programs if one.slug == slug and not one.file]
+    if not programs:
+        return
+    text = copy.pages[slug][0]
+    copy.replaced_files += 1
+    file = ReplacedFile(copy.replaced_files, slug, text, digest_of(text))
+    copy.limbo.append(file)
+    for program in programs:
+        program.file = file
+
+
+def rename_file(copy: Copy, slug: str, target: str) -> None:
+    for program in copy.programs:
+        if program.slug == slug and not program.file:
+            program.slug = target
+
+
+def remove_file(copy: Copy, slug: str) -> None:
+    """A person's own doing: what programs still write there is nobody's."""
+    copy.programs = [one for one in copy.programs if one.slug != slug or one.file]
+
+
+def late_saves(copy: Copy) -> list[LateSave]:
+    """What stands in files that were replaced; those that are over go."""
+    held = [one.file for one in copy.programs]
+    copy.limbo = [
+        file
+        for file in copy.limbo
+        if file in held or digest_of(file.text) != file.known
+    ]
+    return [one.late_save() for one in copy.limbo if digest_of(one.text) != one.known]
+
+
+def acknowledge(copy: Copy, late: LateSave) -> None:
+    number, _, digest = late.id.partition(":")
+    for file in copy.limbo:
+        if digest and file.number == int(number):
+            file.known = Digest(digest)
+
+
+# -- conflict files ------------------------------------------------------------------
+
+
+def use_conflict_file(world: World, copy: Copy) -> None:
+    """A person works in a conflict file, or moves or removes it."""
+    if not copy.bundles:
+        if copy.pages:
+            world.edit(copy, "edit")
+        return
+    slug = world.random.choice(sorted(copy.bundles))
+    kind = world.random.choices(
+        (
+            "settle",
+            "begin",
+            "remove",
+            "move both",
+            "move",
+            "settle and remove the page",
+        ),
+        (3, 2, 1, 2, 1, 2),
+    )[0]
+    world.trace.append(f"{copy.name}: {kind}: the conflict file of {slug}")
+    match kind:
+        case "begin":
+            copy.bundles[slug] += world.new_line()
+            world.trace.append(f"now {copy.bundles[slug]!r}")
+        case "remove":
+            text = copy.bundles.pop(slug)
+            shown = [*world.wiki.texts().values(), *copy.texts().values()]
+            world.remove_marks(text, but="".join(shown))
+        case "move both" | "move":
+            _move(world, copy, slug, with_page=kind == "move both")
+        case _:
+            before = copy.bundles[slug]
+            copy.bundles[slug] = settled(before)
+            world.trace.append(f"now {copy.bundles[slug]!r}")
+            # one that was settled before may be the page by now
+            is_new = copy.bundles[slug] != before
+            if kind != "settle" and is_new and slug in copy.pages:
+                text = copy.pages.pop(slug)[0]
+                remove_file(copy, slug)
+                copy.history.append(text)
+                world.remove_marks(text, but=copy.bundles[slug])
+
+
+def settled(text: str) -> str:
+    """A conflict file with both texts in the place of each clash."""
+    return "".join(
+        piece.remote + piece.local if isinstance(piece, Clash) else piece
+        for piece in read_bundle(text).pieces
+    )
+
+
+def _move(world: World, copy: Copy, slug: str, *, with_page: bool) -> None:
+    target = world.free_name(copy, slug)
+    if target is None or target in copy.bundles:
+        return
+    copy.bundles[target] = copy.bundles.pop(slug)
+    if with_page and slug in copy.pages:
+        world.trace.append(f"{copy.name}: with {slug} to {target}")
+        world.move(copy, slug, target)
+
+
+# -- disks ---------------------------------------------------------------------------
+
+
+def touch_disk(_world: World, copy: Copy) -> None:
+    """A disk goes or comes before the next look.
+
+    One that goes between a look and a write takes what is written in its place with it,
+    whoever writes.
+    """
+    copy.is_disk_touched = True
+
+
+def take_or_bring_disk(world: World, copy: Copy) -> None:
+    """A disk below the folder goes and leaves an empty directory, or is back.
+
+    It comes as another device, whose files have other identities, and hides what
+    was written into the empty directory meanwhile.
+    """
+    if not copy.is_disk_touched:
+        return
+    copy.is_disk_touched = False
+    if copy.away is not None:
+        world.trace.append(f"{copy.name}: the disk is back")
+        bring_disk(world, copy)
+        return
+    below = on_disk(copy)
+    there = world.wiki.texts()
+    in_step = [slug for slug in below if copy.pages[slug][0] == there.get(slug)]
+    # fewer may be a person's doing, and of these one may be renamed at the same time
+    if len(in_step) > EMPTIED_PAGES_MIN:
+        world.trace.append(f"{copy.name}: the disk goes with {below}")
+        copy.away = {slug: copy.pages.pop(slug) for slug in below}
+        for slug in below:
+            remove_file(copy, slug)
+
+
+def bring_disk(world: World, copy: Copy) -> None:
+    """Every file of the disk is there again, if they were gone."""
+    copy.is_disk_touched = False
+    if copy.away is None:
+        return
+    away, copy.away = copy.away, None
+    for slug in on_disk(copy):
+        copy.pages.pop(slug)
+        remove_file(copy, slug)
+    for slug, (text, page_format, _) in away.items():
+        copy.pages[slug] = (text, page_format, world.new_identity())
+
+
+def on_disk(copy: Copy) -> list[str]:
+    return sorted(slug for slug in copy.pages if slug.startswith(f"{DISK}/"))
+
+
+def is_emptied(copy: Copy, slug: str) -> bool:
+    """Whether a missing page's directory is there and holds nothing."""
+    is_below = slug.startswith(f"{DISK}/")
+    return copy.away is not None and is_below and not on_disk(copy)
+
+
+# -- names that the service takes for one --------------------------------------------
+
+
+def respell(world: World, copy: Copy) -> None:
+    """A person gives a page a name that differs by case, or by a dash, alone."""
+    if not copy.pages:
+        return
+    slug = world.random.choice(sorted(copy.pages))
+    folder, slash, leaf = slug.rpartition("/")
+    spelt = leaf.swapcase() if world.random.random() < 0.3 else leaf.capitalize()
+    if world.random.random() < 0.5:
+        dash, space = ("-", " ") if "-" in leaf else (" ", "-")
+        spelt = spelt.replace(dash, space)
+    target = f"{folder}{slash}{spelt if spelt != leaf else leaf.lower()}"
+    if target not in copy.pages:
+        world.trace.append(f"{copy.name}: spell {slug} as {target}")
+        world.move(copy, slug, target)
