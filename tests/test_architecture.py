@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tools.codemap import DOCUMENT, is_declared_pure, modules, with_codemap
+
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "wikisync"
 
@@ -137,11 +139,7 @@ def imported_names(path: Path) -> set[str]:
     return names
 
 
-MODULES = sorted(
-    path
-    for path in PACKAGE.rglob("*.py")
-    if path.name not in {"__init__.py", "__main__.py"}
-)
+MODULES = modules()
 
 
 @pytest.mark.parametrize("path", MODULES, ids=module_name)
@@ -161,12 +159,6 @@ def test_module_imports_only_what_its_package_may(path: Path) -> None:
         and not any(ok.startswith(name + ".") for ok in allowed)
     }
     assert not forbidden
-
-
-def is_declared_pure(path: Path) -> bool:
-    """A sentence ``Pure.`` (or ``Pure:``, ``Pure;``) stands in its docstring."""
-    docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-    return re.search(r"(^|[.\s])Pure[.:;,]", docstring) is not None
 
 
 PURE = [path for path in MODULES if is_declared_pure(path)]
@@ -303,15 +295,22 @@ def test_help_loads_no_command() -> None:
     assert not loaded & {"aiohttp", "jinja2", "pygit2", "rich", "markdown_it", "nh3"}
 
 
-def test_every_module_is_on_the_map() -> None:
-    """``docs/architecture.md`` says of each module what it is for."""
-    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    missing = [
-        path.relative_to(PACKAGE).as_posix()
-        for path in MODULES
-        if f"`{path.relative_to(PACKAGE).as_posix()}`" not in text
-    ]
-    assert not missing
+def test_the_codemap_is_what_the_docstrings_say() -> None:
+    text = DOCUMENT.read_text(encoding="utf-8")
+    is_current = text == with_codemap(text)
+    assert is_current, "docs/architecture.md is stale; run: make codemap"
+    names = {path.relative_to(PACKAGE).as_posix() for path in MODULES}
+    assert {name for name in names if f"- `{name}`: " not in text} == set()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("- `model.py`: ", "- `modell.py`: "), ("(pure)\n", "\n"), ("### api\n", "\n")],
+)
+def test_a_stale_codemap_is_found(old: str, new: str) -> None:
+    text = DOCUMENT.read_text(encoding="utf-8")
+    assert old in text
+    assert with_codemap(text.replace(old, new, 1)) == text
 
 
 def test_every_test_that_the_security_page_names_is_there() -> None:
