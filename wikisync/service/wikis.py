@@ -174,13 +174,13 @@ async def edit_page(call: Call, kind: OwnerKind) -> web.Response:
     wanted = values.get("format")
     if Quirk.FORMAT_DEFAULT in on:
         wanted = wanted or Format.MARKDOWN
-    format = None if wanted is None else Format(wanted)  # noqa: A001
+    markup = None if wanted is None else Format(wanted)
 
     def decide(tree: WikiTree) -> Change:
         page = find_page(tree, call.segments["slug"])
         if known and Quirk.LAST_COMMIT_SHA in on:
             _check_last_commit(visit.wiki, page, known)
-        edit = Edit(bend_title(on, title, page.slug), content, format)
+        edit = Edit(bend_title(on, title, page.slug), content, markup)
         return plan_edit(
             tree,
             page,
