@@ -17,6 +17,7 @@ from wikisync.api.git import WikiHistory
 from wikisync.api.look import LISTED_BYTES_MAX, MEBIBYTE
 from wikisync.api.looking import READS_MAX, Looking
 from wikisync.api.rotation import ROTATION_BYTES_MIN
+from wikisync.api.upload import spooled
 from wikisync.api.wikis import Wiki
 from wikisync.api.writing import Writing
 from wikisync.errors import (
@@ -211,8 +212,6 @@ class WikiReplica:
         Raises:
             FolderError: it cannot be read, or not be kept until it was sent.
         """
-        from wikisync.api.upload import spooled
-
         name = path.rpartition("/")[2]
         async with spooled(chunks, self._spool) as spool, self._writing.turn:
             record = await self._wiki.upload_attachment(spool, name)

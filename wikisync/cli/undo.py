@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING
 import click
 from msgspec import Struct
 
+from wikisync.cli.sentences import counted
 from wikisync.cli.service_command import token_option
+from wikisync.cli.sync import interruptible, sync_pages
+from wikisync.cli.sync_report import report_sync
+from wikisync.cli.syncing import exit_code_of, sync_wiki
+from wikisync.cli.times import local_time
 from wikisync.cli.workspace import (
     find_workspace,
     open_service,
@@ -22,6 +27,9 @@ from wikisync.cli.workspace import (
     workspace_option,
 )
 from wikisync.errors import ExitCode, SyncError, UsageError, command_line
+from wikisync.folder.workspace import holder_of
+from wikisync.sync.exchange import ExchangeOptions
+from wikisync.sync.ledger import NO_SLUG
 
 if TYPE_CHECKING:
     from wikisync.cli.console import Console
@@ -96,9 +104,6 @@ async def _planned(
         UsageError: the workspace has no such wiki, or it is paused.
         WikisyncError: the wiki cannot be looked at.
     """
-    from wikisync.cli.syncing import sync_wiki
-    from wikisync.sync.exchange import ExchangeOptions
-
     with open_workspace(workspace, is_read_only=True) as opened:
         found = _last(opened, workspace.wikis([wiki] if wiki else ()))
         if found is None:
@@ -137,8 +142,6 @@ def _is_said(planned: _Planned) -> bool:
     is_asked = sys.stdin.isatty() and sys.stderr.isatty()
     if not is_asked or not planned.synced.last.undone:
         return False
-    from wikisync.cli.sync import interruptible
-
     with interruptible():
         return click.confirm("undo this sync?", err=True)
 
@@ -156,10 +159,6 @@ def _undo(
     Raises:
         SyncError: another sync changed something meanwhile.
     """
-    from wikisync.cli.times import local_time
-    from wikisync.folder.workspace import holder_of
-    from wikisync.sync.ledger import NO_SLUG
-
     section, sync = planned.section, planned.sync
     holder = holder_of(workspace.private)
     with open_workspace(workspace, is_held=holder is None) as opened:
@@ -190,10 +189,6 @@ async def _sync(
     token_file: Path | None,
     as_json: bool,
 ) -> int:
-    from wikisync.cli.sync import sync_pages
-    from wikisync.cli.sync_report import report_sync
-    from wikisync.cli.syncing import exit_code_of
-
     wanted = [(planned.section, planned.sync.names)]
     done = await sync_pages(console, opened, wanted, token_file)
     if as_json:
@@ -208,9 +203,6 @@ async def _sync(
 
 def _show(console: Console, planned: _Planned) -> None:
     """What is taken back, and what is left alone."""
-    from wikisync.cli.sentences import counted
-    from wikisync.cli.times import local_time
-
     last, folder = planned.synced.last, planned.section.folder
     count = counted(len(planned.sync.steps), "page")
     console.note(f"{folder}: the sync of {local_time(planned.sync.at)} changed {count}")
