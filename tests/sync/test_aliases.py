@@ -8,8 +8,9 @@ import pytest
 
 from tests.support.copies import Copies
 from tests.support.pair import paired
-from wikisync.model import Slug
+from wikisync.model import Format, Page, Slug
 from wikisync.service.quirks import Quirk
+from wikisync.sync.aliases import AliasedFolder
 from wikisync.sync.conflict import MARKER
 from wikisync.sync.plan import HoldReason
 from wikisync.sync.state import State
@@ -64,6 +65,39 @@ async def test_a_file_with_the_very_name_is_the_page(state: State) -> None:
     await copies.cycle()
     assert copies.here.texts()[FILE] == "one\n"
     assert copies.here.texts()[PAGE] == "another\n"
+
+
+async def test_a_new_page_by_the_name_of_the_file_gets_that_file(state: State) -> None:
+    copies = await named(state)
+    copies.there.renames = {}
+    copies.there.put(FILE, "a page of its own\n")
+    await copies.rest()
+    texts = {"other": "other\n", PAGE: "one\n", FILE: "a page of its own\n"}
+    assert copies.here.texts() == copies.there.texts() == texts
+
+
+async def test_a_page_that_comes_back_alone_gets_the_file_of_its_name(
+    state: State,
+) -> None:
+    copies = await named(state)
+    page = Page(FILE, Format.MARKDOWN, "restored\n")
+    await AliasedFolder(copies.here, copies.known).write(page, expected=None)
+    texts = {"other": "other\n", PAGE: "one\n", FILE: "restored\n"}
+    assert copies.here.texts() == texts
+
+
+async def test_a_page_renamed_to_the_name_of_the_file_gets_that_file(
+    state: State,
+) -> None:
+    copies = await named(state)
+    copies.there.renames = {}
+    copies.there.identities = {Slug("other"): "7"}
+    await copies.rest()
+    copies.there.put(FILE, copies.there.pages.pop(Slug("other")).content)
+    copies.there.identities = {FILE: "7"}
+    await copies.rest()
+    texts = {PAGE: "one\n", FILE: "other\n"}
+    assert copies.here.texts() == copies.there.texts() == texts
 
 
 async def test_the_name_is_forgotten_with_the_file(state: State) -> None:

@@ -8,10 +8,11 @@ seen under the wiki's names.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 
 from msgspec.structs import replace
 
-from wikisync.errors import PreconditionFailed, WikisyncError
+from wikisync.errors import NotFound, PreconditionFailed, WikisyncError
 from wikisync.model import (
     FOLDER_OF_PAGES,
     STRAY_CONFLICT,
@@ -123,6 +124,7 @@ class AliasedFolder:
 
     async def write(self, page: Page, *, expected: Digest | None) -> Page:
         """Create the page or replace its text."""
+        await self._make_way([page.slug])
         file = replace(page, slug=self._file(page.slug))
         return self._page(await self._folder.write(file, expected=expected), page.slug)
 
@@ -130,6 +132,7 @@ class AliasedFolder:
         self, pages: Sequence[tuple[Page, Digest | None]]
     ) -> Sequence[Page | WikisyncError]:
         """Write many pages, each with the digest that it replaces."""
+        await self._make_way(page.slug for page, _ in pages)
         names = self._names()
         if not names:
             return await self._folder.write_pages(pages)
@@ -143,6 +146,22 @@ class AliasedFolder:
             for result, (page, _) in zip(results, pages, strict=True)
         ]
 
+    async def _make_way(self, slugs: Iterable[Slug]) -> None:
+        """Rename files of other pages that have the names which these pages need.
+
+        A page may come to the wiki by a name that until then only a file had, that of a
+        page with another name.  That file gets its own page's name.
+        """
+        aliases = self._state.aliases()
+        if not aliases:
+            return
+        taken = (aliases.keys() & set(slugs)) - self._names().keys()
+        for path in sorted(taken):
+            with suppress(NotFound, PreconditionFailed):
+                file = await self._folder.read(path)
+                await self._folder.move(path, aliases[path], expected=file.digest)
+                self._state.drop_alias(path)
+
     async def move(self, slug: Slug, target: Slug, *, expected: Digest) -> Page:
         """Give the page's file another name, that of the page.
 
@@ -154,6 +173,7 @@ class AliasedFolder:
             if moved.digest != expected:
                 raise PreconditionFailed(f"{file} changed in {self.name}")
         else:
+            await self._make_way([target])
             moved = await self._folder.move(file, target, expected=expected)
         if file != slug:
             self._state.drop_alias(file)
