@@ -234,7 +234,8 @@ class Client:
     def kept_marks(self) -> set[str]:
         """What is in the trash, in the ring, and in conflict files that are gone."""
         texts = list(self.copy.trash)
-        for slug in {*self.known.base(), *map(Slug, self.copy.pages)}:
+        # also of pages that are gone: ``restore`` brings those back, too
+        for slug in self.known.replaced_since(0.0):
             texts += [one.replaced for one in self.known.replaced(slug)]
         return {mark for text in texts for mark in MARK.findall(text)}
 

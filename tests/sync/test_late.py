@@ -7,7 +7,9 @@ from msgspec.structs import replace
 
 from tests.support.copies import Copies
 from wikisync.model import LateSave, Problem, Slug, digest_of
+from wikisync.sync.late import LateSaves
 from wikisync.sync.state import State
+from wikisync.sync.tally import Tally
 
 HOME = Slug("home")
 BEFORE = "one\ntwo\nthree\nfour\n"
@@ -41,6 +43,16 @@ async def test_a_late_save_is_merged_with_what_replaced_it(copies: Copies) -> No
     await copies.rest()
     assert copies.texts()["home"] == CAME.replace("two", "two, late")
     assert copies.here.late == []
+
+
+async def test_a_late_save_is_kept_before_anybody_looked_at_the_page(
+    copies: Copies,
+) -> None:
+    """A save from an old window may be the next text of the file."""
+    late = LateSave(HOME, BEFORE.replace("two", "two, late"), "1", digest_of(BEFORE))
+    saves = LateSaves(copies.here, copies.known, Tally(), lambda: copies.now)
+    await saves.take(late)
+    assert late.text in [one.replaced for one in copies.known.replaced(HOME)]
 
 
 async def test_a_late_save_that_clashes_is_in_the_trash_and_told(

@@ -116,6 +116,9 @@ class LateSaves:
                 return False
             self._remember(page.slug, text, again.text)
             text = again.text
+        else:
+            # a save from an old window may replace it before it is looked at
+            self._remember(page.slug, text, text)
         kept = self._remember(page.slug, page.content, text)
         if is_in_step:
             # the base first: until the page follows, both sides hold the same text
