@@ -233,3 +233,22 @@ def test_a_page_that_would_come_back_beside_its_twin_is_held() -> None:
     )
     found = without_twins(plan(back, other), {Slug("Home")})
     assert found == plan(Hold(HOME, HoldReason.CASE_TWIN), other)
+
+
+def test_a_name_that_would_come_back_beside_its_twin_is_held() -> None:
+    """With its text, whose file has the name that the page does not get."""
+    back = MoveRemote(NOTES, HOME, HOME, MD, A)
+    for text in (Push(NOTES, MD, B, A), Push(HOME, MD, B, A)):
+        assert without_twins(plan(back, text), {NOTES, Slug("Home")}) == plan(
+            Hold(NOTES, HoldReason.CASE_TWIN, HOME)
+        )
+        assert without_twins(plan(back, text), {NOTES}) == plan(back, text)
+
+
+def test_a_name_is_free_that_another_rename_or_deletion_leaves() -> None:
+    home = Slug("Home")
+    for leaving in (MoveRemote(home, GUIDE, home, MD, A), DeleteRemote(home, A, MD)):
+        there = plan(MoveRemote(NOTES, HOME, HOME, MD, A), leaving)
+        assert without_twins(there, {NOTES, home}) == there
+    spelling = plan(MoveRemote(home, HOME, home, MD, A))
+    assert without_twins(spelling, {home}) == spelling

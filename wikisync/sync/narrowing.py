@@ -275,24 +275,35 @@ def holding(plan: Plan, reasons: Mapping[Slug, HoldReason]) -> Plan:
 
 
 def without_twins(plan: Plan, there: Collection[Slug]) -> Plan:
-    """Hold pages that come back on the wiki where another one has their name by now.
+    """Hold pages that get back a text or a name that another one has by now.
 
     Args:
         plan: The plan.
         there: The pages of the wiki.
     """
-    back = [one for one in plan.sends if one.slug not in there]
-    back = [one for one in back if getattr(one, "notice", None) is not None]
-    if not back:
-        return plan
-    taken = {slug.casefold() for slug in there}
-    return holding(
-        plan,
-        {
-            one.slug: HoldReason.CASE_TWIN
-            for one in back
-            if one.slug.casefold() in taken
-        },
+    leaving = {one.slug for one in plan.removals if isinstance(one, DeleteRemote)}
+    for move in plan.moves:
+        if isinstance(move, MoveRemote):
+            leaving |= {move.slug, *move.carried}
+    taken = {slug.casefold() for slug in there if slug not in leaving}
+
+    unnamed: set[Slug] = set()
+
+    def hold(action: Action) -> Action:
+        match action:
+            case MoveRemote(slug, target) if target.casefold() in taken:
+                unnamed.update((slug, target))
+                return Hold(slug, HoldReason.CASE_TWIN, target)
+            case CreateRemote(slug, notice=notice) if notice is not None:
+                is_twin = slug not in there and slug.casefold() in taken
+                return Hold(slug, HoldReason.CASE_TWIN) if is_twin else action
+            case _:
+                return action
+
+    found = plan.turned(hold).actions
+    # the text waits with the name under which its file is
+    return Plan.from_actions(
+        [a for a in found if not (isinstance(a, Push) and a.slug in unnamed)]
     )
 
 
