@@ -40,7 +40,7 @@ from wikisync.service.import_worker import FetchJob, fetch_repository
 from wikisync.service.render_worker import RenderPool
 from wikisync.service.repository import Author, WikiRepository
 from wikisync.service.settings import Rendering
-from wikisync.site.preview_editor import Editor
+from wikisync.site.preview.editor import Editor
 
 TELL = """
 import json, os, sys

@@ -16,7 +16,7 @@ from tests.cli.exports import digest_of_tree
 from tests.support.bending import SIGN_IN_PAGE, BendingProxy, bending_proxy
 from tests.support.service import EmbeddedService
 from wikisync.model import WikiOwner
-from wikisync.service import project_tables
+from wikisync.service.projects import tables as project_tables
 
 PATHS = ("docs/p1", "docs/p2", "docs/p3")
 ALL = ("--group", "docs", "--all")

@@ -11,8 +11,8 @@ import pytest
 from tests.cli.conftest import Run
 from tests.support.service import EmbeddedService
 from wikisync.cli.main import main
-from wikisync.service import project_tables
-from wikisync.service.project_tables import ProjectChange
+from wikisync.service.projects import tables as project_tables
+from wikisync.service.projects.tables import ProjectChange
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from wikisync.cli.workspace import find_workspace
 from wikisync.config import WikiSection
 from wikisync.errors import FolderError, Halted, UsageError, WikisyncError
 from wikisync.model import Format, Problem, Slug, digest_of
-from wikisync.site.preview_states import PageStatus
+from wikisync.site.preview.states import PageStatus
 from wikisync.sync.exchange import Held
 from wikisync.sync.plan import Action, CreateRemote, HoldReason, Plan
 from wikisync.sync.standing import Condition, Standing, Trouble

@@ -18,8 +18,8 @@ from wikisync.cli.watching import WatchedWiki
 from wikisync.cli.workspace import find_workspace, open_workspace
 from wikisync.errors import Halted
 from wikisync.model import WikiOwner
-from wikisync.service import project_tables
-from wikisync.service.project_tables import ProjectChange
+from wikisync.service.projects import tables as project_tables
+from wikisync.service.projects.tables import ProjectChange
 from wikisync.service.quirks import Quirk
 from wikisync.sync.exchange import ExchangeOptions
 from wikisync.sync.standing import Hint, Why

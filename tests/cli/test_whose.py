@@ -12,7 +12,8 @@ from tests.cli.workspaces import FILES, HANDBOOK, PAGES, Cloned, age_sightings
 from tests.support.bending import bending_proxy
 from tests.support.service import EmbeddedService, embedded_service
 from wikisync.model import WikiOwner
-from wikisync.service import jobs, project_tables
+from wikisync.service import jobs
+from wikisync.service.projects import tables as project_tables
 
 GUIDE = WikiOwner("project", "docs/guide")
 

@@ -15,8 +15,8 @@ from aiohttp import web
 from tests.support.archive import unpack
 from tests.support.browser import Visit, unchecked_visit, visiting
 from tests.support.preview import Desk, StatesOfTest
-from wikisync.site.preview import PreviewOptions
-from wikisync.site.preview_states import PageStatus
+from wikisync.site.preview.server import PreviewOptions
+from wikisync.site.preview.states import PageStatus
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser

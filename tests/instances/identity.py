@@ -21,7 +21,8 @@ from tests.support.bending import bending_proxy
 from tests.support.service import embedded_service
 from tests.support.watching import watching
 from wikisync.model import WikiOwner
-from wikisync.service import jobs, project_tables
+from wikisync.service import jobs
+from wikisync.service.projects import tables as project_tables
 
 PART = "Identity"
 CHANGED = {

@@ -50,7 +50,7 @@ FAMILIES: dict[str, Family] = {
     ),
     "preview": by_tests(
         "preview: other sites, windows, editors",
-        *("site/test_preview_guard.py", "site/test_preview_editor.py"),
+        *("site/preview/test_guard.py", "site/preview/test_editor.py"),
     ),
     "listener": by_tests(
         "webhook listener",

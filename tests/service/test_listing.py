@@ -9,8 +9,10 @@ import pytest
 
 from tests.service.conftest import Api
 from tests.support.service import EmbeddedService
-from wikisync.service import jobs, project_facts, project_tables
+from wikisync.service import jobs
 from wikisync.service.access import Level
+from wikisync.service.projects import facts as project_facts
+from wikisync.service.projects import tables as project_tables
 from wikisync.service.tables import Tables
 
 PROJECTS = "/api/v4/projects"

@@ -14,8 +14,10 @@ import pytest
 
 from tests.service.conftest import Api
 from tests.support.service import EmbeddedService
-from wikisync.service import project_facts, project_groups, project_tables
 from wikisync.service.access import Level
+from wikisync.service.projects import facts as project_facts
+from wikisync.service.projects import groups as project_groups
+from wikisync.service.projects import tables as project_tables
 from wikisync.service.tables import Tables
 
 ROLES = (

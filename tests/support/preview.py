@@ -16,9 +16,9 @@ from tests.site.sites import wiki_source
 from tests.support.archive import unpack
 from wikisync.model import Problem, Slug, WikiOwner
 from wikisync.site.model import SiteOptions, WikiSource
-from wikisync.site.preview import Preview, PreviewOptions, running_preview
-from wikisync.site.preview_states import PageStatus
-from wikisync.site.preview_world import PreviewInputs
+from wikisync.site.preview.server import Preview, PreviewOptions, running_preview
+from wikisync.site.preview.states import PageStatus
+from wikisync.site.preview.world import PreviewInputs
 
 WAIT_S = 30
 FOREIGN = "https://evil.example.com"

@@ -21,8 +21,8 @@ from wikisync.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from wikisync.cli.console import Console
-    from wikisync.site.preview import Preview, PreviewOptions
-    from wikisync.site.preview_world import PreviewInputs
+    from wikisync.site.preview.server import Preview, PreviewOptions
+    from wikisync.site.preview.world import PreviewInputs
 
 TERMINAL_EDITORS = frozenset(
     [
@@ -75,7 +75,7 @@ def command(
     shown = find_shown(folder, choice)
     config = shown.config()
     from wikisync.config import PreviewSection
-    from wikisync.site.preview import PreviewOptions
+    from wikisync.site.preview.server import PreviewOptions
 
     section = config.preview if config else PreviewSection()
     options = PreviewOptions(
@@ -99,7 +99,7 @@ async def preview(
 ) -> int:
     """Run the preview until the first SIGINT or SIGTERM; a second one kills."""
     from wikisync.cli.memory import give_back_memory
-    from wikisync.site.preview import running_preview
+    from wikisync.site.preview.server import running_preview
 
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -147,7 +147,7 @@ def preview_inputs(shown: ShownFolder) -> PreviewInputs:
     Raises:
         ConfigError: the configuration is wrong.
     """
-    from wikisync.site.preview_world import PreviewInputs
+    from wikisync.site.preview.world import PreviewInputs
 
     return PreviewInputs(*shown.site())
 

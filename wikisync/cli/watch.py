@@ -269,7 +269,7 @@ async def _previewing(
     """A preview of the workspace that shows how far each page is."""
     from wikisync.cli.folders import ShownFolder, cache_folder
     from wikisync.cli.preview import editor_command, preview_inputs
-    from wikisync.site.preview import PreviewOptions, running_preview
+    from wikisync.site.preview.server import PreviewOptions, running_preview
 
     shown = ShownFolder(workspace.root, workspace.root)
     section = workspace.config.preview

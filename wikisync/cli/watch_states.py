@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from wikisync.cli.attention import held_sentence
 from wikisync.folder.naming import parse_path
 from wikisync.model import Slug, WikiOwner
-from wikisync.site.preview_states import PageStatus
+from wikisync.site.preview.states import PageStatus
 from wikisync.sync.plan import CreateRemote, Merge, MoveRemote, Push
 from wikisync.sync.standing import Condition
 

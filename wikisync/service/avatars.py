@@ -10,13 +10,13 @@ from pathlib import Path, PurePosixPath
 from aiohttp import web
 
 from wikisync.private import make_private_file, make_private_folder
-from wikisync.service import project_tables
 from wikisync.service.access import Verdict, judge_container
 from wikisync.service.answers import unmatched_route
 from wikisync.service.attachments import clean_name, send_file
 from wikisync.service.call import Call
 from wikisync.service.instance import Service
 from wikisync.service.parameters import SentFile
+from wikisync.service.projects import tables as project_tables
 from wikisync.service.rows import Project
 from wikisync.service.settings import KIB
 from wikisync.service.tables import Tables

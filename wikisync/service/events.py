@@ -17,12 +17,12 @@ from msgspec import Struct
 from wikisync.api.parameters import OtherEndpoint
 from wikisync.api.project_schema import EventPage, EventPush, EventRecord
 from wikisync.model import split_extension
-from wikisync.service import project_people
 from wikisync.service.access import Operation, Verdict
 from wikisync.service.call import Call, judge
-from wikisync.service.project_parts import judge_repository
-from wikisync.service.project_views import user_record
-from wikisync.service.projects import answer_part, read_part
+from wikisync.service.projects import people as project_people
+from wikisync.service.projects.parts import judge_repository
+from wikisync.service.projects.reading import answer_part, read_part
+from wikisync.service.projects.views import user_record
 from wikisync.service.repository import CommitNote, WikiRepository
 from wikisync.service.slugs import title_of
 

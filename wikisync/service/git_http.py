@@ -38,7 +38,7 @@ from wikisync.service.call import Call, Caller, Owner
 from wikisync.service.git_process import GitFailed, GitInput, find_git
 from wikisync.service.instance import WikiStorage
 from wikisync.service.page_ids import moves_between, update_page_ids
-from wikisync.service.project_views import level_of_feature
+from wikisync.service.projects.views import level_of_feature
 from wikisync.service.push_check import PushRefused, check_push, read_push
 from wikisync.service.quirks import Quirk
 from wikisync.service.rows import Project

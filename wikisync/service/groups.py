@@ -12,7 +12,7 @@ from wikisync.service.answers import json_answer
 from wikisync.service.call import Call, Caller
 from wikisync.service.listing import Base
 from wikisync.service.pagination import paginate
-from wikisync.service.projects import answer_list
+from wikisync.service.projects.reading import answer_list
 from wikisync.service.rows import Group
 from wikisync.service.tables import Tables
 

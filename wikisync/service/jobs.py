@@ -14,7 +14,6 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 
-from wikisync.service import project_facts, project_tables
 from wikisync.service.answers import Refusal
 from wikisync.service.code import folder_size, is_sound, read_facts
 from wikisync.service.editing import Change
@@ -22,7 +21,9 @@ from wikisync.service.import_address import shown
 from wikisync.service.import_worker import FetchFailed, FetchJob, fetch_repository
 from wikisync.service.instance import Service
 from wikisync.service.listing import read_projects
-from wikisync.service.project_templates import COMMIT_MESSAGE, template_files
+from wikisync.service.projects import facts as project_facts
+from wikisync.service.projects import tables as project_tables
+from wikisync.service.projects.templates import COMMIT_MESSAGE, template_files
 from wikisync.service.repository import Author, GitRefused
 from wikisync.service.rows import Project
 from wikisync.service.tables import Tables

@@ -28,7 +28,7 @@ from wikisync.service.manifest import (
     level_of,
     parse_manifest,
 )
-from wikisync.service.project_tables import set_columns
+from wikisync.service.projects.tables import set_columns
 from wikisync.service.repository import Author, GitRefused, WikiRepository
 from wikisync.service.rows import User
 from wikisync.service.tables import Tables

@@ -48,11 +48,6 @@ from wikisync.service import (
     git_http,
     groups,
     identity,
-    project_acts,
-    project_edits,
-    project_forks,
-    project_parts,
-    projects,
     uploads,
     wikis,
 )
@@ -61,6 +56,11 @@ from wikisync.service.access import Operation as WikiOperation
 from wikisync.service.answers import bytes_answer, unmatched_route
 from wikisync.service.call import Call
 from wikisync.service.openapi import FILE, NOTHING, Operation, describe
+from wikisync.service.projects import acts as project_acts
+from wikisync.service.projects import edits as project_edits
+from wikisync.service.projects import forks as project_forks
+from wikisync.service.projects import parts as project_parts
+from wikisync.service.projects import reading as projects
 from wikisync.service.routing import RouteTable
 
 Handler = Callable[[Call], Awaitable[web.StreamResponse]]

@@ -14,12 +14,12 @@ from msgspec import Struct
 
 from wikisync.errors import ServiceError
 from wikisync.service.instance import Service
-from wikisync.service.project_groups import (
+from wikisync.service.projects.groups import (
     groups_below,
     projects_below,
     remove_groups,
 )
-from wikisync.service.project_tables import remove_project, set_columns
+from wikisync.service.projects.tables import remove_project, set_columns
 from wikisync.service.tables import Tables
 
 

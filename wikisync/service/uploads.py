@@ -15,12 +15,12 @@ from aiohttp import web
 
 from wikisync.api.parameters import Endpoint
 from wikisync.private import make_private_file, make_private_folder
-from wikisync.service import project_facts
 from wikisync.service.access import Act, Verdict, judge_container
 from wikisync.service.answers import bad_request, json_answer, unmatched_route
 from wikisync.service.attachments import clean_name, markdown_link, send_file
 from wikisync.service.call import Call
 from wikisync.service.parameters import SentFile
+from wikisync.service.projects import facts as project_facts
 from wikisync.service.tables import Tables
 
 

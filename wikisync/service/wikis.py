@@ -40,7 +40,7 @@ from wikisync.service.pages import (
     encode_list,
     shown_page,
 )
-from wikisync.service.project_tables import note_write
+from wikisync.service.projects.tables import note_write
 from wikisync.service.quirks import (
     BEND_PAGES,
     Quirk,

@@ -15,14 +15,14 @@ from yarl import URL
 from tests.support.archive import unpack
 from tests.support.preview import HASH, WAIT_S, Desk, StatesOfTest
 from wikisync.errors import ConfigError, SiteError
-from wikisync.site import preview as preview_module
-from wikisync.site import preview_world
 from wikisync.site.cache import CACHE_NAME
-from wikisync.site.preview import PreviewOptions, running_preview
-from wikisync.site.preview_pages import Rendered
-from wikisync.site.preview_site import LiveSite
-from wikisync.site.preview_states import PageStatus
-from wikisync.site.preview_world import PreviewInputs
+from wikisync.site.preview import server as preview_module
+from wikisync.site.preview import world as preview_world
+from wikisync.site.preview.pages import Rendered
+from wikisync.site.preview.server import PreviewOptions, running_preview
+from wikisync.site.preview.site import LiveSite
+from wikisync.site.preview.states import PageStatus
+from wikisync.site.preview.world import PreviewInputs
 from wikisync.site.sources import SourceFile
 
 MY_PAGE = "{% extends '!theme/page.html' %}\n{% block content %}"

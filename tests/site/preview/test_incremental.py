@@ -22,12 +22,12 @@ from tests.site.sites import Studio
 from tests.site.test_incremental import EDITS, apply_edits
 from wikisync.folder.naming import parse_path
 from wikisync.model import Slug
-from wikisync.site import preview_world
 from wikisync.site.cache import open_cache
-from wikisync.site.preview_pages import Rendered
-from wikisync.site.preview_site import LiveSite
-from wikisync.site.preview_windows import Reading
-from wikisync.site.preview_world import PreviewInputs
+from wikisync.site.preview import world as preview_world
+from wikisync.site.preview.pages import Rendered
+from wikisync.site.preview.site import LiveSite
+from wikisync.site.preview.windows import Reading
+from wikisync.site.preview.world import PreviewInputs
 from wikisync.site.sources import SourceFile
 
 WIKIS = ("docs/one", "docs/two")

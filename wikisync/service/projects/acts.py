@@ -10,12 +10,6 @@ from email.utils import parsedate_to_datetime
 from aiohttp import web
 
 from wikisync.api.parameters import Endpoint, OtherEndpoint
-from wikisync.service import (
-    project_facts,
-    project_groups,
-    project_people,
-    project_tables,
-)
 from wikisync.service.access import Act, Level
 from wikisync.service.answers import (
     Refusal,
@@ -26,8 +20,12 @@ from wikisync.service.answers import (
     not_found,
 )
 from wikisync.service.call import Call, Caller
-from wikisync.service.project_tables import ProjectChange
-from wikisync.service.projects import answer_project
+from wikisync.service.projects import facts as project_facts
+from wikisync.service.projects import groups as project_groups
+from wikisync.service.projects import people as project_people
+from wikisync.service.projects import tables as project_tables
+from wikisync.service.projects.reading import answer_project
+from wikisync.service.projects.tables import ProjectChange
 from wikisync.service.rows import Project
 from wikisync.service.tables import Tables
 

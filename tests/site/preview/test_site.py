@@ -11,12 +11,13 @@ import pytest
 
 from tests.site.sites import Studio
 from tests.support.archive import unpack
-from wikisync.site import preview_site, preview_world
 from wikisync.site.cache import Cache, open_cache
-from wikisync.site.preview_pages import Rendered, RenderedPages
-from wikisync.site.preview_site import LiveSite
-from wikisync.site.preview_windows import Reading, Stopped
-from wikisync.site.preview_world import PreviewInputs
+from wikisync.site.preview import site as preview_site
+from wikisync.site.preview import world as preview_world
+from wikisync.site.preview.pages import Rendered, RenderedPages
+from wikisync.site.preview.site import LiveSite
+from wikisync.site.preview.windows import Reading, Stopped
+from wikisync.site.preview.world import PreviewInputs
 from wikisync.site.sources import SourceFile
 
 WIKI = """\

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from wikisync.service.project_tables import json_list, set_columns
+from wikisync.service.projects.tables import json_list, set_columns
 from wikisync.service.tables import Tables
 
 BEING_MEASURED = 2

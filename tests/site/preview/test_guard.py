@@ -6,7 +6,7 @@ import aiohttp
 import pytest
 
 from tests.support.preview import FOREIGN, HASH, Desk
-from wikisync.site import preview_windows
+from wikisync.site.preview import windows as preview_windows
 
 
 @pytest.mark.parametrize(

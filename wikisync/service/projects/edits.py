@@ -19,7 +19,7 @@ from wikisync.api.parameters import (
     parameters_of,
     replace_deprecated,
 )
-from wikisync.service import jobs, project_tables
+from wikisync.service import jobs
 from wikisync.service.access import Act, Level, Visibility
 from wikisync.service.answers import (
     Refusal,
@@ -36,10 +36,11 @@ from wikisync.service.import_address import address_problem, shown
 from wikisync.service.jobs import BUILT_IN_TYPE, TEMPLATE_TYPE, URL_TYPE
 from wikisync.service.listing import DEFAULT_STORAGE
 from wikisync.service.parameters import SentFile
-from wikisync.service.project_tables import NewProject, ProjectChange, Taken
-from wikisync.service.project_templates import BUILT_IN
-from wikisync.service.project_views import reads_code
-from wikisync.service.projects import answer_project
+from wikisync.service.projects import tables as project_tables
+from wikisync.service.projects.reading import answer_project
+from wikisync.service.projects.tables import NewProject, ProjectChange, Taken
+from wikisync.service.projects.templates import BUILT_IN
+from wikisync.service.projects.views import reads_code
 from wikisync.service.repository import DEFAULT_BRANCH, Author, is_branch_name
 from wikisync.service.rows import Namespace, Project, User
 from wikisync.service.tables import Tables, id_of, is_number

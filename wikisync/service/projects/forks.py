@@ -7,20 +7,20 @@ import asyncio
 from aiohttp import web
 
 from wikisync.api.parameters import Endpoint
-from wikisync.service import project_tables
 from wikisync.service.access import Act, Visibility, judge_container
 from wikisync.service.answers import Refusal, not_found, refuse
 from wikisync.service.avatars import copy_avatar
 from wikisync.service.call import Call, Caller
-from wikisync.service.project_edits import (
+from wikisync.service.projects import tables as project_tables
+from wikisync.service.projects.edits import (
     Values,
     group_visibility,
     may_create,
     read_attributes,
 )
-from wikisync.service.project_tables import NewProject, Taken
-from wikisync.service.project_views import level_of_feature, reads_code
-from wikisync.service.projects import answer_project
+from wikisync.service.projects.reading import answer_project
+from wikisync.service.projects.tables import NewProject, Taken
+from wikisync.service.projects.views import level_of_feature, reads_code
 from wikisync.service.rows import Namespace, Project
 from wikisync.service.tables import Tables
 from wikisync.service.validation import (

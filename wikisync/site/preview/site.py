@@ -2,7 +2,7 @@
 
 The index (titles, headings, links) is of the whole site, as in a build, once all
 pages are read; pages are rendered when they are asked for, and one that was not read
-is read then.  ``preview_world`` makes it.
+is read then.  ``world`` makes it.
 
 What cannot be used (a theme, a folder, the configuration) is kept as ``failure``
 beside the last good site, which goes on being shown.
@@ -30,10 +30,10 @@ from wikisync.model import Problem, Slug
 from wikisync.site.addresses import page_path
 from wikisync.site.composing import search_digest, search_documents
 from wikisync.site.output import content_type
-from wikisync.site.preview_checks import located, page_checks
-from wikisync.site.preview_pages import Rendered, RenderedPages
-from wikisync.site.preview_search import Searched
-from wikisync.site.preview_world import (
+from wikisync.site.preview.checks import located, page_checks
+from wikisync.site.preview.pages import Rendered, RenderedPages
+from wikisync.site.preview.search import Searched
+from wikisync.site.preview.world import (
     PreviewInputs,
     World,
     next_world,

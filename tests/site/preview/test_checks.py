@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from wikisync.model import Problem
-from wikisync.site.preview_checks import located, page_checks
+from wikisync.site.preview.checks import located, page_checks
 
 
 def where(text: str) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wikisync.site.preview_frame import frame_digest
+from wikisync.site.preview.frame import frame_digest
 
 PAGE = """\
 <!doctype html><html lang="en"><head>

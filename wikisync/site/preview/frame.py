@@ -1,7 +1,7 @@
 """What of a page a preview can bring up to date without loading it again.  Pure.
 
 A page is its frame and what stands in it: the text (``main``) and the navigation
-(``nav``).  While the frame is the same, ``preview_client.js`` exchanges the rest.
+(``nav``).  While the frame is the same, ``client.js`` exchanges the rest.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     async with running_preview(load, cache) as preview:
         print(preview.url)
 
-One thread owns the site (``preview_site``); the loop owns everything else.  A window
+One thread owns the site (``site``); the loop owns everything else.  A window
 says which page it shows and is told what there is to say of it, always the whole of
 it and only when it differs from what it was told last: a lost connection loses
 nothing, and there is no queue that could grow.
@@ -49,24 +49,24 @@ from wikisync.private import make_private_folder
 from wikisync.site.addresses import SEARCH_FOLDER
 from wikisync.site.cache import Cache, open_cache
 from wikisync.site.output import content_type
-from wikisync.site.preview_editor import Editor
-from wikisync.site.preview_guard import (
+from wikisync.site.preview.editor import Editor
+from wikisync.site.preview.guard import (
     ATTACHMENT_POLICY,
     HEADERS,
     SAFE_METHODS,
     Guard,
     is_loopback,
 )
-from wikisync.site.preview_pages import Rendered
-from wikisync.site.preview_port import listening
-from wikisync.site.preview_search import SearchIndex
-from wikisync.site.preview_site import LiveSite, Load, Look, ReadCount
-from wikisync.site.preview_states import NoStates, PageStates
-from wikisync.site.preview_windows import News, Reading, Windows
+from wikisync.site.preview.pages import Rendered
+from wikisync.site.preview.port import listening
+from wikisync.site.preview.search import SearchIndex
+from wikisync.site.preview.site import LiveSite, Load, Look, ReadCount
+from wikisync.site.preview.states import NoStates, PageStates
+from wikisync.site.preview.windows import News, Reading, Windows
 from wikisync.site.sources import SourceFile
 
 OWN = "/-/preview/"
-CLIENT_FILE = "preview_client.js"
+CLIENT_FILE = "client.js"
 BODY_BYTES_MAX = 16 * 1024
 SHUTDOWN_S = 0.5
 """How long answers under way may take when the preview ends."""
@@ -168,7 +168,9 @@ class Preview:
         self._changed = asyncio.Event()
         """Files were taken over; there may be pages to read."""
         self._settings_stamp = _stamp(options.settings)
-        client = resources.files("wikisync.site").joinpath(CLIENT_FILE).read_bytes()
+        client = (
+            resources.files("wikisync.site.preview").joinpath(CLIENT_FILE).read_bytes()
+        )
         self._client = client
         self._client_url = f"{OWN}client-{hashlib.sha256(client).hexdigest()[:12]}.js"
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from wikisync.service.access import Level
-from wikisync.service.project_tables import json_list
+from wikisync.service.projects.tables import json_list
 from wikisync.service.rows import User, user_from_row
 from wikisync.service.tables import Tables
 

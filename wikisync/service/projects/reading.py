@@ -9,7 +9,7 @@ from aiohttp import web
 from msgspec.structs import replace
 
 from wikisync.api.parameters import ADMIN_ORDERS, AnyEndpoint, Endpoint
-from wikisync.service import jobs, project_facts, project_groups, project_people
+from wikisync.service import jobs
 from wikisync.service.access import Level, Verdict, judge_container
 from wikisync.service.answers import (
     Refusal,
@@ -31,7 +31,10 @@ from wikisync.service.pagination import (
     keyset_headers,
     paginate,
 )
-from wikisync.service.project_views import (
+from wikisync.service.projects import facts as project_facts
+from wikisync.service.projects import groups as project_groups
+from wikisync.service.projects import people as project_people
+from wikisync.service.projects.views import (
     Extras,
     import_view,
     is_visible,

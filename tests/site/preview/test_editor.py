@@ -14,9 +14,9 @@ import pytest
 
 from tests.support.preview import FOREIGN, Desk
 from wikisync.errors import SiteError
-from wikisync.site import preview_editor
-from wikisync.site.preview import PreviewOptions
-from wikisync.site.preview_editor import Editor
+from wikisync.site.preview import editor as preview_editor
+from wikisync.site.preview.editor import Editor
+from wikisync.site.preview.server import PreviewOptions
 
 SLEEPER = (sys.executable, "-c", "import time; time.sleep(600)")
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from wikisync.service.project_tables import json_list
+from wikisync.service.projects.tables import json_list
 from wikisync.service.rows import Group, group_from_row
 from wikisync.service.tables import GROUPS, LEVELS, SUBTREE, Tables
 

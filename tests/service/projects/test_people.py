@@ -6,7 +6,8 @@ import pytest
 
 from tests.service.conftest import Api
 from tests.support.service import EmbeddedService
-from wikisync.service import project_groups, project_people
+from wikisync.service.projects import groups as project_groups
+from wikisync.service.projects import people as project_people
 from wikisync.service.tables import Tables
 
 YESTERDAY = "2000-01-01"

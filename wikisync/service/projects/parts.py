@@ -13,13 +13,13 @@ from aiohttp import web
 
 from wikisync.api.parameters import OtherEndpoint
 from wikisync.api.project_schema import BranchRecord, CommitRecord, MemberRecord
-from wikisync.service import project_people
 from wikisync.service.access import Verdict, judge_code
 from wikisync.service.answers import forbidden, too_large, unmatched_route, weak_etag
 from wikisync.service.attachments import file_headers, send_content
 from wikisync.service.call import Call, Caller
-from wikisync.service.project_views import level_of_feature
-from wikisync.service.projects import answer_part, read_part
+from wikisync.service.projects import people as project_people
+from wikisync.service.projects.reading import answer_part, read_part
+from wikisync.service.projects.views import level_of_feature
 from wikisync.service.repository import CommitNote, WikiRepository
 from wikisync.service.rows import Project
 from wikisync.service.tables import Tables

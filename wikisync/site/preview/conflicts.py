@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from wikisync.folder.ignore import CONFLICT_MARK, is_ignored_folder
 from wikisync.model import split_extension
 from wikisync.site.crosslinks import Place
-from wikisync.site.preview_changes import page_at
+from wikisync.site.preview.changes import page_at
 
 if TYPE_CHECKING:
     from wikisync.site.sources import ScannedWiki

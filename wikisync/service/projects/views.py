@@ -31,7 +31,7 @@ from wikisync.service.attributes import all_attributes, attribute_of, expiration
 from wikisync.service.call import Call, Caller
 from wikisync.service.code import license_by_key
 from wikisync.service.import_address import shown
-from wikisync.service.project_groups import Share
+from wikisync.service.projects.groups import Share
 from wikisync.service.rows import Group, Namespace, Project, User
 
 _LEVELS = (

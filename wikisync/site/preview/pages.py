@@ -11,12 +11,12 @@ from msgspec import Struct
 from wikisync.model import Slug
 from wikisync.site.composing import settings_hash
 from wikisync.site.pages import backlink_references
-from wikisync.site.preview_frame import frame_digest
+from wikisync.site.preview.frame import frame_digest
 from wikisync.site.report import backlinks_of
 
 if TYPE_CHECKING:
     from wikisync.site.crosslinks import Place
-    from wikisync.site.preview_world import World
+    from wikisync.site.preview.world import World
 
 RENDERED_MAX = 64
 """Rendered pages kept; more than there are windows open."""

@@ -1,0 +1,1 @@
+"""Projects of the embedded service: their records, and the requests about them."""
