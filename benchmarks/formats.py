@@ -249,7 +249,7 @@ def cpu_of_children() -> float:
 
 def cpu_seconds(engine: WorkerEngine) -> float:
     """What the engine's process has used of the processors."""
-    process = engine._process  # noqa: SLF001 - only its time is looked at
+    process = engine._worker._process  # noqa: SLF001 - only its time is looked at
     if process is None:
         return 0.0
     stat = Path(f"/proc/{process.pid}/stat").read_text("utf-8").rpartition(")")[2]
@@ -260,7 +260,7 @@ def cpu_seconds(engine: WorkerEngine) -> float:
 def resident_mb(engine: WorkerEngine) -> float:
     # A worker that has refused the last page is gone.
     render_or_refuse(engine, "x")
-    process = engine._process  # noqa: SLF001 - only its size is looked at
+    process = engine._worker._process  # noqa: SLF001 - only its size is looked at
     assert process is not None
     pages = Path(f"/proc/{process.pid}/statm").read_text("utf-8").split()[1]
     return int(pages) * 4096 / 1e6

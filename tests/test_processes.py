@@ -25,7 +25,6 @@ from wikisync.markup.record import AsciidocEngine
 from wikisync.model import Format, Page, Slug
 from wikisync.processes import (
     PIPE,
-    Deadline,
     end_worker,
     output_of,
     python_worker,
@@ -33,7 +32,6 @@ from wikisync.processes import (
     start_program,
     start_program_async,
     start_worker,
-    start_worker_async,
 )
 from wikisync.service.editing import Change
 from wikisync.service.import_worker import FetchJob, fetch_repository
@@ -158,25 +156,25 @@ def test_worker_has_limits(teller: Path) -> None:
     assert told["limits"] == [0, limit]
 
 
-async def test_worker_of_the_event_loop_is_the_same(teller: Path, trap: Trap) -> None:
-    command = python_worker(teller)
-    process = await start_worker_async(command, variables=["HOME"])
-    output, _ = await process.communicate()
-    told = json.loads(output)
-    assert told["folder"] == "/"
+def test_worker_knows_further_variables_that_are_named(teller: Path) -> None:
+    process = start_worker(python_worker(teller), variables=["HOME"])
+    told = json.loads(process.communicate()[0])
     assert set(told["environment"]) <= {*processes.WORKER_VARIABLES, "LC_CTYPE", "HOME"}
-    assert str(trap.folder) not in told["path"]
+    assert "HOME" in told["environment"]
 
 
-def test_deadline_ends_a_worker(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("seconds", "code"), [(0.0, -9), (60.0, 7)])
+def test_worker_gets_a_moment_to_end_by_itself(
+    tmp_path: Path, seconds: float, code: int
+) -> None:
     target = tmp_path / "target.py"
-    target.write_text("import sys; sys.stdin.read()")
+    target.write_text(
+        "import sys; print(flush=True); sys.stdin.read(); raise SystemExit(7)"
+    )
     process = start_worker(python_worker(target))
-    with Deadline(process, 0.0) as deadline:
-        assert process.stdout is not None
-        assert process.stdout.read() == b""
-    assert deadline.is_over
-    assert end_worker(process) == -9
+    assert process.stdout is not None
+    process.stdout.readline()
+    assert end_worker(process, seconds) == code
 
 
 SOURCES = {

@@ -18,7 +18,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeAlias
@@ -73,11 +72,17 @@ def python_worker(
     return [sys.executable, *modes, _BEGIN, json.dumps(start), str(target), *words]
 
 
-def start_worker(command: Sequence[str], *, stderr: Stream = DEVNULL) -> Child:
-    """Start a worker with pipes for its input and output.
+def start_worker(
+    command: Sequence[str],
+    *,
+    variables: Iterable[str] = (),
+    stderr: Stream = DEVNULL,
+) -> Child:
+    """Start a worker with pipes for its input and output (``worker.Worker``).
 
     Args:
         command: What ``python_worker`` gives, or another program of ours.
+        variables: Names of further variables that it may know.
         stderr: Where its complaints go.
 
     Raises:
@@ -85,31 +90,6 @@ def start_worker(command: Sequence[str], *, stderr: Stream = DEVNULL) -> Child:
     """
     return subprocess.Popen(  # noqa: S603 - our own interpreter and files
         command,
-        cwd=ROOT,
-        env=worker_environment(),
-        stdin=PIPE,
-        stdout=PIPE,
-        stderr=stderr,
-    )
-
-
-async def start_worker_async(
-    command: Sequence[str],
-    *,
-    variables: Iterable[str] = (),
-    stderr: Stream = DEVNULL,
-) -> AsyncChild:
-    """The same as ``start_worker``, for the event loop.
-
-    Args:
-        command: What ``python_worker`` gives, or another program of ours.
-        variables: Names of further variables that it may know.
-        stderr: Where its complaints go.
-    """
-    import asyncio
-
-    return await asyncio.create_subprocess_exec(
-        *command,
         cwd=ROOT,
         env=worker_environment(variables),
         stdin=PIPE,
@@ -269,45 +249,29 @@ def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
 # The end of either ----------------------------------------------------------------
 
 
-class Deadline:
-    """Kills a process unless what is done with it ends in time.
-
-    A timer works with the pipes of every platform; waiting with a time limit on a
-    pipe does not.
-    """
-
-    def __init__(self, process: Child, seconds: float) -> None:
-        self.is_over = False
-        self._process = process
-        self._timer = threading.Timer(seconds, self._expire)
-        self._timer.daemon = True
-
-    def __enter__(self) -> Deadline:
-        self._timer.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._timer.cancel()
-
-    def _expire(self) -> None:
-        self.is_over = True
-        self._process.kill()
-
-
-def streams(process: Child) -> tuple[IO[bytes], IO[bytes]]:
-    """Where a worker's answers come from, and where its work goes."""
+def worker_streams(process: Child) -> tuple[IO[bytes], IO[bytes]]:
+    """Where a worker's answers come from, and where its jobs go."""
     assert process.stdout is not None
     assert process.stdin is not None
     return process.stdout, process.stdin
 
 
 def end_worker(process: Child, seconds: float = 0.0) -> int:
-    """Kill a worker unless it ends by itself, and give its exit code."""
+    """The exit code of a worker, which is gone then.
+
+    Args:
+        process: What ``start_worker`` gives.
+        seconds: What it gets to end by itself, once its input has ended, before it
+            is killed.
+    """
+    source, target = worker_streams(process)
     if seconds:
+        with contextlib.suppress(OSError):
+            target.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(seconds)
     process.kill()
-    for stream in streams(process):
+    for stream in (source, target):
         with contextlib.suppress(OSError):
             stream.close()
     return process.wait()

@@ -108,8 +108,8 @@ def test_worker_that_gives_no_answer_is_ended_by_the_clock() -> None:
         page = Page(Slug("a"), Format.MARKDOWN, "::include{file=x}\n")
 
         def stop(_target: str) -> str:
-            assert parser._process is not None
-            os.kill(parser._process.pid, signal.SIGSTOP)
+            assert parser._worker._process is not None
+            os.kill(parser._worker._process.pid, signal.SIGSTOP)
             return "text"
 
         parsed = parser.parse(page, include=stop)
@@ -161,15 +161,15 @@ def test_worker_that_has_held_much_memory_is_followed_by_another() -> None:
     parser = BoundedParser(seconds_max=60.0, memory_bytes_max=160 << 20)
     parser.parse(PAGE)
     del ours
-    assert parser._process is not None
-    first = parser._process.pid
+    assert parser._worker._process is not None
+    first = parser._worker._process.pid
     parser.parse(PAGE)
-    assert parser._process.pid == first
+    assert parser._worker._process.pid == first
     assert not parser.parse(
         Page(Slug("a"), Format.MARKDOWN, "`a` " * 120_000)
     ).is_source
     parser.parse(PAGE)
-    assert parser._process.pid != first
+    assert parser._worker._process.pid != first
     parser.close()
 
 
@@ -188,9 +188,9 @@ def test_worker_that_dies_costs_one_page() -> None:
     include_kills = Page(Slug("a"), Format.MARKDOWN, "::include{file=x}\n")
 
     def kill(_target: str) -> str | None:
-        assert parser._process is not None
-        os.kill(parser._process.pid, signal.SIGKILL)
-        parser._process.wait()
+        assert parser._worker._process is not None
+        os.kill(parser._worker._process.pid, signal.SIGKILL)
+        parser._worker._process.wait()
         return "text"
 
     assert (
@@ -204,11 +204,11 @@ def test_worker_that_dies_costs_one_page() -> None:
 
 def test_worker_outlives_an_interrupt_at_the_keyboard(parser: BoundedParser) -> None:
     parser.parse(PAGE)
-    assert parser._process is not None
-    before = parser._process.pid
+    assert parser._worker._process is not None
+    before = parser._worker._process.pid
     os.kill(before, signal.SIGINT)
     assert parser.parse(PAGE) == parse_page(PAGE)
-    assert parser._process.pid == before
+    assert parser._worker._process.pid == before
 
 
 def test_machine_without_processes_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

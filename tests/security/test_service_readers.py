@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from asyncio.subprocess import Process
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from tests.security.service_readers import (
     seconds_of_a_write,
 )
 from tests.support.service import EmbeddedService, embedded_service
+from wikisync.processes import Child
 from wikisync.service.settings import Rendering, Settings
 
 WIKIS = "/api/v4/projects/docs%2Fbook/wikis"
@@ -48,10 +48,12 @@ async def status_of(url: str, token: str | None = None) -> tuple[int, str]:
         return answer.status, answer.headers.get("Retry-After", "")
 
 
-async def make_slow(service: EmbeddedService) -> Process:
+async def make_slow(service: EmbeddedService) -> Child:
     """Let the next page that is rendered take for ever."""
     await status_of(service.url + QUICK)
-    [process] = service.running.service.renderer._idle
+    [worker] = service.running.service.renderer._idle
+    process = worker._process
+    assert process is not None
     process.send_signal(signal.SIGSTOP)
     return process
 
@@ -62,7 +64,7 @@ async def test_readers_who_hang_up_keep_nobody_from_writing_or_reading(
     process = await make_slow(service)
     async with asyncio.timeout(60):
         # somebody leaves while the page is being rendered
-        while process.returncode is None:
+        while process.poll() is None:
             await ask_and_leave(service.url, SLOW, 40)
     await ask_and_leave(service.url, SLOW, 40)
     status, seconds = await seconds_of_a_write(

@@ -11,6 +11,7 @@ import pygit2
 import pytest
 
 from tests.support.git_http import git_server, redirecting_server, silent_server
+from wikisync.frames import read_frames, write_frame
 from wikisync.service.editing import Change
 from wikisync.service.import_worker import (
     GRACE_S,
@@ -41,6 +42,12 @@ def job(address: str, folder: Path, **limits: float) -> FetchJob:
     deadline_s = limits.get("deadline_s", DEADLINE_S)
     bytes_max = int(limits.get("bytes", MIB))
     return FetchJob(address, str(folder), deadline_s, bytes_max, allows_private=True)
+
+
+def framed(body: bytes) -> io.BytesIO:
+    stream = io.BytesIO()
+    write_frame(stream, body)
+    return io.BytesIO(stream.getvalue())
 
 
 async def failure(wanted: FetchJob) -> str:
@@ -137,9 +144,10 @@ def test_reason_of_git_does_not_repeat_the_query(tmp_path: Path) -> None:
     wanted = job("file:///no/where?token=secret", tmp_path / "x")
     answer = io.BytesIO()
 
-    main(io.BytesIO(msgspec.json.encode(wanted)), answer)
+    main(framed(msgspec.json.encode(wanted)), answer)
 
-    reason = msgspec.json.decode(answer.getvalue(), type=str)
+    _ready, told = read_frames(io.BytesIO(answer.getvalue()))
+    reason = msgspec.json.decode(told, type=str)
     assert "secret" not in reason
     assert reason
 

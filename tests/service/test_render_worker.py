@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from asyncio.subprocess import Process
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
+from wikisync.processes import Child
 from wikisync.service.editing import Change
 from wikisync.service.pages import ShownPage
 from wikisync.service.render_worker import RenderJob, RenderPool
@@ -77,10 +77,9 @@ async def test_page_over_the_deadline_is_its_source_and_the_next_is_rendered(
 async def test_process_that_died_is_replaced(
     pool: RenderPool, repository: WikiRepository
 ) -> None:
-    await pool.render(job_of(repository, "x"), is_stranger=False)
-    [process] = pool._idle
+    process = await stop_process(pool, repository)
     process.kill()
-    await process.wait()
+    process.wait()
 
     html = await pool.render(job_of(repository, "**x**"), is_stranger=False)
 
@@ -95,14 +94,16 @@ async def test_process_ends_with_the_caller(
         async with asyncio.timeout(0.1):
             await pool.render(job_of(repository, "x"), is_stranger=True)
 
-    assert process.returncode is not None
+    assert process.poll() is not None
     html = await pool.render(job_of(repository, "**x**"), is_stranger=True)
     assert "<strong>x</strong>" in html
 
 
-async def stop_process(pool: RenderPool, repository: WikiRepository) -> Process:
+async def stop_process(pool: RenderPool, repository: WikiRepository) -> Child:
     """Let the one process of a pool take for ever from now on."""
     await pool.render(job_of(repository, "x"), is_stranger=True)
-    [process] = pool._idle
+    [worker] = pool._idle
+    process = worker._process
+    assert process is not None
     process.send_signal(signal.SIGSTOP)
     return process

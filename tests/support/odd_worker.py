@@ -6,17 +6,14 @@ command; the messages are those of ``wikisync.markup.asciidoc.worker``.
 
 from __future__ import annotations
 
+import json
 import os
 import struct
 import sys
 import time
 
-from wikisync.markup.asciidoc.worker import (
-    end_limit,
-    limit_time,
-    read_frame,
-    write_frame,
-)
+from wikisync.child import processor_time, send
+from wikisync.frames import READY, read_frames, write_frame
 
 requests, answers = sys.stdin.buffer, sys.stdout.buffer
 
@@ -31,13 +28,13 @@ def answer(command: str) -> None:
         case ["die"]:
             os._exit(7)
         case ["greedy"]:
-            write_frame(answers, {"error": "no more", "is_memory": True})
+            send(answers, {"error": "no more", "is_memory": True})
         case ["spent"]:
-            write_frame(answers, {"html": str(os.getpid()), "is_spent": True})
+            send(answers, {"html": str(os.getpid()), "is_spent": True})
         case ["fail", reason]:
-            write_frame(answers, {"error": reason})
+            send(answers, {"error": reason})
         case ["nothing"]:
-            write_frame(answers, {})
+            send(answers, {})
         case ["garbage"]:
             answers.write(struct.pack(">I", 4) + b"\xff<no")
             answers.flush()
@@ -49,16 +46,16 @@ def answer(command: str) -> None:
             answers.flush()
             os._exit(0)
         case ["pid"]:
-            write_frame(answers, {"html": str(os.getpid())})
+            send(answers, {"html": str(os.getpid())})
         case ["token"]:
-            write_frame(answers, {"html": os.environ.get("WIKISYNC_TOKEN", "none")})
+            send(answers, {"html": os.environ.get("WIKISYNC_TOKEN", "none")})
         case _:
-            write_frame(answers, {"html": command})
+            send(answers, {"html": command})
 
 
 if "--silent-start" not in sys.argv:
-    write_frame(answers, {"ready": True})
-while (request := read_frame(requests)) is not None:
-    limit_time(request)
-    answer(str(request["source"]))
-    end_limit()
+    write_frame(answers, READY)
+for frame in read_frames(requests):
+    request = json.loads(frame)
+    with processor_time(request["seconds_max"]):
+        answer(str(request["source"]))

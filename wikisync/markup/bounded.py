@@ -20,10 +20,10 @@ from typing import Literal
 
 import msgspec
 
-from wikisync.decoding import msgpack_decoder
+from wikisync.decoding import json_decoder
 from wikisync.errors import RenderError
 from wikisync.markup.context import PAGE_SECONDS_MAX, Include, include_nothing
-from wikisync.markup.frames import (
+from wikisync.markup.jobs import (
     OUT_OF_MEMORY,
     Answer,
     Done,
@@ -32,33 +32,21 @@ from wikisync.markup.frames import (
     Refused,
     Shown,
     Wanted,
-    read_frame,
-    write_frame,
 )
 from wikisync.markup.page import TOO_MUCH_MEMORY, shown_as_source
 from wikisync.markup.record import MarkupOptions, ParsedPage
 from wikisync.markup.source import clean_source
 from wikisync.model import Page
-from wikisync.processes import (
-    Child,
-    Deadline,
-    end_worker,
-    python_worker,
-    start_worker,
-    streams,
-)
+from wikisync.processes import python_worker
+from wikisync.worker import Worker, WorkerLost, WorkerNotStarted
 
 MEMORY_BYTES_MAX = 1 << 30
 """Of one worker; the worst page of 1 MiB that is known takes two thirds of it."""
 WAIT_SECONDS_MAX = 600.0
 """By the clock, for one page; thirty times what an AsciiDoc page may take of the
 processor, in the worker and in its engine."""
-LAST_WORD_SECONDS_MAX = 1.0
-"""For a worker that has closed its output, to end with a code that tells why."""
-START_SECONDS_MAX = 120.0
-"""For loading the program, on a machine that is busy with other things."""
 
-_ANSWERS: msgspec.msgpack.Decoder[Answer] = msgpack_decoder(Answer)
+_ANSWERS: msgspec.json.Decoder[Answer] = json_decoder(Answer)
 
 
 class BoundedParser:
@@ -73,9 +61,14 @@ class BoundedParser:
     ) -> None:
         self._seconds_max = seconds_max
         self._wait_seconds_max = wait_seconds_max
-        self._memory_bytes_max = memory_bytes_max
-        self._process: Child | None = None
-        self._lock = threading.Lock()
+        command = python_worker(
+            "wikisync.markup.worker",
+            [str(memory_bytes_max)],
+            memory_bytes_max=memory_bytes_max,
+        )
+        self._worker = Worker(
+            command, _ANSWERS, wait_seconds_max=wait_seconds_max, is_spent=_is_spent
+        )
 
     def parse(
         self,
@@ -124,80 +117,43 @@ class BoundedParser:
         assert isinstance(answer, Refused)
         raise RenderError(answer.message)
 
+    def close(self) -> None:
+        """End the worker; a later page starts another one."""
+        self._worker.end()
+
     def _answer(self, job: Job, include: Include) -> Done | Shown | Refused:
         """A worker's last answer to a job, or why there is none."""
-        with self._lock:
-            process = self._running()
-            deadline = Deadline(process, self._wait_seconds_max)
-            try:
-                with deadline:
-                    answer = self._exchange(process, job, include)
-            except (OSError, EOFError, msgspec.DecodeError):
-                code = self._end(LAST_WORD_SECONDS_MAX)
-            except BaseException:
-                # an answer may be half read: the next page needs a new worker
-                self._end()
-                raise
-            else:
-                if isinstance(answer, Done) and answer.is_spent:
-                    self._end()
-                return answer
-        if code == -signal.SIGPROF:
+
+        def reply(answer: Answer) -> Included | None:
+            if isinstance(answer, Wanted):
+                return Included(include(answer.target))
+            return None
+
+        try:
+            answer = self._worker.ask(job, reply)
+        except WorkerNotStarted as exc:
+            reason = f"cannot start a process for pages: {exc}"
+            raise RenderError(reason.removesuffix(": ")) from exc
+        except WorkerLost as lost:
+            return self._refusal(job, lost)
+        assert not isinstance(answer, Wanted)
+        return answer
+
+    def _refusal(self, job: Job, lost: WorkerLost) -> Refused:
+        if lost.code == -signal.SIGPROF:
             seconds = f"{job.seconds_max:.3g} seconds of processor time"
             return Refused(f"it takes longer than {seconds} to parse", "time")
-        if code in {OUT_OF_MEMORY, -signal.SIGABRT}:
+        if lost.code in {OUT_OF_MEMORY, -signal.SIGABRT}:
             # libraries that are not Python's end the process that has no memory
             return Refused(TOO_MUCH_MEMORY, "memory")
-        if deadline.is_over:
+        if lost.is_late:
             seconds = f"{self._wait_seconds_max:g} seconds"
             return Refused(f"its parser gave no answer in {seconds}", "lost")
         return Refused("its parser ended without a word", "lost")
 
-    def close(self) -> None:
-        """End the worker; a later page starts another one."""
-        with self._lock:
-            self._end()
 
-    def _exchange(
-        self, process: Child, job: Job, include: Include
-    ) -> Done | Shown | Refused:
-        source, target = streams(process)
-        write_frame(target, job)
-        while True:
-            answer: Answer = _ANSWERS.decode(read_frame(source))
-            if isinstance(answer, Done | Shown | Refused):
-                return answer
-            if isinstance(answer, Wanted):
-                write_frame(target, Included(include(answer.target)))
-
-    def _running(self) -> Child:
-        if self._process is not None and self._process.poll() is not None:
-            self._end()
-        if self._process is None:
-            self._process = self._start()
-        return self._process
-
-    def _start(self) -> Child:
-        limit = self._memory_bytes_max
-        command = python_worker(
-            "wikisync.markup.worker", [str(limit)], memory_bytes_max=limit
-        )
-        try:
-            process = start_worker(command)
-        except OSError as exc:
-            raise RenderError(f"cannot start a process for pages: {exc}") from exc
-        try:
-            with Deadline(process, START_SECONDS_MAX):
-                _ANSWERS.decode(read_frame(streams(process)[0]))
-        except (OSError, EOFError, msgspec.DecodeError) as exc:
-            end_worker(process)
-            raise RenderError("the process for pages does not start") from exc
-        return process
-
-    def _end(self, seconds: float = 0.0) -> int | None:
-        """End the worker, which gets a moment to end by itself; its exit code."""
-        process, self._process = self._process, None
-        return None if process is None else end_worker(process, seconds)
+def _is_spent(answer: Answer) -> bool:
+    return isinstance(answer, Done) and answer.is_spent
 
 
 _parsers: dict[int, BoundedParser] = {}

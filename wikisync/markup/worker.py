@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,20 +16,19 @@ from typing import IO
 
 import msgspec
 
-from wikisync.decoding import msgpack_decoder
+from wikisync.child import processor_time, standard_streams
+from wikisync.decoding import json_decoder
 from wikisync.errors import LimitExceeded, RenderError
+from wikisync.frames import READY, read_frame, read_frames, write_frame
 from wikisync.markup.context import Include, page_seconds
-from wikisync.markup.frames import (
+from wikisync.markup.jobs import (
     OUT_OF_MEMORY,
     Done,
     Included,
     Job,
-    Ready,
     Refused,
     Shown,
     Wanted,
-    read_frame,
-    write_frame,
 )
 from wikisync.markup.page import (
     TOO_MUCH_MEMORY,
@@ -42,8 +40,6 @@ from wikisync.markup.page import (
 from wikisync.model import Format
 
 STATUS = Path("/proc/self/status")
-SECONDS_MIN = 0.001
-"""Less is no limit to the system."""
 FORMAT_BYTES_MAX = {Format.REST: 224 << 20, Format.ASCIIDOC: 224 << 20}
 """Where parsers of others need memory that grows faster than the page.  With the
 process that builds and an engine, which has as much, a build stays below 500 MB."""
@@ -51,8 +47,8 @@ SPENT_BYTES = 128 << 20
 """A worker that has held more is replaced before the next page."""
 PEAK = re.compile(rb"^VmHWM:\s+(\d+) kB$", re.MULTILINE)
 
-_INCLUDED = msgpack_decoder(Included)
-_JOBS = msgpack_decoder(Job)
+_INCLUDED = json_decoder(Included)
+_JOBS = json_decoder(Job)
 
 
 def serve(
@@ -61,24 +57,21 @@ def serve(
     """Parse pages one after the other until the input ends."""
 
     def include(name: str) -> str | None:
-        write_frame(target, Wanted(name))
+        write_frame(target, msgspec.json.encode(Wanted(name)))
         return _INCLUDED.decode(read_frame(source)).text
 
-    write_frame(target, Ready())
-    while True:
-        try:
-            job = _JOBS.decode(read_frame(source))
-        except EOFError:
-            return
+    write_frame(target, READY)
+    for frame in read_frames(source):
+        job = _JOBS.decode(frame)
         limit_memory(job.page.format, memory_bytes_max)
         load_parser(job.page.format)
-        with processor_time(job.seconds_max):
+        with processor_time(job.seconds_max), engines_have(job.seconds_max):
             answer = answer_to(job, include)
         if isinstance(answer, Done):
             answer = msgspec.structs.replace(
                 answer, is_spent=is_spent(memory_bytes_max)
             )
-        write_frame(target, answer)
+        write_frame(target, msgspec.json.encode(answer))
 
 
 def answer_to(job: Job, include: Include) -> Done | Shown | Refused:
@@ -99,18 +92,12 @@ def answer_to(job: Job, include: Include) -> Done | Shown | Refused:
 
 
 @contextmanager
-def processor_time(seconds: float) -> Iterator[None]:
-    """End this process when the block has used so much time of the processor.
-
-    The default action of the signal ends it, also in the middle of a library that
-    is not Python's.
-    """
+def engines_have(seconds: float) -> Iterator[None]:
+    """Give an engine in a process of its own as much time for the page, too."""
     token = page_seconds.set(seconds)
-    signal.setitimer(signal.ITIMER_PROF, max(seconds, SECONDS_MIN))
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
         page_seconds.reset(token)
 
 
@@ -148,14 +135,11 @@ def is_spent(memory_bytes_max: int | None) -> bool:
 
 
 def main() -> None:
-    """Speak on the standard streams; whatever a library prints goes nowhere."""
+    """Speak on the standard streams."""
     memory_bytes_max = int(sys.argv[1]) if sys.argv[1:] else None
-    # an interrupt at the keyboard is for the renderer, which then ends us
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as target:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with standard_streams() as (source, target):
         try:
-            serve(sys.stdin.buffer, target, memory_bytes_max)
+            serve(source, target, memory_bytes_max)
         except MemoryError:
             os._exit(OUT_OF_MEMORY)
 

@@ -2,9 +2,9 @@
 
 A server may be slow, silent or hostile, and git's library cannot be stopped in
 the middle: so the process is ended when the time is up, and nothing of it is
-left.  Run as a module this is that process: one JSON value in, one out.  The
-address goes through the pipe because it may hold a password, and arguments of a
-process are seen by everyone on the machine.
+left.  Run as a module this is that process.  The address goes through the pipe
+because it may hold a password, and arguments of a process are seen by everyone on the
+machine.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import sys
 from collections.abc import Callable
 from math import ceil
 from pathlib import Path
@@ -21,11 +20,14 @@ from typing import IO, NoReturn
 import msgspec
 import pygit2
 
+from wikisync.child import standard_streams
 from wikisync.decoding import json_decoder
-from wikisync.processes import python_worker, start_worker_async
+from wikisync.frames import READY, read_frames, write_frame
+from wikisync.processes import python_worker
 from wikisync.service.import_address import is_same_server, shown, without_user
 from wikisync.service.import_tunnel import NoWay, tunnel_to
 from wikisync.service.repository import GitRefused, copy_repository
+from wikisync.worker import Worker, WorkerLost, WorkerNotStarted
 
 GRACE_S = 5
 """After the deadline the process ends itself, if nobody is left to end it."""
@@ -63,24 +65,26 @@ async def fetch_repository(job: FetchJob) -> None:
     Raises:
         FetchFailed: no repository there, too large, or not in time.
     """
-    command = python_worker(
-        "wikisync.service.import_worker", [str(ceil(job.deadline_s) + GRACE_S)]
+    worker = Worker(
+        python_worker("wikisync.service.import_worker"),
+        _REASON,
+        wait_seconds_max=job.deadline_s,
+        variables=TRUST,
+        stderr=None,
     )
-    process = await start_worker_async(command, variables=TRUST, stderr=None)
     try:
-        async with asyncio.timeout(job.deadline_s):
-            answer, _errors = await process.communicate(msgspec.json.encode(job))
-    except TimeoutError:
-        raise FetchFailed(
-            f"The repository at {shown(job.address)} did not arrive within"
-            f" {job.deadline_s:g} seconds."
-        ) from None
+        reason = await worker.ask_async(job)
+    except WorkerNotStarted:
+        reason = "no process can be started for it"
+    except WorkerLost as lost:
+        if lost.is_late:
+            raise FetchFailed(
+                f"The repository at {shown(job.address)} did not arrive within"
+                f" {job.deadline_s:g} seconds."
+            ) from None
+        reason = "git broke off"
     finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    # a process that died says nothing
-    reason = _REASON.decode(answer) if answer else "git broke off"
+        await asyncio.to_thread(worker.end)
     if reason:
         raise FetchFailed(
             f"The repository at {shown(job.address)} could not be copied: {reason}."
@@ -139,18 +143,21 @@ class _Fetching(pygit2.RemoteCallbacks):
 
 
 def main(source: IO[bytes], target: IO[bytes]) -> None:
-    """Do the one job; the answer is what went wrong, or an empty text."""
-    job = _JOB.decode(source.read())
+    """Do jobs; the answer to each is what went wrong, or an empty text."""
 
     def answer(reason: str) -> None:
-        target.write(msgspec.json.encode(reason))
-        target.flush()
+        write_frame(target, msgspec.json.encode(reason))
 
     def give_up(reason: str) -> NoReturn:
         answer(reason)
         os._exit(0)
 
-    answer(_reason(job, give_up))
+    write_frame(target, READY)
+    for frame in read_frames(source):
+        job = _JOB.decode(frame)
+        signal.alarm(ceil(job.deadline_s) + GRACE_S)
+        answer(_reason(job, give_up))
+        signal.alarm(0)
 
 
 def _reason(job: FetchJob, give_up: Callable[[str], NoReturn]) -> str:
@@ -195,9 +202,5 @@ def _fetch(
 
 
 if __name__ == "__main__":
-    # Ctrl-C is for the service, which ends this process in its own time
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.alarm(int(sys.argv[1]))
-    with os.fdopen(os.dup(1), "wb") as channel:
-        os.dup2(2, 1)
-        main(sys.stdin.buffer, channel)
+    with standard_streams() as streams:
+        main(*streams)

@@ -11,7 +11,12 @@ import pytest
 from tests.markup.asciidoc.constructs import Construct, flat, read_constructs
 from wikisync.errors import LimitExceeded, RenderError
 from wikisync.markup.asciidoc.document import SERVICE_ATTRIBUTES, mark_ids_of
-from wikisync.markup.asciidoc.engine import Engine, WorkerEngine, WorkerLimits
+from wikisync.markup.asciidoc.engine import (
+    USUAL_LIMITS,
+    Engine,
+    WorkerEngine,
+    WorkerLimits,
+)
 from wikisync.markup.asciidoc.engines import KINDS, choose_engine, is_installed
 from wikisync.markup.context import include_nothing
 
@@ -24,7 +29,7 @@ def skip_unless_installed(name: str) -> None:
         pytest.skip(f"the engine {name} is not installed: {KINDS[name].hint}")
 
 
-def engine_named(name: str, limits: WorkerLimits | None = None) -> Engine:
+def engine_named(name: str, limits: WorkerLimits = USUAL_LIMITS) -> Engine:
     skip_unless_installed(name)
     return choose_engine(name, limits)
 
@@ -183,7 +188,7 @@ def test_memory_of_a_worker_stays_flat(
 
 
 def resident_bytes(engine: WorkerEngine) -> int:
-    process = engine._process
+    process = engine._worker._process
     assert process is not None
     status = Path(f"/proc/{process.pid}/statm").read_text("utf-8")
     return int(status.split()[1]) * 4096

@@ -238,8 +238,8 @@ def test_engine_is_one_for_the_process() -> None:
 def test_interrupt_from_the_terminal_leaves_the_page_alone() -> None:
     with closing(choose_engine("quickjs")) as engine:
         engine.render("x", SERVICE_ATTRIBUTES, include_nothing)
-        process = engine._process
+        process = engine._worker._process
         assert process is not None
         process.send_signal(signal.SIGINT)
         engine.render("y", SERVICE_ATTRIBUTES, include_nothing)
-        assert engine._process is process
+        assert engine._worker._process is process

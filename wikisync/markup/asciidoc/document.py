@@ -61,16 +61,10 @@ def to_html(source: str, context: PageContext) -> str:
 
 def problems_of(page: Page, name: AsciidocEngine) -> tuple[Problem, ...]:
     """What a reader of the build report should know about a page's engine."""
-    if shared_engine(name).name != "asciidoc3":
+    caveat = shared_engine(name).caveat
+    if caveat is None:
         return ()
-    return (
-        Problem(
-            "asciidoc-approximate",
-            page.slug,
-            "rendered by asciidoc3, which gets about half of the language right",
-            "install an engine of Asciidoctor: wikisync's extra fast",
-        ),
-    )
+    return (Problem(caveat.code, page.slug, caveat.message, caveat.hint),)
 
 
 def with_boxes(html: str) -> str:

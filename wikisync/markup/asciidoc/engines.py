@@ -9,39 +9,28 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
-from msgspec import Struct
-
 from wikisync.errors import RenderError
-from wikisync.markup.asciidoc.engine import USUAL_LIMITS, WorkerEngine, WorkerLimits
+from wikisync.markup.asciidoc import asciidoc3
+from wikisync.markup.asciidoc.engine import (
+    GRACE_SECONDS,
+    PROCESS_BYTES_MAX,
+    USUAL_LIMITS,
+    EngineKind,
+    WorkerEngine,
+    WorkerLimits,
+)
 from wikisync.processes import python_worker
 
-PROCESS_BYTES_MAX = 1 << 30
-"""Of an engine's process, which reserves more than it uses; the engine itself keeps
-to ``WorkerLimits.memory_bytes_max``."""
 HERE = Path(__file__).parent
-GRACE_SECONDS = 1
-"""A worker's own clock is later than ours, which can say what happened."""
-
-
-class EngineKind(Struct, frozen=True):
-    """One kind of engine: what it needs, and what to install."""
-
-    module: str
-    hint: str
-
-
-KINDS: Mapping[str, EngineKind] = {
-    "mini-racer": EngineKind("py_mini_racer", "install wikisync with its extra fast"),
-    "quickjs": EngineKind("quickjs", "pip install --force-reinstall wikisync"),
-    "asciidoc3": EngineKind("asciidoc3", "install wikisync with its extra asciidoc3"),
-}
-"""By name, best first."""
+FAST_HINT = "install wikisync with its extra fast"
+QUICKJS_HINT = "pip install --force-reinstall wikisync"
 
 
 def choose_engine(
-    name: str = "auto", limits: WorkerLimits | None = None
+    name: str = "auto", limits: WorkerLimits = USUAL_LIMITS
 ) -> WorkerEngine:
     """The engine with this name, or for ``auto`` the best that is installed.
 
@@ -64,10 +53,7 @@ def choose_engine(
         raise RenderError(
             f"the asciidoc engine {name} is not installed", hint=KINDS[name].hint
         )
-    limits = limits or USUAL_LIMITS
-    if name == "asciidoc3":
-        return _asciidoc3_engine(limits)
-    return _script_engine(name, limits)
+    return KINDS[name].make(limits)
 
 
 def is_installed(name: str) -> bool:
@@ -78,7 +64,7 @@ def is_installed(name: str) -> bool:
         return False
 
 
-def _script_engine(name: str, limits: WorkerLimits) -> WorkerEngine:
+def _script_engine(name: str, hint: str, limits: WorkerLimits) -> WorkerEngine:
     library = HERE.parents[1] / "vendor" / "asciidoctor.js"
     if not library.is_file():
         raise RenderError(
@@ -96,13 +82,16 @@ def _script_engine(name: str, limits: WorkerLimits) -> WorkerEngine:
         ),
         memory_bytes_max=PROCESS_BYTES_MAX,
     )
-    return WorkerEngine(name, command, limits, hint=KINDS[name].hint)
+    return WorkerEngine(name, command, limits, hint=hint)
 
 
-def _asciidoc3_engine(limits: WorkerLimits) -> WorkerEngine:
-    command = python_worker(
-        HERE / "worker_asciidoc3.py",
-        (str(limits.wait_seconds_max + GRACE_SECONDS), str(limits.memory_bytes_max)),
-        memory_bytes_max=PROCESS_BYTES_MAX,
-    )
-    return WorkerEngine("asciidoc3", command, limits, hint=KINDS["asciidoc3"].hint)
+def _kind_of_script(name: str, module: str, hint: str) -> EngineKind:
+    return EngineKind(module, hint, partial(_script_engine, name, hint))
+
+
+KINDS: Mapping[str, EngineKind] = {
+    "mini-racer": _kind_of_script("mini-racer", "py_mini_racer", FAST_HINT),
+    "quickjs": _kind_of_script("quickjs", "quickjs", QUICKJS_HINT),
+    "asciidoc3": asciidoc3.KIND,
+}
+"""By name, best first."""

@@ -1,8 +1,8 @@
 """The child process that holds the JavaScript engine; run by its path, not imported.
 
-It imports nothing of wikisync, so that it starts fast and knows nothing: its
-arguments are the engine, the files of the two scripts and the limits; all else comes
-in frames (4 bytes length, big endian, then JSON):
+It imports nothing of wikisync but ``child`` and ``frames``, so that it starts fast
+and knows nothing: its arguments are the engine, the files of the two scripts and the
+limits; all else comes in frames:
 
     in   {"source", "attributes", "is_alone", "seconds_max"}    a page
     out  {"include": {...}}          what the page wants to include; answered by
@@ -22,14 +22,14 @@ import atexit
 import faulthandler
 import json
 import os
-import signal
-import struct
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import IO, cast
 
-LENGTH = struct.Struct(">I")
+from wikisync.child import processor_time, send, standard_streams
+from wikisync.frames import READY, read_frame, read_frames, write_frame
+
 STACK_BYTES = 4 << 20
 """Below what a main thread has: more ends the process instead of the page."""
 UNCOLLECTED_CHARS_MAX = 100_000
@@ -44,22 +44,6 @@ V8_FLAG = "--max-semi-space-size=8"
 """V8 takes memory as long as it gets some; a limit on what it keeps for new objects,
 in MB, keeps a long build flat.  To have it collect all it can every few pages does
 so too, but throws compiled code away: pages took a third longer."""
-
-
-def read_frame(stream: BinaryIO) -> dict[str, object] | None:
-    """The next message, None when the parent is gone."""
-    head = stream.read(LENGTH.size)
-    if len(head) < LENGTH.size:
-        return None
-    (length,) = LENGTH.unpack(head)
-    return cast(dict[str, object], json.loads(stream.read(length)))
-
-
-def write_frame(stream: BinaryIO, message: dict[str, object]) -> None:
-    """Send one message at once."""
-    body = json.dumps(message).encode("ascii")
-    stream.write(LENGTH.pack(len(body)) + body)
-    stream.flush()
 
 
 class PageError(Exception):
@@ -160,18 +144,6 @@ def reason_of(error: Exception) -> str:
     return OUT_OF_MEMORY if reason in {"null", "MemoryError"} else reason
 
 
-def limit_time(page: dict[str, object]) -> None:
-    """End this process once the page has used its time of the processor."""
-    if hasattr(signal, "setitimer"):
-        signal.setitimer(signal.ITIMER_PROF, float(cast(float, page["seconds_max"])))
-
-
-def end_limit() -> None:
-    """The page is done."""
-    if hasattr(signal, "setitimer"):
-        signal.setitimer(signal.ITIMER_PROF, 0)
-
-
 def is_spent() -> bool:
     """Whether this process holds much memory; False where that is not known."""
     try:
@@ -185,46 +157,38 @@ def is_spent() -> bool:
 RENDERERS = {"quickjs": quickjs_renderer, "mini-racer": v8_renderer}
 
 
-def serve(arguments: list[str], requests: BinaryIO, answers: BinaryIO) -> None:
+def serve(arguments: list[str], requests: IO[bytes], answers: IO[bytes]) -> None:
     """Answer pages until the parent closes the pipe or a limit is breached."""
     name, library, bridge, seconds_max, memory_bytes_max = arguments
 
     def ask(request: dict[str, object]) -> dict[str, object]:
-        write_frame(answers, {"include": request})
-        answer = read_frame(requests)
-        if answer is None:
-            raise EOFError
-        return answer
+        send(answers, {"include": request})
+        return cast(dict[str, object], json.loads(read_frame(requests)))
 
     scripts = [Path(path).read_text(encoding="utf-8") for path in (library, bridge)]
     render = RENDERERS[name](scripts, int(memory_bytes_max), ask)
-    write_frame(answers, {"ready": True})
+    write_frame(answers, READY)
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    while (page := read_frame(requests)) is not None:
+    for frame in read_frames(requests):
+        page = json.loads(frame)
         # The parent's clock comes first.  This one ends a process whose parent
         # has died; an engine's own limit would forbid calls into Python.
         faulthandler.dump_traceback_later(float(seconds_max), exit=True, file=nowhere)
-        limit_time(page)
         try:
-            html = render(page)
+            with processor_time(page["seconds_max"]):
+                html = render(page)
         except PageError as error:
-            end_limit()
-            is_memory = error.is_memory
-            write_frame(answers, {"error": str(error), "is_memory": is_memory})
+            send(answers, {"error": str(error), "is_memory": error.is_memory})
             return
         finally:
-            end_limit()
             faulthandler.cancel_dump_traceback_later()
-        write_frame(answers, {"html": html, "is_spent": is_spent()})
+        send(answers, {"html": html, "is_spent": is_spent()})
 
 
 def main() -> None:
-    """Serve on the standard streams; a stray print goes to standard error."""
-    # The terminal interrupts every process; the parent decides what that means.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    requests, answers = sys.stdin.buffer, sys.stdout.buffer
-    sys.stdout = sys.stderr
-    serve(sys.argv[1:], requests, answers)
+    """Serve on the standard streams."""
+    with standard_streams() as (requests, answers):
+        serve(sys.argv[1:], requests, answers)
 
 
 if __name__ == "__main__":

@@ -14,8 +14,9 @@ As it comes, it runs commands and reads files that a page names.  Here it sees
   again, ends every call that opens, runs, removes or connects, and the process may
   write no file and start no other.
 
-Messages are those of ``worker``.  It is written for the older language, so pages
-are brought closer to that first; somewhat over half come out as they should.
+Messages are those of ``markup.asciidoc.worker``.  It is written for the older
+language, so pages are brought closer to that first; somewhat over half come out as
+they should.
 """
 
 from __future__ import annotations
@@ -28,16 +29,16 @@ import json
 import os
 import posixpath
 import re
-import signal
-import struct
 import sys
 import tarfile
 import types
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import IO, Any, cast
 
-LENGTH = struct.Struct(">I")
+from wikisync.child import processor_time, send, standard_streams
+from wikisync.frames import READY, read_frame, read_frames, write_frame
+
 ROOT = "/asciidoc3"
 PROGRAM = f"{ROOT}/asciidoc3.py"
 STYLE = f"{ROOT}/wiki.conf"
@@ -158,22 +159,6 @@ KNOWN = frozenset(
 
 class PageError(Exception):
     """asciidoc3 gave a page up."""
-
-
-def read_frame(stream: BinaryIO) -> dict[str, Any] | None:
-    """The next message, None when the parent is gone."""
-    head = stream.read(LENGTH.size)
-    if len(head) < LENGTH.size:
-        return None
-    (length,) = LENGTH.unpack(head)
-    return cast("dict[str, Any]", json.loads(stream.read(length)))
-
-
-def write_frame(stream: BinaryIO, message: Mapping[str, object]) -> None:
-    """Send one message at once."""
-    body = json.dumps(message).encode("ascii")
-    stream.write(LENGTH.pack(len(body)) + body)
-    stream.flush()
 
 
 def read_files() -> dict[str, str]:
@@ -502,16 +487,13 @@ def limit_process(memory_bytes_max: int) -> None:
                 resource.setrlimit(kind, (limit, limit))
 
 
-def serve(arguments: list[str], requests: BinaryIO, answers: BinaryIO) -> None:
+def serve(arguments: list[str], requests: IO[bytes], answers: IO[bytes]) -> None:
     """Answer pages until the parent closes the pipe or a page fails."""
     wait_seconds_max, memory_bytes_max = float(arguments[0]), int(arguments[1])
 
     def ask(request: dict[str, object]) -> dict[str, Any]:
-        write_frame(answers, {"include": request})
-        answer = read_frame(requests)
-        if answer is None:
-            raise EOFError
-        return answer
+        send(answers, {"include": request})
+        return cast("dict[str, Any]", json.loads(read_frame(requests)))
 
     program = Program(read_files())
     # What is loaded on first use has to be there before the door is shut.
@@ -519,22 +501,21 @@ def serve(arguments: list[str], requests: BinaryIO, answers: BinaryIO) -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     limit_process(memory_bytes_max)
     sys.addaudithook(forbid)
-    write_frame(answers, {"ready": True})
-    while (page := read_frame(requests)) is not None:
+    write_frame(answers, READY)
+    for frame in read_frames(requests):
+        page = json.loads(frame)
         faulthandler.dump_traceback_later(wait_seconds_max, exit=True, file=nowhere)
-        signal.setitimer(signal.ITIMER_PROF, page["seconds_max"])
         try:
-            html = render(program, page, ask)
+            with processor_time(page["seconds_max"]):
+                html = render(program, page, ask)
         except (PageError, MemoryError, ValueError, LookupError) as error:
-            signal.setitimer(signal.ITIMER_PROF, 0)
             reason = str(error) or type(error).__name__
             is_memory = isinstance(error, MemoryError)
-            write_frame(answers, {"error": reason, "is_memory": is_memory})
+            send(answers, {"error": reason, "is_memory": is_memory})
             return
         finally:
-            signal.setitimer(signal.ITIMER_PROF, 0)
             faulthandler.cancel_dump_traceback_later()
-        write_frame(answers, {"html": html})
+        send(answers, {"html": html})
 
 
 def render(
@@ -562,11 +543,9 @@ def render(
 
 
 def main() -> None:
-    """Serve on the standard streams; a stray print goes to standard error."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    requests, answers = sys.stdin.buffer, sys.stdout.buffer
-    sys.stdout = sys.stderr
-    serve(sys.argv[1:], requests, answers)
+    """Serve on the standard streams."""
+    with standard_streams() as (requests, answers):
+        serve(sys.argv[1:], requests, answers)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,8 @@
-"""Messages between a renderer and its worker: a length, then MessagePack.  Pure."""
+"""What a renderer and the process that parses its pages tell each other.  Pure."""
 
 from __future__ import annotations
 
-import struct
-from typing import IO, Literal
+from typing import Literal
 
 import msgspec
 
@@ -13,11 +12,8 @@ from wikisync.markup.record import MarkupOptions, ParsedPage
 from wikisync.model import Page
 
 Stage = Literal["parse", "safe", "final"]
-LENGTH = struct.Struct(">I")
 OUT_OF_MEMORY = 71
 """Exit code of a worker that cannot even say so."""
-FRAME_BYTES_MAX = 256 << 20
-"""More than any page within its limits can become."""
 
 
 class Job(msgspec.Struct, frozen=True, array_like=True):
@@ -65,29 +61,4 @@ class Refused(msgspec.Struct, frozen=True, array_like=True, tag="refused"):
     """The limit that the page is over."""
 
 
-class Ready(msgspec.Struct, frozen=True, array_like=True, tag="ready"):
-    """The worker has loaded what it needs: once, before the first page."""
-
-
-Answer = Wanted | Done | Shown | Refused | Ready
-
-
-def write_frame(stream: IO[bytes], message: msgspec.Struct) -> None:
-    """Send one message; raises ``OSError`` where nobody reads any more."""
-    body = msgspec.msgpack.encode(message)
-    stream.write(LENGTH.pack(len(body)) + body)
-    stream.flush()
-
-
-def read_frame(stream: IO[bytes]) -> bytes:
-    """The next message's bytes.
-
-    Raises:
-        EOFError: the other side is gone, or speaks no frames.
-    """
-    head = stream.read(LENGTH.size)
-    size = LENGTH.unpack(head)[0] if len(head) == LENGTH.size else -1
-    body = stream.read(size) if 0 <= size <= FRAME_BYTES_MAX else b""
-    if len(body) != size:
-        raise EOFError
-    return body
+Answer = Wanted | Done | Shown | Refused

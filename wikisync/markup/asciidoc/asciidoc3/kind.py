@@ -1,0 +1,37 @@
+"""asciidoc3 as one kind of engine: how it is started, and what is said of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from wikisync.markup.asciidoc.engine import (
+    GRACE_SECONDS,
+    PROCESS_BYTES_MAX,
+    Caveat,
+    EngineKind,
+    WorkerEngine,
+    WorkerLimits,
+)
+from wikisync.processes import python_worker
+
+NAME = "asciidoc3"
+HINT = "install wikisync with its extra asciidoc3"
+CAVEAT = Caveat(
+    "asciidoc-approximate",
+    "rendered by asciidoc3, which gets about half of the language right",
+    "install an engine of Asciidoctor: wikisync's extra fast",
+)
+WORKER = Path(__file__).with_name("worker.py")
+
+
+def make_engine(limits: WorkerLimits) -> WorkerEngine:
+    """The engine, which is started with its first page."""
+    command = python_worker(
+        WORKER,
+        (str(limits.wait_seconds_max + GRACE_SECONDS), str(limits.memory_bytes_max)),
+        memory_bytes_max=PROCESS_BYTES_MAX,
+    )
+    return WorkerEngine(NAME, command, limits, hint=HINT, caveat=CAVEAT)
+
+
+KIND = EngineKind(NAME, HINT, make_engine)

@@ -1,0 +1,263 @@
+"""A child process of ours that answers jobs: its deadline, its end, its successor.
+
+Pages, AsciiDoc engines, and the rendering and imports of the service all run in such
+a process, because what they work on may take any time and any memory.  It is started
+with the first job and kept; one that is lost is followed by another with the next
+job.  Frames are ``frames``, the child's half is ``child``.
+
+The clock here ends only a process that does not answer at all.  What a job may take
+of the processor is counted by the process itself, so that a busy machine makes no
+difference.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import IO, Generic, TypeVar
+
+import msgspec
+
+from wikisync.frames import FRAME_BYTES_MAX, READY, read_frame, write_frame
+from wikisync.processes import (
+    DEVNULL,
+    Child,
+    Stream,
+    end_worker,
+    start_worker,
+    worker_streams,
+)
+
+START_SECONDS_MAX = 120.0
+"""For loading the program, on a machine that is busy with other things."""
+LAST_WORD_SECONDS_MAX = 1.0
+"""For a process that has closed its output, to end with a code that tells why."""
+
+AnswerT = TypeVar("AnswerT")
+
+
+class WorkerNotStarted(Exception):
+    """The process cannot be started, or ended before it was ready."""
+
+
+class WorkerLost(Exception):
+    """The process is gone, without an answer or with one that nobody can read."""
+
+    def __init__(
+        self,
+        reason: str,
+        code: int | None,
+        *,
+        is_late: bool = False,
+        is_garbled: bool = False,
+    ) -> None:
+        super().__init__(reason)
+        self.code = code
+        """Its exit code, or the number of the signal that ended it, negative."""
+        self.is_late = is_late
+        """It was killed by the clock."""
+        self.is_garbled = is_garbled
+        """It answered, but too much, or no JSON of the expected shape."""
+
+
+class Worker(Generic[AnswerT]):
+    """One process, and the next one after it; safe to use from many threads."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        answers: msgspec.json.Decoder[AnswerT],
+        *,
+        wait_seconds_max: float,
+        answer_bytes_max: int = FRAME_BYTES_MAX,
+        is_spent: Callable[[AnswerT], bool] = lambda _: False,
+        variables: Iterable[str] = (),
+        stderr: Stream = DEVNULL,
+    ) -> None:
+        """Nothing is started before the first job.
+
+        Args:
+            command: What ``processes.python_worker`` gives.
+            answers: How its answers are read.
+            wait_seconds_max: By the clock, for one job.
+            answer_bytes_max: Of one answer.
+            is_spent: Whether the process that gave this last answer is ended before
+                the next job.
+            variables: Names of further variables that the process may know.
+            stderr: Where its complaints go.
+        """
+        self._command = command
+        self._answers = answers
+        self._wait_seconds_max = wait_seconds_max
+        self._answer_bytes_max = answer_bytes_max
+        self._is_spent = is_spent
+        self._variables = tuple(variables)
+        self._stderr = stderr
+        self._process: Child | None = None
+        self._is_broken_off = False
+        self._lock = threading.Lock()
+
+    def ask(
+        self,
+        job: object,
+        reply: Callable[[AnswerT], object | None] = lambda _: None,
+    ) -> AnswerT:
+        """The last answer to a job; blocks until it is there.
+
+        Args:
+            job: Any value that msgspec writes as JSON.
+            reply: What is sent back for an answer that is a question, in the same
+                way; None for the last answer.  What it raises ends the process,
+                whose next answer would belong to no job.
+
+        Raises:
+            WorkerNotStarted: no process can be had on this machine.
+            WorkerLost: the process is gone.
+        """
+        message = msgspec.json.encode(job)
+        with self._lock:
+            process = self._running()
+            deadline = Deadline(process, self._wait_seconds_max)
+            try:
+                with deadline:
+                    answer = self._converse(process, message, reply)
+            except (OSError, EOFError) as exc:
+                code = self._end(LAST_WORD_SECONDS_MAX)
+                reason = "it ended without an answer"
+                raise WorkerLost(reason, code, is_late=deadline.is_over) from exc
+            except _Garbled as exc:
+                code = self._end(LAST_WORD_SECONDS_MAX)
+                raise WorkerLost(str(exc), code, is_garbled=True) from exc
+            except BaseException:
+                # an answer may be half read: the next job needs a new process
+                self._end()
+                raise
+            if self._is_spent(answer):
+                self._end()
+            return answer
+
+    async def ask_async(self, job: object) -> AnswerT:
+        """The same beside the event loop, for a job without questions.
+
+        When cancelled, the process is gone, and the worker takes no other job.
+        """
+        # the loop's own threads are few, and a job may take minutes
+        thread = ThreadPoolExecutor(1)
+        loop = asyncio.get_running_loop()
+        answer = loop.run_in_executor(thread, self.ask, job)
+        thread.shutdown(wait=False)
+        try:
+            return await asyncio.shield(answer)
+        except asyncio.CancelledError:
+            self._break_off()
+            await asyncio.wait([answer])
+            answer.exception()
+            raise
+
+    def end(self, seconds: float = 0.0) -> None:
+        """End the process; a later job starts another one.
+
+        Args:
+            seconds: What it gets to end by itself before it is killed.
+        """
+        with self._lock:
+            self._end(seconds)
+
+    def _converse(
+        self,
+        process: Child,
+        message: bytes,
+        reply: Callable[[AnswerT], object | None],
+    ) -> AnswerT:
+        source, target = worker_streams(process)
+        write_frame(target, message)
+        while True:
+            answer = self._receive(source)
+            replied = reply(answer)
+            if replied is None:
+                return answer
+            write_frame(target, msgspec.json.encode(replied))
+
+    def _receive(self, source: IO[bytes]) -> AnswerT:
+        try:
+            body = read_frame(source, self._answer_bytes_max)
+        except ValueError as exc:
+            raise _Garbled(f"its answer is over {self._answer_bytes_max} B") from exc
+        try:
+            return self._answers.decode(body)
+        except (ValueError, msgspec.MsgspecError) as exc:
+            raise _Garbled("its answer cannot be read") from exc
+
+    def _running(self) -> Child:
+        if self._process is not None and self._process.poll() is not None:
+            self._end()
+        if self._process is None:
+            self._start()
+        assert self._process is not None
+        return self._process
+
+    def _start(self) -> None:
+        try:
+            process = start_worker(
+                self._command, variables=self._variables, stderr=self._stderr
+            )
+        except OSError as exc:
+            raise WorkerNotStarted(exc.strerror or str(exc)) from exc
+        self._process = process
+        if self._is_broken_off:
+            # it was not there yet when it was to be killed
+            process.kill()
+        try:
+            with Deadline(process, START_SECONDS_MAX):
+                is_ready = read_frame(worker_streams(process)[0], len(READY)) == READY
+        except (OSError, EOFError, ValueError):
+            is_ready = False
+        if not is_ready:
+            self._end()
+            raise WorkerNotStarted
+
+    def _break_off(self) -> None:
+        """Kill the process under the thread that waits for its answer.
+
+        Either the thread has noted its process by now, or it sees the flag later.
+        """
+        self._is_broken_off = True
+        process = self._process
+        if process is not None:
+            process.kill()
+
+    def _end(self, seconds: float = 0.0) -> int | None:
+        """The exit code of the process, which is gone then."""
+        process, self._process = self._process, None
+        return None if process is None else end_worker(process, seconds)
+
+
+class _Garbled(Exception):
+    """An answer cannot be read."""
+
+
+class Deadline:
+    """Kills a process unless what is done with it ends in time.
+
+    A timer works with the pipes of every platform; waiting with a time limit on a
+    pipe does not.
+    """
+
+    def __init__(self, process: Child, seconds: float) -> None:
+        self.is_over = False
+        self._process = process
+        self._timer = threading.Timer(seconds, self._expire)
+        self._timer.daemon = True
+
+    def __enter__(self) -> Deadline:
+        self._timer.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+
+    def _expire(self) -> None:
+        self.is_over = True
+        self._process.kill()
