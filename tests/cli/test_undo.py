@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Run
-from tests.cli.workspaces import FILES, PAGES, Cloned, clone_handbook
+from tests.cli.workspaces import FILES, HANDBOOK, PAGES, Cloned, clone_handbook
 from tests.support.service import EmbeddedService
 from wikisync.folder.workspace import locked
+from wikisync.model import Format, Slug
 from wikisync.service.quirks import Quirk
 
 EDITED = {"guide.md": "edited here\n", "team/people.md": "Ann, Bo\n"}
@@ -192,6 +193,24 @@ async def test_a_running_watch_is_left_to_carry_it_out(synced: Cloned) -> None:
     assert await both(synced) == AFTER
     assert (await synced.run("sync")).code == 0
     assert await both(synced) == FILES
+
+
+async def test_a_running_sync_is_not_undone(synced: Cloned) -> None:
+    """Only half of it could be undone: its other pages are not recorded yet."""
+    with locked(synced.root / ".wikisync", "it"), synced.state() as state:
+        known = state.wiki(HANDBOOK)
+        last = known.sync_of()
+        assert last is not None
+        known.begin_steps(last.at)
+        known.note_replaced_there(Slug("home"), "older\n", Format.MARKDOWN)
+        ran = await synced.run("undo", "-y")
+        known.end_sync(is_waiting=False)
+        assert (ran.code, known.undoing) == (1, 0)
+        assert (
+            "error: a sync of handbook is running\nhint: when it has ended" in ran.err
+        )
+        ran = await synced.run("undo", "-y")
+        assert (ran.code, known.undoing) == (0, last.number + 1)
 
 
 async def test_a_service_that_fails_on_the_way_delays_it(synced: Cloned) -> None:

@@ -446,7 +446,7 @@ async def test_a_watch_takes_its_last_sync_back_when_a_person_says_so(
         assert before
         await service.add_pages(OWNER, {"home": "two\n", "new": "new\n"})
         (watch.root / ".wikisync" / "ask").touch()
-        await watch.until(lambda: watch.text("new") == "new\n")
+        await watch.said("2 pulled")
         words = ["--quiet", "undo", "-y", "-C", str(watch.root)]
 
         async def is_back() -> bool:

@@ -114,6 +114,7 @@ async def _planned(
                 f"{section.folder} is paused, and an undo is a sync",
                 hint=f"go on with it first: {command_line('resume', section.folder)}",
             )
+        _refuse_running(workspace, opened, section)
         options = ExchangeOptions(pages=sync.names, is_dry_run=True, undoes=sync.number)
         async with open_service(workspace, token_file, console, os.environ) as client:
             both = await opened.synced(client, section, is_real=False)
@@ -135,6 +136,24 @@ def _last(
     ]
     latest = max(syncs, key=lambda one: (one[2], one[1].at), default=None)
     return latest and latest[:2]
+
+
+def _refuse_running(
+    workspace: Workspace, opened: OpenWorkspace, section: WikiSection
+) -> None:
+    """See that the sync to undo has ended.
+
+    One that was killed has ended, too: nobody holds its workspace.
+
+    Raises:
+        SyncError: it is still running, and only half of it could be undone.
+    """
+    is_running = opened.known(section).is_under_way
+    if is_running and holder_of(workspace.private) is not None:
+        raise SyncError(
+            f"a sync of {section.folder} is running",
+            hint="when it has ended, run the same command again",
+        )
 
 
 def _is_said(planned: _Planned) -> bool:
@@ -170,6 +189,7 @@ def _undo(
                     f"{section.folder} was synced meanwhile",
                     hint=f"look again: {command_line('undo', section.folder)}",
                 )
+            _refuse_running(workspace, opened, section)
             known.undo(sync.number)
             at = local_time(sync.at)
             what = f"the user undoes the sync of {at}"
