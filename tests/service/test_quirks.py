@@ -11,14 +11,13 @@ import pytest
 
 from tests.service.conftest import GROUP, PROJECT, WIKIS, Answer, Api
 from tests.support.service import EmbeddedService, embedded_service
-from wikisync.service.quirks import (
+from wikisync.service.quirk_middleware import (
     BEND_PAGES,
     CUT_TEXT_BYTES,
-    EVERY,
-    OTHER_PROJECT_ID,
     RESERVED_TITLES,
-    Quirk,
 )
+from wikisync.service.quirk_parts import OTHER_PROJECT_ID
+from wikisync.service.quirks import EVERY, Quirk
 
 PROJECT_PATH = "/api/v4/projects/docs%2Fhandbook"
 READ_BACK = {"format": "markdown", "slug": "home", "title": "home", "content": "x"}

@@ -21,6 +21,7 @@ runs git on it, and ``Quirk.NO_GIT`` takes it away.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -32,12 +33,12 @@ from wikisync.model import OwnerKind, Page, WikiOwner
 from wikisync.service import jobs
 from wikisync.service.access import Level
 from wikisync.service.editing import Change
-from wikisync.service.instance import WikiStorage
 from wikisync.service.loading import LoadedFolder
 from wikisync.service.quirks import Quirk
 from wikisync.service.repository import Author
 from wikisync.service.server import RunningService, running_service
 from wikisync.service.settings import Hook, Settings
+from wikisync.service.storage import WikiStorage
 from wikisync.service.tables import Tables
 
 T = TypeVar("T")
@@ -191,8 +192,7 @@ class EmbeddedService:
     async def files(self, owner: WikiOwner) -> dict[str, bytes]:
         """Every file of a wiki, by its path in the repository."""
         wiki = await self.wiki(owner)
-        tree = await wiki.tree()
-        assert tree is not None
+        tree = await asyncio.to_thread(wiki.repository.tree)
         return {file.path: await wiki.read(file.blob) for file in tree.files}
 
     async def wiki(self, owner: WikiOwner) -> WikiStorage:

@@ -1,7 +1,7 @@
 """Answers and refusals in the service's three error shapes.
 
 Every refusal is raised as ``Refusal`` where it is found out, and becomes a
-response in one place (``app``).  Shapes: ``docs/service.md`` "Errors".
+response in ``app``.  Shapes: ``docs/service.md`` "Errors".
 """
 
 from __future__ import annotations
@@ -69,6 +69,16 @@ def bytes_answer(
     """A response whose JSON is already encoded."""
     every = JSON_HEADERS | dict(headers or {})
     return web.Response(body=body, status=status, headers=every)
+
+
+def refusal_answer(refusal: Refusal) -> web.Response:
+    """What a refusal says, as a response."""
+    if isinstance(refusal, PlainRefusal):
+        # tokens in the query are the caller's own, and it knows them already
+        return web.Response(
+            status=refusal.status, text=refusal.text, headers=refusal.headers
+        )
+    return json_answer(refusal.body, status=refusal.status, headers=refusal.headers)
 
 
 class PartsAnswer(web.Response):

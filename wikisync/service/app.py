@@ -22,12 +22,12 @@ from wikisync.connections import under_way
 from wikisync.service import git_http
 from wikisync.service.answers import (
     PartsAnswer,
-    PlainRefusal,
     Refusal,
     etag_matches,
     json_answer,
     no_content,
     old_version,
+    refusal_answer,
     too_large,
     unmatched_route,
     weak_etag,
@@ -46,8 +46,11 @@ from wikisync.service.cors import add_cross_origin, answer_preflight
 from wikisync.service.instance import Service
 from wikisync.service.offers import Target, route_table
 from wikisync.service.pages import PART_BYTES
-from wikisync.service.quirks import Quirk, cut_answer, meet_quirks
-from wikisync.service.routing import Match, OtherMethods, RouteTable
+from wikisync.service.quirk_middleware import (
+    answer_under_quirks,
+    handle_under_quirks,
+)
+from wikisync.service.routing import Match, OtherMethods, Router
 from wikisync.service.settings import MIB, Limits
 
 log = logging.getLogger(__name__)
@@ -61,14 +64,14 @@ def answering(
 ) -> Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]:
     """What answers every request to one service; whoever runs it opens the records.
 
-    Not an ``aiohttp`` application: its router works on decoded paths, and ours does
-    all the routing.
+    Not an ``aiohttp`` application, which asks for a body before anything of ours
+    has looked at the request.
     """
-    table = route_table()
+    router = Router(route_table())
 
     async def answer(request: web.BaseRequest) -> web.StreamResponse:
         with under_way(request, ends_with_caller=_only_reads(request)):
-            return await _answer(service, table, request)
+            return await _answer(service, router, request)
 
     return answer
 
@@ -80,54 +83,42 @@ def _only_reads(request: web.BaseRequest) -> bool:
 
 
 async def _answer(
-    service: Service, table: RouteTable[Target], request: web.BaseRequest
+    service: Service, router: Router[Target], request: web.BaseRequest
 ) -> web.StreamResponse:
+    """The answer with what every one has, whether quirks made it or not."""
     request_id = uuid.uuid4().hex
     started = time.perf_counter()
     if (allowed := answer_preflight(request)) is not None:
         return allowed
-    try:
-        if service.settings.faults.latency_s:
-            await asyncio.sleep(service.settings.faults.latency_s)
-        response = await meet_quirks(
-            service.settings.quirks,
-            service.turns,
-            request,
-            lambda: _dispatch(service, table, request),
-        )
-    except PlainRefusal as plain:
-        # tokens in the query are the caller's own, and it knows them already
-        response = web.Response(
-            status=plain.status, text=plain.text, headers=plain.headers
-        )
-    except Refusal as refusal:
-        response = json_answer(
-            refusal.body, status=refusal.status, headers=refusal.headers
-        )
-    except (asyncio.CancelledError, ConnectionError):
-        # the caller went away, or the service is being stopped
-        raise
-    except Exception:
-        log.exception("%s %s (%s)", request.method, _path(request), request_id)
-        response = json_answer({"message": "500 Internal Server Error"}, status=500)
-    if response.prepared:
+
+    async def answer(request: web.BaseRequest) -> web.StreamResponse:
+        try:
+            response = await _dispatch(service, router, request)
+        except Refusal as refusal:
+            response = refusal_answer(refusal)
+        except (asyncio.CancelledError, ConnectionError):
+            # the caller went away, or the service is being stopped
+            raise
+        except Exception:
+            log.exception("%s %s (%s)", request.method, _path(request), request_id)
+            response = json_answer({"message": "500 Internal Server Error"}, status=500)
+        if isinstance(response, web.Response) and not response.prepared:
+            return await _dress(service, request, response)
         return response
-    if isinstance(response, web.Response):
-        response = await _dress(service, request, response)
-    add_cross_origin(request, response.headers)
-    response.headers["X-Request-Id"] = request_id
-    response.headers["X-Runtime"] = f"{time.perf_counter() - started:.6f}"
-    if isinstance(response, web.Response):
-        on = service.settings.quirks
-        return await cut_answer(on, service.turns, request, response)
+
+    response = await answer_under_quirks(service, request, answer)
+    if not response.prepared:
+        add_cross_origin(request, response.headers)
+        response.headers["X-Request-Id"] = request_id
+        response.headers["X-Runtime"] = f"{time.perf_counter() - started:.6f}"
     return response
 
 
 async def _dispatch(
-    service: Service, table: RouteTable[Target], request: web.BaseRequest
+    service: Service, router: Router[Target], request: web.BaseRequest
 ) -> web.StreamResponse:
-    limits = service.settings.limits_in_force
-    match table.match(request.method, request.rel_url.raw_path):
+    limits = service.limits
+    match await router.match(request):
         case None if request.rel_url.raw_path.startswith(OLD_PREFIX):
             raise old_version()
         case None:
@@ -140,14 +131,14 @@ async def _dispatch(
             raw = read_query(request, limits)
             call = Call(service, request, segments, raw)
             if not request.can_read_body or target.reads_own_body:
-                return await target.handler(call)
+                return await handle_under_quirks(call, target)
             bytes_max = await _admit(call, target, limits)
             await call_for_body(request)
             is_form = request.content_type == MULTIPART
             spool = service.spool
             with spool_folder(spool) if is_form else nullcontext(spool) as folder:
                 raw |= await read_body(request, limits, folder, bytes_max)
-                return await target.handler(call)
+                return await handle_under_quirks(call, target)
 
 
 async def _admit(call: Call, target: Target, limits: Limits) -> int:
@@ -178,9 +169,7 @@ async def _dress(
 ) -> web.Response:
     """Add the entity tag, and compress or leave out the body when asked."""
     body = response.body if isinstance(response.body, bytes) else b""
-    if Quirk.NO_ETAG in service.settings.quirks:
-        response.headers.popall("ETag", None)
-    elif response.status == 200 and request.method in {"GET", "HEAD"}:
+    if response.status == 200 and request.method in {"GET", "HEAD"}:
         etag = response.headers.setdefault("ETag", weak_etag(body))
         wanted = request.headers.get("If-None-Match", "")
         if wanted and etag_matches(wanted, etag):

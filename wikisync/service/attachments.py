@@ -29,11 +29,9 @@ from wikisync.service.answers import (
 from wikisync.service.call import Call, Caller, Owner, judge
 from wikisync.service.cors import add_cross_origin
 from wikisync.service.editing import Change
-from wikisync.service.quirks import Quirk, bend_tree
 from wikisync.service.settings import KIB
 from wikisync.service.tables import Tables
 from wikisync.service.tree import RepositoryFile, WikiTree, is_regular
-from wikisync.service.wikis import note_activity
 
 CHUNK_BYTES = 256 * KIB
 SIGN_IN_PATH = "/users/sign_in"
@@ -49,7 +47,7 @@ async def upload(call: Call, kind: OwnerKind) -> web.Response:
     """``POST .../wikis/attachments``."""
     values = call.values(OtherEndpoint.ATTACHMENT)
     file, branch = values["file"], values.get("branch") or None
-    caller, owner, wiki = await call.wiki(kind, Operation.WRITE)
+    caller, _owner, wiki = await call.wiki(kind, Operation.WRITE)
     name = clean_name(file.name, call.service.settings.limits.attachment_name_chars_max)
     if not name:
         raise bad_request("The file name cannot be empty")
@@ -61,7 +59,8 @@ async def upload(call: Call, kind: OwnerKind) -> web.Response:
         return Change(f"Upload attachment {name}", path, links=links)
 
     await wiki.change(decide, caller.author, branch=branch)
-    note_activity(call, caller, owner)
+    assert caller.user is not None, "nobody writes without a user"
+    wiki.note_write(caller.user.id)
     default = await asyncio.to_thread(wiki.repository.branch)
     record = AttachmentRecord(
         file_name=name,
@@ -77,27 +76,12 @@ async def show_file(call: Call, kind: OwnerKind) -> web.StreamResponse:
 
     Everything else is 404, so that it tells nothing of what is there.
     """
-    caller = await call.caller()
-    needs_session = Quirk.FILES_NEED_SESSION in call.service.settings.quirks
-    if needs_session:
-        # the real route knows browser sessions only, so any token is nobody
-        caller = Caller()
-    records = call.service.records
-    question = Tables.project if kind == "project" else Tables.group
-    owner: Owner | None = await records.ask(
-        question, call.segments["full_path"], caller.user_id
-    )
-    is_readable = owner is not None and (
-        judge(call.service, owner, caller, Operation.READ) is Verdict.ALLOWED
-    )
-    if not is_readable and needs_session:
-        return web.Response(status=302, headers={"Location": SIGN_IN_PATH})
-    if owner is None or not is_readable:
+    owner = await readable_owner(call, kind, await call.caller())
+    if owner is None:
         raise unmatched_route()
     wiki = call.service.wiki(kind, owner.id)
     tree = await wiki.tree()
     assert tree is not None, "there is always a present tree"
-    tree = bend_tree(call.service.settings.quirks, tree)
     file = tree.file("uploads/" + call.segments["path"])
     if file is None or not is_regular(file.mode):
         raise unmatched_route()
@@ -108,6 +92,18 @@ async def show_file(call: Call, kind: OwnerKind) -> web.StreamResponse:
     return await send_content(
         call.request, content, file_headers(file.path) | {"ETag": etag}
     )
+
+
+async def readable_owner(call: Call, kind: OwnerKind, caller: Caller) -> Owner | None:
+    """The owner named in the path, if the caller may read its wiki."""
+    question = Tables.project if kind == "project" else Tables.group
+    owner: Owner | None = await call.service.records.ask(
+        question, call.segments["full_path"], caller.user_id
+    )
+    if owner is None:
+        return None
+    verdict = judge(call.service, owner, caller, Operation.READ)
+    return owner if verdict is Verdict.ALLOWED else None
 
 
 async def show_sign_in(_call: Call) -> web.Response:

@@ -86,14 +86,12 @@ def plan_edit(
     *,
     limits: Limits,
     redirects: bytes = b"",
-    moves_below: bool = True,
     message: str,
 ) -> Change:
     """The change that edits, converts or renames a page, its children with it.
 
     Without a title the page stays where it is, and without a format it keeps
     the one it has; both are what the service's documentation promises.
-    ``moves_below`` says whether a rename takes the pages below along.
     """
     path = page.slug
     if edit.title is not None:
@@ -114,7 +112,7 @@ def plan_edit(
         links[target] = RepositoryFile(target, page.blob)
     removes = {page.path} if is_moving else set()
     if path != page.slug:
-        moved = _children(tree, page.slug, path) if moves_below else {}
+        moved = _children(tree, page.slug, path)
         links |= {new: file for new, file in moved.values() if new != target}
         removes |= moved.keys()
         removes -= writes.keys() | links.keys()

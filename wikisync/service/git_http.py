@@ -36,16 +36,14 @@ from wikisync.service.answers import PlainRefusal, Refusal, unmatched_route
 from wikisync.service.bodies import call_for_body, spool_folder
 from wikisync.service.call import Call, Caller, Owner
 from wikisync.service.git_process import GitFailed, GitInput, find_git
-from wikisync.service.instance import WikiStorage
 from wikisync.service.page_ids import moves_between, update_page_ids
 from wikisync.service.projects.views import level_of_feature
 from wikisync.service.push_check import PushRefused, check_push, read_push
-from wikisync.service.quirks import Quirk
 from wikisync.service.rows import Project
 from wikisync.service.settings import KIB, MIB
+from wikisync.service.storage import WikiStorage
 from wikisync.service.tables import Tables
 from wikisync.service.tree import WikiTree
-from wikisync.service.wikis import note_activity
 
 log = logging.getLogger(__name__)
 
@@ -166,7 +164,8 @@ async def _follow(
             await service.records.ask(
                 update_page_ids, visit.kind, visit.owner.id, moved, gone
             )
-    note_activity(call, visit.caller, visit.owner)
+    assert visit.caller.user is not None, "nobody pushes without a user"
+    visit.storage.note_write(visit.caller.user.id)
 
 
 async def _check(call: Call, visit: Visit, body: Path, spool: Path) -> bytes | None:
@@ -190,8 +189,6 @@ async def _enter(call: Call, part: Part, *, is_push: bool) -> Visit:
         Refusal: no such address here, or no git.
         PlainRefusal: 401, 403 or 404 in git's way, plain text.
     """
-    if Quirk.NO_GIT in call.service.settings.quirks:
-        raise unmatched_route()
     if find_git() is None:
         log.warning("nothing can be cloned: there is no git executable on the PATH")
         raise unmatched_route()

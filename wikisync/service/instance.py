@@ -7,27 +7,26 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 
 from wikisync.model import OwnerKind
-from wikisync.service.answers import invalid, unreadable
-from wikisync.service.editing import Change
 from wikisync.service.git_process import GitRunner
-from wikisync.service.hooks import Deliveries
 from wikisync.service.pages import PageCache
-from wikisync.service.quirks import OTHER_PROJECT_ID, Quirk, Turns
+from wikisync.service.projects.tables import note_write
+from wikisync.service.quirk_parts import (
+    QuirkyDeliveries,
+    QuirkyStorage,
+    limits_under,
+    wiki_id_under,
+)
+from wikisync.service.quirks import Quirks, Turns
 from wikisync.service.records import Records
 from wikisync.service.render_worker import RenderPool
-from wikisync.service.repository import (
-    DEFAULT_BRANCH,
-    Author,
-    GitRefused,
-    WikiRepository,
-)
-from wikisync.service.settings import Settings
-from wikisync.service.tree import WikiTree
-from wikisync.service.tree_walk import TreeLimits, TreeTooLarge
+from wikisync.service.repository import DEFAULT_BRANCH, WikiRepository
+from wikisync.service.settings import Limits, Settings
+from wikisync.service.storage import WikiStorage
+from wikisync.service.tree_walk import TreeLimits
 
 
 class Service:
@@ -39,8 +38,11 @@ class Service:
         """Replaced as a whole to change limits or switch quirks and faults."""
         self.turns = Turns()
         self.git = GitRunner(self.settings.git)
-        self.deliveries = Deliveries(
-            self.settings.hook_limits, self.settings.profile.version
+        self.deliveries = QuirkyDeliveries(
+            self.settings.hook_limits,
+            self.settings.profile.version,
+            self._quirks,
+            self.turns,
         )
         self.records = Records(data / "records.db")
         self.url = "http://127.0.0.1"
@@ -52,6 +54,11 @@ class Service:
         self._copies: asyncio.Queue[int] = asyncio.Queue()
         self._fetches: asyncio.Queue[int] = asyncio.Queue()
         self._purge_wanted = asyncio.Event()
+
+    @property
+    def limits(self) -> Limits:
+        """The limits in force."""
+        return limits_under(self.settings.quirks, self.settings.limits)
 
     @property
     def is_free(self) -> bool:
@@ -73,13 +80,14 @@ class Service:
 
     def wiki(self, kind: OwnerKind, owner_id: int) -> WikiStorage:
         """The wiki of a project or group, by the owner's id."""
-        if Quirk.ANOTHER_PROJECT in self.settings.quirks:
-            owner_id += OTHER_PROJECT_ID
-        key = (kind, owner_id)
+        wiki_id = wiki_id_under(self.settings.quirks, owner_id)
+        key = (kind, wiki_id)
         if key not in self._wikis:
-            path = self.wiki_folder(owner_id, kind)
+            path = self.wiki_folder(wiki_id, kind)
             repository = WikiRepository(path, limits=self.tree_limits)
-            self._wikis[key] = WikiStorage(repository)
+            # a group has no activity
+            note = partial(self._note_write, owner_id) if kind == "project" else None
+            self._wikis[key] = QuirkyStorage(repository, note, self._quirks)
         return self._wikis[key]
 
     def code(self, project_id: int, first_branch: str = DEFAULT_BRANCH) -> WikiStorage:
@@ -87,7 +95,8 @@ class Service:
         if project_id not in self._codes:
             folder = self.code_folder(project_id)
             repository = WikiRepository(folder, first_branch, self.tree_limits)
-            self._codes[project_id] = WikiStorage(repository)
+            note = partial(self._note_write, project_id)
+            self._codes[project_id] = WikiStorage(repository, note)
         return self._codes[project_id]
 
     def code_folder(self, project_id: int) -> Path:
@@ -165,90 +174,8 @@ class Service:
         if gate is not None:
             await gate.wait()
 
+    def _quirks(self) -> Quirks:
+        return self.settings.quirks
 
-class WikiStorage:
-    """A wiki's repository for coroutines: git in threads, one write at a time."""
-
-    def __init__(self, repository: WikiRepository) -> None:
-        self.repository = repository
-        self._writing = asyncio.Lock()
-
-    async def tree(self, version: str | None = None) -> WikiTree | None:
-        """The files now, or at a commit; None for a commit that is not there.
-
-        Raises:
-            Refusal: 503 for more files than a wiki may have.
-        """
-        if version is None and (at_hand := self.repository.tree_at_hand()):
-            return at_hand
-        try:
-            if version is None:
-                return await asyncio.to_thread(self.repository.tree)
-            return await asyncio.to_thread(self.repository.tree_at, version)
-        except TreeTooLarge as error:
-            raise unreadable(str(error)) from error
-
-    async def read(self, blob: bytes) -> bytes:
-        """A file's content by its object id."""
-        return await asyncio.to_thread(self.repository.read, blob)
-
-    async def change(
-        self,
-        decide: Callable[[WikiTree], Change],
-        author: Author,
-        *,
-        branch: str | None = None,
-    ) -> tuple[Change, WikiTree]:
-        """Decide on the present tree and commit, while nobody else writes.
-
-        When cancelled, the commit is made whole or not at all.
-
-        Raises:
-            Refusal: ``decide`` refused, or git did (400 with git's words).
-        """
-        decided: list[Change] = []
-
-        def decide_once(tree: WikiTree) -> Change:
-            decided.append(decide(tree))
-            return decided[-1]
-
-        # waiting here and not in the threads keeps one busy wiki from taking
-        # every thread there is
-        async with self._writing:
-            try:
-                tree = await asyncio.to_thread(
-                    self.repository.change, decide_once, author, branch=branch
-                )
-            except GitRefused as error:
-                raise invalid("base", str(error)) from error
-            except TreeTooLarge as error:
-                raise unreadable(str(error)) from error
-        return decided[-1], tree
-
-    async def make(self) -> None:
-        """Let there be a repository, though nothing is in it."""
-        if not self.repository.path.exists():
-            async with self._writing:
-                await asyncio.to_thread(self.repository.ensure)
-
-    async def receive(
-        self, push: Callable[[], Awaitable[bytes]]
-    ) -> tuple[bytes, WikiTree | None, WikiTree | None]:
-        """Let git write by itself, while nobody else does.
-
-        Returns:
-            What ``push`` gave, and the files before and after it; None where they
-            cannot be read, which a push may mend.
-        """
-        async with self._writing:
-            before = await asyncio.to_thread(self._readable_tree)
-            report = await push()
-            await asyncio.to_thread(self.repository.adopt_branch)
-            after = await asyncio.to_thread(self._readable_tree)
-            return report, before, after
-
-    def _readable_tree(self) -> WikiTree | None:
-        try:
-            return self.repository.tree()
-        except TreeTooLarge:
-            return None
+    def _note_write(self, project_id: int, user_id: int) -> None:
+        self.records.tell(note_write, user_id, project_id)

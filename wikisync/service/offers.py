@@ -61,7 +61,6 @@ from wikisync.service.projects import edits as project_edits
 from wikisync.service.projects import forks as project_forks
 from wikisync.service.projects import parts as project_parts
 from wikisync.service.projects import reading as projects
-from wikisync.service.routing import RouteTable
 
 Handler = Callable[[Call], Awaitable[web.StreamResponse]]
 Admission = Callable[[Call], Awaitable[object]]
@@ -210,13 +209,17 @@ class Target(Struct, frozen=True):
     """What answers one route."""
 
     handler: Handler
+    function: object
+    """The handler without what stands around it, which tells what is asked for."""
+    kind: OwnerKind | None = None
+    """Whose wiki it is about."""
     admit: Admission | None = None
     """Asked before a body is read that is not small; None where none is read."""
     reads_own_body: bool = False
 
 
-def route_table() -> RouteTable[Target]:
-    """Every route of the service, the more particular ones first."""
+def route_table() -> list[tuple[str, str, Target]]:
+    """Every route by method and template, the more particular ones first."""
     table: list[tuple[str, str, Target]] = []
     for route, handler, _answer in _API_ROUTES:
         handle, admit = handler, None
@@ -227,30 +230,36 @@ def route_table() -> RouteTable[Target]:
         if route in _PAID:
             handle = _paid(handle)
         path = routes.API_PREFIX + route.template
-        table.append((route.method, path, Target(handle, admit)))
+        table.append((route.method, path, Target(handle, handler, admit=admit)))
     for segment, kind in _OWNERS:
         for route, wiki_handler, _answer in _WIKI_ROUTES:
             template = routes.API_PREFIX + route.template.replace("{owner}", segment)
-            target = Target(_for(kind, wiki_handler))
-            if wiki_handler in _WRITES_WIKI:
-                target = Target(target.handler, _for(kind, _admit_writer))
+            is_write = wiki_handler in _WRITES_WIKI
+            target = Target(
+                _for(kind, wiki_handler),
+                wiki_handler,
+                kind,
+                _for(kind, _admit_writer) if is_write else None,
+            )
             table.append((route.method, template, target))
     for suffix, part in _GIT_PARTS:
         for method, path, git_handler in _GIT_ROUTES:
             handle = _of_part(part, git_handler)
-            target = Target(handle, reads_own_body=method == "POST")
+            target = Target(handle, git_handler, reads_own_body=method == "POST")
             table.append((method, "/{full_path}" + f"{suffix}/{path}", target))
-    table.append(("GET", _UPLOAD_PATH, Target(uploads.show_upload)))
-    for word in ("blob", "raw"):
-        file = Target(project_parts.show_code_file)
-        table.append(("GET", "/{full_path}/-/" + word + "/{path}", file))
-    table.append(("GET", _AVATAR_PATH, Target(avatars.show_avatar)))
+    code_file = project_parts.show_code_file
+    shows: list[tuple[str, Handler]] = [
+        (_UPLOAD_PATH, uploads.show_upload),
+        ("/{full_path}/-/blob/{path}", code_file),
+        ("/{full_path}/-/raw/{path}", code_file),
+        (_AVATAR_PATH, avatars.show_avatar),
+        (attachments.SIGN_IN_PATH, attachments.show_sign_in),
+    ]
+    table += [("GET", path, Target(show, show)) for path, show in shows]
     for prefix, kind in (("/groups/{full_path}", "group"), ("/{full_path}", "project")):
-        show = Target(_for(kind, attachments.show_file))
-        table.append(("GET", prefix + "/-/wikis/uploads/{path}", show))
-    sign_in = Target(attachments.show_sign_in)
-    table.append(("GET", attachments.SIGN_IN_PATH, sign_in))
-    return RouteTable(table)
+        target = Target(_for(kind, attachments.show_file), attachments.show_file, kind)
+        table.append(("GET", prefix + "/-/wikis/uploads/{path}", target))
+    return table
 
 
 def operations(*, is_enterprise: bool) -> Iterator[Operation]:

@@ -1,17 +1,19 @@
-"""Which operation a request means: raw path and method to a route.  Pure.
+"""Which operation a request means, found by aiohttp's router.
 
-Works on the percent-encoded path, so that ``%2F`` inside an id or a slug is not
-a separator; each segment is decoded once.  ``{slug}`` and ``{path}`` also take
-raw slashes, as the real service does (``docs/service.md`` "Endpoints").
+The router matches a path in which ``%2F`` and ``%25`` are still encoded, so that an
+encoded slash inside an id or a slug is not a separator; each segment is decoded
+once.  ``{slug}`` and ``{path}`` also take raw slashes, as the real service does
+(``docs/service.md`` "Endpoints").
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 from urllib.parse import unquote_to_bytes
 
+from aiohttp import web
 from msgspec import Struct
 
 from wikisync.service.answers import Refusal, bad_parameters
@@ -20,6 +22,7 @@ H = TypeVar("H")
 
 GREEDY = frozenset({"slug", "path", "full_path"})
 """Names of segments that may hold raw slashes."""
+_SLASH_AT_END = "_"
 
 
 class Match(Struct, Generic[H], frozen=True):
@@ -35,48 +38,37 @@ class OtherMethods(Struct, frozen=True):
     allowed: tuple[str, ...]
 
 
-class RouteTable(Generic[H]):
-    """Routes in the order in which they are tried."""
+class Router(Generic[H]):
+    """Routes by method and template, the more particular ones first."""
 
     def __init__(self, routes: Sequence[tuple[str, str, H]]) -> None:
-        self._routes = [
-            (method, _pattern(template), target) for method, template, target in routes
-        ]
+        self._dispatcher = web.UrlDispatcher()
+        self._targets: dict[web.AbstractRoute, H] = {}
+        for method, template, target in routes:
+            resource = self._dispatcher.add_resource(_pattern(template))
+            # HEAD is answered where GET is
+            for name in ("GET", "HEAD") if method == "GET" else (method,):
+                self._targets[resource.add_route(name, _unused)] = target
 
-    def match(self, method: str, raw_path: str) -> Match[H] | OtherMethods | None:
-        """The route for a request; HEAD is answered where GET is.
+    async def match(self, request: web.BaseRequest) -> Match[H] | OtherMethods | None:
+        """The route for a request; None where no route has its path.
 
         Raises:
             Refusal: a segment is not UTF-8 or holds a NUL.
         """
-        wanted = "GET" if method == "HEAD" else method
-        allowed: dict[str, None] = {}
-        for route_method, pattern, target in self._routes:
-            fit = pattern.fullmatch(raw_path)
-            if fit is None:
-                continue
-            if route_method == wanted:
-                segments = fit.groupdict().items()
-                return Match(target, {name: decode(text) for name, text in segments})
-            allowed |= {route_method: None, "OPTIONS": None}
-            if route_method == "GET":
-                allowed["HEAD"] = None
-        return OtherMethods(tuple(sorted(allowed))) if allowed else None
-
-
-def decode(text: str) -> str:
-    """Percent-decode one segment, strictly.
-
-    Raises:
-        Refusal: not UTF-8, or a NUL in it.
-    """
-    try:
-        decoded = unquote_to_bytes(text.encode("utf-8", "surrogateescape")).decode()
-    except UnicodeDecodeError:
-        raise malformed() from None
-    if "\0" in decoded:
-        raise malformed()
-    return decoded
+        # it reads only the method and the path, which both classes have
+        found = await self._dispatcher.resolve(cast(web.Request, request))
+        match found.http_exception:
+            case None:
+                _check(request.rel_url.raw_path)
+                segments = {
+                    name: text for name, text in found.items() if name != _SLASH_AT_END
+                }
+                return Match(self._targets[found.route], segments)
+            case web.HTTPMethodNotAllowed() as error:
+                return OtherMethods(tuple(sorted(error.allowed_methods | {"OPTIONS"})))
+            case _:
+                return None
 
 
 def malformed() -> Refusal:
@@ -84,13 +76,25 @@ def malformed() -> Refusal:
     return bad_parameters(["the request holds invalid UTF-8 or a NUL byte"])
 
 
-def _pattern(template: str) -> re.Pattern[str]:
-    def segment(name: str) -> str:
-        return f"(?P<{name}>.+?)" if name in GREEDY else f"(?P<{name}>[^/]+)"
+def _check(raw_path: str) -> None:
+    # aiohttp leaves encoded bytes that are not UTF-8 as they are
+    try:
+        path = unquote_to_bytes(raw_path.encode("utf-8", "surrogateescape")).decode()
+    except UnicodeDecodeError:
+        raise malformed() from None
+    if "\0" in path:
+        raise malformed()
 
-    # every second part is a name
-    parts = re.split(r"\{(\w+)\}", template)
-    parts[0::2] = map(re.escape, parts[0::2])
-    parts[1::2] = map(segment, parts[1::2])
+
+async def _unused(_request: web.Request) -> web.StreamResponse:
+    raise AssertionError("the router only finds; the service answers")
+
+
+def _pattern(template: str) -> str:
+    def segment(name: re.Match[str]) -> str:
+        return (
+            f"{{{name[1]}:(?s:.+?)}}" if name[1] in GREEDY else f"{{{name[1]}:[^/]+}}"
+        )
+
     # one trailing slash is tolerated; inside a slug it is dropped by look-up
-    return re.compile("".join(parts) + "/?", re.DOTALL)
+    return re.sub(r"\{(\w+)\}", segment, template) + f"{{{_SLASH_AT_END}:/?}}"

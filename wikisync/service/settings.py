@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from wikisync.connections import ConnectionLimits
 from wikisync.service.quirks import Quirk
@@ -183,21 +182,3 @@ class Settings(Struct, frozen=True):
     """How often the sizes of projects that changed are measured."""
     hook_limits: HookLimits = field(default_factory=HookLimits)
     quirks: frozenset[Quirk] = frozenset()
-
-    @property
-    def limits_in_force(self) -> Limits:
-        """The limits, smaller ones where a quirk says so."""
-        if Quirk.SMALL_LIMITS not in self.quirks:
-            return self.limits
-        return replace(
-            self.limits,
-            content_bytes_max=64 * KIB,
-            title_bytes_max=60,
-            directory_bytes_max=60,
-            attachment_bytes_max=256 * KIB,
-        )
-
-    @property
-    def quirk_names(self) -> str:
-        """The quirks as one string, which entity tags take in."""
-        return " ".join(sorted(self.quirks))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from uuid import uuid4
 
 import msgspec
@@ -18,7 +18,6 @@ from wikisync.service.answers import (
     json_answer,
     no_content,
     not_found,
-    null_answer,
     parts_answer,
     weak_etag,
 )
@@ -32,31 +31,17 @@ from wikisync.service.editing import (
     plan_edit,
 )
 from wikisync.service.hooks import Action, Event
-from wikisync.service.instance import WikiStorage
-from wikisync.service.page_ids import moves_of_rename, page_ids, update_page_ids
+from wikisync.service.page_ids import moves_of_rename, update_page_ids
 from wikisync.service.pages import (
     FullList,
     ShownPage,
     encode_list,
     shown_page,
 )
-from wikisync.service.projects.tables import note_write
-from wikisync.service.quirks import (
-    BEND_PAGES,
-    Quirk,
-    bend_list,
-    bend_listing,
-    bend_page,
-    bend_text,
-    bend_title,
-    bend_tree,
-    check_new_title,
-    foreign_page,
-    hook_count,
-)
 from wikisync.service.redirects import REDIRECTS_PATH
 from wikisync.service.render_worker import RenderJob
 from wikisync.service.rows import Project
+from wikisync.service.storage import WikiStorage
 from wikisync.service.tree import PageFile, WikiTree
 
 
@@ -75,31 +60,23 @@ async def list_pages(call: Call, kind: OwnerKind) -> web.Response:
     with_content = call.values(OtherEndpoint.PAGES).get("with_content")
     visit = await _visit(call, kind, Operation.READ)
     service = call.service
-    on = service.settings.quirks
     tree = await visit.wiki.tree()
     assert tree is not None, "there is always a present tree"
     # the commit decides the whole body, so an unchanged list costs no reading
     shape = "full" if with_content else "short"
-    etag = weak_etag(tree.commit or "", shape, service.settings.quirk_names)
+    etag = weak_etag(tree.commit or "", shape)
     headers = {"ETag": etag}
     if call.is_unchanged(etag):
         return web.Response(status=304, headers=headers)
-    pages = bend_listing(on, bend_tree(on, tree).pages)
-    if with_content:
-        most = service.settings.limits.shown_bytes_max
-        full = FullList(visit.wiki.repository, pages, service.pages, most)
-        body = await asyncio.to_thread(full.part)
-        if not full.is_done and not on:
-            return parts_answer(_parts(body, full), headers=headers)
-        # what bends answers bends whole ones
-        while not full.is_done:
-            body += await asyncio.to_thread(full.part)
-    else:
-        body = await asyncio.to_thread(encode_list, pages)
-    if on & BEND_PAGES:
-        ids = await _ids(visit, [page.slug for page in pages])
-        body = await asyncio.to_thread(bend_list, on, body, ids)
-    return bytes_answer(body, headers=headers)
+    if not with_content:
+        body = await asyncio.to_thread(encode_list, tree.pages)
+        return bytes_answer(body, headers=headers)
+    most = service.settings.limits.shown_bytes_max
+    full = FullList(visit.wiki.repository, tree.pages, service.pages, most)
+    body = await asyncio.to_thread(full.part)
+    if full.is_done:
+        return bytes_answer(body, headers=headers)
+    return parts_answer(_parts(body, full), headers=headers)
 
 
 async def _parts(first: bytes, full: FullList) -> AsyncIterator[bytes]:
@@ -112,14 +89,10 @@ async def show_page(call: Call, kind: OwnerKind) -> web.Response:
     """``GET .../wikis/:slug``, as source or as HTML, now or at a commit."""
     values = call.values(OtherEndpoint.PAGE)
     visit = await _visit(call, kind, Operation.READ)
-    on = call.service.settings.quirks
-    foreign = foreign_page(on, call.segments["slug"])
-    if foreign is not None:
-        return json_answer(foreign)
     tree = await visit.wiki.tree(values.get("version") or None)
     if tree is None:
         raise not_found("Wiki Page")
-    page = find_page(bend_tree(on, tree), call.segments["slug"])
+    page = find_page(tree, call.segments["slug"])
     if not values.get("render_html"):
         return await _show(visit, page)
     job = RenderJob(
@@ -140,17 +113,14 @@ async def create_page(call: Call, kind: OwnerKind) -> web.Response:
     values = call.values(OtherEndpoint.PAGE_CREATE)
     title, message = values["title"], values.get("message")
     visit = await _visit(call, kind, Operation.WRITE)
-    settings = call.service.settings
-    check_new_title(settings.quirks, title)
-    content = bend_text(settings.quirks, values["content"])
 
     def decide(tree: WikiTree) -> Change:
         return plan_create(
             tree,
             title,
-            content,
+            values["content"],
             Format(values.get("format") or Format.MARKDOWN),
-            limits=settings.limits_in_force,
+            limits=call.service.limits,
             redirects=_redirects(visit.wiki, tree),
             message=message or _message(visit.caller, "created", title),
         )
@@ -163,31 +133,18 @@ async def edit_page(call: Call, kind: OwnerKind) -> web.Response:
     """``PUT .../wikis/:slug``: new text, title or format; children move along."""
     values = call.values(OtherEndpoint.PAGE_EDIT)
     title, content = values.get("title"), values.get("content")
-    message, known = values.get("message"), values.get("last_commit_sha")
+    markup, message = values.get("format"), values.get("message")
+    edit = Edit(title, content, None if markup is None else Format(markup))
     visit = await _visit(call, kind, Operation.WRITE)
-    settings = call.service.settings
-    on = settings.quirks
-    if title is not None:
-        check_new_title(on, title)
-    if content is not None:
-        content = bend_text(on, content)
-    wanted = values.get("format")
-    if Quirk.FORMAT_DEFAULT in on:
-        wanted = wanted or Format.MARKDOWN
-    markup = None if wanted is None else Format(wanted)
 
     def decide(tree: WikiTree) -> Change:
         page = find_page(tree, call.segments["slug"])
-        if known and Quirk.LAST_COMMIT_SHA in on:
-            _check_last_commit(visit.wiki, page, known)
-        edit = Edit(bend_title(on, title, page.slug), content, markup)
         return plan_edit(
             tree,
             page,
             edit,
-            limits=settings.limits_in_force,
+            limits=call.service.limits,
             redirects=_redirects(visit.wiki, tree),
-            moves_below=Quirk.KEEPS_BELOW not in on,
             message=message or _message(visit.caller, "updated", title or page.title),
         )
 
@@ -205,15 +162,6 @@ async def delete_page(call: Call, kind: OwnerKind) -> web.Response:
 
     await _write(visit, decide, "delete")
     return no_content()
-
-
-def note_activity(call: Call, caller: Caller, owner: Owner) -> None:
-    """Move the project's ``last_activity_at``; groups have none."""
-    if isinstance(owner, Project):
-        assert caller.user is not None, "nobody writes without a user"
-        if Quirk.ACTIVITY_STANDS_STILL in call.service.settings.quirks:
-            return
-        call.service.records.tell(note_write, caller.user.id, owner.id)
 
 
 async def _visit(call: Call, kind: OwnerKind, operation: Operation) -> _Visit:
@@ -234,7 +182,7 @@ async def _write(
 
     def decide_here(tree: WikiTree) -> Change:
         found.append(tree)
-        return decide(bend_tree(service.settings.quirks, tree))
+        return decide(tree)
 
     change, after = await visit.wiki.change(decide_here, visit.caller.author)
     before = found[-1]
@@ -250,7 +198,8 @@ async def _write(
         await service.records.ask(
             update_page_ids, visit.kind, visit.owner.id, moved, gone
         )
-    note_activity(visit.call, visit.caller, visit.owner)
+    assert visit.caller.user is not None, "nobody writes without a user"
+    visit.wiki.note_write(visit.caller.user.id)
     _announce(visit, action, page, change.message, shown.commit)
     return page, change.writes.get(page.path)
 
@@ -260,7 +209,6 @@ def _announce(
 ) -> None:
     """Let those who want to know be told; groups have no webhooks."""
     service = visit.call.service
-    on = service.settings.quirks
     if not service.settings.hooks or not isinstance(visit.owner, Project):
         return
     assert visit.caller.user is not None, "nobody writes without a user"
@@ -272,11 +220,10 @@ def _announce(
         page=page,
         repository=visit.wiki.repository,
         message=message,
-        version=None if Quirk.HOOKS_WITHOUT_VERSION in on else version,
+        version=version,
         base_url=service.url,
     )
-    for _ in range(hook_count(on, service.turns)):
-        service.deliveries.announce(event, service.settings.hooks)
+    service.deliveries.announce(event, service.settings.hooks)
 
 
 async def _show(
@@ -288,15 +235,10 @@ async def _show(
     status: int = 200,
 ) -> web.Response:
     """Answer with a page, its HTML in place of its text if there is any."""
-    settings = visit.call.service.settings
     shown = await _read(visit, page, content)
     if html is not None:
         shown = msgspec.structs.replace(shown, content=html)
-    if not settings.quirks & BEND_PAGES:
-        return json_answer(shown, status=status)
-    ids = await _ids(visit, [shown.slug])
-    bent = bend_page(settings.quirks, msgspec.structs.asdict(shown), ids)
-    return json_answer(bent, status=status)
+    return json_answer(shown, status=status)
 
 
 async def _read(
@@ -306,18 +248,6 @@ async def _read(
         content = await visit.wiki.read(page.blob)
     most = visit.call.service.settings.limits.shown_bytes_max
     return shown_page(page, content, most)
-
-
-async def _ids(visit: _Visit, slugs: Sequence[str]) -> Mapping[str, int]:
-    service = visit.call.service
-    if Quirk.META_ID not in service.settings.quirks:
-        return {}
-    return await service.records.ask(page_ids, visit.kind, visit.owner.id, slugs)
-
-
-def _check_last_commit(wiki: WikiStorage, page: PageFile, known: str) -> None:
-    if wiki.repository.last_commit_of(page.path) != known:
-        raise null_answer()
 
 
 def _redirects(wiki: WikiStorage, tree: WikiTree) -> bytes:

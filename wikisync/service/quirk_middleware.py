@@ -1,0 +1,455 @@
+"""Quirks of requests and answers, around everything that the service does.
+
+``answer_under_quirks`` stands around a whole request and makes the faults that
+need nothing of the wiki; ``handle_under_quirks`` stands around one handler, whose
+parameters and JSON it bends.  Handlers know of neither.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import unicodedata
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import msgspec
+from aiohttp import hdrs, web
+from msgspec.structs import replace
+
+from wikisync.api.parameters import OtherEndpoint
+from wikisync.decoding import json_decoder
+from wikisync.markup.frontmatter import split_front_matter
+from wikisync.service import attachments, git_http, identity, wikis
+from wikisync.service.access import Operation
+from wikisync.service.answers import (
+    COLLISION,
+    PartsAnswer,
+    Refusal,
+    bytes_answer,
+    dead_token,
+    invalid,
+    json_answer,
+    null_answer,
+    refusal_answer,
+    unmatched_route,
+)
+from wikisync.service.call import Call, Caller
+from wikisync.service.instance import Service
+from wikisync.service.offers import Target
+from wikisync.service.page_ids import page_ids
+from wikisync.service.projects import reading
+from wikisync.service.quirk_parts import OTHER_PROJECT_ID
+from wikisync.service.quirks import Quirk, Quirks, Turns
+from wikisync.service.storage import WikiStorage
+
+CUT_TEXT_BYTES = 1024 * 1024
+"""Where lists cut a page's text under ``truncates-list-content``."""
+MAINTENANCE_S = 60
+RETRY_AFTER_S = 1
+RESERVED_TITLES = ("pages", "templates", "new", "git_access", "-")
+FOREIGN_PAGE: Mapping[str, object] = {
+    "format": "wikitext",
+    "slug": "legacy/foreign",
+    "title": "foreign",
+}
+"""The page that ``extra-formats`` adds to lists."""
+MALFORMED: Mapping[str, object] = {"title": None, "format": None}
+"""What ``malformed-entries`` says of the first page of a list."""
+NAMELESS_ENTRY: Mapping[str, object] = {"format": "markdown", "title": "Nowhere"}
+"""The entry that it adds."""
+FOREIGN_TEXT = "a page in a format that nobody here has heard of\n"
+BEND_PAGES: Quirks = frozenset(
+    {
+        Quirk.EXTRA_FORMATS,
+        Quirk.MALFORMED_ENTRIES,
+        Quirk.META_ID,
+        Quirk.STRIPS_FRONT_MATTER,
+        Quirk.TRUNCATES_LIST_CONTENT,
+    }
+)
+"""Those that change pages on their way out."""
+
+_PAGES = json_decoder(list[dict[str, object]])
+_RECORD = json_decoder(dict[str, object])
+_COLLISION_BODY = {"message": {"title": [COLLISION]}}
+_READS = frozenset({"GET", "HEAD"})
+_BAD_GATEWAY = "<html><head><title>502 Bad Gateway</title></head></html>"
+_SIGN_IN = (
+    "<!DOCTYPE html><html><head><title>Sign in</title></head>"
+    "<body><form method=post><input name=user></form></body></html>"
+)
+
+Handle = Callable[[Call, Target], Awaitable[web.StreamResponse]]
+
+
+# requests as a whole
+
+
+async def answer_under_quirks(
+    service: Service,
+    request: web.BaseRequest,
+    answer: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]],
+) -> web.StreamResponse:
+    """Answer a request, or fail before or after it was done.
+
+    Args:
+        service: whose quirks and faults.
+        request: to any route.
+        answer: does what the request asks for; it raises no ``Refusal``.
+    """
+    on, turns = service.settings.quirks, service.turns
+    if service.settings.faults.latency_s:
+        await asyncio.sleep(service.settings.faults.latency_s)
+    early = _answer_instead(on, turns, request)
+    if early is not None:
+        return early
+    if Quirk.NO_ETAG in on and request.method in _READS:
+        response = await answer(_unconditional(request))
+        if not response.prepared:
+            response.headers.popall(hdrs.ETAG, None)
+    else:
+        response = await answer(request)
+    if not _is_api(request):
+        return response
+    if request.method not in _READS:
+        return _lose(on, turns, request, response)
+    return _cut(on, turns, request, response)
+
+
+def _answer_instead(
+    on: Quirks, turns: Turns, request: web.BaseRequest
+) -> web.Response | None:
+    """The answer of a request that is not carried out at all, or None."""
+    if Quirk.SIGN_IN_PAGE in on:
+        return web.Response(text=_SIGN_IN, content_type="text/html")
+    if Quirk.NOT_FOUND in on:
+        return refusal_answer(unmatched_route())
+    if Quirk.TOKEN_REVOKED in on:
+        text = "Token was revoked. You have to re-authorize from the user."
+        return refusal_answer(dead_token(text))
+    if not _is_api(request):
+        return None
+    if Quirk.RATE_LIMITED in on and turns.is_next(Quirk.RATE_LIMITED):
+        return web.Response(status=429, text="Retry later\n")
+    if Quirk.RATE_LIMITED_TELLING in on and turns.is_next(Quirk.RATE_LIMITED_TELLING):
+        return web.Response(status=429, text="Retry later\n", headers=_rate_limit())
+    if request.method in _READS:
+        if Quirk.FAILS_READS in on and turns.is_next(Quirk.FAILS_READS):
+            return _bad_gateway()
+        return None
+    if Quirk.MAINTENANCE in on:
+        text = "GitLab Maintenance: system is in maintenance mode"
+        return json_answer(
+            {"message": text}, status=503, headers={"Retry-After": str(MAINTENANCE_S)}
+        )
+    if Quirk.FAILS_BEFORE_WRITE in on and turns.is_next(Quirk.FAILS_BEFORE_WRITE):
+        return _server_error()
+    # a storage that cannot be read cannot be written either
+    if Quirk.EMPTY_LIST in on and request.method == "POST":
+        return _server_error()
+    return None
+
+
+def _rate_limit() -> dict[str, str]:
+    reset = datetime.now(UTC) + timedelta(seconds=RETRY_AFTER_S)
+    return {
+        "RateLimit-Limit": "60",
+        "RateLimit-Name": "throttle_authenticated_api",
+        "RateLimit-Observed": "61",
+        "RateLimit-Remaining": "0",
+        "RateLimit-Reset": str(int(reset.timestamp())),
+        "RateLimit-ResetTime": format_datetime(reset, usegmt=True),
+        "Retry-After": str(RETRY_AFTER_S),
+    }
+
+
+def _lose(
+    on: Quirks, turns: Turns, request: web.BaseRequest, response: web.StreamResponse
+) -> web.StreamResponse:
+    """The answer of a write, if it was done."""
+    if response.status >= 400:
+        return response
+    if Quirk.FAILS_AFTER_WRITE in on and turns.is_next(Quirk.FAILS_AFTER_WRITE):
+        return _bad_gateway()
+    if Quirk.DROPS_ANSWERS in on and turns.is_next(Quirk.DROPS_ANSWERS):
+        _hang_up(request, at_once=True)
+    return response
+
+
+def _cut(
+    on: Quirks, turns: Turns, request: web.BaseRequest, response: web.StreamResponse
+) -> web.StreamResponse:
+    if Quirk.CUT_BODIES not in on or not isinstance(response, web.Response):
+        return response
+    body = response.body if isinstance(response.body, bytes) else b""
+    if len(body) < 2 or request.method == "HEAD" or not turns.is_next(Quirk.CUT_BODIES):
+        return response
+    return _CutAnswer(request, response, body)
+
+
+class _CutAnswer(web.StreamResponse):
+    """An answer that breaks off in the middle."""
+
+    def __init__(
+        self, request: web.BaseRequest, whole: web.Response, body: bytes
+    ) -> None:
+        super().__init__(status=whole.status, headers=whole.headers)
+        self.content_length = len(body)
+        self._sent = body[: len(body) // 2]
+        self._of = request
+
+    async def write_eof(self, data: bytes = b"") -> None:  # noqa: ARG002
+        """Send the half of it, and hang up."""
+        await self.write(self._sent)
+        _hang_up(self._of, at_once=False)
+
+
+def _hang_up(request: web.BaseRequest, *, at_once: bool) -> None:
+    transport = request.transport
+    if transport is None:
+        return
+    # what was written before is still sent, unless nothing shall be
+    if at_once:
+        transport.abort()
+    else:
+        transport.close()
+
+
+def _bad_gateway() -> web.Response:
+    return web.Response(status=502, text=_BAD_GATEWAY, content_type="text/html")
+
+
+def _server_error() -> web.Response:
+    return json_answer({"message": "500 Internal Server Error"}, status=500)
+
+
+def _is_api(request: web.BaseRequest) -> bool:
+    return request.rel_url.raw_path.startswith("/api/")
+
+
+def _unconditional(request: web.BaseRequest) -> web.BaseRequest:
+    """The request without ``If-None-Match``: what it knows is not what is shown."""
+    headers = request.headers.copy()
+    headers.popall(hdrs.IF_NONE_MATCH, None)
+    return request.clone(headers=headers)
+
+
+# requests to one handler
+
+
+async def handle_under_quirks(call: Call, target: Target) -> web.StreamResponse:
+    """What the target's handler answers, with parameters and answer bent.
+
+    Raises:
+        Refusal: as the handler, and for what only quirks refuse.
+    """
+    handle = _HANDLES.get(target.function) if call.service.settings.quirks else None
+    # the free edition has no wikis of groups, whatever is on
+    if handle is None or (target.kind == "group" and call.service.is_free):
+        return await target.handler(call)
+    return await handle(call, target)
+
+
+async def _token(call: Call, target: Target) -> web.StreamResponse:
+    if Quirk.SILENT_TOKENS in call.service.settings.quirks:
+        raise unmatched_route()
+    return await target.handler(call)
+
+
+async def _git(call: Call, target: Target) -> web.StreamResponse:
+    if Quirk.NO_GIT in call.service.settings.quirks:
+        raise unmatched_route()
+    return await target.handler(call)
+
+
+async def _project(call: Call, target: Target) -> web.StreamResponse:
+    response = await target.handler(call)
+    if Quirk.ANOTHER_PROJECT not in call.service.settings.quirks:
+        return response
+    record = _RECORD.decode(_body(response))
+    return json_answer({**record, "id": int(str(record["id"])) + OTHER_PROJECT_ID})
+
+
+async def _file(call: Call, target: Target) -> web.StreamResponse:
+    if Quirk.FILES_NEED_SESSION in call.service.settings.quirks:
+        await call.caller()
+        # the real route knows browser sessions only, so any token is nobody
+        assert target.kind is not None, "the file routes are those of wikis"
+        if await attachments.readable_owner(call, target.kind, Caller()) is None:
+            location = {"Location": attachments.SIGN_IN_PATH}
+            return web.Response(status=302, headers=location)
+    return await target.handler(call)
+
+
+async def _list(call: Call, target: Target) -> web.StreamResponse:
+    on = call.service.settings.quirks
+    if not on & (BEND_PAGES | {Quirk.HALF_LIST}):
+        return await target.handler(call)
+    response = await target.handler(replace(call, request=_unconditional(call.request)))
+    if isinstance(response, PartsAnswer):
+        body = b"".join([part async for part in response.parts])
+    else:
+        body = _body(response)
+    pages = _PAGES.decode(body)
+    if Quirk.HALF_LIST in on:
+        pages = pages[::2]
+    ids = await _ids(call, target, [str(page["slug"]) for page in pages])
+    # without the tag of the list as it should be
+    return bytes_answer(await asyncio.to_thread(_bent_list, on, pages, ids))
+
+
+async def _show(call: Call, target: Target) -> web.StreamResponse:
+    on = call.service.settings.quirks
+    if Quirk.EXTRA_FORMATS in on and call.segments["slug"] == FOREIGN_PAGE["slug"]:
+        call.values(OtherEndpoint.PAGE)
+        await _enter(call, target, Operation.READ)
+        page = {**FOREIGN_PAGE, "content": FOREIGN_TEXT, "encoding": "UTF-8"}
+        return json_answer(page)
+    return await _page_answer(call, target)
+
+
+async def _create(call: Call, target: Target) -> web.StreamResponse:
+    on = call.service.settings.quirks
+    values = call.values(OtherEndpoint.PAGE_CREATE)
+    await _enter(call, target, Operation.WRITE)
+    _check_new_title(on, values["title"])
+    raw = {**call.raw, "content": _bent_text(on, values["content"])}
+    return await _page_answer(replace(call, raw=raw), target)
+
+
+async def _edit(call: Call, target: Target) -> web.StreamResponse:
+    on = call.service.settings.quirks
+    values = call.values(OtherEndpoint.PAGE_EDIT)
+    wiki = await _enter(call, target, Operation.WRITE)
+    title, known = values.get("title"), values.get("last_commit_sha")
+    raw = dict(call.raw)
+    if title is not None:
+        _check_new_title(on, title)
+    if values.get("content") is not None:
+        raw["content"] = _bent_text(on, values["content"])
+    if Quirk.FORMAT_DEFAULT in on and not values.get("format"):
+        raw["format"] = "markdown"
+    tree = await wiki.tree()
+    page = None if tree is None else tree.find(call.segments["slug"])
+    if page is not None:
+        if known and Quirk.LAST_COMMIT_SHA in on:
+            last = await asyncio.to_thread(wiki.repository.last_commit_of, page.path)
+            if last != known:
+                raise null_answer()
+        if (bent := _bent_title(on, title, page.slug)) is not None:
+            raw["title"] = bent
+    try:
+        return await _page_answer(replace(call, raw=raw), target)
+    except Refusal as refusal:
+        if Quirk.NULL_RENAME in on and refusal.body == _COLLISION_BODY:
+            raise null_answer() from None
+        raise
+
+
+_HANDLES: Mapping[object, Handle] = {
+    identity.show_token: _token,
+    git_http.show_references: _git,
+    git_http.upload_pack: _git,
+    git_http.receive_pack: _git,
+    reading.show_project: _project,
+    attachments.show_file: _file,
+    wikis.list_pages: _list,
+    wikis.show_page: _show,
+    wikis.create_page: _create,
+    wikis.edit_page: _edit,
+}
+
+
+async def _enter(call: Call, target: Target, operation: Operation) -> WikiStorage:
+    """The wiki, for who may do this; refused as by the handler itself."""
+    assert target.kind is not None, "only wikis are entered"
+    _caller, _owner, wiki = await call.wiki(target.kind, operation)
+    return wiki
+
+
+async def _page_answer(call: Call, target: Target) -> web.StreamResponse:
+    """The handler's answer, its page bent."""
+    on = call.service.settings.quirks
+    response = await target.handler(call)
+    if not on & BEND_PAGES:
+        return response
+    page = _RECORD.decode(_body(response))
+    ids = await _ids(call, target, [str(page["slug"])])
+    return json_answer(_bent_page(on, page, ids), status=response.status)
+
+
+async def _ids(call: Call, target: Target, slugs: Sequence[str]) -> Mapping[str, int]:
+    """``wiki_page_meta_id`` by slug."""
+    if Quirk.META_ID not in call.service.settings.quirks:
+        return {}
+    assert target.kind is not None, "only pages of wikis have one"
+    _caller, owner, _wiki = await call.wiki(target.kind, Operation.READ)
+    return await call.service.records.ask(page_ids, target.kind, owner.id, slugs)
+
+
+def _body(response: web.StreamResponse) -> bytes:
+    assert isinstance(response, web.Response), "what is bent is JSON"
+    assert isinstance(response.body, bytes), "JSON is bytes by now"
+    return response.body
+
+
+def _bent_title(on: Quirks, title: str | None, slug: str) -> str | None:
+    """The title that an edit of the page ``slug`` asks for."""
+    if title is None and Quirk.CONTENT_ONLY_MOVES in on:
+        return "/" + slug.rpartition("/")[2]
+    if title is not None and "/" not in title and Quirk.LEAF_TITLE_MOVES in on:
+        return "/" + title
+    return title
+
+
+def _check_new_title(on: Quirks, title: str) -> None:
+    """Refuse a title that is reserved."""
+    name = title.strip().strip("/").lower()
+    if Quirk.RESERVED_TITLES in on and name in RESERVED_TITLES:
+        names = ", ".join(RESERVED_TITLES)
+        raise invalid("title", f"is a reserved name. Reserved names are: {names}")
+
+
+def _bent_text(on: Quirks, text: str) -> str:
+    """The text that is stored when this one is sent."""
+    if Quirk.REFUSES_EMPTY in on and not text.strip():
+        raise invalid("content", "can't be blank")
+    if Quirk.NORMALISES_LINE_ENDS in on:
+        text = text.replace("\r\n", "\n")
+    if Quirk.NORMALISES_UNICODE in on:
+        text = unicodedata.normalize("NFC", text)
+    if Quirk.ADDS_FINAL_NEWLINE in on and not text.endswith("\n"):
+        text += "\n"
+    return text
+
+
+def _bent_list(
+    on: Quirks, listed: Sequence[Mapping[str, object]], ids: Mapping[str, int]
+) -> bytes:
+    pages = [_bent_page(on, page, ids) for page in listed]
+    for page in pages:
+        content = page.get("content")
+        if Quirk.TRUNCATES_LIST_CONTENT in on and isinstance(content, str):
+            cut = content.encode()[:CUT_TEXT_BYTES]
+            page["content"] = cut.decode("utf-8", "ignore")
+    if Quirk.EXTRA_FORMATS in on:
+        pages.append(dict(FOREIGN_PAGE))
+        if any("content" in page for page in pages[:-1]):
+            pages[-1]["content"] = FOREIGN_TEXT
+    if Quirk.MALFORMED_ENTRIES in on:
+        pages = [{**page, **MALFORMED} for page in pages[:1]] + pages[1:]
+        pages.append(dict(NAMELESS_ENTRY))
+    return msgspec.json.encode(pages)
+
+
+def _bent_page(
+    on: Quirks, page: Mapping[str, object], ids: Mapping[str, int]
+) -> dict[str, object]:
+    bent = dict(page)
+    if Quirk.META_ID in on:
+        bent["wiki_page_meta_id"] = ids.get(str(page["slug"]))
+    if Quirk.STRIPS_FRONT_MATTER in on and isinstance(page.get("content"), str):
+        bent["content"] = split_front_matter(str(page["content"])).body
+        bent.pop("front_matter", None)
+    return bent
