@@ -284,13 +284,17 @@ def test_wrong_name_or_option_says_what_is_right(
     ("text", "message"),
     [
         ("\n{{ pgae.title }}", "'pgae' is undefined"),
-        ("\n{{ page.titel }}", "no attribute 'titel'"),
+        ("\n{{ page.titel }}", "no value 'titel': did you mean 'title'?"),
         ("\n{% if %}", "Expected an expression"),
         ("\n{{ 1 + 'x' }}", "unsupported operand"),
         ("\n{{ asset('them.css') }}", "did you mean 'theme.css'?"),
         ("\n{{ t('serach') }}", "did you mean 'search'?"),
         ("\n{{ inline_svg('serach') }}", "did you mean 'search.svg'?"),
-        ("\n{% include 'nothing.html' %}", "nothing.html"),
+        (
+            "\n{% include 'pag.html' %}",
+            "no template 'pag.html': did you mean 'page.html'?",
+        ),
+        ("\n{% include '!theme/pag.html' %}", "did you mean '!theme/page.html'?"),
         ("\n{{ 'x' | date }}", "Invalid isoformat string"),
     ],
 )

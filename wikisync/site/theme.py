@@ -25,6 +25,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from msgspec import Struct
+
 from wikisync.errors import SiteError
 from wikisync.model import AttachmentPath, Digest, Format, Page, Slug, digest_of
 from wikisync.site.addresses import (
@@ -243,8 +245,15 @@ class Theme:
             raise LookupError(f"no icon {name!r}: {hint}") from None
 
     def _template_error(self, exc: Exception, template: str, at: str) -> SiteError:
+        from jinja2 import TemplateNotFound
+
         where = _location(exc, self._layers) or template
         message = getattr(exc, "message", None) or str(exc)
+        if isinstance(exc, TemplateNotFound):
+            names = self._template_names()
+            known = [*names, *(f"!theme/{name}" for name in names)]
+            hint = did_you_mean(message, known)
+            message = f"there is no template {message!r}: {hint}"
         return SiteError(
             f"{where}: {message}",
             hint=f"found while rendering {at}; wikisync theme docs lists the names",
@@ -366,6 +375,16 @@ def _make_environment(theme: Theme, layers: tuple[Layer, ...]) -> Environment:
     )
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+    class NoSuchValue(StrictUndefined):
+        """What a template gets for a name that does not exist."""
+
+        def __init__(self, hint: str | None = None, **names: Any) -> None:
+            owner, name = names.get("obj"), names.get("name")
+            if hint is None and isinstance(owner, Struct) and isinstance(name, str):
+                fields = owner.__struct_fields__
+                hint = f"there is no value {name!r}: {did_you_mean(name, fields)}"
+            super().__init__(hint, **names)
+
     from wikisync.site.theme_compiled import compiled_templates
 
     loaders = [_layer_loader(layer) for layer in layers]
@@ -382,7 +401,7 @@ def _make_environment(theme: Theme, layers: tuple[Layer, ...]) -> Environment:
     environment = kind(
         loader=ChoiceLoader([*loaders, PrefixLoader(prefixes)]),
         autoescape=True,
-        undefined=StrictUndefined,
+        undefined=NoSuchValue,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
