@@ -196,8 +196,10 @@ def killed(command: Sequence[str], token: str, after_s: float) -> None:
 async def cycles_inside(root: Path, token: str, repeat: int) -> list[Run]:
     """Cycles one after the other in this process, as the daemon runs them."""
     from wikisync.cli.console import Console
-    from wikisync.cli.workspace import find_workspace, open_service, open_workspace
     from wikisync.sync.exchange import exchange
+    from wikisync.workspace.configured import find_workspace
+    from wikisync.workspace.opening import open_workspace
+    from wikisync.workspace.service import open_service
 
     workspace = find_workspace(root)
     runs = []

@@ -20,6 +20,9 @@ ALLOWED: dict[str, set[str]] = {
     "model": set(),
     "errors": set(),
     "progress": set(),
+    "messages": {"model", "progress"},
+    "terminal": set(),
+    "memory": set(),
     "webpage": set(),
     "origin": set(),
     "private": set(),
@@ -87,11 +90,49 @@ ALLOWED: dict[str, set[str]] = {
         "markup",
         "service",
     },
+    "workspace": {
+        "model",
+        "errors",
+        "private",
+        "progress",
+        "messages",
+        "terminal",
+        "decoding",
+        "processes",
+        "config",
+        "api",
+        "folder",
+        "sync",
+        "markup",
+        "site",
+        "workspace",
+    },
+    "watch": {
+        "model",
+        "errors",
+        "private",
+        "progress",
+        "messages",
+        "terminal",
+        "memory",
+        "decoding",
+        "connections",
+        "processes",
+        "config",
+        "api",
+        "folder",
+        "sync",
+        "site",
+        "workspace",
+        "watch",
+    },
     "cli": {
         "model",
         "errors",
         "private",
         "progress",
+        "terminal",
+        "memory",
         "decoding",
         "connections",
         "processes",
@@ -102,6 +143,8 @@ ALLOWED: dict[str, set[str]] = {
         "markup",
         "site",
         "service",
+        "workspace",
+        "watch",
         "cli",
     },
 }
@@ -337,10 +380,10 @@ def test_every_test_that_the_security_page_names_is_there() -> None:
 
 
 MAKERS_OF_FOLDERS = {
-    "cli.init_workspace",  # a wiki's
+    "workspace.creating",  # a wiki's
     "cli.render",
     "cli.theme",
-    "cli.workspace",  # a wiki's
+    "workspace.opening",  # a wiki's
     "folder.descent",  # with the mode that its caller says
     "folder.private",
     "folder.replica",  # a wiki's
@@ -374,4 +417,4 @@ def test_no_other_module_makes_folders_by_itself() -> None:
 
 def test_configurations_are_read_in_one_place_that_knows_whom_to_trust() -> None:
     readers = {module_name(path) for path in MODULES if "load_config" in calls_of(path)}
-    assert readers == {"cli.folders"}
+    assert readers == {"workspace.folders"}

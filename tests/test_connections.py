@@ -24,9 +24,6 @@ from tests.security.connections import (
 from tests.support.preview import WIKI, Desk
 from tests.support.service import embedded_service
 from wikisync import connections
-from wikisync.cli.watch_listen import Listener
-from wikisync.cli.watch_listen import listening as watch_listening
-from wikisync.cli.watch_report import WatchReport
 from wikisync.connections import (
     ConnectionLimits,
     Connections,
@@ -36,6 +33,9 @@ from wikisync.connections import (
 )
 from wikisync.service.settings import Settings
 from wikisync.sync.daemon import Daemon
+from wikisync.watch.listen import Listener
+from wikisync.watch.listen import listening as watch_listening
+from wikisync.watch.report import WatchReport
 
 HASTY = ConnectionLimits(
     head_s=0.3, body_s=0.3, idle_s=0.3, stalled_s=0.5, body_bytes_per_s=10**6

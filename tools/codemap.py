@@ -15,7 +15,19 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "wikisync"
 DOCUMENT = ROOT / "docs" / "architecture.md"
-ORDER = ("", "config", "api", "folder", "sync", "markup", "site", "service", "cli")
+ORDER = (
+    "",
+    "config",
+    "api",
+    "folder",
+    "sync",
+    "markup",
+    "site",
+    "service",
+    "workspace",
+    "watch",
+    "cli",
+)
 """Packages in the order of the map, the top first; those below one follow it."""
 BEGIN = "<!-- codemap: made by `make codemap` from docstrings -->\n"
 END = "<!-- end of the codemap -->\n"

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run
-from tests.cli.workspaces import HANDBOOK
+from tests.support.commands import Run
 from tests.support.service import EmbeddedService
+from tests.support.workspaces import HANDBOOK
 
 LOST = "uploads/" + "0123456789abcdef" * 2 + "/lost.png"
 

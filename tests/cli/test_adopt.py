@@ -3,7 +3,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from tests.cli.workspaces import FILES, Cloned
+from tests.support.workspaces import FILES, Cloned
 from wikisync.folder.workspace import locked
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run
-from tests.cli.workspaces import HANDBOOK, PAGES, Cloned, clone_handbook
+from tests.support.commands import Run
 from tests.support.git import clone, needs_git, run_git
 from tests.support.service import EmbeddedService
+from tests.support.workspaces import HANDBOOK, PAGES, Cloned, clone_handbook
 from wikisync.folder.workspace import locked
 from wikisync.service.quirks import Quirk
 

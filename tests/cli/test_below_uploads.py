@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from tests.cli.workspaces import Cloned
+from tests.support.workspaces import Cloned
 
 
 async def test_page_below_uploads_is_named_and_holds_back_nothing(

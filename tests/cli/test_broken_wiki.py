@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Ran, Run
 from tests.support.bending import BendingProxy, Rule, bending_proxy
+from tests.support.commands import Ran, Run
 from tests.support.service import EmbeddedService
 from tests.support.watching import watching
 from wikisync.model import WikiOwner

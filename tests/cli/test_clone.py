@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run
+from tests.support.commands import Run
 from tests.support.service import EmbeddedService
-from wikisync.cli.clone import folder_names
 from wikisync.config import load_config
 from wikisync.model import WikiOwner
 from wikisync.service.quirks import Quirk
 from wikisync.sync.state import State
+from wikisync.workspace.cloning import folder_names
 
 HANDBOOK = WikiOwner("project", "docs/handbook")
 UPLOADS = "uploads/" + "0123456789abcdef" * 2

@@ -9,8 +9,9 @@ import pytest
 from tests.support.service import EmbeddedService
 from wikisync.api.client import Client
 from wikisync.cli.console import Console
-from wikisync.cli.context import Found, Selection, find_wikis, read_token
 from wikisync.errors import NotFound, UsageError
+from wikisync.workspace.discovery import Found, Selection, find_wikis
+from wikisync.workspace.token import read_token
 
 CONSOLE = Console()
 

@@ -5,10 +5,10 @@ import difflib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.cli.workspaces import PAGES, Cloned
-from wikisync.cli.console import visible
-from wikisync.cli.diff_text import BOLD, GREEN, RED, unified
+from tests.support.workspaces import PAGES, Cloned
 from wikisync.service.quirks import Quirk
+from wikisync.terminal import visible
+from wikisync.workspace.diff_text import BOLD, GREEN, RED, unified
 
 
 async def test_difference_leads_from_the_wiki_to_here(cloned: Cloned) -> None:

@@ -8,12 +8,12 @@ from datetime import date
 
 import pytest
 
-from tests.cli.conftest import Ran
-from tests.cli.workspaces import Cloned
-from wikisync.cli.findings_there import token_findings
-from wikisync.cli.rights import TokenRights
+from tests.support.commands import Ran
+from tests.support.workspaces import Cloned
 from wikisync.folder.workspace import locked
 from wikisync.service.quirks import Quirk
+from wikisync.workspace.doctor.there import token_findings
+from wikisync.workspace.rights import TokenRights
 
 TODAY = date(2026, 11, 21)
 

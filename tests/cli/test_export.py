@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from tests.api.wire import Wire, http, json_answer, listening_wire
-from tests.cli.conftest import Run
 from tests.cli.exports import HANDBOOK, NAMED, PICTURE, digest_of_tree, put_handbook
+from tests.support.commands import Run
 from tests.support.git import needs_git
 from tests.support.service import EmbeddedService
-from wikisync.cli.export import default_cache, held_cache
 from wikisync.cli.theming import theme_choice
 from wikisync.errors import FolderError, UsageError
 from wikisync.service.quirks import Quirk
+from wikisync.workspace.cache import default_cache, held_cache
 
 
 @pytest.fixture

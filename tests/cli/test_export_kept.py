@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Ran, Run
 from tests.cli.exports import digest_of_tree
 from tests.support.bending import SIGN_IN_PAGE, BendingProxy, bending_proxy
+from tests.support.commands import Ran, Run
 from tests.support.service import EmbeddedService
 from wikisync.model import WikiOwner
 from wikisync.service.projects import tables as project_tables

@@ -17,8 +17,8 @@ from msgspec.structs import replace
 from yarl import URL
 
 from tests.api.wire import http, listening_wire
-from tests.cli.conftest import Run
 from tests.cli.exports import HANDBOOK, NAMED, PICTURE, digest_of_tree, put_handbook
+from tests.support.commands import Run
 from tests.support.service import EmbeddedService
 
 

@@ -8,16 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run
-from tests.cli.workspaces import Cloned
+from tests.support.commands import Run
 from tests.support.service import EmbeddedService
+from tests.support.workspaces import Cloned
 from wikisync.api.client import Client
-from wikisync.cli.syncing import Synced, sync_wiki
-from wikisync.cli.watching import WatchedWiki
-from wikisync.cli.workspace import find_workspace, open_workspace
 from wikisync.errors import Unavailable
 from wikisync.sync.exchange import ExchangeOptions
 from wikisync.sync.standing import Why
+from wikisync.watch.wiki import WatchedWiki
+from wikisync.workspace.configured import find_workspace
+from wikisync.workspace.opening import open_workspace
+from wikisync.workspace.syncing import Synced, sync_wiki
 
 PICTURE = "uploads/" + "0123456789abcdef" * 2 + "/p.png"
 LEFT = "  here: only here; a first sync uploads it only on request\n"

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run
-from tests.cli.workspaces import FILES, HANDBOOK, Cloned
 from tests.support.bending import SIGN_IN_PAGE, BendingProxy, bending_proxy
+from tests.support.commands import Run
 from tests.support.git import needs_git
 from tests.support.service import EmbeddedService
+from tests.support.workspaces import FILES, HANDBOOK, Cloned
 from wikisync.model import AttachmentPath, LooseFile, digest_of
 from wikisync.sync.ledger import FetchedFile
 from wikisync.sync.state import State

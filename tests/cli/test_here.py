@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run
-from tests.cli.workspaces import HANDBOOK, Cloned
+from tests.support.commands import Run
+from tests.support.workspaces import HANDBOOK, Cloned
 
 
 async def test_page_knows_service_and_wiki(

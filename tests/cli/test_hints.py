@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Ran, Run
-from tests.cli.workspaces import HANDBOOK
+from tests.support.commands import Ran, Run
 from tests.support.service import EmbeddedService
+from tests.support.workspaces import HANDBOOK
 
 FOLDER = "our wiki"
 SLUG = "it's $5"

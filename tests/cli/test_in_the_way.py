@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.workspaces import FILES, Cloned
+from tests.support.workspaces import FILES, Cloned
 
 
 def as_file(path: Path) -> None:

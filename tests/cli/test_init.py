@@ -8,15 +8,8 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from tests.cli.conftest import Run
+from tests.support.commands import Run
 from tests.support.service import EmbeddedService
-from wikisync.cli.init_workspace import (
-    PATTERNS,
-    Planned,
-    new_files,
-    write_workspace,
-)
-from wikisync.cli.rights import Service
 from wikisync.config import (
     Config,
     ServiceSection,
@@ -27,6 +20,13 @@ from wikisync.errors import FolderError
 from wikisync.folder.patterns import parse_patterns
 from wikisync.model import WikiOwner
 from wikisync.service.quirks import Quirk
+from wikisync.workspace.creating import (
+    PATTERNS,
+    Planned,
+    new_files,
+    write_workspace,
+)
+from wikisync.workspace.rights import Service
 
 HANDBOOK = WikiOwner("project", "docs/handbook")
 SECTION = WikiSection("project", "docs/handbook", "handbook")

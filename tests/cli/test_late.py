@@ -7,7 +7,7 @@ from typing import IO
 
 import pytest
 
-from tests.cli.workspaces import PAGES, Cloned
+from tests.support.workspaces import PAGES, Cloned
 from wikisync.folder.limbo import STREAM_S
 
 

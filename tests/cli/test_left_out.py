@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli.workspaces import FILES, Cloned
+from tests.support.workspaces import FILES, Cloned
 
 SYNCTHING = "guide.sync-conflict-20250101-120000-ABCDEFG.md"
 DROPBOX = "guide (Ann's conflicted copy 2025-01-01).md"

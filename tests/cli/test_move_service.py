@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_whose import (
+from tests.support.bending import bending_proxy
+from tests.support.service import EmbeddedService, embedded_service
+from tests.support.workspaces import HANDBOOK, Cloned
+from tests.workspace.test_whose import (
     assert_all_is_carried,
     change_both_sides,
     configure,
     sync_for_long,
 )
-from tests.cli.workspaces import HANDBOOK, Cloned
-from tests.support.bending import bending_proxy
-from tests.support.service import EmbeddedService, embedded_service
 from wikisync.cli import move_service
 from wikisync.config import load_config
 from wikisync.config.writing import with_service_url

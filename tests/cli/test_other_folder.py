@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.workspaces import FILES, Cloned
+from tests.support.workspaces import FILES, Cloned
 
 TOLD = "is not the folder of the last sync: it is accepted as it is"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Ran, Run
+from tests.support.commands import Ran, Run
 from tests.support.service import EmbeddedService
 from wikisync.model import Format, Page, Slug, WikiOwner
 

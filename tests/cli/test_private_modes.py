@@ -11,15 +11,15 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from tests.cli.conftest import Run
 from tests.cli.test_serve import serving, url_line
-from tests.cli.workspaces import HANDBOOK, Cloned
+from tests.support.commands import Run
 from tests.support.git import needs_git
 from tests.support.service import EmbeddedService
 from tests.support.watching import watching
+from tests.support.workspaces import HANDBOOK, Cloned
 from wikisync.cli.demo import serve_and_pull
-from wikisync.cli.export import held_cache
 from wikisync.progress import SilentProgress
+from wikisync.workspace.cache import held_cache
 
 PICTURE = "uploads/" + "ab" * 16 + "/p.png"
 KEPT_AS_THEY_WERE = {"trash", "limbo"}

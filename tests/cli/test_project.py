@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Ran, Run
+from tests.support.commands import Ran, Run
 from tests.support.network import PlayedNetwork
 from tests.support.service import EmbeddedService
 from wikisync.cli.main import main

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli.workspaces import HANDBOOK, PAGES, Cloned
-from wikisync.cli.times import ago, local_time, parse_time
+from tests.support.workspaces import HANDBOOK, PAGES, Cloned
 from wikisync.errors import UsageError
 from wikisync.folder.workspace import locked
 from wikisync.model import Slug
+from wikisync.workspace.times import ago, local_time, parse_time
 
 
 async def pull(cloned: Cloned, *texts: str) -> None:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.cli.workspaces import PAGES, Cloned
+from tests.support.workspaces import PAGES, Cloned
 from wikisync.folder.ignore import CONFLICT_MARK
 
 

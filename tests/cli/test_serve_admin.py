@@ -8,7 +8,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from tests.cli.conftest import Run
+from tests.support.commands import Run
 from tests.support.service import EmbeddedService
 from wikisync.cli.main import main
 from wikisync.service.projects import tables as project_tables

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run
-from tests.cli.workspaces import HANDBOOK, PAGES
 from tests.support.bending import BendingProxy, bending_proxy
+from tests.support.commands import Run
 from tests.support.service import EmbeddedService
+from tests.support.workspaces import HANDBOOK, PAGES
 
 NOT_FOUND = b"<html><head><title>404 Not Found</title></head></html>"
 UNKNOWN = b'{"error":"404 Not Found"}'

@@ -12,7 +12,7 @@ import pytest
 from aiohttp import ClientSession
 from yarl import URL
 
-from tests.cli.workspaces import PAGES, Cloned
+from tests.support.workspaces import PAGES, Cloned
 from wikisync.service.quirks import Quirk
 from wikisync.sync.conflict import MARKER
 

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run
-from tests.cli.workspaces import FILES, HANDBOOK, PAGES, Cloned, clone_handbook
+from tests.support.commands import Run
 from tests.support.service import EmbeddedService
-from wikisync.cli.status_report import WikiStatus, notes
+from tests.support.workspaces import FILES, HANDBOOK, PAGES, Cloned, clone_handbook
 from wikisync.config.sections import WikiSection
 from wikisync.folder.workspace import locked
 from wikisync.model import Slug
@@ -18,6 +17,7 @@ from wikisync.service.quirks import Quirk
 from wikisync.sync import ledger
 from wikisync.sync.arrive import STALE_SAVE
 from wikisync.sync.ledger import Health
+from wikisync.workspace.status import WikiStatus, notes
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run
-from tests.cli.workspaces import HANDBOOK, Cloned, clone_handbook
+from tests.support.commands import Run
 from tests.support.service import EmbeddedService
+from tests.support.workspaces import HANDBOOK, Cloned, clone_handbook
 from wikisync.model import Slug, digest_of
 from wikisync.sync.conflict import MARKER
 

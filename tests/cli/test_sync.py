@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run
-from tests.cli.workspaces import FILES, HANDBOOK, PAGES, Cloned
+from tests.support.commands import Run
 from tests.support.service import EmbeddedService
+from tests.support.workspaces import FILES, HANDBOOK, PAGES, Cloned
 from wikisync.service.quirks import Quirk
 
 # -- the usual ---------------------------------------------------------------------

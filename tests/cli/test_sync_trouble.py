@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run
-from tests.cli.workspaces import FILES, HANDBOOK, PAGES, Cloned
+from tests.support.commands import Run
 from tests.support.service import EmbeddedService
+from tests.support.workspaces import FILES, HANDBOOK, PAGES, Cloned
 from wikisync.cli.console import Console
 from wikisync.errors import ConfigError, ExitCode, FolderError
 from wikisync.service.quirks import Quirk
@@ -104,7 +104,7 @@ async def test_sync_with_an_unwritten_file_is_no_good_one(
     def refuse(root: Path, *_: object) -> None:
         raise FolderError(f"cannot write into {root}")
 
-    monkeypatch.setattr("wikisync.cli.attention_file.show_attention", refuse)
+    monkeypatch.setattr("wikisync.workspace.sync_run.show_attention", refuse)
     ran = await cloned.run("sync")
     assert (ran.code, ran.out) == (3, "handbook: 4 pages, nothing to do\n")
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run
-from tests.cli.workspaces import FILES, PAGES, Cloned
+from tests.support.commands import Run
 from tests.support.service import EmbeddedService
+from tests.support.workspaces import FILES, PAGES, Cloned
 from wikisync.service.quirks import Quirk
 
 BLOCKED = "plans/2027"

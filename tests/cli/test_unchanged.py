@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run
-from tests.cli.workspaces import Cloned, clone_handbook
+from tests.support.commands import Run
 from tests.support.service import EmbeddedService
 from tests.support.watching import make_workspace
+from tests.support.workspaces import Cloned, clone_handbook
 
 ONLY_LOOK = [
     ("status",),

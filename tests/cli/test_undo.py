@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run
-from tests.cli.workspaces import FILES, HANDBOOK, PAGES, Cloned, clone_handbook
+from tests.support.commands import Run
 from tests.support.service import EmbeddedService
+from tests.support.workspaces import FILES, HANDBOOK, PAGES, Cloned, clone_handbook
 from wikisync.folder.workspace import locked
 from wikisync.model import Format, Slug
 from wikisync.service.quirks import Quirk

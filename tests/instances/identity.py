@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.cli.conftest import Ran
-from tests.cli.test_whose import (
+from tests.instances.cases import case
+from tests.instances.stage import Play, eventually
+from tests.support.bending import bending_proxy
+from tests.support.commands import Ran
+from tests.support.service import embedded_service
+from tests.support.watching import watching
+from tests.support.workspaces import FILES, HANDBOOK, PAGES
+from tests.workspace.test_whose import (
     GUIDE,
     THEIRS,
     change_both_sides,
@@ -14,12 +20,6 @@ from tests.cli.test_whose import (
     rename,
     sync_for_long,
 )
-from tests.cli.workspaces import FILES, HANDBOOK, PAGES
-from tests.instances.cases import case
-from tests.instances.stage import Play, eventually
-from tests.support.bending import bending_proxy
-from tests.support.service import embedded_service
-from tests.support.watching import watching
 from wikisync.model import WikiOwner
 from wikisync.service import jobs
 from wikisync.service.projects import tables as project_tables

@@ -8,11 +8,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from tests.cli.workspaces import FILES, HANDBOOK
 from tests.instances.cases import case
 from tests.instances.stage import Play, eventually
 from tests.support.bending import SIGN_IN_PAGE, BendingProxy, Rule, bending_proxy
 from tests.support.watching import WatchProcess, watching
+from tests.support.workspaces import FILES, HANDBOOK
 
 PART = "In front"
 BLOCKED = b"<html><head><title>Request Rejected</title></head><body>no</body></html>"

@@ -11,11 +11,11 @@ import stat
 import sys
 from collections.abc import Callable
 
-from tests.cli.workspaces import PAGES
 from tests.instances.cases import case
 from tests.instances.stage import Play, eventually
 from tests.support.bending import bending_proxy
 from tests.support.watching import watching
+from tests.support.workspaces import PAGES
 
 PART = "Machine"
 MIB = 1024 * 1024

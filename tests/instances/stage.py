@@ -22,11 +22,11 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.cli.conftest import Ran
 from tests.cli.exports import digest_of_tree
-from tests.cli.workspaces import FILES, HANDBOOK, PAGES, Cloned
 from tests.support.bending import BendingProxy, bending_proxy
+from tests.support.commands import Ran
 from tests.support.service import EmbeddedService, embedded_service
+from tests.support.workspaces import FILES, HANDBOOK, PAGES, Cloned
 from wikisync.model import WikiOwner
 
 COMMAND_S = 180.0

@@ -54,7 +54,7 @@ FAMILIES: dict[str, Family] = {
     ),
     "listener": by_tests(
         "webhook listener",
-        "cli/test_watch_listen.py",
+        "watch/test_listen.py",
         only="secret or rubbish or megabytes or foreign or thousand",
     ),
     "malformed": by_tests("messages that are no HTTP", "test_malformed.py"),

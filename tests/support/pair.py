@@ -26,7 +26,6 @@ from wikisync.api.client import Client
 from wikisync.api.git import WikiRepository
 from wikisync.api.replica import WikiReplica
 from wikisync.api.wikis import Wiki
-from wikisync.cli.workspace import ParsedLinks
 from wikisync.errors import WikisyncError
 from wikisync.folder.loose import LooseFiles
 from wikisync.folder.naming import parse_path
@@ -40,6 +39,7 @@ from wikisync.sync.linking import FileLinks
 from wikisync.sync.safety import Decision, decide
 from wikisync.sync.state import State, WikiState
 from wikisync.sync.translation import TranslatedWiki
+from wikisync.workspace.links import ParsedLinks
 
 OWNER = WikiOwner("project", "docs/handbook")
 ROUNDS_MAX = 16

@@ -12,8 +12,8 @@ from typing import cast
 
 from tests.support.preview import Desk
 from tests.support.service import embedded_service
-from wikisync.cli.watch_listen import Listener, listening
-from wikisync.cli.watch_report import WatchReport
+from wikisync.watch.listen import Listener, listening
+from wikisync.watch.report import WatchReport
 
 
 @asynccontextmanager

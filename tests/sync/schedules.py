@@ -30,7 +30,6 @@ from tests.sync.persons import (
 from tests.sync.simulated import SimulatedFiles, SimulatedFolder, SimulatedWiki
 from tests.sync.virtual import VirtualLoop, run_virtually
 from tests.sync.wire import wired_wiki
-from wikisync.cli.workspace import ParsedLinks
 from wikisync.errors import WikisyncError
 from wikisync.model import STRAY_CONFLICT, Slug, WikiOwner, fold_text
 from wikisync.sync.aliases import AliasedFolder
@@ -45,6 +44,7 @@ from wikisync.sync.safety import BatchKind, Decision, decide
 from wikisync.sync.sightings import Patience
 from wikisync.sync.state import State, WikiState
 from wikisync.sync.translation import TranslatedWiki
+from wikisync.workspace.links import ParsedLinks
 
 OWNER = WikiOwner("project", "docs/handbook")
 CYCLES = 6

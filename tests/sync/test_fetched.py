@@ -10,12 +10,12 @@ from msgspec.structs import replace
 
 from tests.support.pair import OWNER, Pair, paired
 from tests.support.pictures import BLUE, RED, count_uploads, put, there, upload_of
-from wikisync.cli.status_report import missing_attachments
 from wikisync.folder.loose import LooseFiles
 from wikisync.model import AttachmentPath, LooseFile, Slug, Snapshot
 from wikisync.sync.deciding import ExchangeOptions
 from wikisync.sync.narrowing import Direction
 from wikisync.sync.plan import Push
+from wikisync.workspace.status import missing_attachments
 
 H = "uploads/" + "0123456789abcdef" * 2
 OTHER = "uploads/" + "fedcba9876543210" * 2

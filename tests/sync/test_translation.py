@@ -18,7 +18,6 @@ from tests.support.pictures import (
     there,
     upload_of,
 )
-from wikisync.cli.workspace import ParsedLinks
 from wikisync.errors import Rejected, Unavailable
 from wikisync.folder import contents
 from wikisync.markup import retarget
@@ -26,6 +25,7 @@ from wikisync.markup.page import parse_page
 from wikisync.markup.record import MarkupOptions, ParsedPage
 from wikisync.model import Digest, Format, LinkTarget, LooseFile, Page, Slug
 from wikisync.sync import linking, translation
+from wikisync.workspace.links import ParsedLinks
 
 WAYS = {
     Format.MARKDOWN: ("# Home\n\n![red](red.png)\n", "`red.png`"),

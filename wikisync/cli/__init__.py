@@ -1,1 +1,1 @@
-"""The command line: one file per command; ``console`` prints, ``context`` wires."""
+"""The command line: one file per command, which parses, calls and prints."""

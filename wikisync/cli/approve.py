@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from wikisync.cli.options import workspace_option
 from wikisync.cli.service_command import token_option
-from wikisync.cli.workspace import workspace_option
 
 if TYPE_CHECKING:
     from wikisync.cli.console import Console

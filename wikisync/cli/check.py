@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wikisync.cli.folders import cache_folder, find_shown
 from wikisync.errors import ExitCode
+from wikisync.workspace.folders import cache_folder, find_shown
 
 if TYPE_CHECKING:
     from wikisync.cli.console import Console
@@ -57,7 +57,7 @@ def command(
 
 def _show(console: Console, report: CheckReport, *, shows_orphans: bool) -> None:
     """One line for each finding, as an editor takes it: ``file:line: what``."""
-    from wikisync.cli.sentences import counted
+    from wikisync.workspace.sentences import counted
 
     for one in report.broken_links:
         place = f"{_near(one.file)}:{one.link.line or 1}"
@@ -83,7 +83,7 @@ def _near(file: Path) -> Path:
 
 
 def _as_json(report: CheckReport) -> dict[str, object]:
-    from wikisync.cli.sentences import problem_as_json
+    from wikisync.workspace.sentences import problem_as_json
 
     return {
         "pages": report.pages,

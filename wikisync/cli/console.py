@@ -9,42 +9,18 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import re
+import signal
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+
+import click
 
 from wikisync.errors import ConfigError, UsageError, WikisyncError
-from wikisync.progress import SilentProgress
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from wikisync.model import Problem
-    from wikisync.progress import Progress
+from wikisync.model import Problem
+from wikisync.progress import Progress, SilentProgress
+from wikisync.terminal import VisibleLines, visible_line
 
 RED, YELLOW, BOLD, RESET = "\x1b[31m", "\x1b[33m", "\x1b[1m", "\x1b[0m"
-
-
-_CONTROLS = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n\r"}
-_CONTROLS |= {0x7F: 0x2421} | dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
-# they turn what follows around, in whatever line it stands
-_CONTROLS |= dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)], 0xFFFD)
-_LINE_CONTROLS = _CONTROLS | {ord(one): 0x2400 + ord(one) for one in "\t\n\r"}
-_LONE_RETURN = re.compile(r"\r(?!\n)")
-
-
-def visible(text: str) -> str:
-    """A text of lines that cannot make a terminal do anything but show it.
-
-    Names and texts of pages come from anybody; an escape in them would colour,
-    retitle or type on the terminal, a return write over the line.
-    """
-    return _LONE_RETURN.sub("\N{SYMBOL FOR CARRIAGE RETURN}", text.translate(_CONTROLS))
-
-
-def visible_line(text: str) -> str:
-    """The same of one line, in which a name's line end would begin a false one."""
-    return text.translate(_LINE_CONTROLS)
 
 
 def _shown(text: str) -> str:
@@ -60,16 +36,14 @@ def _in_stdout(text: str) -> str:
     return text.encode(encoding, "backslashreplace").decode(encoding)
 
 
-class VisibleLines(logging.Formatter):
-    """One line an event, safe on a terminal; a traceback follows below it."""
-
-    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - its name
-        """The line."""
-        return visible_line(super().formatMessage(record))
-
-    def formatException(self, ei: Any) -> str:  # noqa: N802 - its name
-        """The traceback, whose last lines bear the message of an error."""
-        return visible(super().formatException(ei))
+@contextlib.contextmanager
+def interruptible() -> Iterator[None]:
+    """Let Ctrl-C end a question at once; the loop would only note the first one."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 class Console:
@@ -142,6 +116,13 @@ class Console:
         with progress_bar() as bar:
             yield bar
 
+    def ask(self, question: str) -> bool | None:
+        """A person's answer on the terminal; None where there is none."""
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            return None
+        with interruptible():
+            return click.confirm(question, err=True)
+
     def log_to_stderr(self, *, debug: bool) -> None:
         """Send the package's log to stderr: what is done, or also why."""
         handler = logging.StreamHandler()
@@ -154,3 +135,18 @@ class Console:
         if os.environ.get("NO_COLOR") or not sys.stderr.isatty():
             return word
         return f"{colour}{word}{RESET}"
+
+
+PROBLEMS_SHOWN_MAX = 40
+
+
+def show_problems(
+    console: Console, problems: Sequence[Problem], notes: Sequence[Problem] = ()
+) -> None:
+    """Problems as warnings, the first of them in full, and notes as notes."""
+    for note in notes:
+        console.note(str(note))
+    console.problems(problems[:PROBLEMS_SHOWN_MAX])
+    if len(problems) > PROBLEMS_SHOWN_MAX:
+        more = len(problems) - PROBLEMS_SHOWN_MAX
+        console.warn(f"and {more} more problems; --json lists them all")

@@ -10,169 +10,24 @@ left out with a note where they are switched off, hidden or empty.
 from __future__ import annotations
 
 import asyncio
-import os
-import stat
 from collections.abc import (
-    AsyncIterator,
-    Awaitable,
     Callable,
-    Container,
-    Iterator,
-    Mapping,
 )
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-from msgspec import Struct, field
-from msgspec.structs import replace
 
-from wikisync.cli.reach import is_of_all
 from wikisync.cli.service_command import token_option, url_option
-from wikisync.errors import RemoteError, UsageError
-from wikisync.model import Problem, WikiOwner
+from wikisync.workspace.discovery import Selection
+from wikisync.workspace.token import read_token
 
 if TYPE_CHECKING:
-    from wikisync.api.address import ServiceAddress
     from wikisync.api.client import Client
-    from wikisync.api.project_schema import ProjectRecord
-    from wikisync.api.schema import GroupRecord
     from wikisync.cli.console import Console
 
-TOKEN_VARIABLE = "WIKISYNC_TOKEN"  # noqa: S105 - the variable's name
-TOKEN_FILE_BYTES_MAX = 4096
-
-SKIPPED = "wiki-skipped"
-"""Code of the notes about wikis that were found but cannot or need not be had."""
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-
-
-class Selection(Struct, frozen=True):
-    """Which wikis a command line asks for."""
-
-    projects: tuple[str, ...] = ()
-    groups: tuple[str, ...] = ()
-    is_all: bool = False
-    """With groups: everything below them; alone: everything there is."""
-    excluded: tuple[str, ...] = ()
-    """Paths of projects and groups whose wikis, and those below, are left out."""
-
-    def named(self, address: ServiceAddress) -> Selection:
-        """The same with plain paths where the command line had addresses.
-
-        Raises:
-            UsageError: one is the address of another service.
-        """
-
-        def plain(paths: tuple[str, ...]) -> tuple[str, ...]:
-            return tuple(address.path_of(path) for path in paths)
-
-        return replace(
-            self,
-            projects=plain(self.projects),
-            groups=plain(self.groups),
-            excluded=plain(self.excluded),
-        )
-
-    def excludes(self, owner: WikiOwner) -> bool:
-        """Whether a wiki is left out."""
-        return any(_is_at_or_below(owner.full_path, path) for path in self.excluded)
-
-    def options(self) -> Iterator[str]:
-        """The options that lead to wikis, as ``FoundWiki.asked_by`` has them."""
-        yield from (f"--project {path}" for path in self.projects)
-        yield from (self.group_option(path) for path in self.groups)
-        if self.is_all and not self.groups:
-            yield "--all"
-
-    def group_option(self, path: str) -> str:
-        """The option that leads to the wikis of a group."""
-        return f"--group {path}" + (" --all" if self.is_all else "")
-
-    def means(self, owner: WikiOwner, asked_by: str) -> bool:
-        """Whether a wiki belongs to what is selected, though it was not found.
-
-        Args:
-            owner: Where it was last.
-            asked_by: The option that it was found by then.
-        """
-        if self.excludes(owner):
-            return False
-        if self.is_all and not self.groups:
-            return True
-        named = self.projects if owner.kind == "project" else self.groups
-        path = owner.full_path
-        return (
-            asked_by in self.options()
-            or any(path.casefold() == name.casefold() for name in named)
-            or (self.is_all and any(_is_at_or_below(path, one) for one in self.groups))
-        )
-
-    def check(self) -> None:
-        """Refuse a selection of nothing.
-
-        Raises:
-            UsageError: neither a project, a group nor everything is named.
-        """
-        if not (self.projects or self.groups or self.is_all):
-            raise UsageError(
-                "no wiki is selected",
-                hint="give the address of a wiki, or add --project PATH, --group PATH,"
-                " --group PATH --all for all wikis below a group, or --all for every"
-                " wiki you can see",
-            )
-
-
-def _is_at_or_below(path: str, top: str) -> bool:
-    """Whether a path is another one, or below it; the service folds case."""
-    return f"{path}/".casefold().startswith(f"{top}/".casefold())
-
-
-class FoundWiki(Struct, frozen=True):
-    """One wiki to work on."""
-
-    owner: WikiOwner
-    id: int
-    title: str
-    web_url: str
-    """Address of the project or group for people, or empty."""
-    visibility: str
-    description: str
-    is_named: bool
-    """Asked for by name, so that its absence is an error."""
-    placeholders: Mapping[str, str] = field(default_factory=dict)
-    """What only the service tells of the values of placeholders in pages."""
-    asked_by: str = ""
-    """The option that led to it."""
-    deletion_date: str = ""
-    """Day on which it was marked for deletion, if it was."""
-
-
-class Found(Struct):
-    """What a selection led to."""
-
-    selection: Selection = Selection()
-    wikis: list[FoundWiki] = field(default_factory=list)
-    skipped: list[Problem] = field(default_factory=list)
-    missing: list[Problem] = field(default_factory=list)
-    """Wikis that were there before and were not found now."""
-    failed: dict[str, RemoteError] = field(default_factory=dict)
-    """Options that led nowhere this time, each with why."""
-
-    def add(self, wiki: FoundWiki) -> None:
-        """Add a wiki unless it is there already; being named counts more."""
-        if not self._is_known(wiki) and not self.selection.excludes(wiki.owner):
-            self.wikis.append(wiki)
-
-    def leave_out(self, wiki: FoundWiki) -> None:
-        """Note a wiki that is switched off."""
-        if not self._is_known(wiki) and not self.selection.excludes(wiki.owner):
-            self.skipped.append(skipped(wiki.owner, "its wiki is disabled"))
-
-    def _is_known(self, wiki: FoundWiki) -> bool:
-        return any(known.owner == wiki.owner for known in self.wikis)
 
 
 def service_options(command: Command) -> Command:
@@ -213,52 +68,6 @@ def service_options(command: Command) -> Command:
     return command
 
 
-def read_token(
-    token_file: Path | None,
-    console: Console,
-    *,
-    environment: Mapping[str, str] | None = None,
-) -> str | None:
-    """The token from the file named, or from the environment; None for neither.
-
-    Raises:
-        UsageError: the file cannot be read or holds no token.  The message never
-            repeats what the file holds.
-    """
-    environment = os.environ if environment is None else environment
-    if token_file is None:
-        return environment.get(TOKEN_VARIABLE, "").strip() or None
-    try:
-        with token_file.open("rb") as file:
-            is_open_to_others = os.fstat(file.fileno()).st_mode & (
-                stat.S_IRGRP | stat.S_IROTH
-            )
-            content = file.read(TOKEN_FILE_BYTES_MAX + 1)
-    except OSError as exc:
-        raise UsageError(
-            f"the token file {token_file} cannot be read: {exc.strerror}",
-            hint=f"give a readable file, or set {TOKEN_VARIABLE}",
-        ) from exc
-    if is_open_to_others:
-        console.warn(
-            f"others can read the token file {token_file}; run: chmod 600 {token_file}"
-        )
-    return _token_in(content, token_file)
-
-
-def _token_in(content: bytes, token_file: Path) -> str:
-    try:
-        token = content.decode("ascii").strip()
-    except UnicodeDecodeError:
-        token = ""
-    if not token or len(token.split()) != 1 or len(content) > TOKEN_FILE_BYTES_MAX:
-        raise UsageError(
-            f"the token file {token_file} does not contain exactly one token",
-            hint="the file must contain only the token, on one line",
-        )
-    return token
-
-
 def open_client(url: str, token_file: Path | None, console: Console) -> Client:
     """A client for the service at this URL, still to be entered.
 
@@ -283,8 +92,8 @@ def open_selected(
             be one.
         RemoteError: the service cannot be reached.
     """
-    from wikisync.cli.addresses import find_target, may_name_wiki
-    from wikisync.cli.rights import name_wikis
+    from wikisync.workspace.addresses import find_target, may_name_wiki
+    from wikisync.workspace.rights import name_wikis
 
     if may_name_wiki(url):
         target = asyncio.run(find_target(url, console.note))
@@ -296,141 +105,3 @@ def open_selected(
             )
     selection.check()
     return open_client(url, token_file, console), selection
-
-
-async def find_wikis(
-    client: Client, selection: Selection, *, spared: Container[str] = ()
-) -> Found:
-    """The wikis that a selection means, each once, named ones first.
-
-    Args:
-        client: The open session.
-        selection: What is meant.
-        spared: Options that may lead nowhere, as ``Selection.options`` has them:
-            the others are followed all the same, as long as one leads to a wiki.
-
-    Raises:
-        NotFound: a named project or group does not exist or is hidden.
-        RemoteError: in its other kinds.
-    """
-    selection.check()
-    selection = selection.named(client.address)
-    found = Found(selection)
-    for option, search in _searches(client, found):
-        try:
-            await search()
-        except RemoteError as error:
-            if option not in spared or await is_of_all(client, error):
-                raise
-            found.failed[option] = error
-    if found.failed and not found.wikis:
-        raise next(iter(found.failed.values()))
-    return found
-
-
-def _searches(
-    client: Client, found: Found
-) -> Iterator[tuple[str, Callable[[], Awaitable[None]]]]:
-    """Every option of a selection with what finds its wikis."""
-    selection = found.selection
-    for path in selection.projects:
-        option = f"--project {path}"
-        yield option, partial(_find_project, client, path, option, found)
-    for path in selection.groups:
-        option = selection.group_option(path)
-        yield option, partial(_find_group, client, path, option, found)
-    if selection.is_all and not selection.groups:
-        yield "--all", partial(_find_everything, client, "--all", found)
-
-
-async def _find_project(client: Client, path: str, option: str, found: Found) -> None:
-    project = await client.project(path)
-    found.add(of_project(project, asked_by=option, is_named=True))
-
-
-async def _find_group(client: Client, path: str, option: str, found: Found) -> None:
-    is_all = found.selection.is_all
-    group = await client.group(path)
-    # asked for with everything below it, a group may well have no wiki itself
-    _look_at_group(group, option, found, is_named=not is_all)
-    if is_all:
-        async for below in client.group_descendants(group.id):
-            _look_at_group(below, option, found)
-        await _look_at_projects(client.group_projects(group.id), option, found)
-
-
-async def _find_everything(client: Client, option: str, found: Found) -> None:
-    async for group in client.groups():
-        _look_at_group(group, option, found)
-    await _look_at_projects(client.projects(), option, found)
-
-
-def _look_at_group(
-    group: GroupRecord, option: str, found: Found, *, is_named: bool = False
-) -> None:
-    wiki = of_group(group, asked_by=option, is_named=is_named)
-    if is_switched_off(group) and not is_named:
-        found.leave_out(wiki)
-    else:
-        found.add(wiki)
-
-
-async def _look_at_projects(
-    projects: AsyncIterator[ProjectRecord], option: str, found: Found
-) -> None:
-    async for project in projects:
-        wiki = of_project(project, asked_by=option)
-        if is_switched_off(project):
-            found.leave_out(wiki)
-        else:
-            found.add(wiki)
-
-
-def is_switched_off(record: ProjectRecord | GroupRecord) -> bool:
-    """Whether the service says that a project or group has no wiki switched on."""
-    if record.wiki_access_level is not None:
-        return record.wiki_access_level == "disabled"
-    return getattr(record, "wiki_enabled", None) is False
-
-
-def skipped(owner: WikiOwner, reason: str) -> Problem:
-    """A note that a wiki which was only found by looking around is left out."""
-    return Problem(SKIPPED, str(owner), f"left out: {reason}")
-
-
-def of_project(
-    project: ProjectRecord, *, asked_by: str, is_named: bool = False
-) -> FoundWiki:
-    """The wiki of a project."""
-    namespace = project.namespace
-    is_in_group = namespace is not None and namespace.kind == "group"
-    return FoundWiki(
-        owner=WikiOwner("project", project.path_with_namespace),
-        id=project.id,
-        title=project.name or project.path_with_namespace,
-        web_url=project.web_url,
-        visibility=project.visibility or "private",
-        description=project.description or "",
-        is_named=is_named,
-        asked_by=asked_by,
-        deletion_date=project.deletion_date or "",
-        placeholders={
-            "project_id": str(project.id),
-            "default_branch": project.default_branch or "",
-            "group_name": namespace.name if namespace and is_in_group else "",
-        },
-    )
-
-
-def of_group(group: GroupRecord, *, asked_by: str, is_named: bool = False) -> FoundWiki:
-    """The wiki of a group."""
-    return FoundWiki(
-        owner=WikiOwner("group", group.full_path),
-        id=group.id,
-        title=group.name or group.full_path,
-        web_url=group.web_url,
-        visibility=group.visibility or "private",
-        description=group.description or "",
-        is_named=is_named,
-        asked_by=asked_by,
-    )

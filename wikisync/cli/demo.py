@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wikisync.cli.context import Selection
 from wikisync.errors import ServiceError
+from wikisync.workspace.discovery import Selection
 
 if TYPE_CHECKING:
     from wikisync.api.client import Client
     from wikisync.cli.console import Console
-    from wikisync.cli.pulling import Pulled
     from wikisync.progress import Progress
+    from wikisync.workspace.pulling import Pulled
 
 GUIDE_FOLDER = "sample-site"
 NO_SERVICE = {"edit_link": False, "service_link": False}
@@ -41,8 +41,10 @@ SITE_TITLE = "wikisync"
 @click.pass_obj
 def command(console: Console, output: Path) -> int:
     """Export the user guide from an embedded service and print the site's location."""
-    from wikisync.cli.export import build, check_output, held_cache, show_report
-    from wikisync.cli.keeping import Keeping, service_of
+    from wikisync.cli.export import show_report
+    from wikisync.workspace.cache import held_cache
+    from wikisync.workspace.exporting import build, check_output
+    from wikisync.workspace.keeping import Keeping, service_of
 
     check_output(output)
     # another port each time makes another service of it, so nothing is kept
@@ -73,8 +75,8 @@ async def serve_and_pull(
 ) -> tuple[Client, Pulled]:
     """Run the service as long as it takes to read all its wikis."""
     from wikisync.api.client import Client
-    from wikisync.cli.export import pull
     from wikisync.service.server import running_service
+    from wikisync.workspace.exporting import pull
 
     progress.start("start the service", None)
     async with running_service(data) as running:

@@ -13,25 +13,22 @@ from typing import TYPE_CHECKING
 import click
 from msgspec import Struct
 
+from wikisync.cli.options import workspace_option
 from wikisync.cli.service_command import token_option
-from wikisync.cli.sync import wanted_pages
-from wikisync.cli.workspace import (
-    OpenWorkspace,
-    find_workspace,
-    open_service,
-    open_workspace,
-    workspace_option,
-)
 from wikisync.errors import FolderError, NotFound
+from wikisync.workspace.configured import find_workspace
+from wikisync.workspace.opening import OpenWorkspace, open_workspace
+from wikisync.workspace.service import open_service
+from wikisync.workspace.sync_run import wanted_pages
 
 if TYPE_CHECKING:
     from wikisync.api.client import Client
     from wikisync.cli.console import Console
-    from wikisync.cli.workspace import SyncedWiki
     from wikisync.config import WikiSection
     from wikisync.model import Slug
     from wikisync.sync.plan import Action
     from wikisync.sync.replica import Replica
+    from wikisync.workspace.opening import SyncedWiki
 
 Wanted = Sequence[tuple["WikiSection", frozenset["Slug"] | None]]
 
@@ -197,7 +194,7 @@ def _slugs(
 
 
 def _show(console: Console, shown: Sequence[Shown], *, as_json: bool) -> None:
-    from wikisync.cli.diff_text import unified
+    from wikisync.workspace.diff_text import unified
 
     different = [one for one in shown if one.old != one.new]
     if as_json:

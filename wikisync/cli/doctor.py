@@ -11,19 +11,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wikisync.cli.findings import Finding, Grade
+from wikisync.cli.options import workspace_option
 from wikisync.cli.service_command import token_option
-from wikisync.cli.workspace import (
-    find_workspace,
-    open_workspace,
-    workspace_option,
-    workspace_token,
-)
 from wikisync.errors import ConfigError, ExitCode, UsageError, WikisyncError
+from wikisync.workspace.configured import find_workspace
+from wikisync.workspace.doctor.findings import Finding, Grade
+from wikisync.workspace.opening import open_workspace
+from wikisync.workspace.token import workspace_token
 
 if TYPE_CHECKING:
     from wikisync.cli.console import Console
-    from wikisync.cli.workspace import OpenWorkspace
+    from wikisync.workspace.opening import OpenWorkspace
 
 
 @click.command(name="doctor", epilog="Example: wikisync doctor -C my-wikis")
@@ -63,8 +61,8 @@ def _examine(
     console: Console, start: Path, token_file: Path | None, *, offline: bool
 ) -> Sequence[Finding]:
     """Everything, as far as one thing does not need another that is wrong."""
-    from wikisync.cli.findings_here import check_disk, check_folder, check_state
-    from wikisync.cli.sentences import counted
+    from wikisync.workspace.doctor.here import check_disk, check_folder, check_state
+    from wikisync.workspace.sentences import counted
 
     try:
         workspace = find_workspace(start)
@@ -92,7 +90,7 @@ def _examine(
 async def _there(
     console: Console, opened: OpenWorkspace, token_file: Path | None
 ) -> Sequence[Finding]:
-    from wikisync.cli.findings_there import check_there
+    from wikisync.workspace.doctor.there import check_there
 
     config = opened.workspace.config
     try:

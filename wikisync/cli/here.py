@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wikisync.cli.folders import find_shown
+from wikisync.workspace.folders import find_shown
 
 if TYPE_CHECKING:
-    from wikisync.cli.workspace import Workspace
     from wikisync.model import WikiOwner
+    from wikisync.workspace.configured import Workspace
 
 WORKSPACE = "wikisync.workspace"
 """Under this name a command's context keeps the workspace that named its service."""
@@ -32,7 +32,7 @@ def url_here(ctx: click.Context) -> str | None:
     Raises:
         ConfigError: its ``wikisync.toml`` is wrong, or names no wiki.
     """
-    from wikisync.cli.workspace import find_workspace
+    from wikisync.workspace.configured import find_workspace
 
     if not is_in_workspace():
         return None

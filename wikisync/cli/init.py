@@ -16,25 +16,26 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wikisync.cli.context import TOKEN_VARIABLE, Selection
 from wikisync.cli.init_questions import Questions, can_ask
 from wikisync.cli.init_report import report, tell
-from wikisync.cli.init_workspace import (
+from wikisync.cli.service_command import URL_VARIABLE, token_option
+from wikisync.errors import ExitCode, FolderError, UsageError
+from wikisync.workspace.creating import (
     Planned,
     new_files,
     refuse_folder,
     write_workspace,
 )
-from wikisync.cli.kept_token import KeptToken, from_home, keeping, token_place
-from wikisync.cli.service_command import URL_VARIABLE, token_option
-from wikisync.errors import ExitCode, FolderError, UsageError
+from wikisync.workspace.discovery import Selection
+from wikisync.workspace.kept_token import KeptToken, from_home, keeping, token_place
+from wikisync.workspace.token import TOKEN_VARIABLE
 
 if TYPE_CHECKING:
-    from wikisync.cli.addresses import Target
     from wikisync.cli.console import Console
-    from wikisync.cli.rights import Service, WikiRights
     from wikisync.config import Config, ServiceSection
     from wikisync.model import Problem, WikiOwner
+    from wikisync.workspace.addresses import Target
+    from wikisync.workspace.rights import Service, WikiRights
 
 FOLDERS_ASKED_MAX = 10
 """For more wikis no folders are asked for: they get their own names."""
@@ -125,7 +126,7 @@ def command(console: Console, /, root: Path, **options: Any) -> int:
 def _plan(
     console: Console, root: Path, options: dict[str, Any], questions: Questions | None
 ) -> Planned:
-    from wikisync.cli.rights import check_wikis, name_wikis
+    from wikisync.workspace.rights import check_wikis, name_wikis
 
     target = _target(console, options["url"], questions)
     section, token, service, kept = _token(console, target.service, options, questions)
@@ -152,7 +153,7 @@ def _plan(
 
 
 def _target(console: Console, given: str | None, questions: Questions | None) -> Target:
-    from wikisync.cli.addresses import find_target
+    from wikisync.workspace.addresses import find_target
 
     def found(url: str) -> Target:
         return asyncio.run(find_target(url, console.note))
@@ -174,7 +175,7 @@ def _token(
 
     A typed one is to be kept in a file where the person agrees.
     """
-    from wikisync.cli.rights import check_token
+    from wikisync.workspace.rights import check_token
 
     file, words = options["token_file"], options["token_command"]
     if file and words:
@@ -229,8 +230,8 @@ def _section(url: str, file: Path | None, words: str | None) -> ServiceSection:
 
 def _read(section: ServiceSection, console: Console) -> str | None:
     """The token from where the person says, or else from the variable."""
-    from wikisync.cli.workspace import workspace_token
     from wikisync.config import Config
+    from wikisync.workspace.token import workspace_token
 
     is_said = section.token_command or section.token_file
     environment = {} if is_said else os.environ
@@ -258,7 +259,7 @@ def _named_folders(given: Sequence[str]) -> Mapping[str, str]:
 def _folders(
     rights: Sequence[WikiRights], named: Mapping[str, str], questions: Questions | None
 ) -> Mapping[WikiOwner, str]:
-    from wikisync.cli.clone import folder_names
+    from wikisync.workspace.cloning import folder_names
 
     owners = [one.wiki.owner for one in rights]
     unknown = named.keys() - {owner.full_path for owner in owners}

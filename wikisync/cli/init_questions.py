@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 from msgspec.structs import replace
 
-from wikisync.cli.context import Selection
 from wikisync.errors import ConfigError, RemoteError, UsageError
+from wikisync.workspace.discovery import Selection
 
 if TYPE_CHECKING:
     from wikisync.cli.console import Console
-    from wikisync.cli.rights import Service
     from wikisync.model import WikiOwner
+    from wikisync.workspace.rights import Service
 
 T = TypeVar("T")
 
@@ -94,7 +94,7 @@ class Questions:
             UsageError: an answer names none.
             RemoteError: the service cannot say what is meant.
         """
-        from wikisync.cli.rights import list_owners, name_wikis
+        from wikisync.workspace.rights import list_owners, name_wikis
 
         told = self._console.note
         known = asyncio.run(list_owners(service.url, token, WIKIS_LISTED_MAX + 1, told))

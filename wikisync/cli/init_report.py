@@ -8,14 +8,14 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wikisync.cli.context import TOKEN_VARIABLE
-from wikisync.cli.init_workspace import pages_in
 from wikisync.errors import ExitCode, command_line
+from wikisync.workspace.creating import pages_in
+from wikisync.workspace.token import TOKEN_VARIABLE
 
 if TYPE_CHECKING:
     from wikisync.cli.console import Console
-    from wikisync.cli.init_workspace import Planned
-    from wikisync.cli.rights import Service, WikiRights
+    from wikisync.workspace.creating import Planned
+    from wikisync.workspace.rights import Service, WikiRights
 
 EXPIRY_WARNING_DAYS = 30
 
@@ -69,7 +69,7 @@ def token_sentence(service: Service, today: date) -> str:
 
 
 def _counts(planned: Planned, one: WikiRights) -> str:
-    from wikisync.cli.sentences import counted
+    from wikisync.workspace.sentences import counted
 
     folder = planned.folder_of(one)
     there = "not counted" if one.pages is None else counted(one.pages, "page")

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wikisync.cli.named import named_page
-from wikisync.cli.times import local_time
-from wikisync.cli.workspace import find_workspace, open_workspace, workspace_option
+from wikisync.cli.options import workspace_option
+from wikisync.workspace.configured import find_workspace
+from wikisync.workspace.named import named_page
+from wikisync.workspace.opening import open_workspace
+from wikisync.workspace.times import local_time
 
 if TYPE_CHECKING:
     from wikisync.cli.console import Console

@@ -15,21 +15,20 @@ from typing import TYPE_CHECKING
 import click
 
 from wikisync.api.address import ServiceAddress
-from wikisync.cli.sentences import counted
+from wikisync.cli.options import workspace_option
 from wikisync.cli.service_command import token_option
-from wikisync.cli.workspace import (
-    find_workspace,
-    open_workspace,
-    workspace_option,
-    workspace_token,
-)
 from wikisync.errors import Halted, UsageError, command_line
+from wikisync.workspace.configured import find_workspace
+from wikisync.workspace.opening import open_workspace
+from wikisync.workspace.sentences import counted
+from wikisync.workspace.token import workspace_token
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wikisync.cli.console import Console
-    from wikisync.cli.workspace import OpenWorkspace, Workspace
+    from wikisync.workspace.configured import Workspace
+    from wikisync.workspace.opening import OpenWorkspace
 
 
 @click.command(
@@ -120,8 +119,8 @@ async def _compared(
         Halted: one is another wiki there.
     """
     from wikisync.api.client import Client
-    from wikisync.cli.addresses import find_service
-    from wikisync.cli.whose import wiki_at
+    from wikisync.workspace.addresses import find_service
+    from wikisync.workspace.whose import wiki_at
 
     # asked without a token: what is no such service gets none
     await find_service(new_url)
@@ -152,9 +151,9 @@ def _new_text(workspace: Workspace, old_url: str, new_url: str) -> str:
     """
     from msgspec.structs import replace
 
-    from wikisync.cli.folders import read_config
     from wikisync.config import FILE_NAME, parse_config
     from wikisync.config.writing import with_service_url
+    from wikisync.workspace.folders import read_config
 
     file = workspace.root / FILE_NAME
     before = read_config(file)

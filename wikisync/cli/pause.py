@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wikisync.cli.workspace import find_workspace, open_workspace, workspace_option
+from wikisync.cli.options import workspace_option
 from wikisync.errors import command_line
+from wikisync.workspace.configured import find_workspace
+from wikisync.workspace.opening import open_workspace
 
 if TYPE_CHECKING:
     from wikisync.cli.console import Console

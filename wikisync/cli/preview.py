@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wikisync.cli.folders import ShownFolder, cache_folder, find_shown
 from wikisync.cli.theming import theme_choice, theme_options
 from wikisync.errors import ExitCode, UsageError
+from wikisync.workspace.folders import ShownFolder, cache_folder, find_shown
 
 if TYPE_CHECKING:
     from wikisync.cli.console import Console
@@ -98,7 +98,7 @@ async def preview(
     is_opened: bool,
 ) -> int:
     """Run the preview until the first SIGINT or SIGTERM; a second one kills."""
-    from wikisync.cli.memory import give_back_memory
+    from wikisync.memory import give_back_memory
     from wikisync.site.preview.server import running_preview
 
     stopped = asyncio.Event()

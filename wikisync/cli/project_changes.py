@@ -13,8 +13,8 @@ from wikisync.api.parameters import Endpoint
 from wikisync.cli.attributes import parameter_options, read_newer, read_values
 from wikisync.cli.project_lists import as_plain, command_of, connection_of, print_json
 from wikisync.cli.service_command import Connection, speak
-from wikisync.cli.tables import printable
 from wikisync.errors import ExitCode, UsageError
+from wikisync.terminal import printable
 
 if TYPE_CHECKING:
     from wikisync.api.client import Client

@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING
 import click
 from msgspec.structs import replace
 
-from wikisync.cli.times import ago
-from wikisync.cli.workspace import find_workspace, open_workspace, workspace_option
+from wikisync.cli.options import workspace_option
 from wikisync.errors import UsageError
+from wikisync.workspace.configured import find_workspace
+from wikisync.workspace.opening import open_workspace
+from wikisync.workspace.times import ago
 
 if TYPE_CHECKING:
     from wikisync.cli.console import Console
-    from wikisync.cli.workspace import OpenWorkspace
     from wikisync.config import WikiSection
     from wikisync.sync.identity import WikiRecord
+    from wikisync.workspace.opening import OpenWorkspace
 
 COLUMNS = ("record", "folder", "wiki", "id", "service", "pages", "synced", "state")
 

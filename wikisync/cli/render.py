@@ -15,7 +15,7 @@ import click
 import msgspec
 from msgspec import Struct, field
 
-from wikisync.cli.rendering import chosen_markup, markup_option, workspace_markup
+from wikisync.cli.options import markup_option
 from wikisync.errors import ExitCode, FolderError, RenderError, WikisyncError
 from wikisync.folder.descent import opened_inside, read_all
 from wikisync.folder.naming import attachment_path, parse_path
@@ -31,6 +31,7 @@ from wikisync.model import (
     Slug,
     split_extension,
 )
+from wikisync.workspace.rendering import chosen_markup, workspace_markup
 
 if TYPE_CHECKING:
     from wikisync.cli.console import Console

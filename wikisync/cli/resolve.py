@@ -14,21 +14,9 @@ from typing import TYPE_CHECKING
 import click
 from msgspec import Struct
 
-from wikisync.cli.named import named_page
+from wikisync.cli.options import workspace_option
 from wikisync.cli.resolve_report import ResolveReport
-from wikisync.cli.resolve_tools import (
-    PLACES,
-    editor_command,
-    run_and_wait,
-    tool_command,
-)
 from wikisync.cli.service_command import token_option
-from wikisync.cli.workspace import (
-    OpenWorkspace,
-    find_workspace,
-    open_workspace,
-    workspace_option,
-)
 from wikisync.errors import (
     ExitCode,
     FolderError,
@@ -39,15 +27,24 @@ from wikisync.errors import (
 )
 from wikisync.folder.workspace import holder_of
 from wikisync.model import digest_of
+from wikisync.workspace.configured import find_workspace
+from wikisync.workspace.merge_tools import (
+    PLACES,
+    editor_command,
+    run_and_wait,
+    tool_command,
+)
+from wikisync.workspace.named import named_page
+from wikisync.workspace.opening import OpenWorkspace, open_workspace
 
 if TYPE_CHECKING:
     from wikisync.cli.console import Console
-    from wikisync.cli.workspace import Workspace
     from wikisync.config import WikiSection
     from wikisync.model import Format, Slug
     from wikisync.sync.conflict import Bundle, Choice, Piece
     from wikisync.sync.ledger import BundleRecord
     from wikisync.sync.state import WikiState
+    from wikisync.workspace.configured import Workspace
 
 FOREIGN_MARKER = re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE)
 """What other tools leave around a clash that is not settled."""
@@ -178,8 +175,8 @@ async def _without_conflict(
     Raises:
         FolderError: another process is to take what is settled, and has no file.
     """
-    from wikisync.cli.sync import sync_pages
-    from wikisync.cli.syncing import exit_code_of
+    from wikisync.workspace.sync_run import sync_pages
+    from wikisync.workspace.syncing import exit_code_of
 
     section = asked.section
     slug = asked.slug = opened.page_of(section, asked.slug)
@@ -200,7 +197,7 @@ async def _without_conflict(
         )
         return ExitCode.DONE
     wanted = [(section, frozenset({slug}))]
-    done = await sync_pages(asked.console, opened, wanted, asked.token_file)
+    done = await sync_pages(asked.console, opened, wanted, asked.token_file, os.environ)
     if slug in known.bundles():
         return None
     if any(one.held or one.failure or one.problems for one in done):
@@ -289,12 +286,12 @@ async def _write_settled(
 
 async def _sync_decided(asked: Asked, opened: OpenWorkspace) -> int:
     """Sync the page that a person decided on, and say what came of it."""
-    from wikisync.cli.conflict_texts import conflict_texts, show_conflict_texts
-    from wikisync.cli.sync import sync_pages
-    from wikisync.cli.syncing import exit_code_of
+    from wikisync.workspace.conflict_texts import conflict_texts, show_conflict_texts
+    from wikisync.workspace.sync_run import sync_pages
+    from wikisync.workspace.syncing import exit_code_of
 
     wanted = [(asked.section, frozenset({asked.slug}))]
-    done = await sync_pages(asked.console, opened, wanted, asked.token_file)
+    done = await sync_pages(asked.console, opened, wanted, asked.token_file, os.environ)
     asked.report.synced(done)
     show_conflict_texts(opened.workspace.private, conflict_texts(opened))
     return exit_code_of(done)
@@ -334,7 +331,7 @@ def _edit_with(tool: str, asked: Asked) -> int:
 
     The result begins as the conflict file, with what is settled in it already.
     """
-    from wikisync.cli.conflict_texts import conflict_texts, show_conflict_texts
+    from wikisync.workspace.conflict_texts import conflict_texts, show_conflict_texts
 
     private = asked.workspace.private
     holder = holder_of(private)
@@ -377,7 +374,7 @@ def _refuse_others(
 
 
 def _tool_files(private: Path, asked: Asked, page_format: Format) -> Mapping[str, Path]:
-    from wikisync.cli.conflict_texts import conflict_path
+    from wikisync.workspace.conflict_texts import conflict_path
 
     return {
         name: private / conflict_path(asked.section, asked.slug, page_format, name)
@@ -456,8 +453,8 @@ async def _conflict_file(
 
 def _own_file(asked: Asked, record: BundleRecord, text: str) -> Path:
     """A conflict file among our own, as a person left it if these were its texts."""
-    from wikisync.cli.conflict_texts import conflict_path
     from wikisync.folder.swap import PRIVATE, write_atomically
+    from wikisync.workspace.conflict_texts import conflict_path
 
     private = asked.workspace.private
     name = f"conflict-{digest_of(text)[:8]}"
@@ -470,8 +467,8 @@ def _own_file(asked: Asked, record: BundleRecord, text: str) -> Path:
 
 def _clashes_left(bundle: Bundle) -> str:
     """What is still unsettled in a conflict file, in words."""
-    from wikisync.cli.sentences import counted
     from wikisync.sync.conflict import Clash
+    from wikisync.workspace.sentences import counted
 
     count = sum(isinstance(piece, Clash) for piece in bundle.pieces)
     return bundle.problem or f"{counted(count, 'unresolved part')} left"

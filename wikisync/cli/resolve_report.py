@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from wikisync.cli.console import Console
-    from wikisync.cli.syncing import Synced
+    from wikisync.workspace.syncing import Synced
 
 Outcome = Literal["synced", "settled", "unsettled", "no-conflict"]
 """``settled``: written for the running process, which syncs it."""
@@ -47,7 +47,7 @@ class ResolveReport:
             self._console.note(sentence)
 
     def _print(self, outcome: Outcome, sentence: str, done: Sequence[Synced]) -> None:
-        from wikisync.cli.sync_report import wiki_as_json
+        from wikisync.workspace.outcomes import wiki_as_json
 
         answer = {
             "page": self._page,

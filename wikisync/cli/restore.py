@@ -10,10 +10,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wikisync.cli.named import named_page
+from wikisync.cli.options import workspace_option
 from wikisync.cli.restore_all import restore_since
-from wikisync.cli.times import local_time, parse_time
-from wikisync.cli.versions import (
+from wikisync.errors import UsageError
+from wikisync.model import Page, Slug
+from wikisync.sync.conflict import MARKER, has_marker
+from wikisync.workspace.configured import find_workspace
+from wikisync.workspace.named import named_page
+from wikisync.workspace.opening import OpenWorkspace, open_workspace
+from wikisync.workspace.times import local_time, parse_time
+from wikisync.workspace.versions import (
     Version,
     bring_back,
     current_page,
@@ -21,20 +27,11 @@ from wikisync.cli.versions import (
     versions_of,
     when,
 )
-from wikisync.cli.workspace import (
-    OpenWorkspace,
-    find_workspace,
-    open_workspace,
-    workspace_option,
-)
-from wikisync.errors import UsageError
-from wikisync.model import Page, Slug
-from wikisync.sync.conflict import MARKER, has_marker
 
 if TYPE_CHECKING:
     from wikisync.cli.console import Console
-    from wikisync.cli.workspace import Workspace
     from wikisync.config import WikiSection
+    from wikisync.workspace.configured import Workspace
 
 FIRST_LINE_CHARS_MAX = 60
 """So much of a text's first line is shown in the list."""

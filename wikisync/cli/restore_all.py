@@ -13,9 +13,18 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from wikisync.cli.named import named_page
-from wikisync.cli.times import local_time
-from wikisync.cli.versions import (
+from wikisync.config import WikiSection
+from wikisync.errors import FolderError, PreconditionFailed, WikisyncError
+from wikisync.folder.trash import Trash, Trashed
+from wikisync.model import Format, Page, Slug, Snapshot
+from wikisync.sync.ledger import Side
+from wikisync.sync.plan import BasePage
+from wikisync.sync.state import WikiState
+from wikisync.workspace.configured import Workspace
+from wikisync.workspace.named import named_page
+from wikisync.workspace.opening import OpenWorkspace, open_workspace
+from wikisync.workspace.times import local_time
+from wikisync.workspace.versions import (
     Version,
     bring_back,
     current_page,
@@ -24,14 +33,6 @@ from wikisync.cli.versions import (
     trashed,
     was_page,
 )
-from wikisync.cli.workspace import OpenWorkspace, Workspace, open_workspace
-from wikisync.config import WikiSection
-from wikisync.errors import FolderError, PreconditionFailed, WikisyncError
-from wikisync.folder.trash import Trash, Trashed
-from wikisync.model import Format, Page, Slug, Snapshot
-from wikisync.sync.ledger import Side
-from wikisync.sync.plan import BasePage
-from wikisync.sync.state import WikiState
 
 if TYPE_CHECKING:
     from wikisync.cli.console import Console

@@ -285,8 +285,8 @@ async def serve(console: Console, options: ServeOptions) -> int:
 
     A second signal has its usual effect and ends the process at once.
     """
-    from wikisync.cli.memory import give_back_memory
     from wikisync.connections import USUAL_LIMITS
+    from wikisync.memory import give_back_memory
     from wikisync.service.server import running_service
     from wikisync.service.settings import Deletion, Faults, Imports, Profile, Settings
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from wikisync.api.client import Client
     from wikisync.api.request import Request
     from wikisync.cli.console import Console
-    from wikisync.cli.workspace import Workspace
+    from wikisync.workspace.configured import Workspace
 
 URL_VARIABLE = "WIKISYNC_URL"
 ADDRESS = "import_url"
@@ -199,8 +199,7 @@ async def _speak(
     connection: Connection, operate: Callable[[Client], Awaitable[T]]
 ) -> T:
     from wikisync.api.client import Client
-    from wikisync.cli.context import read_token
-    from wikisync.cli.workspace import workspace_token
+    from wikisync.workspace.token import read_token, workspace_token
 
     def keep(request: Request) -> None:
         raise NotSent(request)

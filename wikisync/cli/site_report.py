@@ -29,7 +29,7 @@ def replace_option() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 def site_summary(report: BuildReport, pages: str, problems: int, index: Path) -> str:
     """Two lines: what was done, and where the site is."""
-    from wikisync.cli.sentences import counted
+    from wikisync.workspace.sentences import counted
 
     links = counted(len(report.broken_links), "broken link")
     return (

@@ -13,21 +13,19 @@ from typing import TYPE_CHECKING
 
 import click
 
+from wikisync.cli.options import exclude_option, workspace_option
 from wikisync.cli.service_command import token_option
-from wikisync.cli.workspace import (
-    exclude_option,
-    find_workspace,
-    open_service,
-    open_workspace,
-    workspace_option,
-)
 from wikisync.errors import WikisyncError
+from wikisync.workspace.configured import find_workspace
+from wikisync.workspace.opening import open_workspace
+from wikisync.workspace.service import open_service
 
 if TYPE_CHECKING:
     from wikisync.cli.console import Console
-    from wikisync.cli.status_report import WikiStatus
-    from wikisync.cli.workspace import OpenWorkspace, Workspace
     from wikisync.config import WikiSection
+    from wikisync.workspace.configured import Workspace
+    from wikisync.workspace.opening import OpenWorkspace
+    from wikisync.workspace.status import WikiStatus
 
 
 @click.command(name="status", epilog="Example: wikisync status handbook")
@@ -59,7 +57,7 @@ def command(
     changes nothing and also works while `wikisync watch` runs. Without the service it
     uses the folders alone.
     """
-    from wikisync.cli.status_report import exit_code_of
+    from wikisync.workspace.status import exit_code_of
 
     workspace = find_workspace(start).without(excluded)
     chosen = workspace.wikis(wikis) if wikis else workspace.synced
@@ -80,8 +78,8 @@ async def _look(
     *,
     offline: bool,
 ) -> list[WikiStatus]:
-    from wikisync.cli.reach import is_of_all
-    from wikisync.cli.status_report import look_at
+    from wikisync.workspace.reach import is_of_all
+    from wikisync.workspace.status import look_at
 
     client, unseen = None, None
     async with AsyncExitStack() as stack:
@@ -118,9 +116,9 @@ def _show(
     *,
     as_json: bool,
 ) -> None:
-    from wikisync.cli.status_report import notes_of_watch, status_as_json
-    from wikisync.cli.watch_report import read_health
     from wikisync.folder.workspace import WATCH, holder_of
+    from wikisync.watch.report import read_health
+    from wikisync.workspace.status import notes_of_watch, status_as_json
 
     holder = holder_of(workspace.private)
     if as_json:
@@ -143,8 +141,8 @@ def _show(
 
 
 def _show_wiki(console: Console, status: WikiStatus) -> None:
-    from wikisync.cli.status_report import headline, notes
-    from wikisync.cli.sync_report import told_batch
+    from wikisync.workspace.outcomes import told_batch
+    from wikisync.workspace.status import headline, notes
 
     folder = status.section.folder
     console.told(headline(status))

@@ -3,17 +3,9 @@
 from __future__ import annotations
 
 import io
-import unicodedata
 from collections.abc import Sequence
 
-
-def printable(text: str) -> str:
-    """Foreign text on one line that moves no cursor."""
-    shown = "".join(
-        " " if unicodedata.category(character)[0] in "CZ" else character
-        for character in text
-    )
-    return " ".join(shown.split())
+from wikisync.terminal import printable
 
 
 def table_text(

@@ -2,44 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
-from msgspec import Struct
-from msgspec.structs import replace
 
-from wikisync.cli.rendering import parse_settings
 from wikisync.errors import UsageError
-
-if TYPE_CHECKING:
-    from wikisync.site.model import SiteOptions
+from wikisync.workspace.rendering import parse_settings
+from wikisync.workspace.theming import ThemeChoice
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-
-
-class ThemeChoice(Struct, frozen=True):
-    """What ``--theme``, ``--theme-option``, ``--templates`` and ``--no-report`` say."""
-
-    theme: str | None = None
-    options: Mapping[str, object] = {}
-    templates: Path | None = None
-    has_report: bool = True
-
-    def over(self, site: SiteOptions) -> SiteOptions:
-        """The options of a site with this choice in front.
-
-        Another theme knows nothing of the options for the one before.
-        """
-        before = site.theme_options if self.theme in {None, site.theme} else {}
-        return replace(
-            site,
-            theme=self.theme or site.theme,
-            theme_options={**before, **self.options},
-            templates=self.templates or site.templates,
-            has_report=self.has_report and site.has_report,
-        )
 
 
 def theme_options(command: Command) -> Command:

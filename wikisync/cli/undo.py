@@ -14,29 +14,29 @@ from typing import TYPE_CHECKING
 import click
 from msgspec import Struct
 
-from wikisync.cli.sentences import counted
+from wikisync.cli.console import interruptible
+from wikisync.cli.options import workspace_option
 from wikisync.cli.service_command import token_option
-from wikisync.cli.sync import interruptible, sync_pages
 from wikisync.cli.sync_report import report_sync
-from wikisync.cli.syncing import exit_code_of, sync_wiki
-from wikisync.cli.times import local_time
-from wikisync.cli.workspace import (
-    find_workspace,
-    open_service,
-    open_workspace,
-    workspace_option,
-)
 from wikisync.errors import ExitCode, SyncError, UsageError, command_line
 from wikisync.folder.workspace import holder_of
 from wikisync.sync.exchange import ExchangeOptions
 from wikisync.sync.ledger import NO_SLUG
+from wikisync.workspace.configured import find_workspace
+from wikisync.workspace.opening import open_workspace
+from wikisync.workspace.sentences import counted
+from wikisync.workspace.service import open_service
+from wikisync.workspace.sync_run import sync_pages
+from wikisync.workspace.syncing import exit_code_of, sync_wiki
+from wikisync.workspace.times import local_time
 
 if TYPE_CHECKING:
     from wikisync.cli.console import Console
-    from wikisync.cli.syncing import Synced
-    from wikisync.cli.workspace import OpenWorkspace, Workspace
     from wikisync.config import WikiSection
     from wikisync.sync.steps import LastSync
+    from wikisync.workspace.configured import Workspace
+    from wikisync.workspace.opening import OpenWorkspace
+    from wikisync.workspace.syncing import Synced
 
 
 @click.command(
@@ -210,7 +210,7 @@ async def _sync(
     as_json: bool,
 ) -> int:
     wanted = [(planned.section, planned.sync.names)]
-    done = await sync_pages(console, opened, wanted, token_file)
+    done = await sync_pages(console, opened, wanted, token_file, os.environ)
     if as_json:
         _show_json(console, planned, is_done=not any(one.failure for one in done))
     else:

@@ -18,25 +18,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from wikisync.cli.options import exclude_option, workspace_option
 from wikisync.cli.service_command import token_option
-from wikisync.cli.workspace import (
-    OpenWorkspace,
-    Workspace,
-    exclude_option,
-    find_workspace,
-    open_service,
-    open_workspace,
-    workspace_option,
-    workspace_token,
-)
 from wikisync.errors import ExitCode, WikisyncError
+from wikisync.workspace.configured import Workspace, find_workspace
+from wikisync.workspace.opening import OpenWorkspace, open_workspace
+from wikisync.workspace.service import open_service
+from wikisync.workspace.token import workspace_token
 
 if TYPE_CHECKING:
     from wikisync.api.client import Client
     from wikisync.cli.console import Console
-    from wikisync.cli.systemd import Notifier
-    from wikisync.cli.watch_run import Watch
-    from wikisync.cli.watching import WatchedWiki
+    from wikisync.watch.run import Watch
+    from wikisync.watch.systemd import Notifier
+    from wikisync.watch.wiki import WatchedWiki
 
 NOT_IN_UNITS = frozenset({"start", "print_unit", "system"})
 """Options that say which unit is printed, and are none of the watch in it."""
@@ -108,7 +103,7 @@ def command(ctx: click.Context, /, start: Path, **options: Any) -> int:
     """
     console: Console = ctx.obj
     if options["print_unit"]:
-        from wikisync.cli.systemd import command_path, unit_text
+        from wikisync.watch.systemd import command_path, unit_text
 
         root = find_workspace(start).root
         unit = unit_text(
@@ -160,8 +155,8 @@ class _Signals:
 
 async def _watch(console: Console, start: Path, options: dict[str, Any]) -> int:
     """Watch until a signal ends it; SIGHUP goes on with the new configuration."""
-    from wikisync.cli.systemd import Notifier
-    from wikisync.cli.watch_log import logging_to
+    from wikisync.watch.log import logging_to
+    from wikisync.watch.systemd import Notifier
 
     signals, notifier = _Signals(), Notifier(os.environ)
     workspace, before = find_workspace(start).without(options["excluded"]), None
@@ -196,10 +191,10 @@ async def _watch_with(
         WikisyncError: it cannot begin.
     """
     from wikisync.api.settings import ClientSettings
-    from wikisync.cli.attention_file import told_where_halted
     from wikisync.cli.hook_secret import hook_secret
-    from wikisync.cli.reach import is_of_all
-    from wikisync.cli.watch_run import Watch, answering
+    from wikisync.watch.run import Watch, answering
+    from wikisync.workspace.attention_file import told_where_halted
+    from wikisync.workspace.reach import is_of_all
 
     async with AsyncExitStack() as stack:
         stack.enter_context(told_where_halted(workspace.root))
@@ -247,8 +242,8 @@ async def _watch_with(
 def _wikis(
     opened: OpenWorkspace, client: Client, options: dict[str, Any]
 ) -> Sequence[WatchedWiki]:
-    from wikisync.cli.watching import WatchedWiki
     from wikisync.sync.exchange import ExchangeOptions
+    from wikisync.watch.wiki import WatchedWiki
 
     asked = ExchangeOptions(
         puts_new=options["adopt"] == "push",
@@ -267,9 +262,9 @@ async def _previewing(
     console: Console, workspace: Workspace, watch: Watch
 ) -> AsyncIterator[None]:
     """A preview of the workspace that shows how far each page is."""
-    from wikisync.cli.folders import ShownFolder, cache_folder
     from wikisync.cli.preview import editor_command, preview_inputs
     from wikisync.site.preview.server import PreviewOptions, running_preview
+    from wikisync.workspace.folders import ShownFolder, cache_folder
 
     shown = ShownFolder(workspace.root, workspace.root)
     section = workspace.config.preview

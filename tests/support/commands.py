@@ -1,0 +1,68 @@
+"""The command line against a running service."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.service import EmbeddedService, embedded_service
+from tests.support.workspaces import Cloned, clone_handbook
+from wikisync.cli.main import main
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What a command line came to."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    @property
+    def problem_codes(self) -> list[str]:
+        return sorted(problem["code"] for problem in self.json["problems"])
+
+
+Run = Callable[..., Awaitable[Ran]]
+
+
+@pytest.fixture
+async def service(tmp_path: Path) -> AsyncIterator[EmbeddedService]:
+    async with embedded_service(tmp_path) as running:
+        yield running
+
+
+@pytest.fixture
+def run(
+    service: EmbeddedService,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Run:
+    """Run ``wikisync`` with these words, a token and a cache of its own."""
+    monkeypatch.setenv("WIKISYNC_TOKEN", service.token)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+    async def call(*words: str | Path) -> Ran:
+        code = await asyncio.to_thread(main, [str(word) for word in words])
+        captured = capsys.readouterr()
+        assert "Traceback" not in captured.err
+        return Ran(code, captured.out, captured.err)
+
+    return call
+
+
+@pytest.fixture
+async def cloned(service: EmbeddedService, run: Run, tmp_path: Path) -> Cloned:
+    """A workspace of one wiki, as ``clone`` leaves it."""
+    return await clone_handbook(service, run, tmp_path / "wikis")

@@ -1,0 +1,106 @@
+"""A cloned workspace for the tests of commands that work on one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.support.service import EmbeddedService
+from wikisync.model import WikiOwner
+from wikisync.sync.ledger import Side, Sighting
+from wikisync.sync.state import State, WikiState
+
+if TYPE_CHECKING:
+    from tests.support.commands import Ran, Run
+
+HANDBOOK = WikiOwner("project", "docs/handbook")
+PAGES = {
+    "home": "one\n\ntwo\n\nthree\n",
+    "guide": "a guide\n",
+    "team/people": "Ann\n",
+    "team/rules": "be kind\n",
+}
+FILES = {f"{slug}.md": text for slug, text in PAGES.items()}
+"""The same by the names of their files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cloned:
+    """The workspace of one wiki, and the service it came from."""
+
+    service: EmbeddedService
+    root: Path
+    run_main: Run
+
+    @property
+    def folder(self) -> Path:
+        """The wiki's folder."""
+        return self.root / "handbook"
+
+    async def run(self, *words: str | Path) -> Ran:
+        """Run a command in the workspace."""
+        return await self.run_main(*words, "-C", self.root)
+
+    def write(self, name: str, text: str) -> None:
+        """Save a file as an editor does."""
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def read(self, name: str) -> str:
+        """What a file says."""
+        return (self.folder / name).read_text()
+
+    def files(self) -> dict[str, str]:
+        """Every file of the wiki's folder."""
+        return {
+            str(path.relative_to(self.folder)): path.read_text(errors="replace")
+            for path in self.folder.rglob("*")
+            if path.is_file()
+        }
+
+    async def edit(self, pages: dict[str, str]) -> None:
+        """Edit pages on the wiki."""
+        await self.service.add_pages(HANDBOOK, pages)
+
+    async def remove(self, slug: str) -> None:
+        """Delete a page on the wiki."""
+        await self.service.remove_file(HANDBOOK, f"{slug}.md")
+
+    async def wiki(self) -> dict[str, str]:
+        """Every file of the wiki."""
+        files = await self.service.files(HANDBOOK)
+        return {path: text.decode(errors="replace") for path, text in files.items()}
+
+    def state(self) -> State:
+        """The workspace's state, to be closed."""
+        return State.open(
+            self.root / ".wikisync/state.db", service_url=self.service.url
+        )
+
+    def age_sightings(self, seconds: float) -> None:
+        """Let what was seen missing have been missing for longer."""
+        with self.state() as state:
+            age_sightings(state.wiki(HANDBOOK), seconds)
+
+
+def age_sightings(known: WikiState, seconds: float) -> None:
+    """Let what was seen missing have been missing for longer."""
+    for side in (Side.LOCAL, Side.REMOTE):
+        seen = {
+            slug: Sighting(one.count, one.first_at - seconds, one.last_at - seconds)
+            for slug, one in known.sightings(side).items()
+        }
+        known.record_sightings(side, seen)
+
+
+async def clone_handbook(service: EmbeddedService, run: Run, root: Path) -> Cloned:
+    """Fill a wiki, and clone it."""
+    await service.add_project("docs/handbook", PAGES)
+    ran = await run("clone", service.url, "--project", "docs/handbook", root)
+    assert ran.code == 0, ran.err
+    settings = root / "wikisync.toml"
+    text = settings.read_text().replace("# settle_ms = 300", "settle_ms = 50")
+    settings.write_text(text)
+    return Cloned(service, root, run)

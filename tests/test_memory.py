@@ -1,0 +1,68 @@
+"""A process that runs for months gives freed memory back."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import platform
+from collections.abc import Iterator
+
+import pytest
+
+from wikisync import memory
+from wikisync.cli import start
+from wikisync.memory import give_back_memory, trimmer
+
+
+@pytest.fixture(autouse=True)
+def collector() -> Iterator[None]:
+    """The collector of this process, as it was."""
+    thresholds = gc.get_threshold()
+    yield
+    gc.set_threshold(*thresholds)
+    gc.unfreeze()
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="malloc_trim is glibc's")
+def test_the_library_of_this_system_gives_back() -> None:
+    trim = trimmer()
+
+    assert trim is not None
+    assert trim(0) in {0, 1}
+
+
+async def test_memory_is_given_back_again_and_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given = asyncio.Queue[int]()
+
+    def trim(kept: int) -> int:
+        given.put_nowait(kept)
+        return 1
+
+    monkeypatch.setattr(memory, "trimmer", lambda: trim)
+    monkeypatch.setattr(memory, "GIVE_BACK_S", 0.0)
+    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+        giving = group.create_task(give_back_memory())
+        assert [await given.get() for _ in range(3)] == [0, 0, 0]
+        giving.cancel()
+
+
+async def test_where_there_is_nothing_to_give_it_back_with_nothing_is_done(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(memory, "trimmer", lambda: None)
+    async with asyncio.timeout(10):
+        await give_back_memory()
+
+
+async def test_cycles_are_collected_sooner_than_in_a_short_command(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(memory, "trimmer", lambda: None)
+    gc.set_threshold(start.GC_OBJECTS)
+
+    await give_back_memory()
+
+    assert gc.get_threshold()[0] < start.GC_OBJECTS / 10
+    assert gc.get_freeze_count() > 0

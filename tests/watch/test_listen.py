@@ -1,0 +1,264 @@
+"""Webhooks and questions to a watch, over real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import socket
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from tests.support.service import EmbeddedService, embedded_service
+from tests.support.watching import OWNER, WatchProcess, watching
+from wikisync.service.settings import Hook
+from wikisync.sync.conflict import MARKER
+from wikisync.watch.listen import BODY_BYTES_MAX
+
+pytestmark = pytest.mark.slow
+SECRET = "open sesame"
+EVENT = {
+    "object_kind": "wiki_page",
+    "project": {"path_with_namespace": OWNER.full_path},
+    "object_attributes": {"slug": "home", "action": "update", "version_id": "0a1b"},
+}
+
+
+@pytest.fixture
+async def service(tmp_path: Path) -> AsyncIterator[EmbeddedService]:
+    async with embedded_service(tmp_path) as running:
+        await running.add_project(OWNER.full_path, {"home": "one\n"})
+        yield running
+
+
+@asynccontextmanager
+async def answering(
+    service: EmbeddedService, root: Path, secret: str = SECRET, until: str = "in step"
+) -> AsyncIterator[tuple[WatchProcess, str, aiohttp.ClientSession]]:
+    """A watch that listens, its address, and who asks."""
+    more = '[sync]\nlisten = "127.0.0.1:0"\n'
+    environment = {"WIKISYNC_HOOK_SECRET": secret}
+    async with (
+        watching(service, root, more=more, environment=environment) as watch,
+        aiohttp.ClientSession() as session,
+    ):
+        await watch.said("webhooks and health: ")
+        await watch.said(until)
+        line = next(line for line in watch.lines if "webhooks and health" in line)
+        yield watch, line.rpartition(": ")[2], session
+
+
+async def test_edit_on_the_wiki_is_here_within_half_a_second_of_its_webhook(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    async with answering(service, tmp_path / "ws") as (watch, url, session):
+        service.hooks = (Hook(f"{url}/hook", SECRET),)
+        path = f"{service.url}/api/v4/projects/docs%2Fhandbook/wikis/home"
+        times: list[float] = []
+        for number in range(5):
+            text = f"edit {number}\n"
+            answer = await session.put(
+                path,
+                json={"content": text, "title": "home", "format": "markdown"},
+                headers=service.headers,
+            )
+            assert answer.status == 200
+            began = time.monotonic()
+            await watch.until(lambda: watch.text("home") == text)  # noqa: B023
+            times.append(time.monotonic() - began)
+        assert min(times) < 0.5, times
+
+
+async def test_wrong_secret_or_none_is_refused(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    async with answering(service, tmp_path / "ws") as (watch, url, session):
+        for headers in ({}, {"X-Gitlab-Token": "open"}, {"X-Gitlab-Token": "é" * 100}):
+            answer = await session.post(f"{url}/hook", json=EVENT, headers=headers)
+            assert answer.status == 401
+        assert SECRET not in watch.log
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"rubbish", b"[]", b"{}", b"\xff\xfe", b"[" * 100_000, b'{"object_kind": 1}'],
+)
+async def test_rubbish_is_refused_as_such(
+    service: EmbeddedService, tmp_path: Path, body: bytes
+) -> None:
+    async with answering(service, tmp_path / "ws") as (_, url, session):
+        headers = {"X-Gitlab-Token": SECRET}
+        answer = await session.post(f"{url}/hook", data=body, headers=headers)
+        assert answer.status == 400
+
+
+async def test_ten_megabytes_are_not_taken(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    async with answering(service, tmp_path / "ws") as (_, url, session):
+        headers = {"X-Gitlab-Token": SECRET}
+        body = io.BytesIO(b" " * (10 * BODY_BYTES_MAX))
+        try:
+            answer = await session.post(f"{url}/hook", data=body, headers=headers)
+            status = answer.status
+        except aiohttp.ClientError:
+            status = 413  # it hung up before all was sent
+        assert status == 413
+        assert (await session.get(f"{url}/healthz")).status == 200
+
+
+async def test_without_a_secret_no_webhook_is_taken(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    async with answering(service, tmp_path / "ws", "") as (_, url, session):
+        answer = await session.post(f"{url}/hook", json=EVENT)
+        assert answer.status == 403
+
+
+async def test_webhook_of_another_project_asks_for_nothing(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    async with answering(service, tmp_path / "ws") as (_, url, session):
+        project = {"path_with_namespace": "docs/other"}
+        answer = await session.post(
+            f"{url}/hook",
+            json={**EVENT, "project": project},
+            headers={"X-Gitlab-Token": SECRET},
+        )
+        assert answer.status == 202
+        assert await answer.text() == "nothing of ours\n"
+
+
+async def test_thousand_webhooks_are_a_few_cycles(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    async with answering(service, tmp_path / "ws") as (watch, url, session):
+        headers = {"X-Gitlab-Token": SECRET}
+
+        async def tell() -> None:
+            for _ in range(50):
+                async with session.post(
+                    f"{url}/hook", json=EVENT, headers=headers
+                ) as answer:
+                    assert answer.status == 202
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(20):
+                group.create_task(tell())
+        found = json.loads(await (await session.get(f"{url}/status")).text())
+        assert found["wikis"][0]["cycles"] < 500
+        watch.save("home", "two\n")
+        await watch.said("1 pushed")
+
+
+async def test_status_says_what_the_command_says_and_how_each_wiki_fares(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    async with answering(service, tmp_path / "ws") as (watch, url, session):
+        found = json.loads(await (await session.get(f"{url}/status")).text())
+        (wiki,) = found["wikis"]
+        assert wiki["folder"] == "handbook"
+        assert wiki["condition"] == "in step"
+        assert wiki["pages"] == 1
+        assert wiki["differences"] == []
+        assert found["workspace"] == str(watch.root)
+
+
+async def test_status_promises_nothing_that_the_watch_holds(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    async with answering(service, tmp_path / "ws") as (watch, url, session):
+        watch.save("home", f"{MARKER} conflict 1 of 1: here %%%%\n")
+        await watch.said("needs a person")
+        found = json.loads(await (await session.get(f"{url}/status")).text())
+        (difference,) = found["wikis"][0]["differences"]
+        assert difference["side"] == "held"
+
+
+async def test_metrics_are_lines_that_prometheus_reads(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    async with answering(service, tmp_path / "ws") as (_, url, session):
+        answer = await session.get(f"{url}/metrics")
+        text = await answer.text()
+        assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+        assert "wikisync_up 1\n" in text
+        assert 'wikisync_condition{wiki="handbook",condition="in step"} 1\n' in text
+
+
+async def test_page_of_a_big_wiki_that_a_webhook_names_is_here_at_once(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    """A look reads 32 pages beside it, of those that wait the longest."""
+    text = "words " * 80_000 + "\n"
+    await service.add_pages(OWNER, {f"p{number:03}": text for number in range(80)})
+    async with answering(service, tmp_path / "ws", until="read in turns") as (
+        watch,
+        url,
+        session,
+    ):
+        await watch.until(lambda: watch.health.get("condition") == "read in turns")
+        service.hooks = (Hook(f"{url}/hook", SECRET),)
+        answer = await session.put(
+            f"{service.url}/api/v4/projects/docs%2Fhandbook/wikis/p079",
+            json={"content": f"web {text}", "title": "p079", "format": "markdown"},
+            headers=service.headers,
+        )
+        assert answer.status == 200
+        await watch.until(lambda: watch.text("p079") == f"web {text}")
+        assert watch.health["wikis"][0]["oldest_look_s"] > 0
+        assert not any(": in step" in line for line in watch.lines)
+
+
+async def test_foreign_web_page_is_told_nothing(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    async with answering(service, tmp_path / "ws") as (_, url, session):
+        for headers in ({"Host": "evil.example"}, {"Origin": "http://evil.example"}):
+            for path in ("status", "healthz", "metrics"):
+                answer = await session.get(f"{url}/{path}", headers=headers)
+                assert answer.status == 403
+
+
+async def test_port_that_is_taken_is_told_with_the_key(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        more = f'[sync]\nlisten = "127.0.0.1:{port}"\n'
+        async with watching(service, tmp_path / "ws", more=more) as watch:
+            assert await watch.ended() == 2
+            await watch.said("[sync] listen")
+
+
+async def test_conflict_says_who_wrote_the_wikis_text_and_shows_all_three(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    async with answering(service, tmp_path / "ws") as (watch, url, session):
+        conflicts = watch.root / ".wikisync" / "conflicts"
+        text = "their text\n"
+        event = {
+            **EVENT,
+            "user": {"name": "Ann \x1b[1mExample", "username": "ann"},
+            "object_attributes": {"slug": "home", "content": text},
+        }
+        await watch.until(lambda: "wikis" in watch.health)
+        cycles = watch.health["wikis"][0]["cycles"]
+        headers = {"X-Gitlab-Token": SECRET}
+        await session.post(f"{url}/hook", json=event, headers=headers)
+        await watch.until(lambda: watch.health["wikis"][0]["cycles"] > cycles)
+        await service.add_pages(OWNER, {"home": text})
+        watch.save("home", "my text\n")
+        bundle = watch.folder / "home.conflict.md"
+        await watch.until(bundle.exists)
+        assert "on the wiki, Ann [1mExample, " in bundle.read_text()
+        await watch.until(lambda: len(list(conflicts.glob("*/*.md"))) == 3)
+        found = {path.stem: path.read_text() for path in conflicts.glob("*/*.md")}
+        assert found == {"base": "one\n", "here": "my text\n", "wiki": text}
+        bundle.write_text("settled\n")
+        await watch.until(lambda: not conflicts.exists())

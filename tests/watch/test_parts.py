@@ -1,0 +1,419 @@
+"""What hangs on a watch, each by itself: its log, its calls, its report, its states."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from wikisync.api.quiet import Area, Quiet, shown_time
+from wikisync.cli.hook_secret import hook_secret
+from wikisync.cli.main import main
+from wikisync.config import WikiSection
+from wikisync.errors import FolderError, Halted, UsageError, WikisyncError
+from wikisync.model import Format, Problem, Slug, digest_of
+from wikisync.site.preview.states import PageStatus
+from wikisync.sync.exchange import Held
+from wikisync.sync.plan import Action, CreateRemote, HoldReason, Plan
+from wikisync.sync.standing import Condition, Standing, Trouble
+from wikisync.sync.work import CYCLE
+from wikisync.watch.log import LOG_FILES_KEPT, logging_to
+from wikisync.watch.person import Caller
+from wikisync.watch.report import HEALTH_FILE, WatchReport, read_health
+from wikisync.watch.site import TO_REPLACE, PublishedSite
+from wikisync.watch.states import WatchedStates
+from wikisync.workspace.configured import find_workspace
+from wikisync.workspace.status import notes_of_watch
+
+SECTION = WikiSection("project", "docs/handbook", "handbook")
+log = logging.getLogger("wikisync.cli.test")
+
+# -- the log -----------------------------------------------------------------------
+
+
+def test_log_as_text_bears_time_level_and_cycle(tmp_path: Path) -> None:
+    with logging_to(tmp_path, "text") as path:
+        CYCLE.set("docs#3")
+        log.info("pushed %s", "home\nforged line")
+        CYCLE.set("")
+    (line,) = path.read_text().splitlines()
+    assert line.endswith("INFO [docs#3] pushed home␊forged line")
+
+
+def test_log_does_nothing_to_a_terminal_that_shows_it(tmp_path: Path) -> None:
+    """Names come from anybody, in messages and in the errors of a traceback."""
+    with logging_to(tmp_path, "text") as path:
+        log.error("failed: %s", "\x1b]0;title\x07", exc_info=OSError("\x1b[2J"))
+    text = path.read_text()
+    assert "\x1b" not in text
+    assert "failed: ␛]0;title␇" in text
+    assert "OSError: ␛[2J" in text
+
+
+def test_log_as_json_is_an_object_a_line(tmp_path: Path) -> None:
+    with logging_to(tmp_path, "json") as path:
+        try:
+            int("ours")
+        except ValueError:
+            log.exception("a cycle failed")
+    (line,) = path.read_text().splitlines()
+    said = json.loads(line)
+    assert said["level"] == "error"
+    assert said["message"] == "a cycle failed"
+    assert "ValueError: invalid" in said["traceback"]
+
+
+def test_log_never_takes_more_than_its_share_of_the_disk(tmp_path: Path) -> None:
+    with logging_to(tmp_path, "text", bytes_max=2000):
+        for number in range(1000):
+            log.info("line %d", number)
+    files = sorted(tmp_path.iterdir())
+    assert len(files) == LOG_FILES_KEPT + 1
+    assert all(path.stat().st_size <= 2000 for path in files)
+
+
+def test_log_is_let_go_of(tmp_path: Path) -> None:
+    logger = logging.getLogger("wikisync")
+    before = logger.level, len(logger.handlers)
+    with logging_to(tmp_path, "text"):
+        assert len(logger.handlers) == before[1] + 1
+    assert (logger.level, len(logger.handlers)) == before
+
+
+def test_log_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with (
+        pytest.raises(FolderError, match="something else has this name") as caught,
+        logging_to(tmp_path / "file", "text"),
+    ):
+        pass
+    assert caught.value.hint == "move it away"
+
+
+# -- calling a person --------------------------------------------------------------
+
+
+def caller(tmp_path: Path, script: str, **more: Any) -> Caller:
+    command = ("sh", "-c", script)
+    return Caller(command, tmp_path, {"PATH": "/usr/bin:/bin"}, **more)
+
+
+async def test_person_is_called_once_for_each_change(tmp_path: Path) -> None:
+    calls = caller(tmp_path, 'cat >> told; echo "$WIKISYNC_ATTENTION" >> told')
+    for text in ("one\n", "one\n", "two\n", "", "two\n"):
+        await calls.call(text, tmp_path / "A.md")
+    told = (tmp_path / "told").read_text().splitlines()
+    assert told == [
+        line for one in ("one", "two", "two") for line in (one, str(tmp_path / "A.md"))
+    ]
+
+
+async def test_command_that_hangs_is_ended_with_all_that_it_started(
+    tmp_path: Path,
+) -> None:
+    calls = caller(tmp_path, "sleep 60 & sleep 60", seconds_max=0.2)
+    async with asyncio.timeout(5):
+        await calls.call("one\n", tmp_path / "A.md")
+
+
+@pytest.mark.parametrize("script", ["exit 7", "exec <&-; exit 0"])
+async def test_command_that_fails_is_no_trouble(
+    tmp_path: Path, script: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    await caller(tmp_path, script).call("x" * 200_000, tmp_path / "A.md")
+    assert all("Traceback" not in record.message for record in caplog.records)
+
+
+async def test_command_that_does_not_exist_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    calls = Caller(("/no/such/command",), tmp_path, {})
+    await calls.call("one\n", tmp_path / "A.md")
+    assert "cannot be started" in caplog.text
+
+
+async def test_desktop_gets_the_lines_without_their_frame(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "bin"
+    place.mkdir()
+    fake = place / "notify-send"
+    fake.write_text('#!/bin/sh\necho "$1: $2" > "$WIKISYNC_ATTENTION.seen"\n')
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{place}:/usr/bin:/bin")
+    environment = {"PATH": f"{place}:/usr/bin:/bin"}
+    calls = Caller((), tmp_path, environment, is_desktop=True)
+    await calls.call("# head\n\n- home waits\n", tmp_path / "A.md")
+    assert (tmp_path / "A.md.seen").read_text() == "wikisync: home waits\n"
+
+
+# -- the secret of webhooks --------------------------------------------------------
+
+
+def test_secret_of_the_variable_goes_before_the_file(tmp_path: Path) -> None:
+    place = tmp_path / "secret"
+    place.write_text("of the file\n")
+    assert hook_secret(str(place), {}, "the setting") == "of the file"
+    assert hook_secret(str(place), {"WIKISYNC_HOOK_SECRET": "v"}, "the setting") == "v"
+    assert hook_secret("", {}, "the setting") == ""
+
+
+def test_secret_that_cannot_be_had_is_an_error_of_usage(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot be read"):
+        hook_secret(str(tmp_path / "none"), {}, "the setting")
+    (tmp_path / "empty").touch()
+    with pytest.raises(UsageError, match="is empty"):
+        hook_secret(str(tmp_path / "empty"), {}, "the setting")
+
+
+# -- the report, and pages' states -------------------------------------------------
+
+
+def fake_wiki(*actions: Action, held: tuple[Held, ...] = (), problems: Any = ()) -> Any:
+    """A watched wiki after a cycle that planned these actions."""
+    plan = Plan.from_actions(actions)
+    last = SimpleNamespace(plan=plan, problems=problems)
+    synced = SimpleNamespace(held=held, batches=(), last=last)
+    return SimpleNamespace(
+        section=SECTION, name="handbook", synced=synced, oldest_look_s=0.0
+    )
+
+
+def created(slug: str) -> CreateRemote:
+    return CreateRemote(Slug(slug), Format.MARKDOWN, digest_of("text"))
+
+
+def report_of(*standings: Standing) -> WatchReport:
+    daemon = SimpleNamespace(
+        standings={one.name: one for one in standings}, trouble=None, now=lambda: 100.0
+    )
+    return WatchReport(cast("Any", daemon), [], Quiet(lambda: 100.0, 900.0))
+
+
+def test_one_lost_wiki_of_two_is_named_and_is_no_reason_to_start_anew() -> None:
+    gone = WikisyncError("project docs/gone does not exist or is hidden")
+    lost = Standing("gone", Condition.FAILING, failure=gone, problem=gone.message)
+    found = report_of(lost, Standing("handbook", Condition.IN_STEP))
+    assert found.is_healthy
+    assert found.health_lines() == [
+        "failing",
+        "gone: failing: project docs/gone does not exist or is hidden",
+    ]
+    assert not report_of(lost).is_healthy
+    assert not report_of(lost, Standing("rest", Condition.PAUSED)).is_healthy
+    assert report_of(Standing("rest", Condition.PAUSED)).is_healthy
+
+
+def report(
+    condition: Condition, trouble: Trouble | None = None, **values: Any
+) -> WatchReport:
+    standing = Standing("handbook", condition, **values)
+    daemon = SimpleNamespace(
+        standings={"handbook": standing}, trouble=trouble, now=lambda: 100.0
+    )
+    quiet = Quiet(lambda: 100.0, 900.0, wall=lambda: 5000.0)
+    quiet.note(Area("git"), 3600.0)
+    return WatchReport(cast("Any", daemon), [fake_wiki()], quiet)
+
+
+@pytest.mark.parametrize(
+    ("condition", "is_healthy"),
+    [
+        (Condition.IN_STEP, True),
+        (Condition.NEEDS_PERSON, True),
+        (Condition.PAUSED, True),
+        (Condition.STARTING, True),
+        (Condition.FAILING, False),
+        (Condition.REFUSED, False),
+        (Condition.PARTLY, True),
+    ],
+)
+def test_health_is_that_pages_are_carried_over(
+    condition: Condition, *, is_healthy: bool
+) -> None:
+    assert report(condition).is_healthy is is_healthy
+
+
+def test_halted_wiki_is_no_health_but_while_it_is_paused() -> None:
+    """It needs a person, as a held page does, but carries nothing."""
+    halted = Halted("the folder is empty")
+    assert not report(Condition.NEEDS_PERSON, failure=halted).is_healthy
+    assert report(Condition.PAUSED, failure=halted).is_healthy
+
+
+def test_service_that_is_away_is_no_health_and_is_told_with_its_reason() -> None:
+    trouble = Trouble(Condition.OFFLINE, "no answer", "wait", 90, 95, 102, 3, {})
+    found = report(Condition.OFFLINE, trouble)
+    assert not found.is_healthy
+    service = cast("Mapping[str, object]", found.health()["service"])
+    assert service["problem"] == "no answer"
+    assert found.status_line() == "1 wiki: offline"
+    assert json.loads(found.health_text())["condition"] == "offline"
+
+
+def test_what_waits_and_until_when_is_in_the_health() -> None:
+    found = report(Condition.LIMITED, not_before=160.0)
+    now = time.time()
+    health = cast("Any", found.health())
+    (wait,) = health["waits"]
+    assert (wait["what"], wait["until"]) == ("git", 8600.0)
+    assert now + 899 < wait["next_try_at"] < now + 910
+    assert now + 59 < health["wikis"][0]["next_try_at"] < now + 70
+    assert found.status_line() == "1 wiki: limited"
+
+
+def test_status_tells_what_a_watch_waits_for() -> None:
+    trouble = Trouble(Condition.OFFLINE, "no answer", "wait", 90, 95, 700, 3, {})
+    now = time.time()
+    health = json.loads(report(Condition.OFFLINE, trouble).health_text())
+    first, second = notes_of_watch(health, now)
+    assert first.startswith("the service accepts no git until 1970-01-01")
+    assert f"next try at {shown_time(now + 900)}" in first
+    assert second.startswith("the service is offline (no answer); next try at ")
+    assert notes_of_watch(health, now + 3600) == []
+    assert notes_of_watch({}, now) == []
+
+
+def test_health_that_cannot_be_read_is_none(tmp_path: Path) -> None:
+    assert read_health(tmp_path) == {}
+    (tmp_path / HEALTH_FILE).write_text("[1")
+    assert read_health(tmp_path) == {}
+
+
+@pytest.mark.parametrize(("look_at", "age_s"), [(60.0, 1800.0), (-1900.0, 2000.0)])
+def test_age_of_the_oldest_look_is_told(look_at: float, age_s: float) -> None:
+    """Of a page that waits for its turn, or of the whole wiki."""
+    found = report(Condition.IN_TURNS, full_look_at=look_at)
+    cast("Any", found)._wikis["handbook"].oldest_look_s = 1800.0
+
+    health = cast("Any", found.health())
+    assert health["wikis"][0]["oldest_look_s"] == age_s
+    assert f'wikisync_oldest_look_seconds{{wiki="handbook"}} {age_s}\n' in (
+        found.metrics()
+    )
+    assert found.status_line() == "1 wiki: read in turns"
+    assert found.is_healthy
+    note = "handbook: read in turns; `wikisync watch` checked the least recent page"
+    assert f"{note} {age_s // 60:.0f} minutes ago" in (
+        notes_of_watch(health, health["at"])
+    )
+
+
+def test_wiki_that_was_never_looked_at_has_the_age_of_its_watch() -> None:
+    found = report(Condition.STARTING)
+    json.loads(found.health_text())
+    assert 0 <= cast("Any", found.health())["wikis"][0]["oldest_look_s"] < 60
+
+
+def test_names_in_metrics_cannot_break_their_line() -> None:
+    found = report(Condition.IN_STEP, cycles=3)
+    daemon = cast("Any", found)._daemon
+    daemon.standings["handbook"].name = 'a"b\nc\\'
+    cast("Any", found)._wikis['a"b\nc\\'] = fake_wiki()
+    assert 'wikisync_cycles_total{wiki="a\\"b\\nc\\\\"} 3\n' in found.metrics()
+
+
+def test_page_waits_from_its_save_until_it_is_pushed() -> None:
+    wiki = fake_wiki(created("home"))
+    states = WatchedStates({"handbook": wiki})
+    states.saved(SECTION.owner, "home.md")
+    states.saved(SECTION.owner, "notes.png")
+    assert states.current(SECTION.owner) == {Slug("home"): PageStatus("waiting")}
+    states.carried(wiki)
+    assert states.current(SECTION.owner) == {Slug("home"): PageStatus("pushed")}
+
+
+def test_page_that_could_not_be_pushed_still_waits() -> None:
+    problem = Problem("refused", "home", "the service refuses it")
+    wiki = fake_wiki(created("home"), problems=(problem,))
+    states = WatchedStates({"handbook": wiki})
+    states.saved(SECTION.owner, "home.md")
+    states.carried(wiki)
+    assert states.current(SECTION.owner) == {Slug("home"): PageStatus("waiting")}
+
+
+def test_page_that_could_not_be_pushed_is_not_told_to_be() -> None:
+    problem = Problem("refused", "home", "the service refuses it")
+    wiki = fake_wiki(created("home"), problems=(problem,))
+    states = WatchedStates({"handbook": wiki})
+    states.carried(wiki)
+    assert states.current(SECTION.owner) == {}
+
+
+def test_held_page_says_what_a_person_can_do() -> None:
+    held = Held(Slug("home"), HoldReason.EDITED_BOTH, "home.conflict.md")
+    states = WatchedStates({"handbook": fake_wiki(held=(held,))})
+    found = states.current(SECTION.owner)[Slug("home")]
+    assert found.state == "held"
+    assert "wikisync resolve" in found.note
+
+
+@pytest.mark.parametrize(
+    ("condition", "why"),
+    [
+        (Condition.OFFLINE, "the service is offline"),
+        (Condition.REFUSED, "the service rejects the token"),
+    ],
+)
+def test_waiting_pages_say_what_keeps_all_waiting(
+    condition: Condition, why: str
+) -> None:
+    states = WatchedStates({"handbook": fake_wiki()})
+    trouble = SimpleNamespace(condition=condition)
+    states.follow(cast("Any", SimpleNamespace(trouble=trouble)))
+    states.saved(SECTION.owner, "home.md")
+    assert states.current(SECTION.owner)[Slug("home")].note == why
+
+
+async def test_whoever_follows_states_hears_of_each_change() -> None:
+    states = WatchedStates({"handbook": fake_wiki()})
+    heard = 0
+
+    async def follow() -> None:
+        nonlocal heard
+        async for _ in states.changes():
+            heard += 1
+            if heard == 2:
+                return
+
+    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+        task = group.create_task(follow())
+        while not task.done():
+            await asyncio.sleep(0)
+            await states.tell()
+    assert heard == 2
+
+
+# -- the published site --------------------------------------------------------------
+
+
+async def test_published_site_loses_no_wiki_that_the_workspace_names_no_longer(
+    tmp_path: Path,
+) -> None:
+    """It says which command removes it, and the last good site is kept."""
+    service = '[service]\nurl = "https://gitlab.example.com"\n'
+    wikis = [f'[[wiki]]\nproject = "docs/{name}"\n' for name in ("one", "two")]
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "home.md").write_text(f"# {name}\n")
+    config = tmp_path / "wikisync.toml"
+    config.write_text(service + "".join(wikis))
+    assert await asyncio.to_thread(main, ["build", str(tmp_path), "--publish"]) == 0
+    config.write_text(service + wikis[0])
+    told: asyncio.Queue[str] = asyncio.Queue()
+    site = PublishedSite(find_workspace(tmp_path), told.put_nowait)
+    site.change()
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+        running = group.create_task(site.run())
+        problem = await told.get()
+        running.cancel()
+    assert "would remove the wiki of project docs/two (1 page) from the site" in problem
+    assert problem.endswith(TO_REPLACE)
+    assert (tmp_path / "site/docs/two/-/wikis/index.html").exists()

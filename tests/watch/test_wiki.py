@@ -1,0 +1,285 @@
+"""What a watch does for one wiki, by itself: the hints it asks for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.api.faketime import FakeTime
+from tests.support.service import EmbeddedService
+from wikisync.api.client import Client
+from wikisync.api.git import GIT_RETRY_S
+from wikisync.api.wikis import Wiki
+from wikisync.errors import Halted
+from wikisync.model import WikiOwner
+from wikisync.service.projects import tables as project_tables
+from wikisync.service.projects.tables import ProjectChange
+from wikisync.service.quirks import Quirk
+from wikisync.sync.exchange import ExchangeOptions
+from wikisync.sync.standing import Hint, Why
+from wikisync.watch.wiki import WatchedWiki
+from wikisync.workspace.configured import find_workspace
+from wikisync.workspace.opening import open_workspace
+
+PROJECT = WikiOwner("project", "docs/handbook")
+GROUP = WikiOwner("group", "team")
+GUIDE = WikiOwner("project", "docs/guide")
+
+
+@pytest.fixture
+def time() -> FakeTime:
+    return FakeTime()
+
+
+@pytest.fixture
+async def client(service: EmbeddedService, time: FakeTime) -> AsyncIterator[Client]:
+    await service.add_project(PROJECT.full_path, {"home": "one\n"})
+    await service.add_group(GROUP.full_path, {"home": "one\n"})
+    async with Client(service.url, service.token, clock=time.clock) as made:
+        yield made
+
+
+@contextmanager
+def watched(
+    client: Client,
+    root: Path,
+    owner: WikiOwner,
+    *,
+    puts_new: bool = True,
+    number: int | None = None,
+) -> Iterator[WatchedWiki]:
+    (root / "wikisync.toml").write_text(
+        f'[service]\nurl = "{client.address}"\n'
+        f'[[wiki]]\n{owner.kind} = "{owner.full_path}"\n'
+        + (f"id = {number}\n" if number else "")
+    )
+    workspace = find_workspace(root)
+    with open_workspace(workspace) as opened:
+        section = workspace.config.wikis[0]
+        yield WatchedWiki(opened, section, client, ExchangeOptions(puts_new=puts_new))
+
+
+def emptied(root: Path) -> None:
+    for path in (root / "handbook").iterdir():
+        path.unlink()
+
+
+def unmarked(root: Path) -> None:
+    (root / ".wikisync/folder-id").unlink()
+
+
+@pytest.mark.parametrize("lose", [emptied, unmarked])
+async def test_what_guards_a_sync_guards_every_cycle(
+    client: Client,
+    tmp_path: Path,
+    lose: Callable[[Path], None],
+) -> None:
+    """A disk may go away while a watch runs, too."""
+    with watched(client, tmp_path, PROJECT) as wiki:
+        await wiki.cycle(Why.EVERYTHING)
+        wiki._opened.note_adopted()
+        lose(tmp_path)
+        with pytest.raises(Halted, match="nothing was changed"):
+            await wiki.cycle(Why.EVERYTHING)
+    assert (await Wiki(client, PROJECT).get_page("home")).content == "one\n"
+
+
+async def test_another_folder_is_taken_as_it_is_by_the_cycle_that_meets_it(
+    client: Client, tmp_path: Path
+) -> None:
+    """A disk may be replaced by an older copy while a watch runs, too."""
+    with watched(client, tmp_path, PROJECT) as wiki:
+        await wiki.cycle(Why.EVERYTHING)
+        (tmp_path / "handbook").rename(tmp_path / "away")
+        (tmp_path / "handbook").mkdir()
+        (tmp_path / "handbook/new.md").write_text("new\n")
+        await wiki.cycle(Why.EVERYTHING)
+        met = wiki.synced.has_other_folder
+        await wiki.cycle(Why.EVERYTHING)
+        again = wiki.synced.has_other_folder
+    assert (met, again) == (True, False)
+    assert (tmp_path / "handbook/home.md").read_text() == "one\n"
+
+
+async def test_what_keeps_a_page_back_comes_with_the_next_step(
+    client: Client, tmp_path: Path
+) -> None:
+    with watched(client, tmp_path, PROJECT) as wiki:
+        await wiki.cycle(Why.EVERYTHING)
+        (tmp_path / "handbook/home.md").unlink()
+        os.mkfifo(tmp_path / "handbook/home.md")
+        outcome = await wiki.cycle(Why.EVERYTHING)
+    assert outcome.problem.startswith("home.md: is a pipe")
+    assert outcome.hint == "rename or remove it to get the page back"
+
+
+async def rename(service: EmbeddedService, client: Client) -> int:
+    """The project moves to ``docs/guide``; gives its id."""
+    project = await client.project(PROJECT.full_path)
+    change = ProjectChange({"path": "guide"}, {})
+    await service.ask(project_tables.change_project, project.id, change)
+    return project.id
+
+
+@pytest.mark.parametrize("puts_new", [True, False])
+async def test_watch_that_begins_again_writes_nothing_into_another_project(
+    service: EmbeddedService, client: Client, tmp_path: Path, *, puts_new: bool
+) -> None:
+    """Another team has the path since, and the unit says ``--adopt push``."""
+    with watched(client, tmp_path, PROJECT, puts_new=puts_new) as wiki:
+        await wiki.cycle(Why.EVERYTHING)
+    await rename(service, client)
+    await service.add_project(PROJECT.full_path, {"payroll": "secret\n"})
+    (tmp_path / "handbook/mine.md").write_text("mine\n")
+    with watched(client, tmp_path, PROJECT, puts_new=puts_new) as wiki:
+        for _ in range(2):
+            with pytest.raises(Halted, match="is docs/guide; nothing"):
+                await wiki.cycle(Why.EVERYTHING)
+    assert set(await service.files(PROJECT)) == {"payroll.md"}
+    assert not (tmp_path / "handbook/payroll.md").exists()
+
+
+async def test_watch_after_another_id_puts_nothing_on_the_wiki_by_itself(
+    service: EmbeddedService, client: Client, tmp_path: Path
+) -> None:
+    """A person chose the other project, and the unit still says ``--adopt push``.
+
+    What is made here from then on goes there, as always.
+    """
+    with watched(client, tmp_path, PROJECT) as wiki:
+        await wiki.cycle(Why.EVERYTHING)
+    await rename(service, client)
+    number = await service.add_project(PROJECT.full_path, {"start": "theirs\n"})
+    for name in ("first.md", "second.md"):
+        (tmp_path / "handbook" / name).write_text("mine\n")
+        with watched(client, tmp_path, PROJECT, number=number) as wiki:
+            await wiki.cycle(Why.EVERYTHING)
+            await wiki.cycle(Why.FOLDER)
+    assert set(await service.files(PROJECT)) == {"start.md", "second.md"}
+    assert (tmp_path / "handbook/start.md").read_text() == "theirs\n"
+
+
+async def test_running_watch_sees_that_another_project_has_the_path(
+    service: EmbeddedService, client: Client, tmp_path: Path
+) -> None:
+    with watched(client, tmp_path, PROJECT) as wiki:
+        await wiki.cycle(Why.EVERYTHING)
+        await rename(service, client)
+        await service.add_project(PROJECT.full_path, {"payroll": "secret\n"})
+        (tmp_path / "handbook/mine.md").write_text("mine\n")
+        await wiki.cycle(Why.FOLDER)
+        assert set(await service.files(GUIDE)) == {"home.md", "mine.md"}
+        with pytest.raises(Halted, match="is another project now"):
+            await wiki.cycle(Why.EVERYTHING)
+    assert set(await service.files(PROJECT)) == {"payroll.md"}
+
+
+async def test_running_watch_follows_a_renamed_project_and_tells(
+    service: EmbeddedService, client: Client, tmp_path: Path
+) -> None:
+    with watched(client, tmp_path, PROJECT) as wiki:
+        await wiki.cycle(Why.EVERYTHING)
+        before = await wiki.hint()
+        await rename(service, client)
+        await service.add_pages(GUIDE, {"home": "two\n"})
+        await wiki.cycle(Why.EVERYTHING)
+        (note,) = wiki.synced.notes
+        assert wiki.paths == {"docs/handbook", "docs/guide"}
+        assert await wiki.hint() not in {before, None}
+        await service.add_project(PROJECT.full_path, {"home": "secret\n"})
+        with pytest.raises(Halted, match="is another project now"):
+            await wiki.cycle(Why.EVERYTHING)
+    assert note.message == "the project docs/handbook is docs/guide now"
+    assert (tmp_path / "handbook/home.md").read_text() == "two\n"
+
+
+async def test_project_that_will_be_removed_needs_a_person(
+    service: EmbeddedService, client: Client, tmp_path: Path
+) -> None:
+    with watched(client, tmp_path, PROJECT) as wiki:
+        outcome = await wiki.cycle(Why.EVERYTHING)
+        assert not outcome.needs_person
+        project = await client.project(PROJECT.full_path)
+        await service.ask(project_tables.set_mark, project.id, is_marked=True)
+        outcome = await wiki.cycle(Why.EVERYTHING)
+    assert (outcome.needs_person, outcome.problem) == (True, "")
+
+
+async def test_newest_commit_is_a_cheap_hint(
+    service: EmbeddedService, client: Client, tmp_path: Path
+) -> None:
+    with watched(client, tmp_path, PROJECT) as wiki:
+        before = await wiki.hint()
+        assert before == await wiki.hint()
+        await service.add_pages(PROJECT, {"home": "two\n"})
+        after = await wiki.hint()
+    assert before is not None
+    assert after is not None
+    assert before.mark != after.mark
+    assert not after.is_costly
+
+
+async def test_without_git_the_project_tells_and_costs_little_from_then_on(
+    service: EmbeddedService, client: Client, tmp_path: Path
+) -> None:
+    service.quirks = {Quirk.NO_GIT}
+    with watched(client, tmp_path, PROJECT) as wiki:
+        first = await wiki.hint()
+        project = await client.project(PROJECT.full_path)
+        assert first == Hint(project.last_activity_at or "")
+        assert await wiki.hint() is first, "not changed: no record comes"
+        await Wiki(client, PROJECT).edit_page("home", content="two\n")
+        after = await wiki.hint()
+    assert after is not None
+    assert after != first
+
+
+async def test_project_whose_whole_record_comes_each_time_is_a_costly_hint(
+    service: EmbeddedService, client: Client, tmp_path: Path
+) -> None:
+    service.quirks = {Quirk.NO_GIT, Quirk.NO_ETAG}
+    with watched(client, tmp_path, PROJECT) as wiki:
+        hint = await wiki.hint()
+    assert hint is not None
+    assert hint.is_costly
+
+
+async def test_group_without_git_has_no_hint(
+    service: EmbeddedService, client: Client, tmp_path: Path
+) -> None:
+    service.quirks = {Quirk.NO_GIT}
+    with watched(client, tmp_path, GROUP) as wiki:
+        assert await wiki.hint() is None
+
+
+async def test_git_that_was_refused_is_tried_again_only_after_minutes(
+    service: EmbeddedService, client: Client, tmp_path: Path, time: FakeTime
+) -> None:
+    """A service may take many refusals for an attack, and shut out the machine."""
+    service.quirks = {Quirk.NO_GIT}
+    with watched(client, tmp_path, GROUP) as wiki:
+        assert await wiki.hint() is None
+        service.quirks = ()
+        time.now += GIT_RETRY_S - 1
+        assert await wiki.hint() is None
+        time.now += 1
+        assert await wiki.hint() is not None
+
+
+async def test_scan_sees_what_a_program_appends_to_a_file_that_was_replaced(
+    service: EmbeddedService, client: Client, tmp_path: Path
+) -> None:
+    """No event tells of it, and no folder shows it: the file has no name any more."""
+    with watched(client, tmp_path, PROJECT) as wiki:
+        await wiki.cycle(Why.EVERYTHING)
+        with (tmp_path / "handbook/home.md").open("ab", buffering=0) as program:
+            await service.add_pages(PROJECT, {"home": "two\n"})
+            await wiki.cycle(Why.EVERYTHING)
+            await wiki.scan()
+            assert not await wiki.scan()
+            program.write(b"appended\n")
+        assert await wiki.scan()

@@ -1,0 +1,31 @@
+"""What a person is told to do, as commands that can be copied."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+
+from wikisync.model import Slug
+from wikisync.sync.exchange import Held
+from wikisync.sync.plan import HoldReason
+from wikisync.sync.safety import Batch, BatchKind
+from wikisync.workspace.attention import batch_sentence, held_sentence
+
+FOLDER = "our wiki"
+
+
+@pytest.mark.parametrize("file", ["", "it's.conflict.md"])
+def test_odd_name_of_a_page_is_one_word_of_the_command(file: str) -> None:
+    held = Held(Slug("it's"), HoldReason.EDITED_BOTH, file)
+    sentence = held_sentence(FOLDER, held)
+    command = sentence.partition("text): ")[2]
+    assert shlex.split(command) == ["wikisync", "resolve", f"{FOLDER}/it's", "--both"]
+    assert (f"resolve {FOLDER}/{file} and save it" in sentence) is bool(file)
+
+
+def test_odd_name_of_a_wiki_is_one_word_of_the_command() -> None:
+    batch = Batch(1, BatchKind.DELETES_HERE, (), 4)
+    commands = batch_sentence(FOLDER, batch).split("; ")[1:]
+    words = [shlex.split(command.rpartition(": ")[2]) for command in commands]
+    assert words == [["wikisync", act, "our wiki:1"] for act in ("approve", "refuse")]

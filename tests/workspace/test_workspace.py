@@ -1,0 +1,88 @@
+"""A workspace as commands find it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.commands import Run
+from tests.support.service import EmbeddedService
+from tests.support.workspaces import clone_handbook
+from wikisync.workspace.configured import find_workspace
+
+CONFIG = """\
+[service]
+url = "https://gitlab.example.com"
+token_file = "{file}"
+[[wiki]]
+project = "docs/handbook"
+"""
+
+
+@pytest.mark.parametrize(
+    ("named", "found"),
+    [
+        ("secret/token", "{root}/secret/token"),
+        ("/etc/wikisync/token", "/etc/wikisync/token"),
+        ("~/.wikisync-token", "{home}/.wikisync-token"),
+    ],
+)
+def test_token_file_is_named_as_seen_from_the_workspace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str, found: str
+) -> None:
+    """A daemon is started from anywhere."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "wikisync.toml").write_text(CONFIG.format(file=named))
+    service = find_workspace(tmp_path).config.service
+    assert service.token_file == found.format(root=tmp_path, home=tmp_path / "home")
+
+
+async def test_sync_from_elsewhere_finds_a_token_file_in_the_workspace(
+    service: EmbeddedService,
+    run: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cloned = await clone_handbook(service, run, tmp_path / "my-wikis")
+    file = cloned.root / "wikisync.toml"
+    file.write_text(
+        file.read_text().replace("[service]\n", '[service]\ntoken_file = "token"\n')
+    )
+    (cloned.root / "token").write_text(service.token)
+    (cloned.root / "token").chmod(0o600)
+    monkeypatch.delenv("WIKISYNC_TOKEN")
+    monkeypatch.chdir(tmp_path)
+    ran = await cloned.run("sync")
+    assert ran.code == 0, ran.err
+
+
+@pytest.mark.parametrize(
+    ("start", "named", "slug"),
+    [
+        ("", "handbook/c1", "c1"),
+        ("handbook", "handbook/c1", "c1"),
+        ("handbook/team", "handbook/c1", "c1"),
+        ("handbook", "handbook/c1.conflict.md", "c1"),
+        ("handbook", "handbook/gone", "gone"),
+        ("handbook", "c1", "c1"),
+        ("handbook", "gone.md", "gone"),
+        ("handbook", "handbook/own", "handbook/own"),
+        ("handbook/team", "people.md", "team/people"),
+        ("", "handbook/handbook/own", "handbook/own"),
+    ],
+)
+def test_hint_names_its_page_from_anywhere_in_the_workspace(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    start: str,
+    named: str,
+    slug: str,
+) -> None:
+    (tmp_path / "wikisync.toml").write_text(CONFIG.format(file="token"))
+    for page in ("c1", "team/people", "handbook/own"):
+        path = tmp_path / f"handbook/{page}.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    monkeypatch.chdir(tmp_path / start)
+    assert find_workspace(Path()).page(named)[1] == slug

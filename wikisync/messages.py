@@ -1,0 +1,54 @@
+"""What long work says to a person meanwhile.  Pure; ``cli.console`` prints it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable
+from typing import Protocol
+
+from wikisync.model import Problem
+from wikisync.progress import Progress, SilentProgress
+
+
+class Messages(Protocol):
+    """Takes the sentences of a piece of work, in order."""
+
+    def note(self, text: str) -> None:
+        """A line that a person may want to know."""
+        ...
+
+    def warn(self, text: str) -> None:
+        """A line that a person should act on."""
+        ...
+
+    def problems(self, problems: Iterable[Problem]) -> None:
+        """One line a problem, with its hint where it has one."""
+        ...
+
+    def progress(self) -> contextlib.AbstractContextManager[Progress]:
+        """Shows the progress of one step while the block lasts."""
+        ...
+
+    def ask(self, question: str) -> bool | None:
+        """A person's answer; None where nobody can be asked."""
+        ...
+
+
+class NoMessages:
+    """For callers that read the result instead: nothing is shown, nobody is asked."""
+
+    def note(self, text: str) -> None:
+        """Nothing is shown."""
+
+    def warn(self, text: str) -> None:
+        """Nothing is shown."""
+
+    def problems(self, problems: Iterable[Problem]) -> None:
+        """Nothing is shown."""
+
+    def progress(self) -> contextlib.AbstractContextManager[Progress]:
+        """Nothing is shown."""
+        return contextlib.nullcontext(SilentProgress())
+
+    def ask(self, question: str) -> bool | None:
+        """Nobody can be asked."""

@@ -1,0 +1,1 @@
+"""A watch: the daemon on real wikis, and what goes on around its cycles."""

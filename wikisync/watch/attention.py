@@ -1,0 +1,94 @@
+"""What of a watch needs a person, as ``transient`` has it: at once, or after hours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from wikisync.api.quiet import shown_time
+from wikisync.errors import OF_SERVICE, OWN_TROUBLE, SyncError, WikisyncError
+from wikisync.sync.standing import Condition
+from wikisync.sync.standings import LASTING_TRIES, REFUSED_RETRY_S
+from wikisync.workspace.attention import SERVICE, refused_sentence
+from wikisync.workspace.syncing import Synced
+from wikisync.workspace.transient import LASTING_S, is_transient
+
+if TYPE_CHECKING:
+    from wikisync.api.quiet import Wait
+    from wikisync.sync.daemon import Daemon
+    from wikisync.sync.standing import Standing
+    from wikisync.watch.wiki import WatchedWiki
+
+_LONG = f"for more than {LASTING_S / 3600:.0f} hours"
+_LIMIT_STEP = (
+    "requests wait, and one is tried at least every"
+    f" {REFUSED_RETRY_S / 60:.0f} minutes; use this token in fewer programs, or ask"
+    f" the administrator of the service"
+)
+_HINT = "run: wikisync doctor"
+
+
+def service_sentence(daemon: Daemon, waits: Sequence[Wait] = ()) -> str:
+    """What is wrong with the service; empty where that is nobody's business yet."""
+    trouble = daemon.trouble
+    long = [wait for wait in waits if wait.asked_s > REFUSED_RETRY_S]
+    if long and (trouble is None or trouble.condition is Condition.LIMITED):
+        return f"{SERVICE}: {'; '.join(map(_limit_words, long))}; {_LIMIT_STEP}"
+    if trouble is None:
+        return ""
+    if trouble.condition is Condition.REFUSED:
+        return refused_sentence(trouble.hint)
+    if daemon.now() - trouble.since < LASTING_S:
+        return ""
+    # in words that are the same after each try, so that a person is called once
+    is_limited = trouble.condition is Condition.LIMITED
+    what = "it limits requests" if is_limited else "unreachable"
+    return f"{SERVICE}: {what} {_LONG}; saves wait; {_HINT}"
+
+
+def _limit_words(wait: Wait) -> str:
+    return f"it accepts no {wait.what} until {shown_time(wait.ends_at)}"
+
+
+def seen(daemon: Daemon, wikis: Sequence[WatchedWiki]) -> list[Synced]:
+    """Each wiki with what keeps it from going on, where a person is needed for it."""
+    return [_seen(daemon, wiki) for wiki in wikis]
+
+
+def _seen(daemon: Daemon, wiki: WatchedWiki) -> Synced:
+    standing = daemon.standings[wiki.name]
+    paused = "" if standing.is_paused else None
+    return replace(wiki.synced, paused=paused, failure=_failure(daemon, standing))
+
+
+def _failure(daemon: Daemon, standing: Standing) -> WikisyncError | None:
+    error = standing.failure
+    if error is None:
+        return None
+    if isinstance(error, OF_SERVICE) and daemon.trouble is not None:
+        return None  # it is told of the service
+    if isinstance(error, OWN_TROUBLE) and standing.failures >= LASTING_TRIES:
+        # while all others go on, no waiting for the service mends it
+        return SyncError(standing.problem, hint=standing.hint)
+    if not is_transient(error):
+        return error
+    if daemon.now() - standing.failing_since < LASTING_S:
+        return None
+    return SyncError(f"{error.message}, {_LONG}", hint=_HINT)
+
+
+def lasting_in_s(daemon: Daemon) -> float | None:
+    """When what should pass will have lasted so long that a person is called."""
+    now = daemon.now()
+    left = [since + LASTING_S - now for since in _since(daemon)]
+    return min((one for one in left if one > 0), default=None)
+
+
+def _since(daemon: Daemon) -> Iterator[float]:
+    if daemon.trouble is not None:
+        yield daemon.trouble.since
+    for standing in daemon.standings.values():
+        if standing.failure is not None:
+            yield standing.failing_since

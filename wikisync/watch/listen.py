@@ -1,0 +1,204 @@
+"""What a watch answers on this machine: webhooks, health, status, figures.
+
+A webhook is a hint: it says which wiki to look at, and what it says of pages is not
+believed.  Who edited is remembered with the text that it is about, and shown where the
+wiki is seen to hold that very text.  The secret is compared before anything is read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+
+import msgspec
+from aiohttp import web
+
+from wikisync import connections
+from wikisync.connections import note_request
+from wikisync.decoding import json_decoder
+from wikisync.errors import UsageError
+from wikisync.model import Slug, digest_of
+from wikisync.sync.ledger import Edit
+from wikisync.terminal import visible_line
+from wikisync.watch.report import WatchReport
+
+log = logging.getLogger(__name__)
+
+BODY_BYTES_MAX = 1024 * 1024
+SHUTDOWN_S = 0.5
+STATUS_AGE_S = 5.0
+"""A status is given again for so long: it costs a look into every folder."""
+TOKEN_HEADER = "X-Gitlab-Token"  # noqa: S105 - the header's name
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+NAME_CHARS_MAX = 200
+SLUG_CHARS_MAX = 2000
+
+Ask = Callable[[str, Slug], bool]
+"""Asks for a look at a page of the wiki of a project's path; whether there is one."""
+Note = Callable[[str, Slug, Edit], None]
+"""Remembers who edited a page of a project's wiki."""
+Status = Callable[[], Awaitable[Mapping[str, object]]]
+
+
+class _User(msgspec.Struct):
+    name: str | None = None
+    username: str | None = None
+
+
+class _Project(msgspec.Struct):
+    path_with_namespace: str
+
+
+class _Page(msgspec.Struct):
+    slug: str = ""
+    action: str = ""
+    version_id: str | None = None
+    content: str | None = None
+
+
+class _Event(msgspec.Struct):
+    """What is read of a webhook."""
+
+    object_kind: str
+    project: _Project
+    object_attributes: _Page = msgspec.field(default_factory=_Page)
+    user: _User = msgspec.field(default_factory=_User)
+
+
+_EVENTS = json_decoder(_Event)
+
+
+class Listener:
+    """The answers."""
+
+    def __init__(
+        self, secret: str, ask: Ask, status: Status, report: WatchReport, note: Note
+    ) -> None:
+        self._secret = secret.encode()
+        self._ask = ask
+        self._status = status
+        self._note = note
+        self._report = report
+        self._turn = asyncio.Lock()
+        self._last: tuple[float, str] | None = None
+
+    def app(self) -> web.Application:
+        """The application."""
+        app = web.Application(
+            middlewares=[note_request], client_max_size=BODY_BYTES_MAX
+        )
+        app.router.add_post("/hook", self._hook)
+        app.router.add_get("/healthz", self._healthz)
+        app.router.add_get("/status", self._status_json)
+        app.router.add_get("/metrics", self._metrics)
+        return app
+
+    async def _hook(self, request: web.Request) -> web.Response:
+        if not self._secret:
+            return _said(403, "webhooks need a secret: set WIKISYNC_HOOK_SECRET")
+        given = request.headers.get(TOKEN_HEADER, "").encode("utf-8", "replace")
+        if not hmac.compare_digest(given, self._secret):
+            return _said(401, "the secret does not match")
+        try:
+            body = await request.read()
+            event = _EVENTS.decode(body)
+        except web.HTTPRequestEntityTooLarge:
+            return _said(413, "an event is at most 1 MiB")
+        except (msgspec.MsgspecError, UnicodeError, RecursionError):
+            return _said(400, "this is not a wiki page event")
+        self._report.hooks += 1
+        path = event.project.path_with_namespace[:NAME_CHARS_MAX]
+        page = event.object_attributes
+        who = _plain(event.user.name or event.user.username or "")[:NAME_CHARS_MAX]
+        slug = Slug(_plain(page.slug)[:SLUG_CHARS_MAX])
+        if event.object_kind == "wiki_page" and who and page.content is not None:
+            edit = Edit(digest_of(page.content), who, time.time())
+            self._note(path, slug, edit)
+        if event.object_kind != "wiki_page" or not self._ask(path, slug):
+            return _said(202, "nothing of ours")
+        log.info(
+            "webhook: %r of page %r of %r, version %r",
+            page.action[:NAME_CHARS_MAX],
+            page.slug[:NAME_CHARS_MAX],
+            path,
+            (page.version_id or "")[:NAME_CHARS_MAX],
+        )
+        return _said(202, "asked")
+
+    async def _healthz(self, request: web.Request) -> web.Response:
+        _refuse_foreign(request)
+        status = 200 if self._report.is_healthy else 503
+        lines = map(visible_line, self._report.health_lines())
+        return _said(status, "\n".join(lines))
+
+    async def _status_json(self, request: web.Request) -> web.Response:
+        _refuse_foreign(request)
+        async with self._turn:
+            now = time.monotonic()
+            if self._last is None or now - self._last[0] > STATUS_AGE_S:
+                found = await self._status()
+                self._last = time.monotonic(), json.dumps(found, ensure_ascii=False)
+            text = self._last[1]
+        return web.Response(text=text, content_type="application/json")
+
+    async def _metrics(self, request: web.Request) -> web.Response:
+        _refuse_foreign(request)
+        return web.Response(
+            body=self._report.metrics().encode(), headers={"Content-Type": METRICS_TYPE}
+        )
+
+
+def _plain(text: str) -> str:
+    """Without what no name has, and what no file and no terminal should get."""
+    return "".join(letter for letter in text if letter.isprintable())
+
+
+def _refuse_foreign(request: web.Request) -> None:
+    """Refuse what a web page asks that has our address by a name of its own.
+
+    Raises:
+        HTTPForbidden: the name asked for is not this machine's.
+    """
+    host = request.url.host or ""
+    if host not in LOOPBACK or "Origin" in request.headers:
+        raise web.HTTPForbidden(text="only this machine can access this\n")
+
+
+def _said(status: int, sentence: str) -> web.Response:
+    return web.Response(status=status, text=sentence + "\n")
+
+
+@asynccontextmanager
+async def listening(listener: Listener, address: str) -> AsyncIterator[str]:
+    """Answer at an address until the block ends; the URL.
+
+    Raises:
+        UsageError: the port is taken.
+    """
+    host, _, port = address.rpartition(":")
+    host = host.strip("[]")
+    runner = web.AppRunner(
+        listener.app(),
+        access_log=None,
+        handle_signals=False,
+        shutdown_timeout=SHUTDOWN_S,
+    )
+    await runner.setup()
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(runner.cleanup)
+        try:
+            bound = await stack.enter_async_context(
+                connections.listening(runner, host, int(port))
+            )
+        except OSError as exc:
+            raise UsageError(
+                f"cannot listen at {address}: {exc.strerror or exc}",
+                hint="set [sync] listen to another port",
+            ) from exc
+        yield connections.base_url(bound)

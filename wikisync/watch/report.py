@@ -1,0 +1,257 @@
+"""How a watch fares, for programs: the health file, ``/healthz`` and ``/metrics``."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from wikisync import __version__
+from wikisync.sync.standing import Condition
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from wikisync.api.quiet import Quiet, Wait
+    from wikisync.sync.daemon import Daemon
+    from wikisync.sync.standing import Standing
+    from wikisync.watch.wiki import WatchedWiki
+
+HEALTH_FILE = "health.json"
+"""In ``.wikisync``."""
+STOPPED = "stopped"
+UNHEALTHY = frozenset({Condition.OFFLINE, Condition.REFUSED, Condition.FAILING})
+
+
+class WatchReport:
+    """What can be said of a watch that runs."""
+
+    def __init__(
+        self, daemon: Daemon, wikis: Sequence[WatchedWiki], quiet: Quiet
+    ) -> None:
+        self._daemon = daemon
+        self._quiet = quiet
+        self._wikis = {wiki.name: wiki for wiki in wikis}
+        self._started_at = time.time()
+        self.is_stopped = False
+        self.attention: Sequence[str] = ()
+        """Lines of the attention file."""
+        self.site_problem = ""
+        """Why the published site is not of now."""
+        self.hooks = 0
+        """Webhooks taken so far."""
+        self.pushed = self.pulled = 0
+        """Pages carried over so far."""
+
+    @property
+    def condition(self) -> str:
+        """The worst of all wikis' conditions, in one word or a few."""
+        if self.is_stopped:
+            return STOPPED
+        if self._daemon.trouble is not None:
+            return str(self._daemon.trouble.condition.value)
+        found = {one.condition for one in self._daemon.standings.values()}
+        for condition in (
+            Condition.FAILING,
+            Condition.REFUSED,
+            Condition.NEEDS_PERSON,
+            Condition.LIMITED,
+            Condition.PARTLY,
+            Condition.STARTING,
+            Condition.OPEN,
+            Condition.IN_TURNS,
+        ):
+            if condition in found:
+                return str(condition.value)
+        return str(Condition.IN_STEP.value)
+
+    @property
+    def is_healthy(self) -> bool:
+        """Whether pages of any wiki are carried over.
+
+        A page that is held is no trouble, nor is one wiki of many that is lost: a
+        start anew would not mend it.
+        """
+        if self.is_stopped or self._daemon.trouble is not None:
+            return False
+        active = [one for one in self._daemon.standings.values() if not one.is_paused]
+        return not active or len(self.lost) < len(active)
+
+    @property
+    def lost(self) -> Sequence[Standing]:
+        """Wikis of which no page is carried over, though they are not paused."""
+        return [
+            one
+            for one in self._daemon.standings.values()
+            if not one.is_paused
+            # a halted wiki needs a person, too, but carries nothing
+            and (one.failure is not None or one.condition in UNHEALTHY)
+        ]
+
+    def health_lines(self) -> Sequence[str]:
+        """The condition, and each wiki that is lost with what is wrong, one a line."""
+        lost = [
+            f"{one.name}: {one.condition.value}"
+            + (f": {one.problem}" if one.problem else "")
+            for one in self.lost
+        ]
+        return [self.condition, *lost]
+
+    def waits(self) -> Sequence[Wait]:
+        """What the service limits requests of."""
+        return self._quiet.waits()
+
+    def health(self) -> Mapping[str, object]:
+        """Everything but the pages, as JSON has it; times are of the epoch."""
+        trouble = self._daemon.trouble
+        return {
+            "version": __version__,
+            "pid": os.getpid(),
+            "started_at": self._started_at,
+            "at": time.time(),
+            "condition": self.condition,
+            "is_healthy": self.is_healthy,
+            "service": {
+                "condition": trouble.condition.value if trouble else "in reach",
+                "problem": trouble.problem if trouble else "",
+                "hint": trouble.hint if trouble else "",
+                "since": self._epoch(trouble.since) if trouble else None,
+                "next_try_at": self._epoch(trouble.until) if trouble else None,
+            },
+            "waits": [
+                {
+                    "what": one.what,
+                    "until": one.ends_at,
+                    "next_try_at": self._epoch(one.until),
+                }
+                for one in self.waits()
+            ],
+            "attention": [line.removeprefix("- ") for line in self.attention],
+            "site_problem": self.site_problem,
+            "wikis": [self.wiki(one) for one in self._daemon.standings.values()],
+        }
+
+    def wiki(self, standing: Standing) -> Mapping[str, object]:
+        """How one wiki fares."""
+        synced = self._wikis[standing.name].synced
+        return {
+            "folder": standing.name,
+            "condition": standing.condition.value,
+            "problem": standing.problem,
+            "hint": standing.hint,
+            "held": len(synced.held),
+            "batches": len(synced.batches),
+            "cycles": standing.cycles,
+            "failures": standing.failures,
+            "last_good_at": self._epoch(standing.last_good_at),
+            "oldest_look_s": round(self._oldest_look_s(standing), 3),
+            "next_try_at": (
+                self._epoch(standing.not_before)
+                if standing.not_before > self._daemon.now()
+                else None
+            ),
+        }
+
+    def _oldest_look_s(self, standing: Standing) -> float:
+        """How long ago the page was read that waits longest for a look.
+
+        Infinite before the first look is an age that JSON does not know: it is that
+        of the watch then.
+        """
+        looked_s = self._daemon.now() - standing.full_look_at
+        if looked_s == float("inf"):
+            looked_s = time.time() - self._started_at
+        return max(looked_s, self._wikis[standing.name].oldest_look_s)
+
+    def health_text(self) -> str:
+        """``health`` as a file's content."""
+        return json.dumps(self.health(), ensure_ascii=False, indent=2) + "\n"
+
+    def status_line(self) -> str:
+        """One line for the system's own list of services."""
+        count = len(self._daemon.standings)
+        waiting = sum(
+            one.condition is Condition.NEEDS_PERSON
+            for one in self._daemon.standings.values()
+        )
+        line = f"{count} wiki{'s' * (count != 1)}: {self.condition}"
+        return f"{line}, {waiting} need a decision" if waiting and count > 1 else line
+
+    def metrics(self) -> str:
+        """Figures in the text format of Prometheus, version 0.0.4."""
+        lines = [
+            *_metric("wikisync_up", "gauge", "1 while pages are being synced")
+            .value(int(self.is_healthy))
+            .lines,
+            *_metric("wikisync_hooks_total", "counter", "webhooks accepted")
+            .value(self.hooks)
+            .lines,
+            *_metric("wikisync_pushed_total", "counter", "pages uploaded to wikis")
+            .value(self.pushed)
+            .lines,
+            *_metric("wikisync_pulled_total", "counter", "pages downloaded to folders")
+            .value(self.pulled)
+            .lines,
+        ]
+        cycles = _metric("wikisync_cycles_total", "counter", "sync cycles started")
+        held = _metric("wikisync_held_pages", "gauge", "pages that need a decision")
+        good = _metric(
+            "wikisync_last_good_seconds", "gauge", "Unix time of the last sync"
+        )
+        age = _metric(
+            "wikisync_oldest_look_seconds",
+            "gauge",
+            "seconds since the least recently checked page was checked",
+        )
+        state = _metric("wikisync_condition", "gauge", "1 for the current condition")
+        for one in self._daemon.standings.values():
+            at = self._epoch(one.last_good_at)
+            cycles.value(one.cycles, wiki=one.name)
+            held.value(len(self._wikis[one.name].synced.held), wiki=one.name)
+            good.value(at or 0, wiki=one.name)
+            age.value(round(self._oldest_look_s(one), 3), wiki=one.name)
+            state.value(1, wiki=one.name, condition=one.condition.value)
+        for metric in (cycles, held, good, age, state):
+            lines += metric.lines
+        return "\n".join(lines) + "\n"
+
+    def _epoch(self, at: float | None) -> float | None:
+        """A time of the daemon's clock as seconds since the epoch."""
+        if at is None:
+            return None
+        return round(time.time() - (self._daemon.now() - at), 3)
+
+
+def read_health(private: Path) -> Mapping[str, Any]:
+    """What a watch that runs wrote of itself; empty where that cannot be read."""
+    try:
+        found = json.loads((private / HEALTH_FILE).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+class _Metric:
+    """One metric with its values."""
+
+    def __init__(self, name: str, kind: str, meaning: str) -> None:
+        self._name = name
+        self.lines = [f"# HELP {name} {meaning}", f"# TYPE {name} {kind}"]
+
+    def value(self, value: float, **labels: str) -> _Metric:
+        """Add a value; what labels hold may be anything."""
+        shown = ",".join(f'{name}="{_quoted(text)}"' for name, text in labels.items())
+        self.lines.append(
+            f"{self._name}{{{shown}}} {value}" if shown else f"{self._name} {value}"
+        )
+        return self
+
+
+def _metric(name: str, kind: str, meaning: str) -> _Metric:
+    return _Metric(name, kind, meaning)
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

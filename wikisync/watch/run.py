@@ -1,0 +1,430 @@
+"""One watch of a workspace under one configuration: the daemon and all around it.
+
+    watcher, scans, hints, webhooks ---ask---> daemon ---told---> attention file,
+    health file, systemd, a person's command, the published site, a preview
+
+Nothing that is told delays a cycle: a change is noted, and one task of its own
+shows what is so by then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from wikisync.api.quiet import shown_time
+from wikisync.errors import FolderError, StateError, WikisyncError
+from wikisync.folder.busy import locked_name
+from wikisync.folder.ignore import CONFLICT_MARK
+from wikisync.folder.naming import parse_path
+from wikisync.folder.swap import PRIVATE, write_atomically
+from wikisync.folder.watch import is_watched, watch_folders
+from wikisync.memory import give_back_memory
+from wikisync.sync.daemon import Daemon
+from wikisync.sync.standing import Why
+from wikisync.sync.work import guarded
+from wikisync.watch.attention import lasting_in_s, seen, service_sentence
+from wikisync.watch.person import Caller
+from wikisync.watch.report import HEALTH_FILE, WatchReport
+from wikisync.watch.site import PublishedSite
+from wikisync.watch.states import WatchedStates
+from wikisync.workspace.attention import failure_sentence
+from wikisync.workspace.attention_file import (
+    ATTENTION_FILE,
+    attention_lines,
+    attention_text,
+    read_attention,
+    write_attention,
+)
+from wikisync.workspace.conflict_texts import conflict_texts, show_conflict_texts
+from wikisync.workspace.outcomes import note_sentence
+from wikisync.workspace.syncing import other_folder
+
+if TYPE_CHECKING:
+    from wikisync.api.quiet import Quiet
+    from wikisync.messages import Messages
+    from wikisync.model import Problem, Slug
+    from wikisync.sync.ledger import Edit
+    from wikisync.sync.standing import CycleOutcome, Standing, Trouble
+    from wikisync.sync.standings import IsAway
+    from wikisync.sync.work import WikiWork
+    from wikisync.watch.systemd import Notifier
+    from wikisync.watch.wiki import WatchedWiki
+    from wikisync.workspace.opening import OpenWorkspace
+
+log = logging.getLogger(__name__)
+
+TOLD_QUIET_S = 0.05
+"""Changes within this time are shown together."""
+TOLD_WAIT_S = 60.0
+"""A wait longer than this is told with its end."""
+ASK_FILE = "ask"
+"""In ``.wikisync``: who touches it asks for a look at every wiki; so does who writes
+into the state, such as ``wikisync approve``."""
+ASK_LOOK_S = 1.0
+
+
+class Watch:
+    """A watch that runs."""
+
+    def __init__(
+        self,
+        messages: Messages,
+        opened: OpenWorkspace,
+        wikis: Sequence[WatchedWiki],
+        notifier: Notifier,
+        quiet: Quiet,
+        *,
+        is_away: IsAway | None = None,
+        publishes: bool,
+        notifies: bool,
+    ) -> None:
+        self._messages = messages
+        self._opened = opened
+        self._wikis = {wiki.name: wiki for wiki in wikis}
+        self._notifier = notifier
+        self._quiet = quiet
+        self._changed = asyncio.Event()
+        workspace = opened.workspace
+        sync = workspace.config.sync
+        self._root, self._private = workspace.root, workspace.private
+        self.daemon = Daemon(
+            wikis,
+            hint_max_s=sync.poll_interval_s,
+            told=self._told,
+            told_service=self._told_service,
+            after_cycle=self._after_cycle,
+            is_away=is_away,
+        )
+        self.report = WatchReport(self.daemon, wikis, quiet)
+        self.states = WatchedStates(self._wikis)
+        self.states.follow(self.daemon)
+        self._site = PublishedSite(workspace, self._told_site) if publishes else None
+        self._caller = Caller(
+            sync.attention_command,
+            self._root,
+            os.environ,
+            is_desktop=notifies,
+            told=self._attention(),
+        )
+        self._notes: set[str] = set()
+        """On wikis as a whole, each told once."""
+        self._untold: dict[str, str] = {}
+        """What could not be shown the last time, and why."""
+
+    @property
+    def has_damaged_state(self) -> bool:
+        """Whether it is to be begun anew, which sets the damaged state aside."""
+        return self._opened.state.is_damaged
+
+    async def run(self) -> None:
+        """Work until cancelled; the health file says then that it has ended."""
+        try:
+            await self._run()
+        finally:
+            self.report.is_stopped = True
+            with suppress(FolderError):
+                self._write_health()
+
+    async def _run(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.daemon.run())
+            group.create_task(self._watch_folders())
+            group.create_task(self._show_changes())
+            group.create_task(self._follow_asks())
+            group.create_task(give_back_memory())
+            if self._notifier.watchdog_s is not None:
+                group.create_task(self._live(self._notifier.watchdog_s))
+            if self._site is not None:
+                self._site.change()
+                group.create_task(self._site.run())
+            self._messages.note(f"watching {self._root}; stop it with Ctrl-C")
+            self._notifier.ready()
+
+    # -- what the daemon tells ---------------------------------------------------
+
+    async def _after_cycle(self, work: WikiWork, outcome: CycleOutcome) -> None:
+        wiki = self._wikis[work.name]
+        result = wiki.synced.last
+        if wiki.synced.has_other_folder:
+            told = other_folder(self._opened.workspace.folder_of(wiki.section))
+            log.warning("%s", told)
+            self._messages.warn(told)
+        for note in wiki.synced.notes:
+            self._tell_once(note_sentence(wiki.name, note))
+        self.report.pushed += result.pushed
+        self.report.pulled += result.pulled
+        if not outcome.is_quiet:
+            self._tell_counts(wiki)
+            if self._site is not None:
+                self._site.change()
+        self.states.carried(wiki)
+        if self._opened.is_adopting and all(
+            one.synced.results for one in self._wikis.values()
+        ):
+            self._opened.note_adopted()
+        self._changed.set()
+
+    def _tell_once(self, note: str) -> None:
+        if note not in self._notes:
+            self._notes.add(note)
+            log.warning("%s", note)
+            self._messages.note(note)
+
+    def _tell_counts(self, wiki: WatchedWiki) -> None:
+        result = wiki.synced.last
+        names = ("pulled", "pushed", "merged", "renamed", "removed", "attachments")
+        counts = [(getattr(result, name), name) for name in names]
+        words = ", ".join(f"{count} {name}" for count, name in counts if count)
+        log.info("%s: %s", wiki.name, words)
+        self._messages.note(f"{wiki.name}: {words}")
+
+    def _told(self, standing: Standing) -> None:
+        text = f": {standing.problem}" if standing.problem else ""
+        hint = f" ({standing.hint})" if standing.hint else ""
+        again = self._next_try(standing.not_before)
+        line = f"{standing.name}: {standing.condition.value}{text}{hint}{again}"
+        log.info("%s", line)
+        self._messages.note(line)
+        self._changed.set()
+
+    def _told_service(self, trouble: Trouble | None) -> None:
+        if trouble is None:
+            self._messages.note("the service is back")
+        else:
+            hint = f" ({trouble.hint})" if trouble.hint else ""
+            self._messages.note(
+                f"{trouble.condition.value}: {trouble.problem}{hint};"
+                f" saves wait and are uploaded later{self._next_try(trouble.until)}"
+            )
+        self._changed.set()
+
+    def _next_try(self, at: float) -> str:
+        """When it is tried again, where that is not soon."""
+        wait_s = at - self.daemon.now()
+        if wait_s < TOLD_WAIT_S:
+            return ""
+        return f"; next try at {shown_time(time.time() + wait_s)}"
+
+    def _told_site(self, problem: str) -> None:
+        self.report.site_problem = problem
+        if problem:
+            log.warning("the site is out of date: %s", problem)
+            self._messages.warn(f"the last good site is kept: {problem}")
+        else:
+            log.info("the site is up to date again")
+        self._changed.set()
+
+    def _told_notice(self, problem: Problem) -> None:
+        log.warning("%s", problem)
+        self._messages.problems([problem])
+
+    async def _show_changes(self) -> None:
+        """Show what is so, once for many changes, until cancelled."""
+        while True:
+            await self._wait_for_change()
+            await asyncio.sleep(TOLD_QUIET_S)
+            self._changed.clear()
+            try:
+                await guarded("what is shown", self._show())
+            except WikisyncError as error:
+                log.warning("%s", error.message)
+
+    async def _wait_for_change(self) -> None:
+        """Until something changed, or has lasted so long that a person is called."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(lasting_in_s(self.daemon)):
+                await self._changed.wait()
+
+    async def _show(self) -> None:
+        await self.states.tell()
+        self._notifier.status(self.report.status_line())
+        text = await asyncio.to_thread(self._attention)
+        self.report.attention = attention_lines(text)
+        write = asyncio.to_thread
+        await self._show_one("the health file", write(self._write_health))
+        file = write(write_attention, self._root, text)
+        await self._show_one("the attention file", file)
+        await self._show_one("the texts of conflicts", self._write_conflict_texts())
+        # last, since a command may take its time
+        await self._caller.call(text, self._root / ATTENTION_FILE)
+
+    async def _show_one(self, what: str, write: Awaitable[None]) -> None:
+        """Show one of several things: one that fails keeps no other back.
+
+        That it fails is told once, until it went well again or fails for another
+        reason.
+        """
+        why = ""
+        try:
+            await guarded(what, write)
+        except WikisyncError as error:
+            why = failure_sentence(what, error)
+        if why and self._untold.get(what) != why:
+            log.warning("%s", why)
+            self._messages.warn(why)
+        self._untold[what] = why
+
+    def _attention(self) -> str:
+        """What needs a person by now; of what was not looked at yet, what did."""
+        before = ""
+        with suppress(FolderError):
+            before = read_attention(self._root)
+        return attention_text(
+            [wiki.section for wiki in self._wikis.values()],
+            seen(self.daemon, tuple(self._wikis.values())),
+            before,
+            service=service_sentence(self.daemon, self.report.waits()),
+        )
+
+    async def _write_conflict_texts(self) -> None:
+        texts = conflict_texts(self._opened)
+        await asyncio.to_thread(show_conflict_texts, self._private, texts)
+
+    def _write_health(self) -> None:
+        text = self.report.health_text()
+        write_atomically(self._private, HEALTH_FILE, text.encode(), modes=PRIVATE)
+
+    async def _live(self, interval_s: float) -> None:
+        while True:
+            self._notifier.alive()
+            await asyncio.sleep(interval_s)
+
+    # -- who asks ----------------------------------------------------------------
+
+    def ask_for(self, path: str, slug: Slug) -> bool:
+        """Ask for a look at the wiki of this project, and at this page of it.
+
+        Returns:
+            Whether it is one of ours.
+        """
+        wiki = self._wiki_of(path)
+        if wiki is not None:
+            wiki.note_named(slug)
+            self.daemon.ask(wiki.name, Why.WIKI)
+        return wiki is not None
+
+    def note_edit(self, path: str, slug: Slug, edit: Edit) -> None:
+        """Remember who edited a page of this project's wiki, if it is one of ours."""
+        wiki = self._wiki_of(path)
+        if wiki is not None:
+            wiki.note_edit(slug, edit)
+
+    def _wiki_of(self, path: str) -> WatchedWiki | None:
+        for wiki in self._wikis.values():
+            if wiki.section.kind == "project" and path in wiki.paths:
+                return wiki
+        return None
+
+    async def status(self) -> Mapping[str, object]:
+        """What ``status --json`` says, and how each wiki fares."""
+        from wikisync.workspace.status import look_at, status_as_json
+
+        wikis: list[Mapping[str, object]] = []
+        for wiki in self._wikis.values():
+            status = await look_at(self._opened, wiki.section, None)
+            status = replace(status, wiki_notes=wiki.synced.notes)
+            standing = self.report.wiki(self.daemon.standings[wiki.name])
+            wikis.append({**status_as_json(status), **standing})
+        return {**self.report.health(), "workspace": str(self._root), "wikis": wikis}
+
+    async def _follow_asks(self) -> None:
+        """See that another command asks, or wrote what a person decided."""
+        path = self._private / ASK_FILE
+        before = _touched(path), self._opened.state.seen_writes()
+        while True:
+            await asyncio.sleep(ASK_LOOK_S)
+            try:
+                now = _touched(path), self._opened.state.seen_writes()
+            except StateError:
+                continue  # the cycles meet it, too, and say so
+            if now != before:
+                before = now
+                self._quiet.forget()
+                self.daemon.retry()
+
+    async def _watch_folders(self) -> None:
+        """Ask for a cycle of the wiki below whose folder something happened."""
+        workspace = self._opened.workspace
+        roots = {
+            str(workspace.folder_of(wiki.section).resolve()): wiki
+            for wiki in self._wikis.values()
+        }
+        places = [Path(root) for root in roots]
+        watched = watch_folders(places, is_wanted=_is_wanted, notice=self._told_notice)
+        async with aclosing(watched) as hints:
+            async for hint in hints:
+                for root, wiki in roots.items():
+                    below = root + os.sep
+                    inside = [path for path in hint.paths if path.startswith(below)]
+                    names = [path.removeprefix(below) for path in inside]
+                    locks = set(filter(_is_lock, names))
+                    if any(_is_gone(below + lock) for lock in locks):
+                        # pages that waited for an editor can be carried over
+                        self.daemon.ask(wiki.name, Why.FOLDER)
+                    names = [name for name in names if name not in locks]
+                    if hint.is_everything or names or root in hint.paths:
+                        for name in names:
+                            self.states.saved(wiki.section.owner, name)
+                        self._see_files(names)
+                        self.daemon.ask(wiki.name, Why.FOLDER)
+                await self.states.tell()
+
+    def _see_files(self, names: Sequence[str]) -> None:
+        """A picture beside the pages is the site's, also where no cycle has work.
+
+        Without names anything may have changed.
+        """
+        is_file = not names or any(parse_path(name) is None for name in names)
+        if self._site is not None and is_file:
+            self._site.change()
+
+
+def _is_wanted(path: str) -> bool:
+    # a conflict file is ignored as a page, but its saving settles one
+    return is_watched(path) or f"{CONFLICT_MARK}." in path or _is_lock(path)
+
+
+def _is_lock(path: str) -> bool:
+    """Whether it says that a page's file is open in an editor."""
+    folder, slash, name = path.rpartition("/")
+    locked = locked_name(name)
+    if locked is None:
+        return False
+    page = folder + slash + locked
+    return is_watched(page) and parse_path(page) is not None
+
+
+def _is_gone(path: str) -> bool:
+    return not os.path.lexists(path)
+
+
+def _touched(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+@asynccontextmanager
+async def answering(watch: Watch, address: str, secret: str) -> AsyncIterator[str]:
+    """Answer webhooks and questions at ``[sync] listen`` until the block ends.
+
+    Raises:
+        UsageError: the port is taken.
+    """
+    from wikisync.watch.listen import Listener, listening
+
+    listener = Listener(
+        secret, watch.ask_for, watch.status, watch.report, watch.note_edit
+    )
+    async with listening(listener, address) as url:
+        yield url

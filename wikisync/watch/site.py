@@ -1,0 +1,104 @@
+"""The published site in step with the folders: built beside the cycles, never in them.
+
+However often pages change while a build runs, one more follows.  What goes wrong
+leaves the last good site, and is told once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from wikisync.errors import UsageError, WikisyncError
+from wikisync.sync.work import guarded
+
+if TYPE_CHECKING:
+    from wikisync.workspace.configured import Workspace
+
+log = logging.getLogger(__name__)
+
+QUIET_S = 1.0
+"""Changes within this time are one build."""
+RETRY_S = 300.0
+"""A build that failed is tried again after this time, also when nothing changes."""
+
+TO_REPLACE = "to remove it from the site run: wikisync build --publish --replace"
+
+
+class PublishedSite:
+    """One site that follows its folders."""
+
+    def __init__(self, workspace: Workspace, told: Callable[[str], None]) -> None:
+        """Make one.
+
+        Args:
+            workspace: Whose ``[site]``.
+            told: Hears what is wrong with the last build; of an empty text when all
+                is well again.
+        """
+        self._workspace = workspace
+        self._told = told
+        self._changed = asyncio.Event()
+        self._problem = ""
+        self.builds = 0
+
+    def change(self) -> None:
+        """Pages changed, or may have."""
+        self._changed.set()
+
+    async def run(self) -> None:
+        """Build whenever something changed, until cancelled."""
+        while True:
+            await self._wait_for_change()
+            await asyncio.sleep(QUIET_S)
+            self._changed.clear()
+            try:
+                problem = await guarded("the site", self._build())
+            except UsageError as error:
+                # a wiki would leave the site: the option is of another command
+                problem = f"{error.message}; {TO_REPLACE}"
+            except WikisyncError as error:
+                problem = error.message
+            self._note(problem)
+
+    async def _wait_for_change(self) -> None:
+        try:
+            async with asyncio.timeout(RETRY_S if self._problem else None):
+                await self._changed.wait()
+        except TimeoutError:
+            return
+
+    async def _build(self) -> str:
+        """Build once; what is wrong with the version that is shown, or nothing.
+
+        Raises:
+            WikisyncError: there is no new version; the last good one stays.
+        """
+        from wikisync.site.publish import publish
+        from wikisync.workspace.building import after_command
+        from wikisync.workspace.folders import ShownFolder, cache_folder
+
+        root = self._workspace.root
+        shown = ShownFolder(root, root)
+        config = self._workspace.config
+        self.builds += 1
+        wikis, options = shown.site()
+        published = await publish(
+            wikis,
+            root / config.site.output,
+            options,
+            cache=cache_folder(shown, "site", os.environ),
+            keep=config.site.keep,
+            after=after_command(shown, config, os.environ),
+        )
+        if published.is_switched:
+            log.info("the site %s is up to date", config.site.output)
+        return str(published.problems[0]) if published.problems else ""
+
+    def _note(self, problem: str) -> None:
+        if problem != self._problem:
+            self._problem = problem
+            self._told(problem)

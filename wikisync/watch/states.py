@@ -1,0 +1,96 @@
+"""How far pages are, for a preview in the same process: pushed, waiting, held."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from typing import TYPE_CHECKING
+
+from wikisync.folder.naming import parse_path
+from wikisync.model import Slug, WikiOwner
+from wikisync.site.preview.states import PageStatus
+from wikisync.sync.plan import CreateRemote, Merge, MoveRemote, Push
+from wikisync.sync.standing import Condition
+from wikisync.workspace.attention import held_sentence
+
+if TYPE_CHECKING:
+    from wikisync.sync.daemon import Daemon
+    from wikisync.watch.wiki import WatchedWiki
+
+PAGES_MAX = 5_000
+"""Pages of one wiki whose state is kept; of more, only what is held is told."""
+
+_WAITS = {
+    Condition.OFFLINE: "the service is offline",
+    Condition.LIMITED: "the service limits requests",
+    Condition.REFUSED: "the service rejects the token",
+}
+
+
+class WatchedStates:
+    """The states of all pages that something is known of; a ``PageStates``."""
+
+    def __init__(self, wikis: Mapping[str, WatchedWiki]) -> None:
+        self._wikis = {wiki.section.owner: wiki for wiki in wikis.values()}
+        self._waiting: dict[WikiOwner, set[Slug]] = {one: set() for one in self._wikis}
+        self._pushed: dict[WikiOwner, set[Slug]] = {one: set() for one in self._wikis}
+        self._news = asyncio.Condition()
+        self._count = 0
+        self._daemon: Daemon | None = None
+
+    def follow(self, daemon: Daemon) -> None:
+        """Take the service's troubles from this daemon."""
+        self._daemon = daemon
+
+    def current(self, owner: WikiOwner) -> Mapping[Slug, PageStatus]:
+        """The pages of a wiki that something is known of."""
+        wiki = self._wikis.get(owner)
+        if wiki is None:
+            return {}
+        trouble = self._daemon.trouble if self._daemon else None
+        why = _WAITS[trouble.condition] if trouble else ""
+        found = {slug: PageStatus("pushed") for slug in self._pushed[owner]}
+        found |= {slug: PageStatus("waiting", why) for slug in self._waiting[owner]}
+        folder = wiki.section.folder
+        for held in wiki.synced.held:
+            note = held_sentence(folder, held).partition(": ")[2]
+            found[held.slug] = PageStatus("held", note)
+        return found
+
+    async def changes(self) -> AsyncIterator[None]:
+        """One item whenever some page's status is another one."""
+        seen = self._count
+        while True:
+            async with self._news:
+                await self._news.wait_for(lambda: self._count != seen)  # noqa: B023
+                seen = self._count
+            yield
+
+    def saved(self, owner: WikiOwner, path: str) -> None:
+        """A file of a wiki, relative to its folder, was saved: it waits."""
+        page = parse_path(path)
+        if page is None or len(self._waiting[owner]) >= PAGES_MAX:
+            return
+        self._waiting[owner].add(page[0])
+        self._pushed[owner].discard(page[0])
+
+    def carried(self, wiki: WatchedWiki) -> None:
+        """A cycle of a wiki ended well."""
+        owner, result = wiki.section.owner, wiki.synced.last
+        sent = {
+            action.target if isinstance(action, MoveRemote) else action.slug
+            for action in result.plan.actions
+            if isinstance(action, CreateRemote | MoveRemote | Push)
+        }
+        broken = {Slug(problem.subject) for problem in result.problems}
+        later = {one.slug for one in result.plan.actions if isinstance(one, Merge)}
+        later.update(result.plan.open_here)
+        if len(self._pushed[owner]) + len(sent) <= PAGES_MAX:
+            self._pushed[owner] |= sent - broken
+        self._waiting[owner] = (later | broken) & self._waiting[owner]
+
+    async def tell(self) -> None:
+        """Let whoever waits for changes look again."""
+        async with self._news:
+            self._count += 1
+            self._news.notify_all()

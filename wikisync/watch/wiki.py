@@ -1,0 +1,221 @@
+"""What the daemon does for one wiki: cycles, scans and hints, on real parts.
+
+The service is asked for nothing before the first cycle, so that a watch may begin
+while it is away.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from wikisync.api.git import WikiHistory
+from wikisync.errors import NotFound, PermissionDenied
+from wikisync.folder.stamp import folder_stamp
+from wikisync.model import Slug
+from wikisync.sync.exchange import ExchangeOptions, ExchangeResult, exchange
+from wikisync.sync.ledger import Edit
+from wikisync.sync.standing import CycleOutcome, Hint, Why
+from wikisync.workspace.attention import sentences
+from wikisync.workspace.opening import OpenWorkspace, SyncedWiki
+from wikisync.workspace.syncing import Synced
+from wikisync.workspace.whose import find_wiki
+
+if TYPE_CHECKING:
+    from wikisync.api.client import Client, Id
+    from wikisync.config import WikiSection
+
+NAMED_MAX = 3
+"""Pages that a condition names."""
+EDITS_MAX = 1000
+"""Edits told of between two cycles that are remembered, the last ones."""
+
+
+class WatchedWiki:
+    """One wiki of an open workspace, as ``sync.work.WikiWork`` wants it."""
+
+    def __init__(
+        self,
+        opened: OpenWorkspace,
+        section: WikiSection,
+        client: Client,
+        options: ExchangeOptions,
+        *,
+        settle_s: float | None = None,
+    ) -> None:
+        self._opened = opened
+        self._client = client
+        self._options = options
+        self._settle_s = settle_s
+        self._wiki: SyncedWiki | None = None
+        self._stamp: int | None = None
+        """What the last scan saw."""
+        self._history = WikiHistory(client, section.owner)
+        self._active: Hint | None = None
+        """The last hint that is no commit."""
+        self._etag: str | None = None
+        """Of the answer that it came from."""
+        self._edits: dict[Slug, Edit] = {}
+        self._named: set[Slug] = set()
+        """Pages that webhooks named since the last look at the wiki."""
+        self.section = section
+        self.synced = Synced(section)
+        """The last cycle, for whoever shows it."""
+
+    @property
+    def name(self) -> str:
+        """The wiki's folder in the workspace."""
+        return self.section.folder
+
+    @property
+    def paths(self) -> frozenset[str]:
+        """What its project or group is called, now and in the configuration."""
+        found = () if self._wiki is None else (self._wiki.found.there.owner.full_path,)
+        return frozenset({self.section.path, *found})
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether a person wants it left alone."""
+        return self._opened.known(self.section).is_paused
+
+    async def cycle(self, why: Why) -> CycleOutcome:
+        """One cycle; for a save here the wiki is not looked at first."""
+        try:
+            result = await self._exchange(why)
+        except NotFound:
+            # a project may come back under its path with another id
+            self._wiki = None
+            raise
+        self.synced.results = [result]
+        trouble = result.problems[0] if result.problems else None
+        return CycleOutcome(
+            is_quiet=result.is_quiet,
+            has_more=result.has_more,
+            next_look_s=result.next_look_s,
+            needs_person=any(sentences(self.synced)),
+            problem=str(trouble) if trouble else "",
+            hint=trouble.hint if trouble else "",
+            is_in_turns=self._wiki is not None and self._wiki.replica.is_in_turns,
+            open_here=_names(result.plan.open_here),
+        )
+
+    @property
+    def oldest_look_s(self) -> float:
+        """How long ago the page was read that waits longest; 0 where none does."""
+        return self._wiki.replica.oldest_look_s if self._wiki else 0.0
+
+    def note_named(self, slug: Slug) -> None:
+        """Remember a page that a webhook names, for the next look at the wiki."""
+        if len(self._named) < EDITS_MAX:
+            self._named.add(slug)
+
+    def note_edit(self, slug: Slug, edit: Edit) -> None:
+        """Remember who edited a page on the wiki, until the next cycle."""
+        self._edits.pop(slug, None)
+        self._edits[slug] = edit
+        if len(self._edits) > EDITS_MAX:
+            del self._edits[next(iter(self._edits))]
+
+    async def _exchange(self, why: Why) -> ExchangeResult:
+        wiki = await self._connected(why)
+        puts_new = self._options.puts_new and wiki.found.may_adopt
+        self._opened.refuse_lost(self.section)
+        edits, self._edits = self._edits, {}
+        if edits:
+            self._opened.known(self.section).note_edits(edits)
+        is_first = not self.synced.results
+        adopts = self._opened.is_adopting and is_first
+        wiki.remote.is_remembering = why is Why.FOLDER
+        named = frozenset() if why is Why.FOLDER else frozenset(self._named)
+        wiki.replica.await_pages(named)
+        try:
+            with self._opened.meeting(self.section) as is_other:
+                self.synced.has_other_folder = is_other
+                result = await exchange(
+                    wiki.remote,
+                    wiki.local,
+                    self._opened.state,
+                    owner=self.section.owner,
+                    remote_id=wiki.remote_id,
+                    options=replace(
+                        self._options,
+                        adopts=adopts,
+                        is_other_folder=is_other,
+                        tries_again=is_first,
+                        between=wiki.found.between if is_first else None,
+                        puts_new=puts_new,
+                        leaves=frozenset() if puts_new else wiki.known.left_out,
+                    ),
+                    outdated=wiki.remote.outdated,
+                    note_left=wiki.known.note_left_out,
+                )
+            self._named -= named
+            return result
+        finally:
+            wiki.remote.is_remembering = False
+
+    async def _connected(self, why: Why) -> SyncedWiki:
+        """Both sides of the wiki; a whole look sees where it is now, too."""
+        if self._wiki is not None and why is Why.EVERYTHING:
+            found = await find_wiki(self._opened, self._client, self.section)
+            before = self._wiki.found
+            is_same = found.there.owner == before.there.owner
+            if is_same and found.known is before.known:
+                self._wiki = replace(self._wiki, found=found)
+            else:
+                self._wiki = None
+        if self._wiki is None:
+            self._wiki = await self._opened.synced(
+                self._client, self.section, settle_s=self._settle_s
+            )
+        self.synced.notes = self._wiki.found.notes
+        self.synced.warnings = self._wiki.found.warnings
+        return self._wiki
+
+    async def scan(self) -> bool:
+        """Whether the folder differs from the scan before; the first one says yes.
+
+        Or whether a program wrote to a file that was replaced: no event tells of it.
+        """
+        if self._wiki is None:
+            return False  # its first cycle is still to come
+        before = self._stamp
+        self._stamp = await asyncio.to_thread(folder_stamp, self._wiki.folder)
+        return self._stamp != before or bool(await self._wiki.local.late_saves())
+
+    async def hint(self) -> Hint | None:
+        """The wiki's newest commit, or else when its project was last active."""
+        found = None if self._wiki is None else self._wiki.found.there
+        owner = self.section.owner if found is None else found.owner
+        if self._wiki is not None:
+            self._history = self._wiki.replica.history
+        head = await self._history.head()
+        if head is not None:
+            return Hint(head)
+        if owner.kind == "group":
+            return None
+        try:
+            return await self._last_activity(found.id if found else owner.full_path)
+        except (NotFound, PermissionDenied):
+            return None
+
+    async def _last_activity(self, project: Id) -> Hint | None:
+        found = await self._client.poll_project(project, self._etag)
+        if found is None:
+            return self._active
+        record, etag = found
+        if record.last_activity_at is None:
+            return None
+        # without an ETag, the whole record comes each time
+        self._active = Hint(record.last_activity_at, is_costly=etag is None)
+        self._etag = etag
+        return self._active
+
+
+def _names(slugs: Sequence[Slug]) -> str:
+    """The first of some pages, and how many more there are."""
+    named, more = ", ".join(slugs[:NAMED_MAX]), len(slugs) - NAMED_MAX
+    return f"{named} and {more} more" if more > 0 else named

@@ -1,0 +1,1 @@
+"""What is done with workspaces: opened, synced, exported, checked; no command line."""

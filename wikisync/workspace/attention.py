@@ -1,0 +1,136 @@
+"""Sentences on what waits for a person: what it is, and the next step.  Pure.
+
+``attention_file`` shows them in the workspace; ``transient`` says who is not called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, assert_never
+
+from wikisync.errors import AuthenticationFailed, WikisyncError, command_line
+from wikisync.model import Problem, Slug
+from wikisync.sync.safety import BatchKind
+from wikisync.workspace.transient import is_transient, needs_person
+
+if TYPE_CHECKING:
+    from wikisync.config import WikiSection
+    from wikisync.sync.exchange import Held
+    from wikisync.sync.safety import Batch
+    from wikisync.workspace.syncing import Synced
+
+SERVICE = "the service"
+"""What sentences are about that are of no single wiki."""
+
+
+def held_sentence(folder: str, held: Held) -> str:
+    """One sentence on a page that waits, with the next step."""
+    return f"{folder}/{held.slug}: {held}; {next_step(folder, held)}"
+
+
+def next_step(folder: str, held: Held) -> str:
+    """What a person does about a page that waits."""
+    from wikisync.sync.plan import HoldReason
+
+    name = f"{folder}/{held.slug}"
+    match held.reason:
+        case HoldReason.EDITED_BOTH | HoldReason.CREATED_BOTH:
+            # its file was removed, which only hides it, or something has its place
+            first = f"see {command_line('diff', name)}; then"
+            if held.step:
+                first = f"{held.step}; or"
+            if held.conflict_file:
+                first = f"resolve {folder}/{held.conflict_file} and save it; or"
+            keep = command_line("resolve", name, "--both")
+            return f"{first} run (--mine or --wiki keep one text): {keep}"
+        case HoldReason.EDITED_HERE_GONE_THERE:
+            return "delete the file, or rename it to keep it"
+        case HoldReason.FORMATS:
+            return (
+                "rename the file to the extension of the wiki's format, or change"
+                " the format on the wiki"
+            )
+        case HoldReason.NAME_TAKEN | HoldReason.CASE_TWIN:
+            # the file that has the name, whichever side the rename came from
+            in_the_way = held.detail or held.slug
+            return f"rename the file of {folder}/{in_the_way}"
+        case HoldReason.EMPTY:
+            return "add text to the file, or delete it"
+        case HoldReason.MARKER:
+            return "remove every line with %%%% wikisync from it"
+        case HoldReason.GIT_MARKER:
+            return (
+                f"resolve the conflict and remove its marker lines; or, if the markers"
+                f" belong to the page, send it unchanged: {command_line('sync', name)}"
+            )
+        case HoldReason.REFUSED:
+            # what it said before is about the text, its name, or the token's rights
+            return (
+                "fix the cause; wikisync retries when the file changes, on `wikisync"
+                " sync`, and every 15 minutes"
+            )
+        case HoldReason.LOOP:
+            return "check the page on the wiki; wikisync retries in ten minutes"
+        case HoldReason.OPEN_LONG:
+            return "save and close it in the editor"
+    assert_never(held.reason)
+
+
+def batch_sentence(folder: str, batch: Batch) -> str:
+    """One sentence on what a brake holds, with the next step."""
+    name = f"{folder}:{batch.id}"
+    yes, no = command_line("approve", name), command_line("refuse", name)
+    if batch.kind is BatchKind.REWOUND:
+        return (
+            f"{folder}: {batch}; to accept the older texts of the wiki, run: {yes}; to"
+            f" restore the newer texts on the wiki, run: {no}"
+        )
+    return f"{folder}: {batch}; to approve, run: {yes}; to reject, run: {no}"
+
+
+def problem_sentence(section: WikiSection, problem: Problem) -> str:
+    """One sentence on a page or file that is left alone, with the next step."""
+    from wikisync.sync.exchange import Held
+    from wikisync.sync.plan import HoldReason
+
+    folder = section.folder
+    told = _with_step(problem.message, problem.hint)
+    if problem.code == "page-refused":
+        # the next cycle holds the page: it is not to be told as something new then
+        slug = Slug(problem.subject)
+        held = Held(slug, HoldReason.REFUSED, detail=told)
+        return held_sentence(folder, held)
+    is_wiki = problem.subject == str(section.owner)
+    return f"{folder if is_wiki else f'{folder}/{problem.subject}'}: {told}"
+
+
+def failure_sentence(subject: str, error: WikisyncError) -> str:
+    """One sentence on what cannot go on, with the next step."""
+    return f"{subject}: {_with_step(error.message, error.hint)}"
+
+
+def _with_step(told: str, hint: str | None) -> str:
+    return f"{told}; {hint}" if hint else told
+
+
+def refused_sentence(hint: str | None) -> str:
+    """One sentence on a refused token: the same whatever was asked with it."""
+    step = hint or "see wikisync doctor"
+    return f"{SERVICE}: it rejects the token, so saves wait; {step}"
+
+
+def sentences(wiki: Synced) -> Iterator[str]:
+    """What of a wiki needs a person, one sentence each."""
+    section = wiki.section
+    if wiki.paused is not None:
+        return  # a person wants it left alone
+    failure = wiki.failure
+    # a token is refused by the service, which is told of once for all wikis
+    is_told = isinstance(failure, AuthenticationFailed)
+    if failure is not None and not is_told and not is_transient(failure):
+        yield failure_sentence(section.folder, failure)
+    yield from (batch_sentence(section.folder, batch) for batch in wiki.batches)
+    yield from (held_sentence(section.folder, held) for held in wiki.held)
+    for problem in wiki.problems:
+        if needs_person(problem):
+            yield problem_sentence(section, problem)

@@ -1,0 +1,220 @@
+"""``WIKISYNC-ATTENTION.md``: a file in the workspace while a person is needed.
+
+Nobody has to read a log to learn that something waits for them; when nothing waits
+any more, the file is gone.  Whoever looked at a part of the workspace renews the lines
+on that part; all other lines stay as they are.
+"""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wikisync.errors import (
+    OF_SERVICE,
+    AuthenticationFailed,
+    FolderError,
+    Halted,
+    RemoteError,
+    WikisyncError,
+)
+from wikisync.model import split_extension
+from wikisync.terminal import visible_line
+from wikisync.workspace.attention import (
+    SERVICE,
+    failure_sentence,
+    refused_sentence,
+    sentences,
+)
+from wikisync.workspace.syncing import Synced
+from wikisync.workspace.transient import is_transient
+
+if TYPE_CHECKING:
+    from wikisync.config import WikiSection
+
+ATTENTION_FILE = "WIKISYNC-ATTENTION.md"
+TITLE = "# wikisync needs your decision"
+_APPROVE = "run: wikisync approve "
+"""In every line on a brake."""
+
+
+def attention_text(
+    sections: Sequence[WikiSection],
+    done: Sequence[Synced],
+    before: str = "",
+    *,
+    service: str = "",
+) -> str:
+    """What the file says; empty where nobody is needed.
+
+    Args:
+        sections: The wikis of the workspace, in order.
+        done: Those that were looked at, or tried.
+        before: What the file said until now.
+        service: What is wrong with the service, where a person is needed for that.
+    """
+    was = attention_lines(before)
+    looked_at = {one.section: one for one in done}
+    lines = [_line(service)] if service else _kept_of_service(was, done)
+    for section in sections:
+        wiki = looked_at.get(section, Synced(section))
+        lines += map(_line, sentences(wiki))
+        lines += [line for line in was if _is_kept(line, wiki)]
+    return _text_of(lines)
+
+
+def attention_lines(text: str) -> list[str]:
+    """What the file's text says, one line for each thing that waits."""
+    return [line for line in text.split("\n") if line.startswith("- ")]
+
+
+def _line(sentence: str) -> str:
+    # names come from anybody: one with a line end would make a line of its own
+    return visible_line(f"- {sentence}")
+
+
+def _text_of(lines: Sequence[str]) -> str:
+    if not lines:
+        return ""
+    head = [
+        TITLE,
+        "",
+        "wikisync removes this file when nothing needs your decision.",
+        "",
+    ]
+    return "\n".join([*head, *dict.fromkeys(lines), ""])
+
+
+def _kept_of_service(was: Sequence[str], done: Sequence[Synced]) -> list[str]:
+    """What was said of the service, if it has not answered since."""
+    if any(one.results or _is_answer(one.failure) for one in done):
+        return []
+    return [line for line in was if line.startswith(f"- {SERVICE}: ")]
+
+
+def _is_answer(failure: WikisyncError | None) -> bool:
+    """Whether it is what the service said of one wiki, and took the token for."""
+    return isinstance(failure, RemoteError) and not isinstance(failure, OF_SERVICE)
+
+
+def _is_kept(line: str, wiki: Synced) -> bool:
+    """Whether a line is about what was not looked at now of this wiki."""
+    whole, pages = _line(f"{wiki.section.folder}: "), _line(f"{wiki.section.folder}/")
+    if wiki.paused is not None or not line.startswith((whole, pages)):
+        return False
+    if line.startswith(whole) and _APPROVE not in line:
+        # why it could not go on
+        return not wiki.results and (wiki.failure is None or is_transient(wiki.failure))
+    if not wiki.results:
+        return True
+    return wiki.pages is not None and not _is_of_pages(line.removeprefix(pages), wiki)
+
+
+def _is_of_pages(rest: str, wiki: Synced) -> bool:
+    """Whether it is about one of the pages asked for, by its slug or its file."""
+    subject = rest.partition(": ")[0]
+    stem = (split_extension(subject) or (subject,))[0]
+    return any(visible_line(slug) in {subject, stem} for slug in wiki.pages or ())
+
+
+# -- on the disk -------------------------------------------------------------------
+
+
+def read_attention(root: Path) -> str:
+    """What the file says; nothing where it is not there, or is not ours.
+
+    Raises:
+        FolderError: something else has this name.
+    """
+    path = root / ATTENTION_FILE
+    try:
+        is_file = stat.S_ISREG(path.lstat().st_mode)
+    except OSError:
+        return ""
+    text = _read(root) if is_file else ""
+    if not text.startswith(TITLE):
+        raise FolderError(
+            f"{path} is not a file that wikisync wrote",
+            path=str(path),
+            hint="move the file; wikisync writes its own list there",
+        )
+    return text
+
+
+def _read(root: Path) -> str:
+    from wikisync.folder.descent import Folders, opened_file, opened_root, read_all
+
+    # should a link or a pipe come meanwhile, it is not followed, and not waited for
+    with opened_root(root) as folder, Folders(folder) as folders:
+        try:
+            with opened_file(folders, ATTENTION_FILE) as file:
+                return read_all(file, ATTENTION_FILE).decode("utf-8", "replace")
+        except OSError:
+            return TITLE  # it has just gone
+
+
+def write_attention(root: Path, text: str) -> None:
+    """Write the file, or remove it where nobody is needed.
+
+    Raises:
+        FolderError: it cannot be written, or something else has this name.
+    """
+    try:
+        before = read_attention(root)
+    except FolderError:
+        if not text:
+            return  # what is there is not ours, and nothing is to be said
+        raise
+    if text == before:
+        return
+    if not text:
+        _remove(root / ATTENTION_FILE)
+        return
+    from wikisync.folder.swap import write_atomically
+
+    write_atomically(root, ATTENTION_FILE, text.encode("utf-8", "replace"))
+
+
+def _remove(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as exc:
+        from wikisync.folder.descent import folder_error
+
+        raise folder_error("remove", str(path), exc) from exc
+
+
+def show_attention(
+    root: Path, sections: Sequence[WikiSection], done: Sequence[Synced]
+) -> None:
+    """Write or remove the file after a sync of these wikis, or of pages of them.
+
+    Raises:
+        FolderError: it cannot be written, or something else has this name.
+    """
+    before, service = "", ""
+    with suppress(FolderError):
+        before = read_attention(root)
+    for wiki in done:
+        if isinstance(wiki.failure, AuthenticationFailed):
+            service = refused_sentence(wiki.failure.hint)
+    write_attention(root, attention_text(sections, done, before, service=service))
+
+
+@contextmanager
+def told_where_halted(root: Path) -> Iterator[None]:
+    """Leave word in the file where the workspace itself is halted.
+
+    The next sync or watch that is let in takes the word away.
+    """
+    try:
+        yield
+    except Halted as error:
+        with suppress(FolderError):
+            line = _line(failure_sentence("the workspace", error))
+            before = attention_lines(read_attention(root))
+            write_attention(root, _text_of([line, *before]))
+        raise

@@ -1,0 +1,131 @@
+"""A folder to a website, built in place or published atomically."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from wikisync.errors import UsageError
+from wikisync.workspace.folders import ShownFolder, cache_folder
+
+if TYPE_CHECKING:
+    from wikisync.config import Config
+    from wikisync.model import Problem
+    from wikisync.progress import Progress
+    from wikisync.site.model import BuildReport
+    from wikisync.site.publish import AfterCommand, Published
+
+
+class Built(Struct, frozen=True):
+    """What one build did."""
+
+    index: Path
+    report: BuildReport
+    problems: tuple[Problem, ...]
+    is_switched: bool | None = None
+    """Whether a new version took the site's place; None where that is not asked."""
+
+
+def site_folder(shown: ShownFolder, config: Config | None) -> Path:
+    """Where the site of a workspace goes.
+
+    Raises:
+        UsageError: the folder is not a workspace, so that nothing says where.
+    """
+    if config is None or shown.workspace is None or shown.workspace != shown.folder:
+        raise UsageError(
+            f"no output folder is given for the site of {shown.folder}",
+            hint="give a folder with -o, or set [site] output",
+        )
+    return shown.workspace / config.site.output
+
+
+def build(
+    shown: ShownFolder,
+    output: Path,
+    progress: Progress,
+    *,
+    replaces: bool = False,
+    retries: bool = False,
+) -> Built:
+    """Bring the site in a folder up to date, file by file.
+
+    ``replaces`` removes wikis that are in the site and not in the folder.
+
+    Raises:
+        UsageError: there is such a wiki, and it shall stay.
+        ConfigError: the configuration is wrong.
+        SiteError, FolderError: it cannot be built; the site stays as it was.
+    """
+    from wikisync.site.build import build_site
+    from wikisync.site.published import leave
+
+    wikis, options = shown.site()
+    options = replace(options, retries=retries)
+    cache = cache_folder(shown, "site", os.environ)
+    report = build_site(
+        wikis,
+        output,
+        options,
+        cache=cache,
+        may_leave=leave(replaces=replaces),
+        progress=progress,
+    )
+    return Built(output / "index.html", report, report.problems)
+
+
+def publish(
+    shown: ShownFolder,
+    config: Config | None,
+    output: Path,
+    progress: Progress,
+    *,
+    replaces: bool = False,
+    retries: bool = False,
+) -> Built:
+    """Switch a new version of the site in at once, and run what follows.
+
+    ``replaces`` removes wikis that are in the site and not in the folder.
+
+    Raises:
+        UsageError: there is such a wiki, and it shall stay.
+        ConfigError: the configuration is wrong.
+        SiteError, FolderError: it cannot be built; the site stays as it was.
+    """
+    from wikisync.site.publish import KEEP_DEFAULT
+    from wikisync.site.publish import publish as publish_site
+    from wikisync.site.published import leave
+
+    wikis, options = shown.site()
+    published: Published = asyncio.run(
+        publish_site(
+            wikis,
+            output,
+            replace(options, retries=retries),
+            cache=cache_folder(shown, "site", os.environ),
+            keep=config.site.keep if config else KEEP_DEFAULT,
+            after=after_command(shown, config, os.environ),
+            may_leave=leave(replaces=replaces),
+            progress=progress,
+        )
+    )
+    report = published.report
+    problems = (*report.problems, *published.problems)
+    return Built(output / "index.html", report, problems, published.is_switched)
+
+
+def after_command(
+    shown: ShownFolder, config: Config | None, environment: Mapping[str, str]
+) -> AfterCommand | None:
+    """The command of ``[site] after``; it runs in the workspace, without the token."""
+    from wikisync.site.publish import AfterCommand
+
+    if config is None or shown.workspace is None or not config.site.after:
+        return None
+    return AfterCommand(config.site.after, shown.workspace, environment)

@@ -1,0 +1,142 @@
+"""The private cache of an export: its folder, marked as ours, held by one process."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wikisync.errors import FolderError, UsageError
+from wikisync.private import keep_private, make_private_file, make_private_folder
+
+if TYPE_CHECKING:
+    from wikisync.model import WikiOwner
+
+
+CACHE_TAG = "CACHEDIR.TAG"
+
+
+CACHE_TAG_TEXT = """\
+Signature: 8a477f597d28d172789f06886806bc55
+# Wikis that `wikisync export` has read; it is safe to delete this folder; the next
+# export takes longer.
+"""
+
+
+WIKIS_FOLDER = "wikis"
+
+
+def check_apart(output: Path, cache: Path) -> None:
+    """Refuse a cache in the site or a site in the cache: each tidies its own folder.
+
+    Raises:
+        UsageError: one is the other, or lies in it.
+    """
+    site, private = Path(os.path.realpath(output)), Path(os.path.realpath(cache))
+    if site.is_relative_to(private) or private.is_relative_to(site):
+        raise UsageError(
+            f"the output {output} and the cache {cache} overlap",
+            hint="give --cache a separate folder; nothing was changed",
+        )
+
+
+def default_cache(url: str, output: Path, environment: Mapping[str, str]) -> Path:
+    """The cache folder of this service and this output folder."""
+    configured = environment.get("XDG_CACHE_HOME", "")
+    # the specification wants relative values ignored
+    top = Path(configured) if configured.startswith("/") else _home() / ".cache"
+    # earlier versions made it for everybody
+    keep_private(top / "wikisync")
+    key = f"{url}\n{output.absolute()}".encode("utf-8", "surrogateescape")
+    return top / "wikisync" / "export" / hashlib.sha256(key).hexdigest()[:24]
+
+
+def _home() -> Path:
+    try:
+        return Path.home()
+    except RuntimeError as exc:
+        raise UsageError(
+            "there is no home folder for the cache",
+            hint="name a folder with --cache, or set HOME",
+        ) from exc
+
+
+@contextmanager
+def held_cache(cache: Path) -> Iterator[None]:
+    """Hold the cache folder, marked as ours, while the block lasts.
+
+    Raises:
+        FolderError: it is another folder with files in it, in use, or not writable.
+    """
+    from wikisync.folder.workspace import LOCK_FILE, locked
+    from wikisync.workspace.pulling import STATE_FILE
+
+    _refuse_foreign(cache, {LOCK_FILE})
+    _make(cache)
+    with locked(cache, f"the cache {cache}"):
+        tag = cache / CACHE_TAG
+        if not tag.exists():
+            _write_tag(tag)
+        if not (cache / STATE_FILE).exists():
+            # pages without a base would outlive their wiki
+            shutil.rmtree(cache / WIKIS_FOLDER, ignore_errors=True)
+        _make(cache / WIKIS_FOLDER)
+        yield
+
+
+def _make(folder: Path) -> None:
+    """Make a folder of the cache, for this user alone."""
+    from wikisync.folder.descent import folder_error
+
+    try:
+        make_private_folder(folder)
+    except OSError as exc:
+        error = folder_error("write to", str(exc.filename or folder), exc)
+        step = "name another folder for the cache with --cache"
+        error.hint = f"{error.hint}; or {step}" if error.hint else step
+        raise error from exc
+
+
+def _write_tag(tag: Path) -> None:
+    try:
+        make_private_file(tag)
+        tag.write_text(CACHE_TAG_TEXT, encoding="utf-8")
+    except OSError as exc:
+        # a tag that was cut off would still make the folder ours
+        tag.unlink(missing_ok=True)
+        raise FolderError(
+            f"cannot write to the cache {tag.parent}: {exc.strerror}",
+            path=str(tag),
+            hint="free some space, or choose another folder with --cache",
+        ) from exc
+
+
+def _refuse_foreign(cache: Path, ours: set[str]) -> None:
+    try:
+        names = {path.name for path in cache.iterdir()} if cache.exists() else set()
+    except OSError as exc:
+        raise FolderError(
+            f"the cache {cache} cannot be read: {exc.strerror}",
+            path=str(cache),
+            hint="choose another folder with --cache",
+        ) from exc
+    if CACHE_TAG not in names and names - ours:
+        raise FolderError(
+            f"the cache {cache} holds files that are not from an export",
+            path=str(cache),
+            hint="choose an empty folder with --cache; nothing was changed",
+        )
+
+
+def folder_in(cache: Path, owner: WikiOwner) -> Path:
+    """Where the cache keeps a wiki."""
+    return cache / WIKIS_FOLDER / folder_name(owner)
+
+
+def folder_name(owner: WikiOwner) -> str:
+    """A wiki's folder in the cache; paths of the service are not names of files."""
+    return f"{owner.kind}-{hashlib.sha256(owner.full_path.encode()).hexdigest()[:24]}"

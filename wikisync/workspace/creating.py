@@ -1,0 +1,217 @@
+"""The workspace that ``wikisync init`` makes: where it may be, and how it is written.
+
+Either all of it is there afterwards or nothing: what fails while it is written takes
+what was written before it away again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from wikisync.errors import FolderError
+from wikisync.private import PRIVATE_FOLDER
+
+if TYPE_CHECKING:
+    from wikisync.config import Config
+    from wikisync.model import Problem
+    from wikisync.workspace.kept_token import KeptToken
+    from wikisync.workspace.rights import Service, WikiRights
+
+FOLDERS_ABOVE_MAX = 64
+PAGES_COUNTED_MAX = 10_000
+"""Pages that are here already are counted no further."""
+PATTERNS = """\
+# What stays out of the sync, with patterns as in .gitignore.  A page that becomes
+# ignored is deleted nowhere.
+#
+# Never synced, whatever stands here: hidden files, backups and swap files of editors
+# (*~ .*.swp #*# 4913), locks of office programs (~$* .~lock.*), half-made downloads
+# (*.tmp *.part), .DS_Store, Thumbs.db, desktop.ini, and our own conflict files.
+#
+# drafts/
+# *.draft.md
+# /private/**
+"""
+
+
+class Planned(Struct, frozen=True):
+    """A workspace as it is to be, checked as far as it can be."""
+
+    root: Path
+    service: Service
+    config: Config
+    rights: Sequence[WikiRights]
+    notes: Sequence[Problem]
+    written: Sequence[Path]
+    """Files to be made, the configuration last."""
+    kept_token: KeptToken | None = None
+    """A token that is to be kept in a file of its own."""
+
+    def folder_of(self, wiki: WikiRights) -> Path:
+        """Where the wiki's pages go."""
+        folders = {section.owner: section.folder for section in self.config.wikis}
+        return self.root / folders[wiki.wiki.owner]
+
+    @property
+    def text(self) -> str:
+        """Text of ``wikisync.toml``."""
+        from wikisync.config.writing import render_config
+
+        return render_config(self.config)
+
+
+def new_files(root: Path, config: Config) -> Sequence[Path]:
+    """The files to be made; a pattern file that is there stays as it is."""
+    from wikisync.config import FILE_NAME
+    from wikisync.folder.patterns import IGNORE_FILE
+
+    ignoring = [root / wiki.folder / IGNORE_FILE for wiki in config.wikis]
+    return (*(path for path in ignoring if not path.exists()), root / FILE_NAME)
+
+
+def pages_in(folder: Path, *, below: bool = True) -> int:
+    """How many pages a folder holds, counted up to ``PAGES_COUNTED_MAX``."""
+    from wikisync.folder.ignore import is_ignored_folder
+    from wikisync.folder.naming import parse_path
+
+    count = 0
+    for place, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if below and not is_ignored_folder(name)]
+        way = Path(place).relative_to(folder)
+        count += sum(parse_path((way / name).as_posix()) is not None for name in names)
+        if count >= PAGES_COUNTED_MAX:
+            return PAGES_COUNTED_MAX
+    return count
+
+
+# -- the folder --------------------------------------------------------------------
+
+
+def refuse_folder(root: Path, *, allows_network_disk: bool = False) -> None:
+    """See that a workspace may be made here.
+
+    Raises:
+        FolderError: it is one, lies in one, is a file, or cannot be written to.
+    """
+    from wikisync.folder.workspace import refuse_network_disk
+
+    place = root.resolve()
+    for above in (place, *list(place.parents)[:FOLDERS_ABOVE_MAX]):
+        if (above / "wikisync.toml").exists():
+            is_it = above == place
+            raise FolderError(
+                f"{root} is already a workspace"
+                if is_it
+                else f"{root} is inside the workspace {above}",
+                path=str(root),
+                hint="run wikisync sync there; to add a wiki, add a table [[wiki]] to"
+                f" {above / 'wikisync.toml'}"
+                if is_it
+                else "choose a folder outside of it, or add a table [[wiki]] to"
+                f" {above / 'wikisync.toml'}",
+            )
+    there = next(way for way in (place, *place.parents) if way.exists())
+    if not there.is_dir():
+        raise FolderError(
+            f"{there} is not a folder", path=str(root), hint="choose another path"
+        )
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise FolderError(
+            f"cannot write to {there}: Permission denied",
+            path=str(root),
+            hint="make it writable, or choose another folder",
+        )
+    refuse_network_disk(there, is_allowed=allows_network_disk)
+
+
+# -- writing -----------------------------------------------------------------------
+
+
+def write_workspace(planned: Planned) -> None:
+    """Write the workspace, its configuration last.
+
+    What an error or an interrupt leaves half done is taken away again.
+
+    Raises:
+        FolderError: it cannot be written, or became a workspace meanwhile.
+    """
+    from wikisync.folder.workspace import LOCK_FILE, locked
+
+    root, private = planned.root, planned.root / PRIVATE_FOLDER
+    made = _missing_folders(planned)
+    lock = private / LOCK_FILE
+    is_first = not lock.exists()
+    with locked(private, f"the workspace {root}"):
+        # another process may have made one while a person was asked
+        refuse_folder(root, allows_network_disk=True)
+        with _undone_on_failure(planned, made, (lock,) if is_first else ()):
+            _write(planned)
+
+
+def _write(planned: Planned) -> None:
+    from wikisync.config import FILE_NAME
+    from wikisync.folder.private import private_place
+    from wikisync.folder.swap import OWNERS, write_atomically
+    from wikisync.folder.workspace import adopt
+
+    private = planned.root / PRIVATE_FOLDER
+    adopt(private)
+    for path in planned.written:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = planned.text if path.name == FILE_NAME else PATTERNS
+        write_atomically(
+            path.parent,
+            path.name,
+            text.encode(),
+            expected=None,
+            # a wiki's folder may be on another disk
+            temporary=private_place(path.parent, "tmp", private=private),
+            modes=OWNERS,
+        )
+
+
+def _missing_folders(planned: Planned) -> Sequence[Path]:
+    """Folders that are to be made, the innermost first."""
+    private = planned.root / PRIVATE_FOLDER
+    folders = [private, *(planned.folder_of(one) for one in planned.rights)]
+    missing = {
+        place
+        for folder in folders
+        for place in (folder, *folder.parents)
+        if not place.exists()
+    }
+    return sorted(missing, key=lambda place: -len(place.parts))
+
+
+@contextmanager
+def _undone_on_failure(
+    planned: Planned, folders: Sequence[Path], files: Sequence[Path]
+) -> Iterator[None]:
+    """Take away what was not there before, and these, if the block fails."""
+    from wikisync.folder.workspace import FOLDER_ID_FILE
+
+    new = (*planned.written, planned.root / PRIVATE_FOLDER / FOLDER_ID_FILE)
+    files = (*files, *(path for path in new if not path.exists()))
+    try:
+        yield
+    except BaseException as exc:
+        for path in files:
+            with suppress(OSError):
+                path.unlink()
+        for place in folders:
+            # one that somebody else put something into stays
+            with suppress(OSError):
+                place.rmdir()
+        if isinstance(exc, OSError):
+            raise FolderError(
+                f"cannot write to {exc.filename or planned.root}: {exc.strerror}",
+                path=str(planned.root),
+                hint="make it writable, or choose another folder",
+            ) from exc
+        raise

@@ -1,0 +1,142 @@
+"""Two texts as a unified difference, with changed words coloured on a terminal.
+
+What changed is found by ``sync.diff``, whose search is bounded on any text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from wikisync.sync.diff import Change, changes
+from wikisync.terminal import visible, visible_line
+
+CONTEXT_LINES = 3
+"""Equal lines shown around a change."""
+WORDS_MAX = 5_000
+"""Words of one change beyond which its lines are coloured whole."""
+
+RED, GREEN, CYAN, BOLD, RESET = (
+    "\x1b[31m",
+    "\x1b[32m",
+    "\x1b[36m",
+    "\x1b[1m",
+    "\x1b[0m",
+)
+_WORD = re.compile(r"\w+|\n|[^\S\n]+|[^\w\s]")
+
+
+def unified(
+    old: str, new: str, names: tuple[str, str], *, is_coloured: bool = False
+) -> str:
+    """The difference from one text to another, as ``diff -u`` writes it.
+
+    Args:
+        old: One text.
+        new: The other.
+        names: What the two are called in the first lines.
+        is_coloured: For a terminal: colours, and control characters made visible.
+
+    Returns:
+        Lines, each with its line end; empty where the texts are equal.
+    """
+    if old == new:
+        return ""
+    if is_coloured:
+        old, new = visible(old), visible(new)
+    before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
+    head = [f"--- {names[0]}\n", f"+++ {names[1]}\n"]
+    if is_coloured:
+        head = [f"{BOLD}{visible_line(line.rstrip())}{RESET}\n" for line in head]
+    body = [
+        line
+        for hunk in _hunks(changes(before, after))
+        for line in _hunk_lines(hunk, before, after, is_coloured=is_coloured)
+    ]
+    return "".join([*head, *body])
+
+
+def _hunks(found: Sequence[Change]) -> Iterator[list[Change]]:
+    """Changes whose contexts would touch stand in one hunk."""
+    hunk: list[Change] = []
+    for change in found:
+        if hunk and change.old_start - hunk[-1].old_end > 2 * CONTEXT_LINES:
+            yield hunk
+            hunk = []
+        hunk.append(change)
+    if hunk:
+        yield hunk
+
+
+def _hunk_lines(
+    hunk: Sequence[Change],
+    before: Sequence[str],
+    after: Sequence[str],
+    *,
+    is_coloured: bool,
+) -> Iterator[str]:
+    start = max(0, hunk[0].old_start - CONTEXT_LINES)
+    end = min(len(before), hunk[-1].old_end + CONTEXT_LINES)
+    new_start = hunk[0].new_start - (hunk[0].old_start - start)
+    new_end = hunk[-1].new_end + (end - hunk[-1].old_end)
+    label = f"@@ -{_range(start, end)} +{_range(new_start, new_end)} @@"
+    yield f"{CYAN}{label}{RESET}\n" if is_coloured else f"{label}\n"
+    done = start
+    for change in hunk:
+        yield from (_line(" ", line) for line in before[done : change.old_start])
+        removed = before[change.old_start : change.old_end]
+        added = after[change.new_start : change.new_end]
+        if is_coloured:
+            yield from _coloured(removed, added)
+        else:
+            yield from (_line("-", line) for line in removed)
+            yield from (_line("+", line) for line in added)
+        done = change.old_end
+    yield from (_line(" ", line) for line in before[done:end])
+
+
+def _range(start: int, end: int) -> str:
+    """Lines are counted from one; of none the line before is named."""
+    count = end - start
+    if count == 1:
+        return str(start + 1)
+    return f"{start + 1 if count else start},{count}"
+
+
+def _line(sign: str, line: str) -> str:
+    if line.endswith("\n"):
+        return f"{sign}{line}"
+    return f"{sign}{line}\n\\ No newline at end of file\n"
+
+
+# -- words -------------------------------------------------------------------------
+
+
+def _coloured(removed: Sequence[str], added: Sequence[str]) -> Iterator[str]:
+    """The lines of one change, what is not the same in them in bold."""
+    old, new = _WORD.findall("".join(removed)), _WORD.findall("".join(added))
+    old_marks: set[int] = set()
+    new_marks: set[int] = set()
+    if removed and added and max(len(old), len(new)) <= WORDS_MAX:
+        for change in changes(old, new):
+            old_marks |= set(range(change.old_start, change.old_end))
+            new_marks |= set(range(change.new_start, change.new_end))
+    yield from _painted("-", RED, old, old_marks)
+    yield from _painted("+", GREEN, new, new_marks)
+
+
+def _painted(
+    sign: str, colour: str, words: Sequence[str], marks: set[int]
+) -> Iterator[str]:
+    line: list[str] = []
+    for place, word in enumerate(words):
+        if word == "\n":
+            yield f"{colour}{sign}{''.join(line)}{RESET}\n"
+            line = []
+        elif place in marks:
+            line.append(f"{BOLD}{word}{RESET}{colour}")
+        else:
+            line.append(word)
+    if line:
+        ending = "\\ No newline at end of file"
+        yield f"{colour}{sign}{''.join(line)}{RESET}\n{ending}\n"

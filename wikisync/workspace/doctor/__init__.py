@@ -1,0 +1,1 @@
+"""What keeps a workspace from syncing, found out by looking at its parts."""

@@ -1,0 +1,217 @@
+"""What ``doctor`` finds on this machine: folders, marker, lock, disk, state, trash."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from errno import EACCES
+from typing import TYPE_CHECKING
+
+from wikisync.errors import FolderError, Halted, WikisyncError, command_line
+from wikisync.folder.descent import folder_error
+from wikisync.folder.workspace import (
+    MOUNTS,
+    WATCH,
+    Identity,
+    Standing,
+    file_system_of,
+    holder_of,
+    refuse_emptied,
+    refuse_network_disk,
+    refuse_overlaps,
+    standing_of,
+)
+from wikisync.workspace.doctor.findings import Finding, Grade
+from wikisync.workspace.sentences import OTHER_FOLDER, counted
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from wikisync.config import WikiSection
+    from wikisync.workspace.configured import Workspace
+    from wikisync.workspace.opening import OpenWorkspace
+
+MEGABYTE = 1_000_000
+
+
+def check_disk(workspace: Workspace) -> Iterator[Finding]:
+    """The workspace's folder: its disk, what overlaps, who holds it."""
+    root = workspace.root
+    folders = [workspace.folder_of(wiki) for wiki in workspace.config.wikis]
+    try:
+        refuse_overlaps(root, folders)
+    except FolderError as error:
+        yield Finding(Grade.WRONG, error.message, error.hint or "")
+    try:
+        refuse_network_disk(root)
+        kind = ""
+        with suppress(OSError):
+            mounts = MOUNTS.read_text(encoding="utf-8", errors="surrogateescape")
+            kind = file_system_of(str(root.resolve()), mounts)
+        named = f" ({kind})" if kind else ""
+        yield Finding(Grade.FINE, f"{root} is on a local disk{named}")
+    except FolderError as error:
+        yield Finding(Grade.LOOK, error.message, error.hint or "")
+    holder = holder_of(workspace.private)
+    if holder is None:
+        yield Finding(Grade.FINE, "no other wikisync is running in it")
+    elif holder.startswith(WATCH):
+        yield Finding(Grade.FINE, holder)
+    else:
+        yield Finding(Grade.FINE, f"another wikisync is running: {holder}")
+    yield from _check_watches(workspace)
+
+
+def _check_watches(workspace: Workspace) -> Iterator[Finding]:
+    from wikisync.folder.watch import check_watches_left
+
+    if not sys.platform.startswith("linux"):
+        return
+    try:
+        check_watches_left(str(workspace.root))
+        yield Finding(
+            Grade.FINE,
+            "inotify watches are available, so saves are detected immediately",
+        )
+    except OSError as exc:
+        yield Finding(
+            Grade.LOOK,
+            f"saves are not detected immediately: {exc.strerror or exc}",
+            "raise the limit: sysctl fs.inotify.max_user_watches=524288",
+        )
+
+
+def check_state(opened: OpenWorkspace) -> Iterator[Finding]:
+    """The state file and the trash."""
+    from wikisync.folder.trash import KEPT_BYTES, KEPT_DAYS, Trash
+    from wikisync.workspace.opening import IDENTITY
+
+    private = opened.workspace.private
+    yield from (Finding(Grade.LOOK, notice) for notice in opened.notices())
+    recorded = Identity.parse(opened.state.recalled(IDENTITY))
+    try:
+        standing = standing_of(private, recorded)
+    except WikisyncError as error:
+        yield Finding(Grade.WRONG, error.message, error.hint or "")
+    else:
+        if standing is Standing.NEW:
+            yield Finding(Grade.FINE, "the workspace has not been synced yet")
+        elif standing is Standing.SAME:
+            yield Finding(Grade.FINE, "the marker belongs to this workspace")
+        else:
+            yield Finding(
+                Grade.LOOK,
+                "the workspace was copied or moved; the next sync deletes nothing",
+                "if this copy is a mistake, stop syncing one of the two",
+            )
+    if opened.is_adopting:
+        yield Finding(
+            Grade.LOOK,
+            "the next sync accepts the folders as they are; it deletes nothing",
+        )
+    for path in sorted(private.glob("state.db.damaged-*")):
+        yield Finding(
+            Grade.LOOK,
+            f"a damaged state file was set aside: {path}",
+            "delete it when everything works",
+        )
+    size = 0
+    with suppress(FileNotFoundError):
+        size = opened.state.path.stat().st_size
+    try:
+        for wiki in opened.workspace.config.wikis:
+            opened.known(wiki).read_through()
+    except WikisyncError as error:
+        yield Finding(Grade.WRONG, error.message, error.hint or "")
+    else:
+        yield Finding(Grade.FINE, f"the state is readable ({size / MEGABYTE:.1f} MB)")
+    for wiki in opened.workspace.config.wikis:
+        entries = Trash(private / "trash", wiki=wiki.folder).entries()
+        size = sum(entry.size for entry in entries)
+        yield Finding(
+            Grade.FINE,
+            f"{wiki.folder}: {counted(len(entries), 'text')} in the trash"
+            f" ({size / MEGABYTE:.1f} of {KEPT_BYTES / MEGABYTE:.0f} MB,"
+            f" {KEPT_DAYS} days)",
+        )
+
+
+def check_folder(opened: OpenWorkspace, wiki: WikiSection) -> Iterator[Finding]:
+    """One wiki's folder: what is in it, and what its disk can do."""
+    from wikisync.folder.probe import seen_folding
+
+    folder = opened.workspace.folder_of(wiki)
+    known = opened.known(wiki)
+    name = wiki.folder
+    try:
+        refuse_emptied(folder, known_pages=len(known.base()))
+        if not folder.exists():
+            yield Finding(Grade.FINE, f"{name}: the first sync creates the folder")
+            return
+        here = asyncio.run(opened.local(wiki).snapshot())
+        is_other = opened.has_other_folder(wiki)
+        folding = seen_folding(folder)
+    except (FolderError, Halted) as error:
+        yield _lost(opened, wiki, error)
+        return
+    yield Finding(Grade.FINE, f"{name}: {counted(len(here.pages), 'page')} here")
+    if is_other:
+        yield Finding(
+            Grade.LOOK,
+            f"{name}: {OTHER_FOLDER}",
+            "if it is the wrong folder, restore the right one before the next sync",
+        )
+    for problem in here.problems:
+        yield Finding(Grade.LOOK, f"{name}: {problem}", problem.hint)
+    if folding.case or folding.unicode:
+        what = "case" if folding.case else "the spelling of accents"
+        yield Finding(
+            Grade.FINE,
+            f"{name}: the disk ignores {what} in names; pages that differ only in that"
+            f" get distinct names",
+        )
+    yield from _check_writable(opened, folder, name)
+    if known.is_paused:
+        because = f" ({known.pause_reason})" if known.pause_reason else ""
+        resume = command_line("resume", name)
+        yield Finding(Grade.LOOK, f"{name}: paused{because}", resume)
+    for slug, record in known.bundles().items():
+        if not record.has_file:
+            yield Finding(
+                Grade.LOOK,
+                f"{name}/{slug} is held, and its conflict file could not be written",
+                f"see {command_line('status', name)}",
+            )
+    if problem_now := known.health().problem:
+        yield Finding(
+            Grade.LOOK,
+            f"{name}: the last sync had a problem: {problem_now}",
+            f"see {command_line('status', name)}",
+        )
+
+
+def _lost(
+    opened: OpenWorkspace, wiki: WikiSection, error: FolderError | Halted
+) -> Finding:
+    """A wiki's folder that is away or empty.
+
+    What guards a sync against it does not once a person said to go on.
+    """
+    is_gone = not opened.workspace.folder_of(wiki).exists()
+    if opened.is_adopting and (is_gone or isinstance(error, Halted)):
+        sentence = "no pages here; the next sync downloads them again"
+        return Finding(Grade.FINE, f"{wiki.folder}: {sentence}")
+    return Finding(Grade.WRONG, f"{wiki.folder}: {error.message}", error.hint or "")
+
+
+def _check_writable(
+    opened: OpenWorkspace, folder: Path, name: str
+) -> Iterator[Finding]:
+    """Whether a sync may write into the folder and its own; nothing is tried."""
+    for place in (folder, opened.workspace.private):
+        if place.exists() and not os.access(place, os.W_OK | os.X_OK):
+            error = folder_error("write in", str(place), OSError(EACCES, ""))
+            yield Finding(Grade.WRONG, f"{name}: {error.message}", error.hint or "")

@@ -1,0 +1,271 @@
+"""Wikis of a service to a static website: a mirror pull into a cache, then a build."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from wikisync.errors import UsageError, WikisyncError
+from wikisync.workspace.cache import folder_in
+from wikisync.workspace.discovery import Selection
+from wikisync.workspace.keeping import Keeping, KeptWiki, service_of
+
+if TYPE_CHECKING:
+    from wikisync.api.client import Client
+    from wikisync.markup.record import MarkupOptions
+    from wikisync.model import Problem
+    from wikisync.progress import Progress
+    from wikisync.site.model import BuildReport, SiteOptions, WikiSource
+    from wikisync.site.published import PublishedWiki
+    from wikisync.workspace.pulling import Pulled, PulledWiki
+
+
+SITE_FOLDER = "site"
+
+
+DEFAULT_THEME = "default"
+
+
+class Exported(Struct, frozen=True):
+    """What one export did."""
+
+    index: Path
+    pulled: Pulled
+    kept: list[KeptWiki]
+    """Wikis of the site that could not be read, and are as they were read last."""
+    notes: tuple[Problem, ...]
+    """Wikis that are not in the site because there is nothing to publish."""
+    report: BuildReport
+    problems: tuple[Problem, ...]
+
+
+async def pull(
+    client: Client,
+    selection: Selection,
+    cache: Path,
+    *,
+    keeping: Keeping | None = None,
+    allow_emptying: bool = False,
+    progress: Progress,
+) -> Pulled:
+    """Make the cache equal to the wikis; ``keeping`` knows those of the site.
+
+    Interrupted, it leaves a cache that the next export finishes.
+
+    Raises:
+        WikisyncError: a named wiki cannot be had, or nothing more can be done.
+    """
+    from wikisync.sync.reconcile import Policy
+    from wikisync.workspace.discovery import find_wikis
+    from wikisync.workspace.pulling import Place, pull_all
+
+    keeping = keeping or Keeping((), service_of(client))
+    place = Place(
+        private=cache,
+        folder_of=lambda wiki: folder_in(cache, wiki.owner),
+        policy=Policy.MIRROR,
+        allow_emptying=allow_emptying,
+    )
+    async with client:
+        progress.start("look for wikis", None)
+        found = await find_wikis(client, selection, spared=keeping.options)
+        await keeping.complete(client, found)
+        pulled = await pull_all(
+            client, found.wikis, place, progress, is_spared=keeping.holds
+        )
+    pulled.skipped[:0] = found.skipped
+    return pulled
+
+
+def build(
+    client: Client,
+    pulled: Pulled,
+    output: Path,
+    cache: Path,
+    *,
+    keeping: Keeping | None = None,
+    title: str | None = None,
+    theme: str = "default",
+    theme_options: Mapping[str, object] | None = None,
+    templates: Path | None = None,
+    mermaid: Path | None = None,
+    markup: MarkupOptions | None = None,
+    has_report: bool = True,
+    retries: bool = False,
+    progress: Progress,
+) -> Exported:
+    """Make the site of what was pulled.
+
+    Raises:
+        Halted: a brake left no wiki to show.
+        UsageError: there is no wiki with pages.
+        SiteError: the theme or the output folder cannot be used.
+    """
+    from wikisync.markup.record import MarkupOptions
+    from wikisync.site.build import build_site
+    from wikisync.site.model import SiteOptions
+
+    keeping = keeping or Keeping((), service_of(client))
+    kept = _kept(client, keeping, pulled, output, cache)
+    if not pulled.wikis and pulled.failed:
+        raise pulled.failed[0].error
+    if not pulled.wikis and not kept:
+        raise UsageError(
+            f"there is no wiki with pages to export on {client.address}",
+            hint="select one with --project or --group, or use a token with more"
+            " access",
+        )
+    sources = [_source(client, one) for one in pulled.wikis]
+    sources += [copy for one in kept if (copy := one.source())]
+    published = [one.wiki for one in kept if one.folder is None]
+    if not sources:
+        raise WikisyncError(
+            f"no wiki of the site {output} could be read: {kept[0].reason}",
+            hint="the site was not changed; fix the cause and export again",
+        )
+    options: SiteOptions = SiteOptions(
+        title=title or site_title([*sources, *published], client),
+        theme=theme,
+        theme_options=theme_options or {},
+        templates=templates,
+        mermaid=mermaid,
+        markup=markup or MarkupOptions(),
+        has_report=has_report,
+        retries=retries,
+    )
+    report = build_site(
+        sources,
+        output,
+        options,
+        cache=cache / SITE_FOLDER,
+        may_leave=keeping.may_leave,
+        kept=published,
+        progress=progress,
+    )
+    now = time.time()
+    # the build's problems hold those of its sources, each with its wiki's name
+    problems = dict.fromkeys(
+        [
+            *((pulled.state_problem,) if pulled.state_problem else ()),
+            *(one.problem(now) for one in kept),
+            *_unread(pulled, kept),
+            *keeping.problems,
+            *report.problems,
+        ]
+    )
+    return Exported(
+        index=output / "index.html",
+        pulled=pulled,
+        kept=kept,
+        notes=(*pulled.skipped, *keeping.notes),
+        report=report,
+        problems=tuple(problems),
+    )
+
+
+def _kept(
+    client: Client, keeping: Keeping, pulled: Pulled, output: Path, cache: Path
+) -> list[KeptWiki]:
+    """The wikis of the site that were not read this time."""
+    from wikisync.sync.state import State
+    from wikisync.workspace.pulling import STATE_FILE
+
+    if not keeping.published:
+        return []
+    with State.open(cache / STATE_FILE, service_url=str(client.address)) as state:
+        return keeping.kept(pulled, state, partial(folder_in, cache), output)
+
+
+def _unread(pulled: Pulled, kept: Sequence[KeptWiki]) -> Iterator[Problem]:
+    """Wikis that could not be read, and that the site never had."""
+    known = {one.wiki.owner for one in kept}
+    for failed in pulled.failed:
+        if failed.wiki.owner not in known and not failed.is_refused:
+            yield failed.problem()
+
+
+def _source(client: Client, one: PulledWiki) -> WikiSource:
+    """A wiki that was read, as the build takes it."""
+    from wikisync.site.model import WikiOrigin, WikiSource
+
+    wiki = one.wiki
+    return WikiSource(
+        owner=wiki.owner,
+        title=wiki.title,
+        folder=one.folder,
+        web_url=wiki.web_url,
+        visibility=wiki.visibility,
+        description=wiki.description,
+        placeholders=wiki.placeholders,
+        origin=WikiOrigin(
+            service=service_of(client),
+            id=wiki.id,
+            asked_by=wiki.asked_by,
+            has_token=client.has_token,
+            deletion_date=wiki.deletion_date,
+        ),
+        problems=one.result.problems,
+    )
+
+
+def site_title(wikis: Sequence[WikiSource | PublishedWiki], client: Client) -> str:
+    """The wiki's own title, that of the group which all lie in, else the host."""
+    from yarl import URL
+
+    from wikisync.site.groups import common_group, group_titles
+
+    if len(wikis) == 1:
+        return wikis[0].title
+    if group := common_group(wikis):
+        return group_titles(wikis).get(group) or group.rpartition("/")[2]
+    # a person reads it: not in the ASCII that it is sent in
+    return URL(client.address.origin).host or client.address.host
+
+
+def check_output(output: Path) -> None:
+    """Refuse a folder that no site may be written to before anything is read.
+
+    Raises:
+        SiteError: it is not ours, or cannot be written.
+    """
+    from wikisync.site.output import open_output
+
+    # lexists never raises: a name that is too long is told by open_output
+    is_new = not os.path.lexists(output)
+    open_output(output, {})
+    if is_new:
+        # nothing is left behind should the wikis turn out to be out of reach
+        with suppress(OSError):
+            output.rmdir()
+
+
+def _published(output: Path) -> tuple[PublishedWiki, ...]:
+    from wikisync.site.output import published_wikis
+
+    return published_wikis(output)
+
+
+def check_theme(
+    theme: str,
+    options: Mapping[str, object],
+    templates: Path | None,
+    mermaid: Path | None = None,
+) -> None:
+    """Refuse a theme that cannot be used before anything is read.
+
+    Raises:
+        SiteError: there is no such theme, option or script.
+    """
+    if theme == DEFAULT_THEME and not (options or templates or mermaid):
+        # it came with this program; the build reads it soon enough
+        return
+    from wikisync.site.theme import load_theme
+
+    load_theme(theme, project=templates, options=options, mermaid=mermaid)

@@ -1,0 +1,199 @@
+"""What a folder shows as a site: a workspace, one wiki of it, or any folder of pages.
+
+No service is asked: what only it could tell (titles, visibility) is taken from the
+configuration, or from the names of folders.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from wikisync.errors import UsageError
+from wikisync.private import PRIVATE_FOLDER
+from wikisync.workspace.theming import ThemeChoice
+
+if TYPE_CHECKING:
+    from wikisync.config import Config, WikiSection
+    from wikisync.site.model import SiteOptions, WikiSource
+
+DEFAULT_CHOICE = ThemeChoice()
+FOLDERS_ABOVE_MAX = 64
+"""A workspace is looked for in no more folders above."""
+PROJECT_THEME = "theme"
+"""Folder beside the configuration with the project's own templates."""
+_NOT_IN_PATHS = r"[^A-Za-z0-9_.-]+"
+
+
+class ShownFolder(Struct, frozen=True):
+    """A folder as a command names it."""
+
+    folder: Path
+    workspace: Path | None
+    """The workspace that it is, or lies in."""
+    theme: ThemeChoice = DEFAULT_CHOICE
+
+    @property
+    def settings(self) -> Path | None:
+        """The workspace's configuration."""
+        from wikisync.config import FILE_NAME
+
+        return self.workspace / FILE_NAME if self.workspace else None
+
+    def config(self) -> Config | None:
+        """The workspace's configuration, read anew.
+
+        Raises:
+            ConfigError: it is wrong, or gone.
+        """
+        return read_config(self.settings) if self.settings else None
+
+    def site(self) -> tuple[tuple[WikiSource, ...], SiteOptions]:
+        """Its wikis and how their site is made, as the configuration says now.
+
+        Raises:
+            ConfigError: the configuration is wrong, or names no wiki.
+        """
+        config = self.config()
+        if config is None or self.workspace is None:
+            wikis, options = _plain_site(self.folder)
+        else:
+            wikis, options = _workspace_site(self.folder, self.workspace, config)
+        return wikis, self.theme.over(options)
+
+
+def read_config(path: Path) -> Config:
+    """A workspace's configuration, where this user may obey it.
+
+    Raises:
+        ConfigError: it is wrong, gone, or another user's.
+    """
+    from wikisync.config import load_config
+
+    return load_config(path, os.environ)
+
+
+def find_shown(folder: Path, theme: ThemeChoice = DEFAULT_CHOICE) -> ShownFolder:
+    """What a folder on the command line is.
+
+    Raises:
+        UsageError: there is no such folder.
+    """
+    from wikisync.config import FILE_NAME
+
+    if not folder.is_dir():
+        raise UsageError(
+            f"there is no folder {folder}",
+            hint="give a workspace, or a folder with pages",
+        )
+    start = folder.resolve()
+    for place in (start, *list(start.parents)[:FOLDERS_ABOVE_MAX]):
+        if (place / FILE_NAME).exists():
+            return ShownFolder(start, place, theme)
+    return ShownFolder(start, None, theme)
+
+
+def cache_folder(shown: ShownFolder, name: str, environment: Mapping[str, str]) -> Path:
+    """Where a command keeps what costs only time to lose."""
+    from wikisync.workspace.cache import default_cache
+
+    if shown.workspace is not None:
+        return shown.workspace / PRIVATE_FOLDER / "cache" / name
+    return default_cache(name, shown.folder, environment)
+
+
+def _workspace_site(
+    folder: Path, workspace: Path, config: Config
+) -> tuple[tuple[WikiSource, ...], SiteOptions]:
+    from wikisync.errors import ConfigError
+    from wikisync.site.model import SiteOptions
+    from wikisync.workspace.rendering import markup_options
+
+    wikis = tuple(
+        wiki
+        for wiki in config.wikis
+        if folder == workspace or _is_in(folder, workspace / wiki.folder)
+    )
+    if not wikis and folder != workspace:
+        # a folder of the workspace that is none of its wikis, looked at by itself
+        return _plain_site(folder)
+    if not wikis:
+        raise ConfigError(
+            f"the workspace {workspace} names no wiki",
+            hint='add a table [[wiki]] with project = "docs/handbook" to wikisync.toml',
+        )
+    sources = tuple(_source(workspace, wiki, config) for wiki in wikis)
+    site = config.site
+    return sources, SiteOptions(
+        title=site.title or (sources[0].title if len(sources) == 1 else workspace.name),
+        url=site.url or None,
+        lang=site.language,
+        description=site.description,
+        theme=_theme(workspace, site.theme),
+        theme_options=site.options,
+        templates=_templates(workspace, config),
+        mermaid=workspace / site.mermaid if site.mermaid else None,
+        markup=markup_options(config.markup),
+        slow_pages_seconds=site.slow_pages_seconds,
+        has_report=site.report,
+    )
+
+
+def _source(workspace: Path, wiki: WikiSection, config: Config) -> WikiSource:
+    from wikisync.site.model import WikiOrigin, WikiSource
+
+    kind = "groups/" if wiki.kind == "group" else ""
+    return WikiSource(
+        visibility="public" if config.site.public else "private",
+        owner=wiki.owner,
+        title=wiki.path.rpartition("/")[2],
+        folder=workspace / wiki.folder,
+        web_url=f"{config.service.url}/{kind}{wiki.path}" if config.service.url else "",
+        origin=WikiOrigin(service=config.service.url),
+    )
+
+
+def _plain_site(folder: Path) -> tuple[tuple[WikiSource, ...], SiteOptions]:
+    from wikisync.model import WikiOwner
+    from wikisync.site.model import SiteOptions, WikiSource
+
+    title = folder.name or "pages"
+    # paths of the service are narrower than names of folders
+    path = re.sub(_NOT_IN_PATHS, "-", title).strip("-") or "pages"
+    source = WikiSource(WikiOwner("project", f"local/{path}"), title, folder)
+    return (source,), SiteOptions(title=title)
+
+
+def _templates(workspace: Path, config: Config) -> Path | None:
+    """The folder of the project's own templates; ``theme`` need not be there.
+
+    Raises:
+        ConfigError: the folder that is named is not there.
+    """
+    from wikisync.config.checks import overlap
+    from wikisync.errors import ConfigError
+
+    named = config.site.templates
+    own = workspace / (named or PROJECT_THEME)
+    if named and not own.is_dir():
+        raise ConfigError(
+            f"site.templates: there is no folder {own}",
+            hint="create it with a templates/ folder, or remove the key",
+        )
+    is_taken = any(overlap(PROJECT_THEME, wiki.folder) for wiki in config.wikis)
+    is_whole = Path(_theme(workspace, config.site.theme)) == own
+    return None if not named and (is_taken or is_whole) else own
+
+
+def _theme(workspace: Path, theme: str) -> str:
+    """A theme's name, or the path of its folder, seen from the workspace."""
+    return os.fspath(workspace / theme) if "/" in theme else theme
+
+
+def _is_in(folder: Path, wiki: Path) -> bool:
+    return folder.is_relative_to(wiki.resolve())

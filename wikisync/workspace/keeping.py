@@ -1,0 +1,377 @@
+"""Wikis that the site holds already: which an export asks for again, and which stay.
+
+A list that came short, a right that was lost and a storage that is down look like
+wikis that are gone.  So a wiki of the site leaves it only where
+
+- a person says so: ``--allow-emptying``, or ``--replace`` where the command line does
+  not mean the wiki at all;
+- the service says for the wiki's id that it has no wiki: it is switched off; or
+- the service does not know the id any more (404), and the last export saw that the
+  project was marked for deletion, and the same token got other wikis in this run.
+  A 404 alone says as well that the token lost a right.
+
+Every other wiki that cannot be read is published from its last good copy in the cache,
+or, where that is lost, its published pages stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import Struct
+
+from wikisync.errors import NotFound, RemoteError, UsageError
+from wikisync.model import Problem, WikiOwner
+from wikisync.site.model import WikiOrigin, WikiSource
+from wikisync.site.published import PublishedWiki, WikiIndex, refuse_leaving
+from wikisync.sync.safety import removals_max
+from wikisync.workspace.discovery import (
+    Found,
+    FoundWiki,
+    is_switched_off,
+    of_group,
+    of_project,
+)
+from wikisync.workspace.reach import is_of_all
+
+if TYPE_CHECKING:
+    from wikisync.api.client import Client
+    from wikisync.sync.state import State
+    from wikisync.workspace.pulling import Pulled
+
+T = TypeVar("T")
+
+KEPT = "wiki-kept"
+"""Code of the problems of wikis that are published as they were read last."""
+UNLISTED = "wiki-unlisted"
+"""Code of the problems of wikis that are missing from a list and were read by id."""
+ANOTHER = "wiki-of-another"
+"""Code of the problems of named paths that lead to another wiki now."""
+REMOVED = "wiki-removed"
+"""Code of the notes on wikis that the service says are no more."""
+TO_REMOVE = "fix the cause and export again, or remove it with --allow-emptying"
+
+
+class KeptWiki(Struct, frozen=True):
+    """A wiki of the site that could not be read this time."""
+
+    wiki: PublishedWiki
+    reason: str
+    """Why it could not be read."""
+    folder: Path | None
+    """Its copy in the cache; None where only its published pages are left."""
+    read_at: float | None
+    """When it was read, in seconds since the epoch; None where nothing tells."""
+
+    def source(self) -> WikiSource | None:
+        """The copy as the build takes it; None where there is none."""
+        wiki = self.wiki
+        if self.folder is None:
+            return None
+        return WikiSource(
+            owner=wiki.owner,
+            title=wiki.title,
+            folder=self.folder,
+            web_url=wiki.web_url,
+            visibility=wiki.visibility,
+            description=wiki.description,
+            placeholders=wiki.placeholders,
+            origin=wiki.origin,
+        )
+
+    def problem(self, now: float) -> Problem:
+        """What a person is told of it."""
+        from wikisync.workspace.times import ago
+
+        what = "copy" if self.folder else "published pages"
+        age = "of unknown age"
+        if self.read_at is not None:
+            age = f"from {ago(max(0.0, now - self.read_at))}"
+        message = f"{self.reason}; the site keeps its {what} {age}"
+        return Problem(KEPT, str(self.wiki.owner), message, TO_REMOVE)
+
+
+class Keeping:
+    """What an export knows of the wikis that the site holds."""
+
+    def __init__(
+        self,
+        published: Sequence[PublishedWiki],
+        service: str,
+        *,
+        replaces: bool = False,
+        allow_emptying: bool = False,
+    ) -> None:
+        """Take the wikis of the site, and what the command line says of them."""
+        self.published = tuple(wiki for wiki in published if wiki.pages)
+        self.problems: list[Problem] = []
+        """What a person should know of wikis that were read all the same."""
+        self.notes: list[Problem] = []
+        """Wikis that leave the site because the service says that they are no more."""
+        self._service = service
+        self._replaces = replaces
+        self._allows_emptying = allow_emptying
+        self._leaving: set[WikiOwner] = set()
+        self._reasons: dict[WikiOwner, str] = {}
+        """Why a wiki of the site was not read."""
+
+    @property
+    def options(self) -> frozenset[str]:
+        """The options that led to the wikis of the site."""
+        return frozenset(wiki.origin.asked_by for wiki in self.published)
+
+    def holds(self, wiki: FoundWiki) -> bool:
+        """Whether the site has this wiki already."""
+        published = ((one.owner, one.origin, True) for one in self.published)
+        origin = WikiOrigin(service=self._service, id=wiki.id)
+        return WikiIndex(published).find(wiki.owner, origin) is not None
+
+    def may_leave(self, wiki: PublishedWiki) -> bool:
+        """Whether the site may be made without a wiki."""
+        return self._allows_emptying or wiki.owner in self._leaving
+
+    def refuse_without_token(self, client: Client, *, is_anonymous: bool) -> None:
+        """Refuse to export without a token what was exported with one.
+
+        Raises:
+            UsageError: there is no token, and nobody said that this is meant.
+        """
+        if client.has_token or is_anonymous:
+            return
+        if any(wiki.origin.has_token for wiki in self.published):
+            raise UsageError(
+                "no token is given, and the site was exported with one:"
+                " wikis that are not public would be missing",
+                hint="set WIKISYNC_TOKEN or name a file with --token-file;"
+                " --anonymous exports what can be read without a token",
+            )
+
+    # -- before the wikis are read -------------------------------------------------
+
+    async def complete(self, client: Client, found: Found) -> None:
+        """Ask by their ids for the wikis of the site that were not found.
+
+        Those that the service still gives are added to what was found.  Another
+        project that has the path of a wiki that stays is taken out of it, unless a
+        list names both.
+
+        Raises:
+            UsageError: the command line means other wikis, without ``--replace``.
+            RemoteError: the service is away.
+        """
+        index = self._index((wiki, True) for wiki in found.wikis)
+        missing = [
+            wiki for wiki in self.published if not index.find(wiki.owner, wiki.origin)
+        ]
+        others = [wiki for wiki in missing if not self._is_meant(wiki, found)]
+        if not self._replaces and not self._allows_emptying:
+            self._refuse_other_service(others)
+            refuse_leaving(others)
+        self._leaving.update(wiki.owner for wiki in others)
+        for wiki in missing:
+            if wiki.owner not in self._leaving:
+                await self._ask(client, wiki, found)
+        self._keep_apart(missing, found)
+
+    def _refuse_other_service(self, others: Iterable[PublishedWiki]) -> None:
+        services = {wiki.origin.service for wiki in others} - {"", self._service}
+        if services:
+            raise UsageError(
+                f"the site holds wikis of {' and '.join(sorted(services))},"
+                f" and this export is of {self._service}; nothing was changed",
+                hint="add --replace if that is the new address of the same service or"
+                " if the site should be replaced, or choose another folder with -o",
+            )
+
+    def _is_meant(self, wiki: PublishedWiki, found: Found) -> bool:
+        is_same_service = wiki.origin.service in {"", self._service}
+        return is_same_service and found.selection.means(
+            wiki.owner, wiki.origin.asked_by
+        )
+
+    async def _ask(self, client: Client, wiki: PublishedWiki, found: Found) -> None:
+        """Find out about one wiki of the site that was not found."""
+        option = wiki.origin.asked_by
+        try:
+            there, is_off = await _by_id(client, wiki)
+        except NotFound as error:
+            # the date says that somebody deleted it, the others that the token is good
+            if wiki.origin.deletion_date and found.wikis:
+                day = wiki.origin.deletion_date
+                self._leave(
+                    wiki,
+                    f"it was marked for deletion on {day} and the service no longer"
+                    f" has it",
+                )
+            else:
+                self._reasons[wiki.owner] = found.failed.get(option, error).message
+            return
+        except RemoteError as error:
+            if await is_of_all(client, error):
+                raise
+            self._reasons[wiki.owner] = error.message
+            return
+        if is_off:
+            self._leave(wiki, "its wiki is disabled")
+        elif found.selection.excludes(there.owner) or (
+            option.endswith("--all") and not found.selection.means(there.owner, "")
+        ):
+            self._reasons[wiki.owner] = (
+                f"it is now {there.owner}, which this command does not include"
+            )
+        else:
+            other = next((one for one in found.wikis if _has_place(one, wiki)), None)
+            found.add(there)
+            if other is not None and other.is_named and not self._replaces:
+                self.problems.append(_of_another(other, there, option))
+            elif other is None and option not in found.failed:
+                self.problems.append(_unlisted(there))
+
+    def _leave(self, wiki: PublishedWiki, reason: str) -> None:
+        self._leaving.add(wiki.owner)
+        message = f"removed from the site: {reason}"
+        self.notes.append(Problem(REMOVED, str(wiki.owner), message))
+
+    def _keep_apart(self, missing: Iterable[PublishedWiki], found: Found) -> None:
+        """Take out other projects under the path of a wiki that stays."""
+        for wiki in missing:
+            other = next((one for one in found.wikis if _has_place(one, wiki)), None)
+            if other is None or self.may_leave(wiki):
+                continue
+            moved = next((one for one in found.wikis if _is_same(one, wiki)), None)
+            if moved is not None and not other.is_named:
+                # a list names both
+                continue
+            if self._replaces:
+                self._leaving.add(wiki.owner)
+                if moved is not None:
+                    found.wikis.remove(moved)
+                continue
+            found.wikis.remove(other)
+            self._reasons[wiki.owner] = (
+                f"another {wiki.kind} has its path now (id {other.id}, the site has"
+                f" id {wiki.origin.id}); --replace publishes that one instead"
+            )
+
+    # -- after they were read ------------------------------------------------------
+
+    def kept(
+        self,
+        pulled: Pulled,
+        state: State,
+        folder_of: Callable[[WikiOwner], Path],
+        output: Path,
+    ) -> list[KeptWiki]:
+        """The wikis that stay in the site as they were read last.
+
+        A wiki that came without most of the pages that the site has is taken out of
+        what was pulled: with a new cache no safety stop compared them.
+        """
+        index = self._index((failed.wiki, failed.error) for failed in pulled.failed)
+        read = self._index((one.wiki, one) for one in pulled.wikis)
+        staying = []
+        for wiki in self.published:
+            one = read.find(wiki.owner, wiki.origin)
+            if self.may_leave(wiki) or (one and not _is_shrunk(wiki, one.result.pages)):
+                continue
+            if one:
+                pulled.wikis.remove(one)
+                self._reasons[wiki.owner] = (
+                    f"the service lists {one.result.pages} of its {wiki.pages} pages"
+                )
+            elif error := index.find(wiki.owner, wiki.origin):
+                self._reasons[wiki.owner] = error.message
+            staying.append(self._as_read_last(wiki, state, folder_of, output))
+        return staying
+
+    def _as_read_last(
+        self,
+        wiki: PublishedWiki,
+        state: State,
+        folder_of: Callable[[WikiOwner], Path],
+        output: Path,
+    ) -> KeptWiki:
+        reason = self._reasons.get(wiki.owner, "the service no longer lists it")
+        folder = folder_of(wiki.owner)
+        if _is_copy(wiki, state, folder):
+            read_at = state.wiki(wiki.owner).health().last_started_at
+            return KeptWiki(wiki, reason, folder, read_at)
+        return KeptWiki(wiki, reason, None, _newest(output / wiki.prefix))
+
+    def _index(self, wikis: Iterable[tuple[FoundWiki, T]]) -> WikiIndex[T]:
+        return WikiIndex(
+            (wiki.owner, WikiOrigin(service=self._service, id=wiki.id), value)
+            for wiki, value in wikis
+        )
+
+
+def service_of(client: Client) -> str:
+    """The service as a site names it."""
+    return str(client.address).rstrip("/")
+
+
+async def _by_id(client: Client, wiki: PublishedWiki) -> tuple[FoundWiki, bool]:
+    """A wiki of the site as the service has it now, and whether it is switched off."""
+    key, option = wiki.origin.id or wiki.path, wiki.origin.asked_by
+    if wiki.kind == "group":
+        group = await client.group(key)
+        return of_group(group, asked_by=option), is_switched_off(group)
+    project = await client.project(key)
+    return of_project(project, asked_by=option), is_switched_off(project)
+
+
+def _is_same(found: FoundWiki, wiki: PublishedWiki) -> bool:
+    return found.owner.kind == wiki.kind and found.id == wiki.origin.id
+
+
+def _has_place(found: FoundWiki, wiki: PublishedWiki) -> bool:
+    """Whether another wiki is at the path of this one, or was named by it."""
+    if found.owner.kind != wiki.kind or _is_same(found, wiki):
+        return False
+    is_named_so = found.is_named and found.asked_by == wiki.origin.asked_by
+    return found.owner == wiki.owner or is_named_so
+
+
+def _is_shrunk(wiki: PublishedWiki, pages: int) -> bool:
+    """Whether so many pages are missing that a person must say yes."""
+    return wiki.pages - pages > removals_max(wiki.pages)
+
+
+def _is_copy(wiki: PublishedWiki, state: State, folder: Path) -> bool:
+    """Whether a folder of the cache holds this wiki, and all of it."""
+    from wikisync.folder.scan import scan_pages
+
+    if not folder.is_dir() or not state.wiki(wiki.owner).is_same_wiki(
+        str(wiki.origin.id)
+    ):
+        return False
+    return not _is_shrunk(wiki, len(scan_pages(folder).pages))
+
+
+def _newest(folder: Path) -> float | None:
+    """When the newest page below a folder of the site was written."""
+    return max((page.stat().st_mtime for page in folder.rglob("*.html")), default=None)
+
+
+def _of_another(other: FoundWiki, moved: FoundWiki, option: str) -> Problem:
+    """What a person is told where the path that they name leads to another wiki."""
+    kind, path = moved.owner.kind, moved.owner.full_path
+    return Problem(
+        ANOTHER,
+        str(other.owner),
+        f"is another {kind} now (id {other.id}); yours (id {moved.id}) is {path},"
+        f" which is published",
+        f"write --{kind} {path} instead of {option}; --replace publishes the other one",
+    )
+
+
+def _unlisted(wiki: FoundWiki) -> Problem:
+    return Problem(
+        UNLISTED,
+        str(wiki.owner),
+        f"the service does not list it but returns it by its id {wiki.id}; new wikis"
+        f" may be missing",
+        "check whether a proxy truncates the service's lists",
+    )

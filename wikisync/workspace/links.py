@@ -1,0 +1,86 @@
+"""The links of pages, found in threads, for wikis that are translated."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import (
+    Collection,
+    Sequence,
+)
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wikisync.model import LinkPlace, LinkTarget, Page
+
+if TYPE_CHECKING:
+    from wikisync.sync.replica import RemoteReplica
+    from wikisync.sync.state import WikiState
+    from wikisync.sync.translation import TranslatedWiki
+
+
+_PARSING = threading.Lock()
+"""The parsers are the process's, and made for one page at a time."""
+
+
+class ParsedLinks:
+    """The links of pages, found in a thread: the loop never waits for a parser.
+
+    The parsers load for the first page that asks.
+    """
+
+    async def targets(self, page: Page) -> Sequence[LinkTarget]:
+        """Where the page's links lead."""
+
+        def work() -> Sequence[LinkTarget]:
+            from wikisync.markup.retarget import link_targets
+
+            with _PARSING:
+                return link_targets(page)
+
+        return await asyncio.to_thread(work)
+
+    async def places(
+        self, page: Page, targets: Collection[LinkTarget]
+    ) -> Sequence[LinkPlace]:
+        """Where the source names these targets, in order."""
+
+        def work() -> Sequence[LinkPlace]:
+            from wikisync.markup.retarget import link_places
+
+            with _PARSING:
+                return link_places(page, targets)
+
+        return await asyncio.to_thread(work)
+
+    async def retarget(
+        self, page: Page, changes: Sequence[tuple[LinkPlace, LinkTarget, str]]
+    ) -> str | None:
+        """The source with other targets; None where that makes another page of it."""
+
+        def work() -> str | None:
+            from wikisync.markup.retarget import retarget
+
+            with _PARSING:
+                return retarget(page, changes)
+
+        return await asyncio.to_thread(work)
+
+
+def translated_wiki(
+    wiki: RemoteReplica,
+    folder: Path,
+    known: WikiState,
+    private: Path,
+    *,
+    keeps_looks: bool = True,
+) -> TranslatedWiki:
+    """The wiki with its links to files as the folder writes them."""
+    from wikisync.folder.loose import LooseFiles
+    from wikisync.sync.linking import FileLinks
+    from wikisync.sync.translation import TranslatedWiki
+
+    files = LooseFiles.of_workspace(folder, private, keeps_looks=keeps_looks)
+    links = FileLinks(wiki, files, known, links=ParsedLinks(), clock=time.time)
+    return TranslatedWiki(wiki, known, links)

@@ -1,0 +1,43 @@
+"""Pages as people name them on the command line, refused where they can be none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from wikisync.errors import UsageError
+from wikisync.model import Slug
+
+if TYPE_CHECKING:
+    from wikisync.config import WikiSection
+    from wikisync.workspace.configured import Workspace
+
+
+def named_page(workspace: Workspace, name: str) -> tuple[WikiSection, Slug]:
+    """The wiki and slug of a page that a person names; see ``Workspace.page``.
+
+    Raises:
+        UsageError: the name is none that a page can have.
+    """
+    if name.strip() and PurePath(name).name:
+        wiki, slug = workspace.page(name)
+        # in a workspace of one wiki, a path that leads out of it is left as it is
+        if not {"", ".", ".."} & set(slug.split("/")):
+            return wiki, slug
+    folder = workspace.config.wikis[0].folder
+    raise UsageError(
+        f"{name!r} is not the name of a page",
+        hint=f"give its file, or the wiki's folder and the page: {folder}/home",
+    )
+
+
+def refuse_impossible(workspace: Workspace, names: Iterable[str]) -> None:
+    """Look at names that may also be those of whole wikis.
+
+    Raises:
+        UsageError: one is the name of no wiki here, nor of any page.
+    """
+    for name in names:
+        if not name.strip() or workspace.wiki_at(name) is None:
+            named_page(workspace, name)

@@ -1,0 +1,398 @@
+"""An open workspace: its configuration, lock, state, and both sides of its wikis.
+
+Every command that works on a workspace comes through here, so that the guards of
+its folder hold for all of them: one process at a time, the marker that tells it
+from another folder, no overlaps, no wiki read through a copied state.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import (
+    Iterator,
+)
+from contextlib import ExitStack, contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from wikisync.model import Slug
+from wikisync.private import make_private_folder
+from wikisync.workspace.configured import Workspace
+from wikisync.workspace.links import translated_wiki
+
+if TYPE_CHECKING:
+    from wikisync.api.client import Client
+    from wikisync.api.replica import WikiReplica
+    from wikisync.config import WikiSection
+    from wikisync.folder.place import Place
+    from wikisync.sync.replica import LocalReplica
+    from wikisync.sync.state import State, WikiState
+    from wikisync.sync.translation import TranslatedWiki
+    from wikisync.workspace.whose import FoundRecord
+
+STATE_FILE = "state.db"
+IDENTITY = "identity"
+"""Under this name the state keeps which workspace it belongs to."""
+ADOPTING = "adopting"
+"""Under this name the state keeps that a person took the folder as it is."""
+
+
+# -- held by this process ----------------------------------------------------------
+
+
+class SyncedWiki(Struct, frozen=True):
+    """One wiki of an open workspace with both its sides."""
+
+    section: WikiSection
+    folder: Path
+    found: FoundRecord
+    """Where it is on the service now."""
+    remote: TranslatedWiki
+    local: LocalReplica
+    replica: WikiReplica
+    """The wiki as it is, behind ``remote``."""
+
+    @property
+    def remote_id(self) -> str:
+        """The service's id of the project or group."""
+        return str(self.found.there.id)
+
+    @property
+    def known(self) -> WikiState:
+        """What is known of it."""
+        return self.found.known
+
+
+class OpenWorkspace:
+    """A workspace that this process holds, with its state."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        state: State,
+        *,
+        is_adopting: bool,
+        is_copied: bool = False,
+        stack: ExitStack | None = None,
+    ) -> None:
+        self.workspace = workspace
+        self.state = state
+        self.is_adopting = is_adopting
+        """Its folders are taken as they are: nothing counts as deleted."""
+        self.is_copied = is_copied
+        """It was copied or moved since the state was last used."""
+        self._stack = stack
+        """Ends with a workspace that is only looked at; None for any other."""
+        self._stand_ins: dict[str, Path] = {}
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether nothing in it may change."""
+        return self._stack is not None
+
+    def folder_of(self, wiki: WikiSection) -> Path:
+        """A wiki's folder; an empty one elsewhere for one that a sync would make."""
+        folder = self.workspace.folder_of(wiki)
+        if self._stack is None or not self._is_made(wiki) or os.path.lexists(folder):
+            return folder
+        if wiki.folder not in self._stand_ins:
+            from tempfile import TemporaryDirectory
+
+            place = self._stack.enter_context(TemporaryDirectory(prefix="wikisync-"))
+            self._stand_ins[wiki.folder] = Path(place)
+        return self._stand_ins[wiki.folder]
+
+    def _is_made(self, wiki: WikiSection) -> bool:
+        """Whether a sync makes the wiki's folder where there is none."""
+        return self.is_adopting or not self.known(wiki).base()
+
+    def known(self, wiki: WikiSection) -> WikiState:
+        """What is known of one wiki."""
+        return self.state.wiki(wiki.owner)
+
+    def page_of(self, wiki: WikiSection, slug: Slug) -> Slug:
+        """The page that a file is, which the service may call otherwise."""
+        return self.known(wiki).aliases().get(slug, slug)
+
+    def notices(self) -> Iterator[str]:
+        """What a person should know of the workspace before anything is done."""
+        if self.state.set_aside is not None:
+            yield (
+                f"{self.state.path} was damaged and is rebuilt; the next sync removes"
+                f" nothing (the damaged file is {self.state.set_aside.name};"
+                " delete it when everything works)"
+            )
+        if self.is_copied:
+            yield (
+                f"{self.workspace.root} was copied or moved: it is accepted as it is,"
+                f" and nothing counts as deleted this time"
+            )
+
+    def local(self, wiki: WikiSection, *, settle_s: float = 0.0) -> LocalReplica:
+        """The folder's side of a wiki."""
+        from wikisync.folder.replica import FolderReplica
+        from wikisync.sync.aliases import AliasedFolder
+
+        known = self.known(wiki)
+        folder = FolderReplica.two_way(
+            self.folder_of(wiki),
+            private=self.workspace.private,
+            keeps_looks=not self.is_read_only,
+            settle_s=settle_s,
+            published=known.base,
+        )
+        return AliasedFolder(folder, known)
+
+    def remembered(self, wiki: WikiSection) -> tuple[TranslatedWiki, LocalReplica]:
+        """The wiki as it was last seen, and its folder.
+
+        Raises:
+            Halted: the folder had pages and is empty.
+            FolderError: it is gone.
+        """
+        from wikisync.folder.workspace import refuse_emptied
+        from wikisync.sync.remembered import RememberedWiki
+
+        known, folder = self.known(wiki), self.folder_of(wiki)
+        if not self.is_adopting:
+            refuse_emptied(folder, known_pages=len(known.base()))
+        remote = translated_wiki(
+            RememberedWiki(known),
+            folder,
+            known,
+            self.workspace.private,
+            keeps_looks=not self.is_read_only,
+        )
+        return remote, self.local(wiki)
+
+    async def synced(
+        self,
+        client: Client,
+        wiki: WikiSection,
+        *,
+        settle_s: float | None = None,
+        is_real: bool = True,
+    ) -> SyncedWiki:
+        """Both sides of a wiki, with the guards of its folder.
+
+        Args:
+            client: For the service.
+            wiki: Which one.
+            settle_s: How long a saved file must have been left alone; as the
+                configuration says where it is None.
+            is_real: False to note nothing of where the wiki is now.
+
+        Raises:
+            NotFound: the project or group does not exist or is hidden.
+            Halted: another one has its path; or the folder had pages and is empty.
+            FolderError: it is gone.
+        """
+        from wikisync.api.attachments import AttachmentSource
+        from wikisync.api.git import WikiRepository
+        from wikisync.api.replica import WikiReplica
+        from wikisync.api.wikis import Wiki
+        from wikisync.folder.workspace import refuse_emptied
+        from wikisync.workspace.whose import find_wiki
+
+        found = await find_wiki(self, client, wiki, is_real=is_real)
+        # by its present path: the old one may lead to another wiki
+        owner, known = found.there.owner, found.known
+        folder = self.folder_of(wiki)
+        if not self.is_read_only and self._is_made(wiki):
+            _make_folder(folder)
+        if not self.is_adopting:
+            refuse_emptied(folder, known_pages=len(known.base()))
+        behind = Wiki(client, owner, found.there.id)
+        git = WikiRepository(client, owner, self.workspace.private / "cache")
+        tag = known.remote_tag
+        remote = WikiReplica(
+            behind,
+            tag=tag,
+            pages=known.remote_pages() if tag else None,
+            reads_max=self.workspace.config.sync.reads_max,
+            attachments=AttachmentSource(behind, git),
+            spool=self.workspace.private / "tmp",
+        )
+        if settle_s is None:
+            settle_s = self.workspace.config.sync.settle_ms / 1000
+        local = self.local(wiki, settle_s=settle_s)
+        translated = translated_wiki(
+            remote,
+            folder,
+            known,
+            self.workspace.private,
+            keeps_looks=not self.is_read_only,
+        )
+        return SyncedWiki(wiki, folder, found, translated, local, remote)
+
+    def refuse_lost(self, wiki: WikiSection) -> None:
+        """Stop where the disk of the workspace or the wiki's pages went away since.
+
+        Raises:
+            Halted: the marker is missing, or the folder had pages and is empty.
+            FolderError: the folder is gone.
+        """
+        from wikisync.folder.workspace import Identity, refuse_emptied, standing_of
+
+        identity = Identity.parse(self.state.recalled(IDENTITY))
+        standing_of(self.workspace.private, identity)
+        if not self.is_adopting:
+            folder = self.folder_of(wiki)
+            refuse_emptied(folder, known_pages=len(self.known(wiki).base()))
+
+    def has_other_folder(self, wiki: WikiSection) -> bool:
+        """Whether the wiki's folder is another one than at its last cycle.
+
+        In a workspace that is adopted all of them are, and were meant to be.
+
+        Raises:
+            FolderError: there is none.
+        """
+        return self._is_other(*self._places(wiki))
+
+    @contextmanager
+    def meeting(self, wiki: WikiSection, *, is_real: bool = True) -> Iterator[bool]:
+        """A cycle of a wiki: whether it has another folder than at the last one.
+
+        The folder that was there when it began is remembered when it went through:
+        after one that did not, or where the folder is replaced meanwhile, the next
+        cycle takes it as it is, too.
+
+        Args:
+            wiki: Which one.
+            is_real: False for a dry run.
+
+        Raises:
+            FolderError: there is no folder.
+        """
+        before, now = self._places(wiki)
+        yield self._is_other(before, now)
+        if is_real and now != before:
+            self.known(wiki).note_place(str(now))
+
+    def _is_other(self, before: Place | None, now: Place) -> bool:
+        is_known = before is None or now.is_same_folder(before)
+        return not (self.is_adopting or is_known)
+
+    def _places(self, wiki: WikiSection) -> tuple[Place | None, Place]:
+        """The wiki's folder at its last cycle, if that is known, and now."""
+        from wikisync.folder.place import Place, place_of
+
+        before = Place.parse(self.known(wiki).place)
+        return before, place_of(self.folder_of(wiki), before)
+
+    def note_adopted(self) -> None:
+        """The folders were looked at as they are; from now on absences count."""
+        from wikisync.folder.workspace import adopt
+
+        self.state.remember(IDENTITY, str(adopt(self.workspace.private)))
+        self.state.remember(ADOPTING, "")
+        self.is_adopting = False
+
+
+@contextmanager
+def open_workspace(
+    workspace: Workspace,
+    *,
+    allows_network_disk: bool = False,
+    is_held: bool = True,
+    is_read_only: bool = False,
+    adopts: bool = False,
+    is_guarded: bool = True,
+    is_watch: bool = False,
+) -> Iterator[OpenWorkspace]:
+    """Hold a workspace until the block ends.
+
+    Args:
+        workspace: Which one.
+        allows_network_disk: A person's word that no other machine writes there.
+        is_held: False to use it also while another process holds it.
+        is_read_only: Whether it is only looked at: nothing is held, and nothing in it
+            changes; what is noted is noted in a copy.
+        adopts: A person's word that this is the workspace, whatever its marker says.
+        is_guarded: False to look even at what the guards refuse.
+        is_watch: Whether a watch holds it, for what others are told.
+
+    Raises:
+        FolderError: another process holds it, its folders overlap, or it is on a
+            network's disk.
+        Halted: its folder is not the one that was synced.
+        StateError: its state cannot be used.
+    """
+    from wikisync.folder.workspace import (
+        Identity,
+        Standing,
+        adopt,
+        holder_of,
+        locked,
+        refuse_network_disk,
+        refuse_overlaps,
+        standing_of,
+    )
+    from wikisync.sync.state import State
+
+    root = workspace.root
+    if is_guarded:
+        refuse_network_disk(root, is_allowed=allows_network_disk)
+        folders = [workspace.folder_of(wiki) for wiki in workspace.config.wikis]
+        refuse_overlaps(root, folders)
+    is_held = is_held and not is_read_only
+    if not is_held and not is_read_only:
+        _make_private(workspace.private)
+    lock = locked(workspace.private, f"the workspace {root}", is_watch=is_watch)
+    file, url = workspace.private / STATE_FILE, workspace.config.service.url.rstrip("/")
+    with (
+        lock if is_held else nullcontext(),
+        State.copy(
+            file, service_url=url, is_live=holder_of(workspace.private) is not None
+        )
+        if is_read_only
+        else State.open(file, service_url=url, is_held=is_held) as state,
+        ExitStack() as stack,
+    ):
+        recorded = Identity.parse(state.recalled(IDENTITY))
+        if adopts:
+            adopt(workspace.private)
+            state.remember(ADOPTING, "yes")
+        standing = Standing.SAME
+        if is_guarded:
+            standing = standing_of(workspace.private, recorded)
+        is_copied = standing is Standing.COPIED
+        opened = OpenWorkspace(
+            workspace,
+            state,
+            is_adopting=is_copied or bool(state.recalled(ADOPTING)),
+            is_copied=is_copied and not adopts,
+            stack=stack if is_read_only else None,
+        )
+        if standing is Standing.NEW and is_held:
+            opened.note_adopted()
+        yield opened
+
+
+def _make_folder(folder: Path) -> None:
+    """Make a wiki's folder for its first sync."""
+    from wikisync.errors import FolderError
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as exc:
+        is_taken = isinstance(exc, FileExistsError | NotADirectoryError)
+        why = "something else has this name" if is_taken else exc.strerror
+        raise FolderError(
+            f"the folder {folder} cannot be made: {why}",
+            path=str(folder),
+            hint="move it, or set another folder in wikisync.toml",
+        ) from exc
+
+
+def _make_private(private: Path) -> None:
+    """Make the place of the state, which a first look has to have, too."""
+    from wikisync.folder.descent import folder_error
+
+    try:
+        make_private_folder(private)
+    except OSError as exc:
+        raise folder_error("write to", str(private), exc) from exc

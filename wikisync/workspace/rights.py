@@ -1,0 +1,389 @@
+"""What a token may do with a service and its wikis, told in plain sentences.
+
+A workspace is made only with what was seen to work: the address is asked without
+the token first, so that a token never goes to a place that is not this API.  What
+the service does not tell is said to be unknown, never guessed.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import AsyncIterator, Sequence
+from datetime import date
+from itertools import islice
+from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from wikisync.errors import NotFound, PermissionDenied, RemoteError
+from wikisync.sync.flow import each
+from wikisync.workspace.addresses import Told, client_at, probe
+from wikisync.workspace.discovery import Selection, find_wikis, is_switched_off, skipped
+
+if TYPE_CHECKING:
+    from wikisync.api.client import Client
+    from wikisync.api.project_schema import ProjectRecord
+    from wikisync.api.schema import GroupRecord, TokenRecord
+    from wikisync.model import Problem, WikiOwner
+    from wikisync.workspace.discovery import FoundWiki
+
+R = TypeVar("R", "ProjectRecord", "GroupRecord")
+
+NEAREST_LOOKED_AT_MAX = 1000
+"""Projects and groups whose names are compared with one that is not there."""
+NEAREST_SHOWN_MAX = 3
+WIKIS_CHECKED_MAX = 100
+"""Wikis that are looked at one by one before a workspace is made."""
+READS_MAX = 8
+NOTHING = Selection()
+PLANNER, DEVELOPER, MAINTAINER = 15, 30, 40
+ROLES = {
+    10: "Guest",
+    15: "Planner",
+    20: "Reporter",
+    30: "Developer",
+    40: "Maintainer",
+    50: "Owner",
+}
+"""The service's numbers of roles, which are in its API."""
+
+
+class TokenRights(Struct, frozen=True):
+    """What the service tells of a token."""
+
+    name: str = ""
+    user: str = ""
+    scopes: tuple[str, ...] | None = None
+    """None where the service does not tell."""
+    expires_on: date | None = None
+
+    @property
+    def writes(self) -> bool | None:
+        """Whether its scopes allow changes at all; None where that is not told."""
+        return None if self.scopes is None else "api" in self.scopes
+
+    def days_left(self, today: date) -> int | None:
+        """Days until it dies; None where it does not, or nobody tells."""
+        return (self.expires_on - today).days if self.expires_on else None
+
+
+class Service(Struct, frozen=True):
+    """A service that answered as one."""
+
+    url: str
+    version: str
+    """Empty where only those with a token are told."""
+    token: TokenRights | None
+    """None where it is asked as anybody."""
+
+
+class WikiRights(Struct, frozen=True):
+    """What may be done with one wiki that can be read."""
+
+    wiki: FoundWiki
+    pages: int | None
+    """None for a wiki that was not looked at, being one of very many."""
+    writes: bool | None
+    """Create, edit and upload; None where the service does not tell."""
+    deletes: bool | None
+    because: str
+    """What decides it."""
+
+    def sentence(self) -> str:
+        """What wikisync may and may not do with it."""
+        if self.writes is None:
+            return (
+                f"can read; write access unknown until the first edit: {self.because}"
+            )
+        if not self.writes:
+            return f"can only read, not write, upload or delete: {self.because}"
+        if self.deletes:
+            return f"can read, write, upload and delete: {self.because}"
+        if self.deletes is None:
+            return f"can read, write and upload; delete access unknown: {self.because}"
+        return f"can read, write and upload, but not delete: {self.because}"
+
+
+# -- the service -------------------------------------------------------------------
+
+
+async def check_token(url: str, token: str | None, told: Told = None) -> Service:
+    """What the service at this base URL says of the token.
+
+    Raises:
+        AuthenticationFailed: the token is dead or unknown.
+        PermissionDenied: it is not for the API.
+        RemoteError: in its other kinds.
+    """
+    if token is None:
+        return Service(url, await probe(url, told) or "", None)
+    async with client_at(url, token, told) as client:
+        version = (await client.version()).version
+        return Service(url, version, await _token_rights(client))
+
+
+async def _token_rights(client: Client) -> TokenRights:
+    try:
+        token: TokenRecord | None = await client.current_token()
+    except (NotFound, PermissionDenied):
+        # services before 15.5, and tokens that are no personal ones
+        token = None
+    try:
+        user = (await client.current_user()).username
+    except (NotFound, PermissionDenied):
+        user = ""
+    if token is None:
+        return TokenRights(user=user)
+    return TokenRights(token.name, user, token.scopes, _day(token.expires_at))
+
+
+def _day(text: str | None) -> date | None:
+    try:
+        return date.fromisoformat((text or "")[:10])
+    except ValueError:
+        return None
+
+
+# -- the wikis ---------------------------------------------------------------------
+
+
+async def list_owners(
+    url: str, token: str | None, limit: int, told: Told = None
+) -> list[str]:
+    """Paths of projects and groups with wikis to choose from, by name.
+
+    They are the groups, and the projects of which the token's user is a member;
+    where there is no such project, every project that can be seen.
+
+    Args:
+        url: the service.
+        token: who asks.
+        limit: how many of each kind are listed.
+        told: hears what is waited for.
+
+    Raises:
+        RemoteError: the service cannot say.
+    """
+    async with client_at(url, token, told) as client:
+        groups = await _switched_on(client.groups(), limit)
+        projects: list[ProjectRecord] = []
+        if client.has_token:
+            projects = await _switched_on(client.projects(membership=True), limit)
+        if not projects:
+            projects = await _switched_on(client.projects(), limit)
+    paths = [group.full_path for group in groups]
+    paths += [project.path_with_namespace for project in projects]
+    return sorted(paths, key=str.casefold)
+
+
+async def _switched_on(listing: AsyncIterator[R], limit: int) -> list[R]:
+    found: list[R] = []
+    async for record in listing:
+        if not is_switched_off(record):
+            found.append(record)
+        if len(found) >= limit:
+            break
+    return found
+
+
+async def name_wikis(
+    url: str,
+    token: str | None,
+    paths: Sequence[str],
+    selection: Selection = NOTHING,
+    told: Told = None,
+) -> Selection:
+    """A selection with these paths, each as that of a project or of a group.
+
+    Raises:
+        UsageError: one is an address that is of neither.
+        RemoteError: the service cannot say.
+    """
+    async with client_at(url, token, told) as client:
+        for path in paths:
+            selection = await _with(client, selection, path)
+    return selection
+
+
+async def check_wikis(
+    service: Service, token: str | None, selection: Selection, told: Told = None
+) -> tuple[list[WikiRights], list[Problem]]:
+    """The wikis that are meant, each with what may be done with it.
+
+    Returns:
+        The wikis, and notes on those that were found but are left out.
+
+    Raises:
+        NotFound: one that is named is not there; the hint has the nearest names.
+        PermissionDenied: its wiki is off, or not for this token.
+        RemoteError: in its other kinds.
+    """
+    async with client_at(service.url, token, told) as client:
+        try:
+            found = await find_wikis(client, selection)
+        except NotFound as error:
+            raise await _with_nearest(client, error, selection) from error
+        seen: dict[WikiOwner, WikiRights | Problem] = {}
+
+        async def look(wiki: FoundWiki) -> None:
+            seen[wiki.owner] = await _look(client, wiki, service.token)
+
+        await each(found.wikis[:WIKIS_CHECKED_MAX], look, in_flight=READS_MAX)
+    unseen = f"only the first {WIKIS_CHECKED_MAX} wikis were checked"
+    rights, notes = [], found.skipped
+    for wiki in found.wikis:
+        one = seen.get(wiki.owner) or WikiRights(wiki, None, None, None, unseen)
+        if isinstance(one, WikiRights):
+            rights.append(one)
+        else:
+            notes.append(one)
+    return rights, notes
+
+
+async def _with(client: Client, selection: Selection, path: str) -> Selection:
+    """The selection with a path, which a project has, or else a group."""
+    path = client.address.path_of(path)
+    try:
+        await client.project(path)
+    except NotFound:
+        try:
+            await client.group(path)
+        except NotFound:
+            pass
+        else:
+            return replace(selection, groups=_added(selection.groups, path))
+    return replace(selection, projects=_added(selection.projects, path))
+
+
+def _added(paths: tuple[str, ...], path: str) -> tuple[str, ...]:
+    return paths if path in paths else (*paths, path)
+
+
+async def _look(
+    client: Client, wiki: FoundWiki, token: TokenRights | None
+) -> WikiRights | Problem:
+    from wikisync.api.wikis import Wiki
+
+    try:
+        listed = await Wiki(client, wiki.owner, wiki.id).poll_pages()
+    except (NotFound, PermissionDenied) as error:
+        if wiki.is_named:
+            raise
+        return skipped(wiki.owner, error.message)
+    level, is_archived = None, False
+    if wiki.owner.kind == "project":
+        project = await client.project(wiki.id)
+        level = project.permissions.level if project.permissions else None
+        is_archived = bool(project.archived)
+    assert listed is not None, "unchanged since nothing"
+    pages = len(listed.pages) + len(listed.odd)
+    return rights_of(wiki, pages, token, level, is_archived=is_archived)
+
+
+def rights_of(
+    wiki: FoundWiki,
+    pages: int,
+    token: TokenRights | None,
+    level: int | None,
+    *,
+    is_archived: bool = False,
+) -> WikiRights:
+    """What scope, role and state of the project together allow.
+
+    Args:
+        wiki: one that can be read.
+        pages: how many it has.
+        token: what the service tells of it; None for none.
+        level: the role's number; 0 and None say that the service tells of none,
+            which may still be one by a shared group, or an administrator's.
+        is_archived: whether the project takes no changes.
+    """
+    if token is None:
+        return WikiRights(wiki, pages, False, False, "there is no token")
+    if token.writes is False:
+        scopes = ", ".join(token.scopes or ()) or "none"
+        return WikiRights(
+            wiki,
+            pages,
+            False,
+            False,
+            f"the token lacks the scope api (it has {scopes})",
+        )
+    if is_archived:
+        return WikiRights(wiki, pages, False, False, "the project is archived")
+    if not level:
+        unknown = "the service does not report your role"
+        return WikiRights(wiki, pages, None, None, unknown)
+    role = f"your role is {ROLES.get(level, level)}"
+    if level == PLANNER:
+        # below Reporter in number, and yet made for writing wikis
+        return WikiRights(wiki, pages, True, True, role)
+    if level < DEVELOPER:
+        return WikiRights(wiki, pages, False, False, f"{role}, writing needs Developer")
+    if level < MAINTAINER:
+        role = f"{role}, deleting needs Maintainer"
+    return WikiRights(wiki, pages, True, level >= MAINTAINER, role)
+
+
+# -- names that are nearly right ---------------------------------------------------
+
+
+async def _with_nearest(
+    client: Client, error: NotFound, selection: Selection
+) -> NotFound:
+    """The same error with the nearest names in its hint."""
+    wanted = [
+        path
+        for path in (*selection.projects, *selection.groups)
+        if path.strip("/") in error.message
+    ]
+    known = await _known_paths(client)
+    near = [name for path in wanted for name in nearest_paths(path, known)]
+    if not near:
+        return error
+    hint = f"did you mean {' or '.join(near[:NEAREST_SHOWN_MAX])}? {error.hint or ''}"
+    return NotFound(
+        error.message, url=error.url, status=error.status, hint=hint.strip()
+    )
+
+
+async def _known_paths(client: Client) -> list[str]:
+    """Paths of projects and groups that the token sees, members' own first."""
+    found: dict[str, None] = {}
+    try:
+        async for project in client.projects(membership=client.has_token):
+            found[project.path_with_namespace] = None
+            if len(found) >= NEAREST_LOOKED_AT_MAX:
+                break
+        async for name in _group_paths(client):
+            found[name] = None
+            if len(found) >= 2 * NEAREST_LOOKED_AT_MAX:
+                break
+        if client.has_token:
+            async for project in client.projects():
+                found[project.path_with_namespace] = None
+                if len(found) >= 3 * NEAREST_LOOKED_AT_MAX:
+                    break
+    except RemoteError:
+        # what was seen until then will do: this is only for a better hint
+        return list(found)
+    return list(found)
+
+
+async def _group_paths(client: Client) -> AsyncIterator[str]:
+    async for group in client.groups():
+        yield group.full_path
+
+
+def nearest_paths(path: str, known: Sequence[str]) -> list[str]:
+    """Paths that are like one which is not there, the likeliest first."""
+    path = path.strip("/").casefold()
+    folded = {name.casefold(): name for name in known}
+    near = difflib.get_close_matches(path, folded, n=NEAREST_SHOWN_MAX, cutoff=0.6)
+    leaf = path.rpartition("/")[2]
+    same_leaf = (name for name in folded if name.rpartition("/")[2] == leaf)
+    for name in islice(same_leaf, NEAREST_SHOWN_MAX):
+        if name not in near:
+            near.append(name)
+    return [folded[name] for name in near[:NEAREST_SHOWN_MAX]]

@@ -1,0 +1,426 @@
+"""How a workspace's wikis stand: what is not in step, what waits, and since when.
+
+Only reads, so it may be asked while another process holds the workspace; ``status``
+prints it, and whoever runs for long can serve it as JSON.  Where the service is
+away, the folder and the base alone are looked at, and that is said.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from wikisync.errors import ExitCode, FolderError, Halted, WikisyncError
+from wikisync.model import Problem
+from wikisync.sync.arrive import STALE_SAVE
+from wikisync.sync.exchange import ExchangeOptions, ExchangeResult, Held, exchange
+from wikisync.sync.plan import (
+    Action,
+    Adopt,
+    CreateLocal,
+    CreateRemote,
+    DeleteLocal,
+    DeleteRemote,
+    DropRecord,
+    Hold,
+    Merge,
+    MoveLocal,
+    MoveRemote,
+    Pull,
+    Push,
+    Rebind,
+    Skip,
+    SkipReason,
+)
+from wikisync.sync.safety import Batch, Decision
+from wikisync.workspace.attention import held_sentence
+from wikisync.workspace.outcomes import batch_as_json
+from wikisync.workspace.sentences import OTHER_FOLDER, counted, problem_as_json
+
+if TYPE_CHECKING:
+    from wikisync.api.client import Client
+    from wikisync.config import WikiSection
+    from wikisync.model import AttachmentPath, Slug
+    from wikisync.sync.ledger import Event, Health
+    from wikisync.sync.state import WikiState
+    from wikisync.workspace.opening import OpenWorkspace, SyncedWiki
+
+NOTICED_S = 86_400.0
+"""What was done longer ago is told by ``wikisync log`` alone."""
+NOTICES_AMONG = 500
+"""Events among which notices are looked for, the newest ones."""
+SETTLED = "its conflict file is resolved; the next sync saves it as the page"
+
+Side = Literal["here", "wiki", "both", "held", "waiting", "settled"]
+"""Where a page differs, or why nothing is done about it."""
+
+TOLD_WINDOW_S = 1.0
+"""Time between the last look at a page and the write, from which a person is told.
+
+Each write has such a time, usually some hundredths of a second; a longer one means that
+the machine slept or the service took long.
+"""
+
+
+class Difference(Struct, frozen=True):
+    """One page that is not in step."""
+
+    slug: Slug
+    side: Side
+    sentence: str
+
+
+class WikiStatus(Struct, frozen=True):
+    """One wiki as it stands."""
+
+    section: WikiSection
+    health: Health
+    pages: int | None = None
+    """How many pages the wiki has; when it was last seen, where it is away."""
+    differences: tuple[Difference, ...] = ()
+    batches: tuple[Batch, ...] = ()
+    """What brakes hold."""
+    problems: tuple[Problem, ...] = ()
+    missing: tuple[AttachmentPath, ...] = ()
+    """Attachments that pages mention and that are not here."""
+    notices: tuple[Event, ...] = ()
+    """What was done lately that a person may not have meant."""
+    wiki_notes: tuple[Problem, ...] = ()
+    """What a person may want to change in the configuration."""
+    has_other_folder: bool = False
+    """Whether its folder is another one than at the last sync."""
+    paused: str | None = None
+    unseen: WikisyncError | None = None
+    """Why the wiki itself was not looked at."""
+    is_offline: bool = False
+    """Whether it was not to be looked at."""
+    failure: WikisyncError | None = None
+    """Why nothing could be looked at."""
+
+
+async def look_at(
+    opened: OpenWorkspace,
+    section: WikiSection,
+    client: Client | None,
+    *,
+    unseen: WikisyncError | None = None,
+) -> WikiStatus:
+    """Look at one wiki and its folder.
+
+    Args:
+        opened: The workspace, held or not.
+        section: Which of its wikis.
+        client: None to leave the service alone.
+        unseen: Why the service cannot be asked, if that is known already.
+    """
+    known = opened.known(section)
+    status = WikiStatus(
+        section,
+        known.health(),
+        missing=missing_attachments(known),
+        notices=_notices(known),
+        paused=known.pause_reason,
+        unseen=unseen,
+        is_offline=client is None and unseen is None,
+    )
+    try:
+        if client is not None:
+            wiki = await opened.synced(client, section, is_real=False)
+            return await _next_sync(opened, status, wiki)
+    except (FolderError, Halted) as error:
+        return replace(status, failure=error)
+    except WikisyncError as error:
+        status = replace(status, unseen=error)
+    try:
+        return await _next_sync(opened, status, None)
+    except WikisyncError as error:
+        return replace(status, failure=error)
+
+
+async def _next_sync(
+    opened: OpenWorkspace, status: WikiStatus, wiki: SyncedWiki | None
+) -> WikiStatus:
+    """What the next sync would do, found out as its dry run does.
+
+    Args:
+        opened: The workspace.
+        status: What is known of the wiki so far.
+        wiki: Both its sides; None to take the wiki as it was last seen.
+    """
+    section = status.section
+    if wiki is None:
+        remote, local = opened.remembered(section)
+        known, found = opened.known(section), None
+    else:
+        remote, local = wiki.remote, wiki.local
+        known, found = wiki.known, wiki.found
+    status = _with_place(opened, status)
+    result = await exchange(
+        remote,
+        local,
+        opened.state,
+        owner=section.owner,
+        remote_id="" if wiki is None else wiki.remote_id,
+        options=ExchangeOptions(
+            is_dry_run=True,
+            adopts=opened.is_adopting,
+            is_other_folder=status.has_other_folder,
+            between=found.between if found else None,
+            puts_new=False,
+            leaves=known.left_out,
+            reads_max=opened.workspace.config.sync.reads_max,
+        ),
+        outdated=remote.outdated,
+    )
+    batches = {batch.kind: batch for batch in result.batches}
+    if wiki is None:
+        # what the wiki was braked for cannot be seen from here
+        waiting = [b for b in known.batches() if b.decision is Decision.WAITING]
+        batches = {batch.kind: batch for batch in waiting} | batches
+    return replace(
+        status,
+        pages=result.pages,
+        differences=_differences(known, section.folder, result),
+        batches=tuple(batches.values()),
+        problems=(*(found.warnings if found else ()), *result.problems),
+        wiki_notes=found.notes if found else (),
+    )
+
+
+def _with_place(opened: OpenWorkspace, status: WikiStatus) -> WikiStatus:
+    """The status of a wiki that has a folder; adopting is told of the workspace."""
+    is_other = opened.has_other_folder(status.section)
+    return replace(status, has_other_folder=is_other)
+
+
+def _notices(known: WikiState) -> tuple[Event, ...]:
+    """Saves that were merged with what their window did not show, of this day."""
+    since = time.time() - NOTICED_S
+    newest: dict[Slug, Event] = {}
+    for event in known.events(NOTICES_AMONG):
+        if event.what == STALE_SAVE and event.at >= since:
+            newest.setdefault(event.slug, event)
+    return tuple(newest.values())
+
+
+def missing_attachments(known: WikiState) -> tuple[AttachmentPath, ...]:
+    """Attachments that pages mention, and that could not be fetched."""
+    mentions = known.mentions()
+    if not mentions:
+        return ()
+    from wikisync.sync.mentions import unmet_mentions
+
+    there = known.attachments_here() | set(known.uploads().values())
+    unmet = unmet_mentions(mentions, there)
+    return tuple(dict.fromkeys(spellings[0] for spellings in unmet))
+
+
+# -- one sentence a page -----------------------------------------------------------
+
+
+def _differences(
+    known: WikiState, folder: str, result: ExchangeResult
+) -> tuple[Difference, ...]:
+    found: list[Difference] = []
+    failed = {trouble.subject for trouble in known.troubles()}
+    held = {one.slug: one for one in result.held}
+    for action in result.plan.actions:
+        if action.slug in result.settled:
+            continue
+        side, sentence = _told(folder, action, held)
+        if action.slug in failed and side in {"here", "wiki", "both"}:
+            # what went wrong the last time stands among the problems
+            sentence = f"{sentence.partition('; the ')[0]}; the next sync tries again"
+        if sentence:
+            found.append(Difference(action.slug, side, sentence))
+    found += [Difference(slug, "settled", SETTLED) for slug in sorted(result.settled)]
+    return tuple(found)
+
+
+def _told(folder: str, action: Action, held: Mapping[Slug, Held]) -> tuple[Side, str]:
+    """Where a page differs, and the sentence on it; empty where all is well."""
+    match action:
+        case CreateLocal():
+            why = action.notice or "new on the wiki"
+            return "wiki", f"{why}; the next sync downloads it"
+        case Pull():
+            return "wiki", "edited on the wiki; the next sync downloads it"
+        case DeleteLocal():
+            return "wiki", "deleted on the wiki; the next sync moves it to the trash"
+        case MoveLocal():
+            step = "the next sync renames the file"
+            return "wiki", f"renamed to {action.target} on the wiki; {step}"
+        case CreateRemote():
+            why = action.notice or "new here"
+            return "here", f"{why}; the next sync uploads it"
+        case Push():
+            return "here", "edited here; the next sync uploads it"
+        case MoveRemote():
+            sentence = (
+                f"renamed to {action.target} here; the next sync renames the page"
+            )
+            return "here", sentence
+        case DeleteRemote():
+            return "here", "its file was deleted here; the next sync deletes the page"
+        case Merge(is_stale=True):
+            return "here", "saved over an older text; the next sync merges it"
+        case Merge():
+            return "both", "edited here and on the wiki; the next sync merges it"
+        case Hold():
+            sentence = held_sentence(folder, held[action.slug])
+            return "held", sentence.removeprefix(f"{folder}/{action.slug}: ")
+        case Skip(reason=SkipReason.COPY):
+            return "waiting", ""  # a problem tells of it, with the next step
+        case Skip():
+            return "waiting", str(action.reason)
+        case Adopt() | Rebind() | DropRecord():
+            return "both", ""
+
+
+# -- shown -------------------------------------------------------------------------
+
+
+def exit_code_of(wikis: Sequence[WikiStatus]) -> ExitCode:
+    """4 where a brake holds something, 3 where a person is needed, else 0."""
+    if any(one.batches or isinstance(one.failure, Halted) for one in wikis):
+        return ExitCode.HALTED
+    if any(_needs_person(one) for one in wikis):
+        return ExitCode.HELD
+    return ExitCode.DONE
+
+
+def _needs_person(status: WikiStatus) -> bool:
+    is_held = any(one.side == "held" for one in status.differences)
+    return bool(is_held or status.problems or status.failure or status.unseen)
+
+
+def headline(status: WikiStatus, *, now: float | None = None) -> str:
+    """The first line on a wiki."""
+    from wikisync.workspace.times import ago
+
+    now = time.time() if now is None else now
+    words: list[str] = []
+    if status.pages is not None:
+        words.append(counted(status.pages, "page"))
+    if status.paused is not None:
+        words.append(f"paused ({status.paused})" if status.paused else "paused")
+    held = sum(one.side == "held" for one in status.differences)
+    rest = len(status.differences) - held
+    if rest:
+        words.append(f"{rest} not in step")
+    if held:
+        words.append(f"{held} held")
+    if not status.differences and not status.batches and status.failure is None:
+        is_seen = status.unseen is None and not status.is_offline
+        words.append("in step" if is_seen else "no edits here")
+    good_at = status.health.last_good_at
+    age = ago(max(0.0, now - good_at)) if good_at is not None else "never"
+    words.append(f"last good sync {age}")
+    return f"{status.section.folder}: {', '.join(words)}"
+
+
+def notes(status: WikiStatus, *, now: float | None = None) -> list[str]:
+    """What else a person may want to know of a wiki."""
+    from wikisync.workspace.times import ago
+
+    now = time.time() if now is None else now
+    found = [
+        f"{one.slug}: {one.what} ({ago(max(0.0, now - one.at))})"
+        for one in status.notices
+    ]
+    health = status.health
+    found += [
+        f"{one.message}; {one.hint}" if one.hint else one.message
+        for one in status.wiki_notes
+    ]
+    if status.has_other_folder:
+        found.append(OTHER_FOLDER)
+    if status.unseen is not None:
+        found.append(
+            f"the wiki could not be checked ({status.unseen.message}); this status is"
+            f" based on the folder alone"
+        )
+    elif status.is_offline:
+        found.append(
+            "the wiki was not checked; this status is based on the folder alone"
+        )
+    if status.missing:
+        names = ", ".join(status.missing[:3]) + (" ..." if status.missing[3:] else "")
+        count = counted(len(status.missing), "attachment")
+        found.append(f"missing here: {count} that pages mention ({names})")
+    if health.worst_window_s >= TOLD_WINDOW_S:
+        found.append(
+            f"{health.worst_window_slug}: an edit on the wiki less than"
+            f" {health.worst_window_s:.0f} seconds before a push may have been"
+            " overwritten unseen; the page's history on the wiki has it"
+        )
+    return found
+
+
+def notes_of_watch(health: Mapping[str, Any], now: float) -> list[str]:
+    """What a watch that works on the workspace waits for, from its health file."""
+    from wikisync.api.quiet import shown_time
+    from wikisync.sync.standing import Condition
+    from wikisync.workspace.times import ago
+
+    found = [
+        f"the service accepts no {one['what']} until {shown_time(one['until'])};"
+        f" next try at {shown_time(one['next_try_at'])}"
+        for one in health.get("waits", ())
+        if one["next_try_at"] > now
+    ]
+    service = health.get("service", {})
+    again_at = service.get("next_try_at")
+    if again_at is not None and again_at > now:
+        found.append(
+            f"the service is {service['condition']} ({service['problem']});"
+            f" next try at {shown_time(again_at)}"
+        )
+    return found + [
+        f"{one['folder']}: {one['condition']}; `wikisync watch` checked the least"
+        f" recent page {ago(one['oldest_look_s'] + now - health['at'])}"
+        for one in health.get("wikis", ())
+        if one["condition"] == Condition.IN_TURNS.value
+    ]
+
+
+def status_as_json(
+    status: WikiStatus, *, now: float | None = None
+) -> dict[str, object]:
+    """One wiki for programs."""
+    now = time.time() if now is None else now
+    health = status.health
+    good_at = health.last_good_at
+    reason = status.failure or status.unseen
+    return {
+        "kind": status.section.kind,
+        "path": status.section.path,
+        "folder": status.section.folder,
+        "paused": status.paused,
+        "is_wiki_seen": not (status.unseen or status.is_offline or status.failure),
+        "error": {"message": reason.message, "hint": reason.hint} if reason else None,
+        "pages": status.pages,
+        "differences": [
+            {"page": one.slug, "side": one.side, "sentence": one.sentence}
+            for one in status.differences
+        ],
+        "batches": [batch_as_json(batch) for batch in status.batches],
+        "problems": [problem_as_json(problem) for problem in status.problems],
+        "notes": [problem_as_json(note) for note in status.wiki_notes],
+        "has_other_folder": status.has_other_folder,
+        "missing_attachments": list(status.missing),
+        "notices": [
+            {"page": one.slug, "sentence": one.what, "at": one.at}
+            for one in status.notices
+        ],
+        "last_good_at": good_at,
+        "last_good_age_s": None if good_at is None else max(0.0, now - good_at),
+        "last_started_at": health.last_started_at,
+        "worst_window_s": health.worst_window_s,
+        "worst_window_page": health.worst_window_slug,
+        "last_problem": health.problem,
+    }

@@ -1,0 +1,352 @@
+"""One sync of a workspace: each wiki in turn, and what is left for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from wikisync.api.client import Client
+from wikisync.config import WikiSection
+from wikisync.errors import (
+    OWN_TROUBLE,
+    AuthenticationFailed,
+    ExitCode,
+    FolderError,
+    PermissionDenied,
+    SyncError,
+    WikisyncError,
+)
+from wikisync.messages import Messages
+from wikisync.model import Problem, Slug
+from wikisync.sync.exchange import ExchangeOptions, exchange
+from wikisync.sync.narrowing import Direction
+from wikisync.sync.plan import CreateRemote
+from wikisync.sync.standings import LASTING_HINT, LASTING_TRIES, lasting
+from wikisync.workspace.attention_file import show_attention, told_where_halted
+from wikisync.workspace.configured import Workspace
+from wikisync.workspace.conflict_texts import conflict_texts, show_conflict_texts
+from wikisync.workspace.named import refuse_impossible
+from wikisync.workspace.opening import OpenWorkspace, SyncedWiki, open_workspace
+from wikisync.workspace.reach import is_of_all
+from wikisync.workspace.sentences import counted
+from wikisync.workspace.service import open_service
+from wikisync.workspace.syncing import Synced, exit_code_of, other_folder, sync_wiki
+
+NAMES_SHOWN_MAX = 5
+"""Pages named in one question."""
+AFTER_ANOTHER = (
+    "the folder was synced with another wiki before: give the pages that belong to"
+    " this one, like wikisync sync FOLDER/PAGE"
+)
+
+
+class SyncRequest(Struct, frozen=True):
+    """What a person asks of one sync."""
+
+    direction: Direction = Direction.BOTH
+    is_dry_run: bool = False
+    """Nothing is changed, here or on the wikis."""
+    waits: bool = False
+    """Wait until deletions of missing pages are confirmed."""
+    adopt: Literal["push", "hold"] | None = None
+    """What a first sync does with pages that are only here; None to ask."""
+    allows_network_disk: bool = False
+
+
+class SyncRun(Struct, frozen=True):
+    """What one sync of a workspace did."""
+
+    wikis: Sequence[Synced]
+    """In order; those after the one at which the service went away are not there."""
+    problems: Sequence[Problem] = ()
+    """Problems of the workspace, which are no single wiki's."""
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """What the shell is told."""
+        beside = ExitCode.HELD if self.problems else ExitCode.DONE
+        return exit_code_of(self.wikis) or beside
+
+
+Wanted = Sequence[tuple[WikiSection, frozenset[Slug] | None]]
+"""Wikis to sync, each with the pages that are asked for; None for all of them."""
+
+
+async def sync_workspace(
+    workspace: Workspace,
+    pages: Sequence[str],
+    request: SyncRequest,
+    token_file: Path | None,
+    messages: Messages,
+    env: Mapping[str, str],
+) -> SyncRun:
+    """Sync a workspace once; what is wrong with one wiki stops no other one.
+
+    Interrupted, it leaves complete files; the next sync goes on from there.
+
+    Args:
+        workspace: Which one.
+        pages: Files of pages, ``FOLDER/SLUG``, or folders of wikis; all for none.
+        request: How.
+        token_file: File with the token; None for what ``env`` or the workspace names.
+        messages: Hears what a person should know meanwhile.
+        env: May hold the token.
+
+    Raises:
+        UsageError: a page is of no wiki here, or the token cannot be read.
+        FolderError: another process holds the workspace, or it cannot be used.
+        Halted: its folder is not the one that was synced.
+    """
+    wanted = wanted_pages(workspace, pages)
+    is_real = not request.is_dry_run
+    with (
+        told_where_halted(workspace.root) if is_real else nullcontext(),
+        open_workspace(
+            workspace,
+            allows_network_disk=request.allows_network_disk,
+            is_read_only=request.is_dry_run,
+        ) as opened,
+    ):
+        for notice in opened.notices():
+            messages.warn(notice)
+        async with open_service(workspace, token_file, messages, env) as client:
+            done = await _each(messages, opened, client, wanted, request)
+        problems: list[Problem] = []
+        if is_real:
+            problems += _show_conflict_texts(opened)
+            problems += _show_attention(opened, done)
+            if not pages:
+                _note_adopted(opened, done)
+    return SyncRun(done, problems)
+
+
+def _show_conflict_texts(opened: OpenWorkspace) -> Iterator[Problem]:
+    """Write the texts of what is held; a file that cannot be written is a problem."""
+    private = opened.workspace.private
+    try:
+        show_conflict_texts(private, conflict_texts(opened))
+    except FolderError as error:
+        yield _unwritten(private, error)
+
+
+def _show_attention(opened: OpenWorkspace, done: Sequence[Synced]) -> Iterator[Problem]:
+    """Say in the workspace what waits; a file that cannot be written is a problem."""
+    workspace = opened.workspace
+    try:
+        show_attention(workspace.root, workspace.synced, done)
+    except FolderError as error:
+        # what was done and what waits is told all the same
+        yield _unwritten(workspace.root, error)
+
+
+def _note_adopted(opened: OpenWorkspace, done: Sequence[Synced]) -> None:
+    """What only a sync of all wikis can say."""
+    if len(done) < len(opened.workspace.config.wikis):
+        return
+    # a wiki that was not looked at has not been taken as it is
+    if opened.is_adopting and all(one.results and not one.failure for one in done):
+        opened.note_adopted()
+
+
+def _unwritten(folder: Path, error: FolderError) -> Problem:
+    return Problem("file-unwritten", str(folder), error.message, error.hint or "")
+
+
+async def sync_pages(
+    messages: Messages,
+    opened: OpenWorkspace,
+    wanted: Wanted,
+    token_file: Path | None,
+    env: Mapping[str, str],
+) -> Sequence[Synced]:
+    """Sync these pages of an open workspace once, after a person decided on them."""
+    async with open_service(opened.workspace, token_file, messages, env) as client:
+        done = await _each(messages, opened, client, wanted, SyncRequest())
+    messages.problems(_show_attention(opened, done))
+    return done
+
+
+def wanted_pages(
+    workspace: Workspace, pages: Sequence[str]
+) -> list[tuple[WikiSection, frozenset[Slug] | None]]:
+    """The wikis to look at, each with the pages of it that are asked for.
+
+    Raises:
+        UsageError: a page is of no wiki, or can be none.
+    """
+    if not pages:
+        return [(wiki, None) for wiki in workspace.synced]
+
+    refuse_impossible(workspace, pages)
+    whole = {wiki for name in pages if (wiki := workspace.wiki_at(name)) is not None}
+    found: dict[WikiSection, set[Slug]] = {}
+    for name in pages:
+        if workspace.wiki_at(name) is None:
+            wiki, slug = workspace.page(name)
+            found.setdefault(wiki, set()).add(slug)
+    return [
+        (wiki, None if wiki in whole else frozenset(found[wiki]))
+        for wiki in workspace.config.wikis
+        if wiki in whole or wiki in found
+    ]
+
+
+async def _each(
+    messages: Messages,
+    opened: OpenWorkspace,
+    client: Client,
+    wanted: Wanted,
+    request: SyncRequest,
+) -> list[Synced]:
+    """One wiki after the other, until the service is away or refuses the token."""
+    done: list[Synced] = []
+    for section, slugs in wanted:
+        paused = opened.known(section).pause_reason
+        if paused is not None:
+            done.append(Synced(section, paused=paused))
+            continue
+        try:
+            done.append(await _one(messages, opened, client, section, slugs, request))
+        except WikisyncError as error:
+            done.append(Synced(section, failure=error))
+        failure = done[-1].failure
+        if failure is not None and await is_of_all(client, failure):
+            break
+        if not request.is_dry_run:
+            done[-1].failure = _counted(opened, section, failure)
+    return done
+
+
+def _counted(
+    opened: OpenWorkspace, section: WikiSection, failure: WikisyncError | None
+) -> WikisyncError | None:
+    """What one wiki failed with while the service answers; often in a row, it lasts."""
+    name = f"failures {section.owner}"
+    before = opened.state.recalled(name)
+    if not isinstance(failure, OWN_TROUBLE):
+        if before:
+            opened.state.remember(name, "")
+        return failure
+    tries = int(before or 0) + 1
+    opened.state.remember(name, str(tries))
+
+    if tries >= LASTING_TRIES:
+        return SyncError(lasting(failure.message), hint=LASTING_HINT)
+    if isinstance(failure, AuthenticationFailed):
+        # the token is good elsewhere: it is a right that it lacks here
+        return PermissionDenied(failure.message, hint=failure.hint)
+    return failure
+
+
+async def _one(
+    messages: Messages,
+    opened: OpenWorkspace,
+    client: Client,
+    section: WikiSection,
+    slugs: frozenset[Slug] | None,
+    request: SyncRequest,
+) -> Synced:
+    adopt = request.adopt
+    wiki = await opened.synced(client, section, is_real=not request.is_dry_run)
+    known = wiki.known
+    if known.pause_reason is not None:
+        # it was paused under another address
+        return Synced(section, paused=known.pause_reason)
+    if slugs is not None:
+        slugs = frozenset(opened.page_of(section, slug) for slug in slugs)
+    # of the others nothing is said by who names a page, nor by who wants a pull
+    puts_new = (
+        adopt == "push"
+        and slugs is None
+        and request.direction is not Direction.PULL
+        and wiki.found.may_adopt
+    )
+    if adopt == "push" and not wiki.found.may_adopt:
+        messages.note(f"{section.folder}: --adopt does not apply; {AFTER_ANOTHER}")
+    asked = ExchangeOptions(
+        direction=request.direction,
+        pages=slugs,
+        is_dry_run=request.is_dry_run,
+        puts_new=puts_new,
+        leaves=frozenset() if puts_new else known.left_out,
+        reads_max=opened.workspace.config.sync.reads_max,
+    )
+    if adopt is None and _asks(wiki, asked):
+        puts_new = await _asks_first(messages, opened, wiki, asked)
+        asked = replace(asked, puts_new=puts_new)
+    with messages.progress() as progress:
+        synced = await sync_wiki(
+            opened, wiki, asked, progress=progress, waits=request.waits
+        )
+    if synced.has_other_folder:
+        messages.warn(other_folder(wiki.folder))
+    synced.pages = slugs
+    synced.unknown = _unknown(wiki, synced, slugs)
+    return synced
+
+
+def _asks(wiki: SyncedWiki, asked: ExchangeOptions) -> bool:
+    """Whether this is a first sync, where a person may be asked."""
+    if asked.puts_new or asked.is_dry_run:
+        return False
+    if asked.pages is not None or asked.direction is Direction.PULL:
+        return False
+    return not wiki.known.base()
+
+
+def _unknown(
+    wiki: SyncedWiki, synced: Synced, slugs: frozenset[Slug] | None
+) -> tuple[Problem, ...]:
+    """Pages that were named, and that neither side has or had."""
+    if slugs is None or not synced.results:
+        return ()
+    planned = {
+        name
+        for result in synced.results
+        for action in result.plan.actions
+        for name in (action.slug, getattr(action, "target", None))
+    }
+    broken = {problem.subject for problem in synced.problems}
+    missing = slugs - wiki.known.base().keys() - planned - broken
+    return tuple(
+        Problem(
+            "page-unknown",
+            f"{wiki.section.folder}/{slug}",
+            "there is no such page, here or on the wiki",
+            "check the spelling, or give its file",
+        )
+        for slug in sorted(missing)
+    )
+
+
+async def _asks_first(
+    messages: Messages, opened: OpenWorkspace, wiki: SyncedWiki, asked: ExchangeOptions
+) -> bool:
+    """Whether a first sync puts pages on the wiki that are only here."""
+    seen = await exchange(
+        wiki.remote,
+        wiki.local,
+        opened.state,
+        owner=wiki.section.owner,
+        remote_id=wiki.remote_id,
+        options=replace(asked, is_dry_run=True, puts_new=True),
+    )
+    new = [one.slug for one in seen.plan.actions if isinstance(one, CreateRemote)]
+    if not new:
+        return True
+    more = " ..." if len(new) > NAMES_SHOWN_MAX else ""
+    shown = ", ".join(new[:NAMES_SHOWN_MAX]) + more
+    what = f"only in {wiki.section.folder}: {counted(len(new), 'page')} ({shown})"
+    if not wiki.found.may_adopt:
+        messages.note(f"{what}; they are not uploaded; {AFTER_ANOTHER}")
+        return False
+    answer = messages.ask(f"{what}; upload them to the wiki?")
+    if answer is None:
+        step = "to upload them, use --adopt push"
+        messages.note(f"{what}; they are not uploaded; {step}")
+    return bool(answer)

@@ -1,0 +1,220 @@
+"""Cycles of a workspace's wikis, one wiki after the other, and what came of them.
+
+A cycle that leaves something to do at once is followed by another; whoever keeps
+editing a page in the meantime does not keep us for ever.  What is wrong with one
+wiki does not stop the others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from wikisync.errors import (
+    ExitCode,
+    Halted,
+    WikisyncError,
+)
+from wikisync.model import Problem, Slug
+from wikisync.workspace.opening import OpenWorkspace, SyncedWiki
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from wikisync.config import WikiSection
+    from wikisync.progress import Progress
+    from wikisync.sync.exchange import ExchangeOptions, ExchangeResult, Held
+    from wikisync.sync.plan import Notice, Skip
+    from wikisync.sync.safety import Batch
+
+ROUNDS_MAX = 8
+"""Cycles in a row for one wiki; a merge and its push are two."""
+WAITS_MAX = 8
+"""Times that ``--wait`` waits until an absence is certain."""
+
+
+class Synced(Struct):
+    """One wiki after its cycles."""
+
+    section: WikiSection
+    results: list[ExchangeResult] = field(default_factory=list)
+    paused: str | None = None
+    """Why a person wants it left alone; None where it is not paused."""
+    failure: WikisyncError | None = None
+    """Why it could not go on."""
+    has_other_folder: bool = False
+    """Whether its folder was another one than at the cycle before."""
+    pages: frozenset[Slug] | None = None
+    """What was asked for; None for the whole wiki."""
+    unknown: tuple[Problem, ...] = ()
+    """Pages that were named and are nowhere."""
+    notes: tuple[Problem, ...] = ()
+    """What a person may want to change in the configuration."""
+    warnings: tuple[Problem, ...] = ()
+    """What is wrong with the wiki as a whole."""
+
+    @property
+    def last(self) -> ExchangeResult:
+        """The cycle after which nothing was left to do at once."""
+        return self.results[-1]
+
+    @property
+    def held(self) -> tuple[Held, ...]:
+        """Pages that wait for a person."""
+        return self.last.held if self.results else ()
+
+    @property
+    def batches(self) -> tuple[Batch, ...]:
+        """What brakes hold."""
+        return self.last.batches if self.results else ()
+
+    @property
+    def waiting(self) -> tuple[Skip, ...]:
+        """Differences that were left alone, each with its reason.
+
+        Not those of which a problem or a batch tells.
+        """
+        from wikisync.sync.plan import SkipReason
+
+        told = {
+            SkipReason.UNREADABLE_HERE,
+            SkipReason.UNREADABLE_THERE,
+            SkipReason.BRAKED,
+            SkipReason.TROUBLE,
+            SkipReason.COPY,
+        }
+        skipped = self.last.plan.skipped if self.results else ()
+        return tuple(one for one in skipped if one.reason not in told)
+
+    @property
+    def notices(self) -> tuple[tuple[Slug, Notice], ...]:
+        """Pages with which something went ahead that a person may not have meant."""
+        from wikisync.sync.plan import CreateLocal, CreateRemote
+
+        return tuple(
+            (action.slug, action.notice)
+            for result in self.results
+            for action in result.plan.actions
+            if isinstance(action, CreateLocal | CreateRemote)
+            and action.notice is not None
+        )
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What went wrong in the last cycle, and pages that never came to rest."""
+        once = (
+            problem
+            for result in self.results[:-1]
+            for problem in result.problems
+            if problem.is_once
+        )
+        last = self.last.problems if self.results else ()
+        last = tuple(dict.fromkeys((*self.warnings, *once, *last)))
+        if not self.results or not self.last.has_more or self.failure:
+            return (*last, *self.unknown)
+        restless = Problem(
+            "not-at-rest",
+            str(self.section.owner),
+            "pages changed during the sync; some are not in step yet",
+            "run it again",
+        )
+        return (*last, *self.unknown, restless)
+
+    @property
+    def absent(self) -> tuple[Problem, ...]:
+        """Attachments that the wiki lacks, told in any of the cycles."""
+        return tuple(one for result in self.results for one in result.absent)
+
+    def count(self, name: str) -> int:
+        """A count of all cycles together: ``pulled``, ``pushed`` and so on."""
+        return sum(getattr(result, name) for result in self.results)
+
+
+async def sync_wiki(
+    opened: OpenWorkspace,
+    wiki: SyncedWiki,
+    options: ExchangeOptions,
+    *,
+    progress: Progress | None = None,
+    waits: bool = False,
+) -> Synced:
+    """Run cycles until nothing is left to do at once, or until they fail.
+
+    Args:
+        opened: The workspace.
+        wiki: One of its wikis.
+        options: What is asked of every cycle.
+        progress: Told of long work.
+        waits: Wait until absences are certain, too.
+    """
+    from wikisync.sync.exchange import exchange
+
+    synced = Synced(wiki.section, notes=wiki.found.notes, warnings=wiki.found.warnings)
+    # who says sync may have mended the token or the service's limits just now
+    options = replace(
+        options,
+        adopts=opened.is_adopting,
+        tries_again=True,
+        between=wiki.found.between,
+    )
+    rounds = waited = 0
+    while rounds < ROUNDS_MAX:
+        rounds += 1
+        try:
+            with opened.meeting(wiki.section, is_real=not options.is_dry_run) as other:
+                result = await exchange(
+                    wiki.remote,
+                    wiki.local,
+                    opened.state,
+                    owner=wiki.section.owner,
+                    remote_id=wiki.remote_id,
+                    options=replace(options, is_other_folder=other),
+                    progress=progress,
+                    outdated=wiki.remote.outdated,
+                    note_left=wiki.known.note_left_out,
+                )
+        except WikisyncError as error:
+            synced.failure = error
+            return synced
+        leaves = options.leaves if options.puts_new else wiki.known.left_out
+        options = replace(
+            options, adopts=False, tries_again=False, between=None, leaves=leaves
+        )
+        synced.results.append(result)
+        synced.has_other_folder |= other
+        if options.is_dry_run:
+            return synced
+        if result.has_more:
+            continue
+        if not waits or result.next_look_s is None or waited >= WAITS_MAX:
+            break
+        waited, rounds = waited + 1, 0
+        if progress is not None:
+            progress.start("wait until missing pages are surely deleted", None)
+        await asyncio.sleep(result.next_look_s)
+    return synced
+
+
+def other_folder(folder: Path) -> str:
+    """What is said of a wiki whose folder is another one than at the last cycle."""
+    return (
+        f"{folder} is not the folder of the last sync: it is accepted as it is,"
+        f" nothing counts as deleted this time, and pages that differ are held"
+    )
+
+
+def exit_code_of(wikis: Sequence[Synced]) -> ExitCode:
+    """What the shell is told of all wikis together: the worst of them."""
+    failures = [wiki.failure for wiki in wikis if wiki.failure is not None]
+    failed = [error for error in failures if not isinstance(error, Halted)]
+    if failed:
+        return failed[0].exit_code
+    if failures or any(wiki.batches for wiki in wikis):
+        return ExitCode.HALTED
+    if any(wiki.held or wiki.problems for wiki in wikis):
+        return ExitCode.HELD
+    return ExitCode.DONE

@@ -1,0 +1,36 @@
+"""The theme that a person asks for, in front of what a configuration says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+if TYPE_CHECKING:
+    from wikisync.site.model import SiteOptions
+
+
+class ThemeChoice(Struct, frozen=True):
+    """What ``--theme``, ``--theme-option``, ``--templates`` and ``--no-report`` say."""
+
+    theme: str | None = None
+    options: Mapping[str, object] = {}
+    templates: Path | None = None
+    has_report: bool = True
+
+    def over(self, site: SiteOptions) -> SiteOptions:
+        """The options of a site with this choice in front.
+
+        Another theme knows nothing of the options for the one before.
+        """
+        before = site.theme_options if self.theme in {None, site.theme} else {}
+        return replace(
+            site,
+            theme=self.theme or site.theme,
+            theme_options={**before, **self.options},
+            templates=self.templates or site.templates,
+            has_report=self.has_report and site.has_report,
+        )

@@ -1,0 +1,102 @@
+"""The token of a workspace's service: from a file, a variable or a command."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from wikisync.config import Config
+from wikisync.errors import UsageError
+from wikisync.messages import Messages
+from wikisync.processes import output_of
+
+TOKEN_VARIABLE = "WIKISYNC_TOKEN"  # noqa: S105 - the variable's name
+
+
+TOKEN_FILE_BYTES_MAX = 4096
+
+
+def read_token(
+    token_file: Path | None,
+    messages: Messages,
+    *,
+    environment: Mapping[str, str] | None = None,
+) -> str | None:
+    """The token from the file named, or from the environment; None for neither.
+
+    Raises:
+        UsageError: the file cannot be read or holds no token.  The message never
+            repeats what the file holds.
+    """
+    environment = os.environ if environment is None else environment
+    if token_file is None:
+        return environment.get(TOKEN_VARIABLE, "").strip() or None
+    try:
+        with token_file.open("rb") as file:
+            is_open_to_others = os.fstat(file.fileno()).st_mode & (
+                stat.S_IRGRP | stat.S_IROTH
+            )
+            content = file.read(TOKEN_FILE_BYTES_MAX + 1)
+    except OSError as exc:
+        raise UsageError(
+            f"the token file {token_file} cannot be read: {exc.strerror}",
+            hint=f"give a readable file, or set {TOKEN_VARIABLE}",
+        ) from exc
+    if is_open_to_others:
+        messages.warn(
+            f"others can read the token file {token_file}; run: chmod 600 {token_file}"
+        )
+    return _token_in(content, token_file)
+
+
+def _token_in(content: bytes, token_file: Path) -> str:
+    try:
+        token = content.decode("ascii").strip()
+    except UnicodeDecodeError:
+        token = ""
+    if not token or len(token.split()) != 1 or len(content) > TOKEN_FILE_BYTES_MAX:
+        raise UsageError(
+            f"the token file {token_file} does not contain exactly one token",
+            hint="the file must contain only the token, on one line",
+        )
+    return token
+
+
+TOKEN_COMMAND_TIMEOUT_S = 30.0
+
+
+def workspace_token(
+    config: Config, token_file: Path | None, messages: Messages, env: Mapping[str, str]
+) -> str | None:
+    """The token: the option's file, the variable, or what ``[service]`` says.
+
+    Raises:
+        UsageError: a file or command that should give one does not.
+    """
+    service = config.service
+    if token_file is None and not env.get(TOKEN_VARIABLE, "").strip():
+        if service.token_command:
+            return _token_of(service.token_command)
+        if service.token_file:
+            token_file = Path(service.token_file).expanduser()
+    return read_token(token_file, messages, environment=env)
+
+
+def _token_of(command: Sequence[str]) -> str:
+    """The first line of a command's output; never shown, whatever happens."""
+    try:
+        code, output = output_of(command, TOKEN_COMMAND_TIMEOUT_S)
+    except OSError as exc:
+        raise UsageError(
+            f"the token command {command[0]} cannot be run: {type(exc).__name__}",
+            hint="check token_command in wikisync.toml",
+        ) from exc
+    line = output.decode("ascii", "replace").partition("\n")[0].strip()
+    if code != 0 or not line:
+        raise UsageError(
+            f"the token command {command[0]} printed no token (exit code {code})",
+            hint="run it by hand to see its output",
+        )
+    return line

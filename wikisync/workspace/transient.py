@@ -1,0 +1,55 @@
+"""Where the line is drawn between what passes by itself and what needs a person.  Pure.
+
+A person is called for what no waiting mends: a refused token, missing rights, a wiki
+or folder that is gone, a page that cannot be carried over as it is.  What mends itself
+calls nobody, or soon nobody comes: a service that is away for a while, a page that was
+overtaken, a damaged state, which the next start makes anew.  Only where an error that
+should pass has lasted for hours is it told as well.  Whatever is not named here needs a
+person: a new problem is rather told too loud than not at all.
+"""
+
+from __future__ import annotations
+
+from wikisync.errors import (
+    PreconditionFailed,
+    RateLimited,
+    StateDamaged,
+    Unavailable,
+    WikisyncError,
+)
+from wikisync.model import Problem
+
+LASTING_S = 4 * 3600.0
+"""Longer than a journey or a maintenance; whoever writes here for half a day should
+know that nothing of it is on the wiki."""
+
+TRANSIENT_PROBLEMS = frozenset(
+    {
+        "absence-doubted",
+        # no text waits for it, and status names each
+        "attachment-missing",
+        "not-at-rest",
+        "page-changed",
+        "page-limited",
+        "page-listed-twice",
+        "page-missing",
+        "page-unavailable",
+        # a word of the command line, which its answer is for
+        "page-unknown",
+        "removals-postponed",
+        # kept as plain text; only a newer wikisync knows better
+        "unknown-format",
+    }
+)
+
+
+def is_transient(error: WikisyncError) -> bool:
+    """Whether it should go away without anybody's doing."""
+    return isinstance(
+        error, PreconditionFailed | RateLimited | StateDamaged | Unavailable
+    )
+
+
+def needs_person(problem: Problem) -> bool:
+    """Whether it stays until somebody does something about it."""
+    return problem.code not in TRANSIENT_PROBLEMS
