@@ -7,7 +7,7 @@ saved, and the clock stops when the service tells of the edit; and the other way
 round.  ``idle``: nothing happens for a while; processor time and memory are those that
 the kernel accounts, traffic goes through a counter; ``many`` is the same with a hundred
 wikis, and each takes four minutes.  ``soak``: edits on both sides, as
-many as 20,000 in an hour; the memory has to stay flat, and all has to be in step.
+many as 20,000 in an hour; the memory has to stay flat, and all has to be in sync.
 Then many files are made at once, and all of them changed at once, which a brake holds
 until somebody says yes; each text has to be on the wiki.
 """
@@ -144,8 +144,8 @@ async def soak(place: Path, options: argparse.Namespace) -> None:
                 passed = time.monotonic() - began
                 print(f"{passed:>6.0f} {count:>7} {memory[-1]:>6.0f}", flush=True)
         began = time.monotonic()
-        await b.until(b.is_in_step)
-        print(f"{count} edits; in step {time.monotonic() - began:.1f} s after the last")
+        await b.until(b.is_in_sync)
+        print(f"{count} edits; in sync {time.monotonic() - began:.1f} s after the last")
         print(f"held pages: {b.held()}; memory {memory[0]:.0f} -> {memory[-1]:.0f} MB")
         short = MASS if options.hours >= 0.5 else MASS_SHORT
         await mass(b, short if options.mass is None else options.mass)
@@ -264,7 +264,7 @@ class Bench:
         out, _ = await process.communicate()
         return out.decode()
 
-    async def is_in_step(self) -> bool:
+    async def is_in_sync(self) -> bool:
         """Whether both sides say the same, but for pages that are held."""
         await asyncio.sleep(1)
         there = await self.pages()
@@ -339,7 +339,7 @@ async def bench(
     hooks: bool = True,
     more: list[str] | None = None,
 ) -> AsyncIterator[Bench]:
-    """A service with a wiki in it, and a watch that is in step with it."""
+    """A service with a wiki in it, and a watch that is in sync with it."""
     told: dict[str, float] = {}
     traffic = [0]
     port = free_port()
@@ -363,7 +363,7 @@ async def bench(
 def is_ready(root: Path) -> bool:
     with suppress(OSError, ValueError):
         text = (root / ".wikisync" / "health.json").read_text()
-        return bool(json.loads(text)["condition"] == "in step")
+        return bool(json.loads(text)["condition"] == "in sync")
     return False
 
 

@@ -440,7 +440,7 @@ def test_every_key_is_in_the_guide(key: str) -> None:
     assert f"={key}=" in text
 
 
-def test_wikis_that_are_excluded_by_path_or_folder_are_not_kept_in_step() -> None:
+def test_wikis_that_are_excluded_by_path_or_folder_are_not_kept_in_sync() -> None:
     config = parse_config(
         SERVICE
         + '[[wiki]]\nproject = "docs/one"\n[[wiki]]\nproject = "docs/two"\n'

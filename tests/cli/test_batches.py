@@ -42,7 +42,7 @@ async def test_approved_deletion_is_carried_out_into_the_trash(
 
 
 async def test_sync_counts_what_waits_for_a_yes(braked: Cloned) -> None:
-    """ "Nothing to do" would be said of a folder that is not in step."""
+    """ "Nothing to do" would be said of a folder that is not in sync."""
     ran = await braked.run("sync")
     assert (ran.code, ran.out) == (
         4,
@@ -149,11 +149,11 @@ async def shrunk(cloned: Cloned) -> Cloned:
 async def test_page_that_a_brake_holds_back_is_shown(
     shrunk: Cloned, is_refused: bool
 ) -> None:
-    """Nobody is told that both sides are in step while they are not."""
+    """Nobody is told that both sides are in sync while they are not."""
     if is_refused:
         await shrunk.run("refuse", "1")
     status = await shrunk.run("status")
-    assert "in step" not in status.out.replace("not in step", "")
+    assert "in sync" not in status.out.replace("not in sync", "")
     assert "  guide: " in status.out
     diff = await shrunk.run("diff")
     assert "+++ handbook/guide here" in diff.out

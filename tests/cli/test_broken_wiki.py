@@ -207,5 +207,5 @@ async def test_watch_carries_the_other_wikis_and_names_the_broken_one(
         by_name = {wiki["folder"]: wiki for wiki in watch.health["wikis"]}
         assert by_name["p2"]["condition"] == "failing"
         assert by_name["p2"]["failures"] >= LASTING_TRIES
-        assert by_name["p3"]["condition"] == "in step"
+        assert by_name["p3"]["condition"] == "in sync"
         assert not any("offline" in line or "is back" in line for line in watch.lines)

@@ -92,7 +92,7 @@ async def test_watch(service: EmbeddedService, tmp_path: Path) -> None:
     (tmp_path / "ws").mkdir()
     (tmp_path / "ws" / "wikisync.toml").touch(0o644)
     async with watching(service, tmp_path / "ws") as watch:
-        await watch.in_step()
+        await watch.in_sync()
         await watch.until(lambda: bool(watch.health and watch.log))
     assert open_to_others(tmp_path / "ws" / ".wikisync") == []
 

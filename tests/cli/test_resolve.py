@@ -109,7 +109,7 @@ async def test_edit_here_since_then_is_not_lost(clashing: Cloned) -> None:
     assert "later" in "".join(clashing.files().values())
 
 
-async def test_page_in_step_has_no_conflict(cloned: Cloned) -> None:
+async def test_page_in_sync_has_no_conflict(cloned: Cloned) -> None:
     ran = await cloned.run("resolve", "handbook/home", "--mine")
     assert ran.code == 0
     assert "handbook/home: there is no conflict to resolve" in ran.err

@@ -40,13 +40,13 @@ def sentences(wiki: dict[str, object]) -> dict[str, str]:
     return {one["page"]: one["sentence"] for one in differences}
 
 
-async def test_all_in_step_is_one_line(cloned: Cloned) -> None:
+async def test_all_in_sync_is_one_line(cloned: Cloned) -> None:
     ran = await cloned.run("status")
     assert ran.code == 0
-    assert ran.out == "handbook: 4 pages, in step, last good sync just now\n"
+    assert ran.out == "handbook: 4 pages, in sync, last good sync just now\n"
 
 
-async def test_a_wiki_that_was_not_looked_at_is_not_said_to_be_in_step(
+async def test_a_wiki_that_was_not_looked_at_is_not_said_to_be_in_sync(
     cloned: Cloned,
 ) -> None:
     await cloned.edit({"home": "theirs\n"})
@@ -54,13 +54,13 @@ async def test_a_wiki_that_was_not_looked_at_is_not_said_to_be_in_step(
     assert ran.out.startswith("handbook: 4 pages, no edits here, last good sync")
 
 
-async def test_every_page_not_in_step_has_a_sentence(cloned: Cloned) -> None:
+async def test_every_page_not_in_sync_has_a_sentence(cloned: Cloned) -> None:
     cloned.write("guide.md", "mine\n")
     cloned.write("new.md", "new\n")
     await cloned.edit({"home": "theirs\n", "added": "added\n"})
     ran = await cloned.run("status")
     assert ran.code == 0
-    assert "handbook: 5 pages, 4 not in step" in ran.out
+    assert "handbook: 5 pages, 4 not in sync" in ran.out
     assert "  guide: edited here; the next sync uploads it\n" in ran.out
     assert "  new: new here; the next sync uploads it\n" in ran.out
     assert "  home: edited on the wiki; the next sync downloads it\n" in ran.out
@@ -129,7 +129,7 @@ async def test_conflict_file_that_is_no_text_is_told_beside_everything_else(
     cloned.write("home.md", "mine\n")
     ran = await cloned.run(*words)
     assert ran.code == 3
-    assert "handbook: 4 pages, 1 not in step, 1 held" in ran.out
+    assert "handbook: 4 pages, 1 not in sync, 1 held" in ran.out
     assert "home: edited here" in ran.out
     assert "guide: edited here and on the wiki: guide.conflict.md: is not" in ran.out
     assert (
@@ -383,7 +383,7 @@ async def test_clone_that_agreed_is_a_good_sync(
 ) -> None:
     fresh = await clone_handbook(service, run, tmp_path / "wikis")
     ran = await fresh.run("status")
-    assert ran.out == "handbook: 4 pages, in step, last good sync just now\n"
+    assert ran.out == "handbook: 4 pages, in sync, last good sync just now\n"
 
 
 async def test_clone_that_missed_a_file_is_no_good_sync(

@@ -123,5 +123,5 @@ async def test_a_state_of_an_older_version_stays_as_it_is(cloned: Cloned) -> Non
     older(cloned.root)
     before = seen(cloned.root)
     ran = await cloned.run("status")
-    assert "handbook: 5 pages, 4 not in step, 2 held" in ran.out
+    assert "handbook: 5 pages, 4 not in sync, 2 held" in ran.out
     assert seen(cloned.root) == before

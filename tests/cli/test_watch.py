@@ -40,7 +40,7 @@ async def test_save_here_is_on_the_wiki_within_seconds(
     service: EmbeddedService, tmp_path: Path
 ) -> None:
     async with watching(service, tmp_path / "ws") as watch:
-        await watch.in_step()
+        await watch.in_sync()
         assert watch.text("home") == "one\n"
         holder = holder_of(tmp_path / "ws/.wikisync")
         assert f"`wikisync watch` is running (pid {watch.process.pid} on" in str(holder)
@@ -58,7 +58,7 @@ async def test_edit_on_the_wiki_is_here_with_the_next_hint(
 ) -> None:
     quick = "[sync]\npoll_interval_s = 1\n"
     async with watching(service, tmp_path / "ws", more=quick) as watch:
-        await watch.in_step()
+        await watch.in_sync()
         await service.add_pages(OWNER, {"home": "two\n"})
         await watch.until(lambda: watch.text("home") == "two\n")
 
@@ -73,7 +73,7 @@ async def test_limit_on_changes_of_one_wiki_holds_back_nothing_else(
         bending_proxy(service.url) as proxy,
         watching(service, tmp_path / "ws", more=more, url=proxy.url) as watch,
     ):
-        await watch.said("in step", times=2)
+        await watch.said("in sync", times=2)
         far = proxy.bend(method="PUT", count=1, status=429, headers=FAR)
         watch.save("home", "mine\n")
         await asyncio.wait_for(far.has_met.wait(), WAIT_S)
@@ -108,7 +108,7 @@ async def test_refusals_of_a_gateway_are_over_soon_after_they_end(
         bending_proxy(service.url) as proxy,
         watching(service, tmp_path / "ws", url=proxy.url) as watch,
     ):
-        await watch.in_step()
+        await watch.in_sync()
         refusal = proxy.bend(status=403, html=blocked)
         watch.save("home", "mine\n")
         await watch.said("front of the service refused it: Request Rejected")
@@ -124,7 +124,7 @@ async def test_signal_ends_it_cleanly_and_soon(
     service: EmbeddedService, tmp_path: Path, number: signal.Signals
 ) -> None:
     async with watching(service, tmp_path / "ws") as watch:
-        await watch.in_step()
+        await watch.in_sync()
         watch.signal(number)
         began = time.monotonic()
         assert await watch.ended() == 0
@@ -141,7 +141,7 @@ async def test_signal_ends_it_soon_though_the_service_hangs(
         bending_proxy(service.url) as proxy,
         watching(service, tmp_path / "ws", url=proxy.url) as watch,
     ):
-        await watch.in_step()
+        await watch.in_sync()
         write = proxy.bend(method="PUT", hangs=True)
         watch.save("home", "two\n")
         await asyncio.wait_for(write.has_met.wait(), WAIT_S)
@@ -156,11 +156,11 @@ async def test_reload_reads_the_configuration_anew(
 ) -> None:
     await service.add_project("docs/other", {"start": "other\n"})
     async with watching(service, tmp_path / "ws") as watch:
-        await watch.in_step()
+        await watch.in_sync()
         config = watch.root / "wikisync.toml"
         config.write_text(config.read_text() + '[[wiki]]\nproject = "docs/other"\n')
         watch.signal(signal.SIGHUP)
-        await watch.said("other: in step")
+        await watch.said("other: in sync")
         assert (watch.root / "other" / "start.md").read_text() == "other\n"
 
 
@@ -168,7 +168,7 @@ async def test_wrong_configuration_is_told_and_the_one_of_before_kept(
     service: EmbeddedService, tmp_path: Path
 ) -> None:
     async with watching(service, tmp_path / "ws") as watch:
-        await watch.in_step()
+        await watch.in_sync()
         config = watch.root / "wikisync.toml"
         config.write_text(config.read_text() + "[sycn]\n")
         watch.signal(signal.SIGHUP)
@@ -182,7 +182,7 @@ async def test_configuration_that_cannot_begin_gives_way_to_the_one_of_before(
     service: EmbeddedService, tmp_path: Path
 ) -> None:
     async with watching(service, tmp_path / "ws") as watch:
-        await watch.in_step()
+        await watch.in_sync()
         config = watch.root / "wikisync.toml"
         taken = service.url.rpartition(":")[2]
         config.write_text(
@@ -218,10 +218,10 @@ async def test_save_that_the_service_cannot_take_now_goes_when_it_can(
     service: EmbeddedService, tmp_path: Path
 ) -> None:
     async with watching(service, tmp_path / "ws") as watch:
-        await watch.in_step()
+        await watch.in_sync()
         service.quirks = {Quirk.MAINTENANCE}
         watch.save("home", "two\n")
-        await watch.said("partly in step: home: cannot edit page")
+        await watch.said("partly in sync: home: cannot edit page")
         assert await watch.wiki_text("home") == "one\n"
         service.quirks = ()
         await watch.said("1 pushed")
@@ -233,7 +233,7 @@ async def test_hundreds_of_files_changed_at_once_are_all_carried_over(
 ) -> None:
     count = 250
     async with watching(service, tmp_path / "ws", "--adopt", "push") as watch:
-        await watch.in_step()
+        await watch.in_sync()
         for number in range(count):
             watch.save(f"page-{number}", f"text {number}\n")
         wiki = await service.wiki(OWNER)
@@ -253,7 +253,7 @@ async def test_what_editors_leave_is_no_page(
         *("home.md.tmp", ".~lock.home.md#", "~$home.md", ".goutputstream-X1.md"),
     )
     async with watching(service, tmp_path / "ws") as watch:
-        await watch.in_step()
+        await watch.in_sync()
         for name in left:
             (watch.folder / name).write_text("not a page\n")
         watch.save("other", "a page\n")
@@ -269,7 +269,7 @@ async def test_page_that_an_editor_closes_is_carried_over_at_once(
     await service.add_pages(OWNER, {"home": "first\n\nlast\n"})
     quick = "[sync]\npoll_interval_s = 1\n"
     async with watching(service, tmp_path / "ws", more=quick) as watch:
-        await watch.in_step()
+        await watch.in_sync()
         lock = watch.folder / ".home.md.swp"
         lock.write_text("open\n")
         await service.add_pages(OWNER, {"home": "first there\n\nlast\n"})
@@ -289,7 +289,7 @@ async def test_page_that_an_editor_closes_is_carried_over_at_once(
             return await watch.wiki_text("home") == text
 
         await watch.until(is_there)
-        await watch.said("handbook: in step", 2)
+        await watch.said("handbook: in sync", 2)
 
 
 async def test_conflict_file_that_an_editor_closes_is_taken_at_once(
@@ -298,7 +298,7 @@ async def test_conflict_file_that_an_editor_closes_is_taken_at_once(
     """No poll and no walk comes in between: the lock file that goes is the hint."""
     await service.add_pages(OWNER, {"home": "first\n"})
     async with watching(service, tmp_path / "ws") as watch:
-        await watch.in_step()
+        await watch.in_sync()
         conflict = watch.folder / "home.conflict.md"
         await service.add_pages(OWNER, {"home": "theirs\n"})
         watch.save("home", "mine\n")
@@ -339,7 +339,7 @@ async def test_token_that_was_revoked_is_told_and_a_new_one_taken(
     more = "[sync]\npoll_interval_s = 1\n"
     words = ("--token-file", str(place))
     async with watching(service, tmp_path / "ws", *words, more=more) as watch:
-        await watch.in_step()
+        await watch.in_sync()
         await service.revoke(token)
         watch.save("home", "two\n")
         await watch.said("refused:")
@@ -353,7 +353,7 @@ async def test_damaged_state_is_set_aside_by_itself(
     service: EmbeddedService, tmp_path: Path
 ) -> None:
     async with watching(service, tmp_path / "ws") as watch:
-        await watch.in_step()
+        await watch.in_sync()
         state = watch.root / ".wikisync" / "state.db"
         with closing(sqlite3.connect(state)) as connection, connection:
             connection.execute("UPDATE page_text SET text = x'00ff'")
@@ -369,7 +369,7 @@ async def test_what_needs_a_person_is_told_to_their_command_once(
     service: EmbeddedService, tmp_path: Path
 ) -> None:
     told = tmp_path / "told"
-    await service.add_pages(OWNER, {"start": "in step\n"})
+    await service.add_pages(OWNER, {"start": "in sync\n"})
     more = f'[sync]\nattention_command = ["sh", "-c", "cat >> {told}"]\n'
     root = tmp_path / "ws"
     (root / "handbook").mkdir(parents=True)
@@ -393,7 +393,7 @@ async def test_folder_replaced_by_another_is_told_once_and_filled(
     service: EmbeddedService, tmp_path: Path
 ) -> None:
     async with watching(service, tmp_path / "ws") as watch:
-        await watch.in_step()
+        await watch.in_sync()
         watch.folder.rename(tmp_path / "away")
         watch.folder.mkdir()
         watch.save("new", "new\n")
@@ -410,7 +410,7 @@ async def test_touched_file_asks_for_a_look_at_everything(
     service: EmbeddedService, tmp_path: Path
 ) -> None:
     async with watching(service, tmp_path / "ws") as watch:
-        await watch.in_step()
+        await watch.in_sync()
         await service.add_pages(OWNER, {"home": "two\n"})
         (watch.root / ".wikisync" / "ask").touch()
         await watch.until(lambda: watch.text("home") == "two\n")
@@ -422,7 +422,7 @@ async def test_what_another_command_notes_is_carried_out_within_seconds(
     long = "".join(f"line {number} of a page\n" for number in range(100))
     await service.add_pages(OWNER, {"long": long})
     async with watching(service, tmp_path / "ws") as watch:
-        await watch.in_step()
+        await watch.in_sync()
         watch.save("long", "short\n")
         await watch.said("needs a person")
         code = await asyncio.to_thread(
@@ -441,7 +441,7 @@ async def test_a_watch_takes_its_last_sync_back_when_a_person_says_so(
 ) -> None:
     monkeypatch.setenv("WIKISYNC_TOKEN", service.token)
     async with watching(service, tmp_path / "ws") as watch:
-        await watch.in_step()
+        await watch.in_sync()
         before = watch.text("home")
         assert before
         await service.add_pages(OWNER, {"home": "two\n", "new": "new\n"})
@@ -463,7 +463,7 @@ async def test_log_bears_the_cycle_of_each_line(
 ) -> None:
     words = ("--log-format", "json")
     async with watching(service, tmp_path / "ws", *words) as watch:
-        await watch.in_step()
+        await watch.in_sync()
         await watch.until(lambda: '"cycle": "handbook#1"' in watch.log)
 
 
@@ -499,7 +499,7 @@ async def test_published_site_follows_a_picture_beside_its_page(
         return bool(list(watch.root.glob("site/-/files/*/red.png")))
 
     async with watching(service, tmp_path / "ws", "--site") as watch:
-        await watch.in_step()
+        await watch.in_sync()
         watch.save("home", "![red](red.png)\n")
         await watch.until(lambda: "missing-media" in site_text(watch))
         picture = watch.folder / "red.png"
@@ -539,7 +539,7 @@ async def test_preview_in_the_same_process_answers(
 ) -> None:
     more = "[preview]\nport = 0\n"
     async with watching(service, tmp_path / "ws", "--preview", more=more) as watch:
-        await watch.in_step()
+        await watch.in_sync()
         assert watch.out
         assert watch.out[0].startswith("http://127.0.0.1:")
         watch.signal(signal.SIGTERM)
@@ -555,7 +555,7 @@ async def test_preview_shows_that_a_save_was_pushed(
         watching(service, tmp_path / "ws", "--preview", more=more) as watch,
         aiohttp.ClientSession() as session,
     ):
-        await watch.in_step()
+        await watch.in_sync()
         await watch.until(lambda: bool(watch.out))
         url = watch.out[0]
         events = f"{url}-/preview/events"

@@ -338,7 +338,7 @@ async def _far_watch(play: Play) -> None:
     async with watching(
         play.service, play.root, more=more, url=play.proxy.url
     ) as watch:
-        await watch.said("in step", times=2)
+        await watch.said("in sync", times=2)
         far = play.proxy.bend(method="PUT", count=1, status=429, headers=FAR)
         watch.save("home", "mine\n")
         await asyncio.wait_for(far.has_met.wait(), 20)
@@ -358,7 +358,7 @@ async def _far_watch(play: Play) -> None:
 async def _refused_watch(play: Play) -> None:
     await play.service.add_project("docs/handbook", {"home": "one\n"})
     async with watching(play.service, play.root, url=play.proxy.url) as watch:
-        await watch.in_step()
+        await watch.in_sync()
         rule = play.proxy.bend(status=403, html=BLOCKED)
         watch.save("home", "mine\n")
         await eventually(lambda: any("offline" in line for line in watch.lines))

@@ -132,7 +132,7 @@ async def _odd_folders(play: Play) -> None:
 async def _stopped(play: Play) -> None:
     await play.service.add_project("docs/handbook", {"home": "one\n"})
     async with watching(play.service, play.root, url=play.proxy.url) as watch:
-        await watch.in_step()
+        await watch.in_sync()
         watch.signal(signal.SIGSTOP)
         watch.save("home", "mine\n")
         await asyncio.sleep(3)

@@ -1,7 +1,7 @@
 """``wikisync watch`` as a process beside the embedded service, as a person has it.
 
 async with watching(service, tmp_path) as watch:
-    await watch.in_step()
+    await watch.in_sync()
     watch.save("home", "two\\n")
     await watch.until(lambda: ...)
 """
@@ -83,8 +83,8 @@ class WatchProcess:
         """Wait until a line with these words was said."""
         await self.until(lambda: sum(words in line for line in self.lines) >= times)
 
-    async def in_step(self) -> None:
-        await self.said("in step")
+    async def in_sync(self) -> None:
+        await self.said("in sync")
 
     def signal(self, number: signal.Signals) -> None:
         self.process.send_signal(number)

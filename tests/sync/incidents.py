@@ -230,9 +230,9 @@ def take_or_bring_disk(world: World, copy: Copy) -> None:
         return
     below = on_disk(copy)
     there = world.wiki.texts()
-    in_step = [slug for slug in below if copy.pages[slug][0] == there.get(slug)]
+    in_sync = [slug for slug in below if copy.pages[slug][0] == there.get(slug)]
     # fewer may be a person's doing, and of these one may be renamed at the same time
-    if len(in_step) > EMPTIED_PAGES_MIN:
+    if len(in_sync) > EMPTIED_PAGES_MIN:
         world.trace.append(f"{copy.name}: the disk goes with {below}")
         copy.away = {slug: copy.pages.pop(slug) for slug in below}
         for slug in below:

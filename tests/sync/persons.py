@@ -88,7 +88,7 @@ class Weather:
     is_wired: bool = False
     """The engine's own client is between the engine and the wiki."""
     folders: int = 1
-    """How many folders are in step with the wiki, each with its own process."""
+    """How many folders are in sync with the wiki, each with its own process."""
 
 
 def _marks(texts: Iterable[str]) -> set[str]:

@@ -19,7 +19,7 @@ def test_first_cycle_looks_at_everything_at_once() -> None:
     async def test(watch: Watch) -> None:
         await watch.at(1)
         assert watch.works[0].cycles == [(0.0, Why.EVERYTHING)]
-        assert watch.told == [("docs", Condition.IN_STEP, "")]
+        assert watch.told == [("docs", Condition.IN_SYNC, "")]
 
     watched(test)
 

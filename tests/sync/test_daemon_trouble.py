@@ -54,7 +54,7 @@ def test_service_that_is_back_after_an_hour_is_told_once_and_all_wikis_go_on() -
         assert watch.told_service == ["offline", "back"]
         assert all(work.cycles for work in watch.works)
         assert {one.condition for one in watch.daemon.standings.values()} == {
-            Condition.IN_STEP
+            Condition.IN_SYNC
         }
 
     watched(test, "a", "b", "c")
@@ -136,7 +136,7 @@ def test_one_try_is_made_however_long_the_service_asks_to_wait(
         assert [
             round(wait_s) for wait_s in gaps([at for at, _ in work.cycles[:4]])
         ] == [standings.REFUSED_RETRY_S] * 3
-        assert watch.daemon.standings["docs"].condition is Condition.IN_STEP
+        assert watch.daemon.standings["docs"].condition is Condition.IN_SYNC
 
     watched(test)
 
@@ -312,7 +312,7 @@ def test_retry_forgets_what_one_wiki_waits_for() -> None:
         await watch.at(10)
         watch.daemon.retry()
         await watch.at(11)
-        assert watch.told[-1][1] is Condition.IN_STEP
+        assert watch.told[-1][1] is Condition.IN_SYNC
 
     watched(test)
 
@@ -340,7 +340,7 @@ def test_page_that_could_not_be_carried_over_is_tried_again_ever_more_rarely() -
         assert tries[0] <= standings.BACK_OFF_MIN_S * 2 + 1
         assert max(tries) > 20
         assert ("docs", Condition.PARTLY, "503") in watch.told
-        assert watch.told[-1] == ("docs", Condition.IN_STEP, "")
+        assert watch.told[-1] == ("docs", Condition.IN_SYNC, "")
 
     watched(test)
 
@@ -358,7 +358,7 @@ def test_what_to_do_about_a_page_that_is_kept_back_is_told_with_it() -> None:
     watched(test)
 
 
-def test_wiki_of_which_a_look_reads_a_part_is_not_said_to_be_in_step() -> None:
+def test_wiki_of_which_a_look_reads_a_part_is_not_said_to_be_in_sync() -> None:
     async def test(watch: Watch) -> None:
         held = CycleOutcome(is_quiet=True, is_in_turns=True, needs_person=True)
         wrong = CycleOutcome(is_quiet=True, is_in_turns=True, problem="503")
@@ -396,13 +396,13 @@ def test_cycle_that_hangs_is_ended_and_is_no_trouble_of_the_service() -> None:
     watched(test)
 
 
-def test_trouble_in_telling_leaves_the_wiki_in_step() -> None:
+def test_trouble_in_telling_leaves_the_wiki_in_sync() -> None:
     async def after_cycle(_work: object, _outcome: CycleOutcome) -> None:
         raise FolderError("cannot write WIKISYNC-ATTENTION.md")
 
     async def test(watch: Watch) -> None:
         await watch.at(1)
-        assert watch.told == [("docs", Condition.IN_STEP, "")]
+        assert watch.told == [("docs", Condition.IN_SYNC, "")]
 
     watched(test, after_cycle=after_cycle)
 

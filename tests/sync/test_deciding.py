@@ -166,7 +166,7 @@ async def planned(copies: Copies) -> tuple[Action, ...]:
     return (await deciding.run(*looks)).plan.actions
 
 
-async def test_a_page_in_step_is_sent_for_its_attachment(state: State) -> None:
+async def test_a_page_in_sync_is_sent_for_its_attachment(state: State) -> None:
     copies = await settled(state)
     text = digest_of(PAGES["home"])
     assert await planned(copies) == (Push(HOME, Format.MARKDOWN, text, text),)

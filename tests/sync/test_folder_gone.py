@@ -50,7 +50,7 @@ class Removing:
 
 @pytest.fixture
 async def pair(tmp_path: Path) -> AsyncIterator[Pair]:
-    """All pages are in step; the attachments that they mention are new."""
+    """All pages are in sync; the attachments that they mention are new."""
     async with paired(tmp_path, PAGES) as opened:
         await opened.rest()
         files = {path: b"\x89PNG" + path.encode() for path in PICTURES}

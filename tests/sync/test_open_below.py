@@ -33,7 +33,7 @@ async def here(pair: Pair) -> None:
 
 @pytest.fixture
 async def pair(tmp_path: Path) -> AsyncIterator[Pair]:
-    """All is in step, and a page below another is open in an editor."""
+    """All is in sync, and a page below another is open in an editor."""
     async with paired(tmp_path, PAGES) as opened:
         await opened.rest()
         (opened.folder / "guide/.one.md.swp").touch()

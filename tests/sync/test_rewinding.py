@@ -170,7 +170,7 @@ ASKED = {"head", "follows"}
 
 
 async def told(state: State) -> Told:
-    """Both sides in step, and the history known."""
+    """Both sides in sync, and the history known."""
     copies = Told(state, PAGES)
     copies.commit()
     await copies.rest()

@@ -22,7 +22,7 @@ WRONG = Problem("page-unwritable", "home", "read-only")
 
 @pytest.fixture
 async def pair(tmp_path: Path) -> AsyncIterator[Pair]:
-    """All in step, but for a page whose absence on the wiki is nearly certain."""
+    """All in sync, but for a page whose absence on the wiki is nearly certain."""
     async with paired(tmp_path, PAGES) as made:
         await made.rest()
         await made.erase("old")

@@ -31,7 +31,7 @@ async def undo(copies: Copies) -> ExchangeResult:
     return results[-1]
 
 
-async def in_step(state: State) -> Copies:
+async def in_sync(state: State) -> Copies:
     copies = Copies(state, PAGES)
     await copies.rest()
     # what has changed once is known by more than its name
@@ -110,7 +110,7 @@ CHANGES: list[Change] = [
 async def test_an_undo_is_taken_back_by_the_next_one(
     change: Change, state: State
 ) -> None:
-    copies = await in_step(state)
+    copies = await in_sync(state)
     change(copies)
     await copies.rest()
     after = copies.texts()
@@ -127,7 +127,7 @@ async def test_what_comes_while_a_sync_is_taken_back_is_no_part_of_it(
     state: State,
 ) -> None:
     """Also where that sync has not come to its end, and the undo is killed."""
-    copies = await in_step(state)
+    copies = await in_sync(state)
     edit_here(copies)
     edit_there(copies)
     assert (await copies.cycle()).has_more
@@ -142,7 +142,7 @@ async def test_what_comes_while_a_sync_is_taken_back_is_no_part_of_it(
 
 
 async def test_a_format_comes_back_too(state: State) -> None:
-    copies = await in_step(state)
+    copies = await in_sync(state)
     format_here(copies)
     await copies.rest()
     await undo(copies)
@@ -151,7 +151,7 @@ async def test_a_format_comes_back_too(state: State) -> None:
 
 async def test_of_a_merge_the_wikis_text_stays(state: State) -> None:
     """It was there before this sync; what was saved here is kept."""
-    copies = await in_step(state)
+    copies = await in_sync(state)
     edit_here(copies)
     edit_there(copies)
     mine, theirs = copies.here.texts()["home"], copies.there.texts()["home"]
@@ -166,7 +166,7 @@ async def test_of_a_merge_the_wikis_text_stays(state: State) -> None:
 
 
 async def test_of_a_settled_conflict_the_wikis_text_stays(state: State) -> None:
-    copies = await in_step(state)
+    copies = await in_sync(state)
     copies.here.put("guide", "mine\n")
     copies.there.put("guide", "theirs\n")
     await copies.rest()
@@ -179,7 +179,7 @@ async def test_of_a_settled_conflict_the_wikis_text_stays(state: State) -> None:
 
 
 async def test_no_brake_asks_about_what_a_person_takes_back(state: State) -> None:
-    copies = await in_step(state)
+    copies = await in_sync(state)
     create_there(copies)
     await copies.rest()
     await undo(copies)
@@ -198,7 +198,7 @@ def told(result: ExchangeResult) -> dict[str, str]:
 
 @pytest.mark.parametrize("is_here", [True, False])
 async def test_a_newer_edit_stays_and_is_named(is_here: bool, state: State) -> None:
-    copies = await in_step(state)
+    copies = await in_sync(state)
     edit_there(copies)
     copies.there.put("guide", "other\n")
     await copies.rest()
@@ -215,7 +215,7 @@ async def test_so_does_one_that_is_carried_over_before_the_undo_is_done(
     is_here: bool, state: State
 ) -> None:
     """A rename takes two cycles, and the edit is agreed on after the first one."""
-    copies = await in_step(state)
+    copies = await in_sync(state)
     all_at_once(copies)
     await copies.rest()
     side = copies.here if is_here else copies.there
@@ -232,7 +232,7 @@ async def test_so_does_one_that_is_carried_over_before_the_undo_is_done(
 
 
 async def test_a_page_made_anew_stays_and_is_named(state: State) -> None:
-    copies = await in_step(state)
+    copies = await in_sync(state)
     delete_here(copies)
     await copies.rest()
     copies.there.put("guide", "another guide\n")
@@ -243,7 +243,7 @@ async def test_a_page_made_anew_stays_and_is_named(state: State) -> None:
 
 
 async def test_a_name_that_another_page_has_stays_with_it(state: State) -> None:
-    copies = await in_step(state)
+    copies = await in_sync(state)
     rename_here(copies)
     await copies.rest()
     copies.here.put("guide", "another guide\n")
@@ -254,7 +254,7 @@ async def test_a_name_that_another_page_has_stays_with_it(state: State) -> None:
 
 
 async def test_an_open_page_stays_and_is_named(state: State) -> None:
-    copies = await in_step(state)
+    copies = await in_sync(state)
     edit_there(copies)
     await copies.rest()
     copies.here.busy = {Slug("home"): "vim"}
@@ -283,7 +283,7 @@ async def test_pages_that_both_sides_had_are_no_steps(state: State) -> None:
 
 
 async def test_a_sync_with_nothing_to_do_is_not_the_last_one(state: State) -> None:
-    copies = await in_step(state)
+    copies = await in_sync(state)
     edit_there(copies)
     await copies.rest()
     for _ in range(3):
@@ -292,7 +292,7 @@ async def test_a_sync_with_nothing_to_do_is_not_the_last_one(state: State) -> No
 
 
 async def test_each_sync_is_taken_back_by_itself(state: State) -> None:
-    copies = await in_step(state)
+    copies = await in_sync(state)
     edit_there(copies)
     await copies.rest()
     before = copies.texts()
@@ -304,7 +304,7 @@ async def test_each_sync_is_taken_back_by_itself(state: State) -> None:
 
 
 async def test_a_page_that_came_and_went_in_one_sync_is_no_step(state: State) -> None:
-    copies = await in_step(state)
+    copies = await in_sync(state)
     known = copies.known
     known.begin_steps(copies.now)
     base = known.base()[Slug("home")]
@@ -334,7 +334,7 @@ async def test_two_syncs_are_remembered_and_no_more(state: State) -> None:
 async def test_a_dry_run_says_what_it_would_do_and_changes_nothing(
     state: State,
 ) -> None:
-    copies = await in_step(state)
+    copies = await in_sync(state)
     all_at_once(copies)
     await copies.rest()
     last = copies.known.sync_of()
@@ -362,7 +362,7 @@ async def test_killed_at_any_step_it_goes_on_in_the_next_cycle(
     change: Change, state: State
 ) -> None:
     """Each call of either side is the last one once, also twice in a row."""
-    copies = await in_step(state)
+    copies = await in_sync(state)
     change(copies)
     await copies.rest()
     texts = [copies.texts(), PAGES]
@@ -408,7 +408,7 @@ async def nothing(_entry: str) -> None:
 
 
 async def test_a_service_that_is_away_delays_it(state: State) -> None:
-    copies = await in_step(state)
+    copies = await in_sync(state)
     edit_there(copies)
     await copies.rest()
     last = copies.known.sync_of()

@@ -29,7 +29,7 @@ class Copy:
 class Account:
     """What became of all markers and pages of one schedule."""
 
-    in_step: set[str] = field(default_factory=set)
+    in_sync: set[str] = field(default_factory=set)
     """On the wiki and in every workspace."""
     apart: set[str] = field(default_factory=set)
     """On the wiki or in a file of a workspace, but not in all of them."""
@@ -67,9 +67,9 @@ def accounted(
     account = Account()
     there = markers(_texts(wiki, ".git"))
     here = [markers(_texts(copy.folder.parent, ".wikisync")) for copy in copies]
-    account.in_step = there.intersection(*here)
-    account.apart = there.union(*here) - account.in_step
-    missing = set(ledger.written) - ledger.unsure - account.in_step - account.apart
+    account.in_sync = there.intersection(*here)
+    account.apart = there.union(*here) - account.in_sync
+    missing = set(ledger.written) - ledger.unsure - account.in_sync - account.apart
     for copy in copies:
         own = markers(_texts(copy.folder.parent / ".wikisync", ""))
         account.kept |= missing & own

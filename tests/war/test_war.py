@@ -18,7 +18,7 @@ from tests.war.prove_war import SHORT, Outcome, fight
 from tests.war.proxy import Proxy
 
 pytestmark = pytest.mark.slow
-IN_STEP: dict[str, object] = {"wikis": [{"differences": []}]}
+IN_SYNC: dict[str, object] = {"wikis": [{"differences": []}]}
 
 
 def write(folder: Path, texts: dict[str, str]) -> None:
@@ -41,7 +41,7 @@ def account_of(
     book = Ledger(
         written={"mk1x": "copy: edit", "mk2x": "web: save"}, removed={*removed}
     )
-    return accounted(book, wiki, [Copy(folder, IN_STEP)], lambda _: set())
+    return accounted(book, wiki, [Copy(folder, IN_SYNC)], lambda _: set())
 
 
 def test_a_short_war_loses_nothing(tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_a_short_war_loses_nothing(tmp_path: Path) -> None:
     assert outcome.odd == []
     assert outcome.markers > 5
     assert outcome.kills["service"] == 1
-    assert outcome.account.in_step | outcome.account.apart
+    assert outcome.account.in_sync | outcome.account.apart
 
 
 def test_a_marker_that_is_nowhere_is_lost(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ async def test_token_revoked_in_the_middle_calls_a_person_until_a_new_one_is_the
     place.chmod(0o600)
     words = ("--token-file", str(place))
     async with watching(service, tmp_path / "ws", *words, more=more) as watch:
-        await watch.in_step()
+        await watch.in_sync()
         await service.revoke(token)
         watch.save("home", "two\n")
         await watch.until(
@@ -106,7 +106,7 @@ async def test_wiki_that_is_gone_calls_a_person(
     more = f'[[wiki]]\nproject = "docs/gone"\n{more}'
     async with watching(service, tmp_path / "ws", more=more) as watch:
         await watch.until(waits(watch, "- gone: "))
-        await watch.said("handbook: in step")
+        await watch.said("handbook: in sync")
         await watch.until(lambda: watch.health["is_healthy"])
         assert (
             "does not exist or is hidden" in (watch.root / ATTENTION_FILE).read_text()
@@ -123,7 +123,7 @@ async def test_workspace_whose_marker_went_calls_a_person_and_is_no_health(
 ) -> None:
     told, more = calling(tmp_path)
     async with watching(service, tmp_path / "ws", more=more) as watch:
-        await watch.in_step()
+        await watch.in_sync()
         marker = watch.root / ".wikisync" / "folder-id"
         marker.rename(tmp_path / "away")
         watch.save("home", "two\n")
@@ -145,7 +145,7 @@ async def test_page_that_is_refused_calls_a_person_once_also_by_the_next_watch(
     service.quirks = {Quirk.SMALL_LIMITS}
     for_once = watching(service, tmp_path / "ws", "--adopt", "push", more=more)
     async with for_once as watch:
-        await watch.in_step()
+        await watch.in_sync()
         watch.save("large", "x" * 70_000)
         await watch.until(waits(watch, "- handbook/large: the service rejected it"))
         await watch.until(lambda: watch.health["wikis"][0]["held"] == 1)
@@ -162,7 +162,7 @@ async def test_file_that_is_no_text_needs_a_person(
     service: EmbeddedService, tmp_path: Path
 ) -> None:
     async with watching(service, tmp_path / "ws") as watch:
-        await watch.in_step()
+        await watch.in_sync()
         (watch.folder / "odd.md").write_bytes(b"\xff\n")
         await watch.said("needs a person: odd.md: is not UTF-8 at byte 0")
         await watch.until(waits(watch, "- handbook/odd.md: is not UTF-8"))
@@ -177,7 +177,7 @@ async def test_attention_file_that_cannot_be_written_keeps_nothing_else_back(
     told, more = calling(tmp_path)
     (tmp_path / "ws" / ATTENTION_FILE).mkdir(parents=True)
     async with watching(service, tmp_path / "ws", more=more) as watch:
-        await watch.in_step()
+        await watch.in_sync()
         (watch.folder / "odd.md").write_bytes(b"\xff\n")
         await watch.until(lambda: calls(told) == 1)
         assert watch.health["condition"] == "needs a person"
@@ -196,7 +196,7 @@ async def test_watch_that_cannot_begin_leaves_word_of_it(
     service: EmbeddedService, tmp_path: Path
 ) -> None:
     async with watching(service, tmp_path / "ws") as watch:
-        await watch.in_step()
+        await watch.in_sync()
         (watch.root / ".wikisync" / "folder-id").unlink()
     async with watching(service, tmp_path / "ws") as watch:
         assert await watch.ended() == 4

@@ -38,7 +38,7 @@ async def service(tmp_path: Path) -> AsyncIterator[EmbeddedService]:
 
 @asynccontextmanager
 async def answering(
-    service: EmbeddedService, root: Path, secret: str = SECRET, until: str = "in step"
+    service: EmbeddedService, root: Path, secret: str = SECRET, until: str = "in sync"
 ) -> AsyncIterator[tuple[WatchProcess, str, aiohttp.ClientSession]]:
     """A watch that listens, its address, and who asks."""
     more = '[sync]\nlisten = "127.0.0.1:0"\n'
@@ -163,7 +163,7 @@ async def test_status_says_what_the_command_says_and_how_each_wiki_fares(
         found = json.loads(await (await session.get(f"{url}/status")).text())
         (wiki,) = found["wikis"]
         assert wiki["folder"] == "handbook"
-        assert wiki["condition"] == "in step"
+        assert wiki["condition"] == "in sync"
         assert wiki["pages"] == 1
         assert wiki["differences"] == []
         assert found["workspace"] == str(watch.root)
@@ -188,7 +188,7 @@ async def test_metrics_are_lines_that_prometheus_reads(
         text = await answer.text()
         assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
         assert "wikisync_up 1\n" in text
-        assert 'wikisync_condition{wiki="handbook",condition="in step"} 1\n' in text
+        assert 'wikisync_condition{wiki="handbook",condition="in sync"} 1\n' in text
 
 
 async def test_page_of_a_big_wiki_that_a_webhook_names_is_here_at_once(
@@ -212,7 +212,7 @@ async def test_page_of_a_big_wiki_that_a_webhook_names_is_here_at_once(
         assert answer.status == 200
         await watch.until(lambda: watch.text("p079") == f"web {text}")
         assert watch.health["wikis"][0]["oldest_look_s"] > 0
-        assert not any(": in step" in line for line in watch.lines)
+        assert not any(": in sync" in line for line in watch.lines)
 
 
 async def test_foreign_web_page_is_told_nothing(

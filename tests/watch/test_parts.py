@@ -200,7 +200,7 @@ def report_of(*standings: Standing) -> WatchReport:
 def test_one_lost_wiki_of_two_is_named_and_is_no_reason_to_start_anew() -> None:
     gone = WikisyncError("project docs/gone does not exist or is hidden")
     lost = Standing("gone", Condition.FAILING, failure=gone, problem=gone.message)
-    found = report_of(lost, Standing("handbook", Condition.IN_STEP))
+    found = report_of(lost, Standing("handbook", Condition.IN_SYNC))
     assert found.is_healthy
     assert found.health_lines() == [
         "failing",
@@ -226,7 +226,7 @@ def report(
 @pytest.mark.parametrize(
     ("condition", "is_healthy"),
     [
-        (Condition.IN_STEP, True),
+        (Condition.IN_SYNC, True),
         (Condition.NEEDS_PERSON, True),
         (Condition.PAUSED, True),
         (Condition.STARTING, True),
@@ -313,7 +313,7 @@ def test_wiki_that_was_never_looked_at_has_the_age_of_its_watch() -> None:
 
 
 def test_names_in_metrics_cannot_break_their_line() -> None:
-    found = report(Condition.IN_STEP, cycles=3)
+    found = report(Condition.IN_SYNC, cycles=3)
     daemon = cast("Any", found)._daemon
     daemon.standings["handbook"].name = 'a"b\nc\\'
     cast("Any", found)._wikis['a"b\nc\\'] = fake_wiki()

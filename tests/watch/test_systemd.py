@@ -120,7 +120,7 @@ async def test_watch_tells_its_manager_from_ready_to_stopping(
         async with watching(running, tmp_path / "ws", environment=environment) as watch:
             await heard("READY=1")
             await heard("WATCHDOG=1")
-            await heard("STATUS=1 wiki: in step")
+            await heard("STATUS=1 wiki: in sync")
             watch.signal(signal.SIGHUP)
             await heard("RELOADING=1")
             await heard("READY=1")

@@ -123,7 +123,7 @@ async def test_texts_that_cannot_be_written_keep_a_watch_from_nothing(
 ) -> None:
     await service.add_project(OWNER.full_path, {"home": "one\n", "other": "one\n"})
     async with watching(service, tmp_path / "ws") as watch:
-        await watch.in_step()
+        await watch.in_sync()
         (watch.root / ".wikisync" / "conflicts").write_text("in the way\n")
         await service.add_pages(OWNER, {"home": "theirs\n"})
         watch.save("home", "mine\n")

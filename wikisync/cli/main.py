@@ -35,7 +35,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "clone": "Copy wikis into a new workspace folder.",
         "sync": "Sync folders and their wikis once, in both directions.",
         "watch": "Sync folders and their wikis continuously.",
-        "status": "Show what is not in step and what needs your decision.",
+        "status": "Show what is not in sync and what needs your decision.",
         "diff": "Show differences between the folder and the wiki.",
         "log": "Show what was done, newest first.",
         "resolve": "Resolve the conflict of a page.",

@@ -1,4 +1,4 @@
-"""``wikisync status``: what is not in step, what waits for a person, and since when."""
+"""``wikisync status``: what is not in sync, what waits for a person, and since when."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def command(
     offline: bool,
     as_json: bool,
 ) -> int:
-    """Show what is not in step and what needs your decision.
+    """Show what is not in sync and what needs your decision.
 
     WIKI is a folder of the workspace or a full path; the default is all wikis. The
     command

@@ -1,4 +1,4 @@
-"""``wikisync watch``: keep folders and wikis in step until it is stopped.
+"""``wikisync watch``: keep folders and wikis in sync until it is stopped.
 
 SIGINT and SIGTERM end it after the page that is under way, a second one at once;
 SIGHUP reads ``wikisync.toml`` and the token anew, and keeps the old ones where the

@@ -44,7 +44,7 @@ class WikiSection(Struct, frozen=True):
 
 
 class SyncSection(Struct, frozen=True):
-    """How folder and wikis are kept in step."""
+    """How folder and wikis are kept in sync."""
 
     reads_max: int = 8
     """Pages read at once."""
@@ -75,7 +75,7 @@ class SiteSection(Struct, frozen=True):
     keep: int = 1
     """Earlier versions of a published site that stay."""
     publish: bool = False
-    """Whether ``watch`` keeps it in step."""
+    """Whether ``watch`` keeps it in sync."""
     slow_pages_seconds: int = 60
     """Processor time of a build for pages that go over a limit."""
     public: bool = False
@@ -139,7 +139,7 @@ class Config(Struct, frozen=True):
 
     @property
     def synced_wikis(self) -> tuple[WikiSection, ...]:
-        """The wikis that are kept in step: those that ``[sync] exclude`` names not."""
+        """The wikis that are kept in sync: those that ``[sync] exclude`` names not."""
         left_out = set(self.sync.exclude)
         return tuple(
             wiki for wiki in self.wikis if not left_out & {wiki.path, wiki.folder}

@@ -75,7 +75,7 @@ _SITE_NOTES = {
     "output": "folder of the site",
     "after": "command to run when a new version is published",
     "keep": "earlier versions of a published site that stay",
-    "publish": "whether watch keeps the site in step",
+    "publish": "whether watch keeps the site in sync",
     "slow_pages_seconds": "processor time for pages that take too long to render",
     "public": "whether search engines may list it",
     "report": "whether it has a report: broken links, wanted pages, orphans",

@@ -1,4 +1,4 @@
-"""A site in step with its wikis: each new version takes the last one's place at once.
+"""A site in sync with its wikis: each new version takes the last one's place at once.
 
     .site.versions/next      the version that is being built, beside the site
     .site.versions/00000007  earlier ones, a few

@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 def sent_again(
     plan: Plan, outdated: Collection[Slug], here: Snapshot, there: Snapshot
 ) -> Plan:
-    """The plan with these pages sent, of which it says nothing: they are in step."""
+    """The plan with these pages sent, of which it says nothing: they are in sync."""
     planned = {action.slug for action in plan.actions}
     more = [
         Push(slug, mine.format, mine.digest, theirs.digest)

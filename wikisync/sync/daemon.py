@@ -240,7 +240,7 @@ class Daemon:
             try:
                 await guarded(standing.name, self._after_cycle(work, outcome))
             except WikisyncError as error:
-                # the wiki is in step, whatever comes of telling so
+                # the wiki is in sync, whatever comes of telling so
                 log.warning("%s: %s", standing.name, error.message)
         return outcome
 

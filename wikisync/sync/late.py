@@ -104,8 +104,8 @@ class LateSaves:
         and the cycle decides about both edits as if it saw them for the first time.
         """
         known = self._state.base().get(page.slug)
-        is_in_step = known is not None and known.local == page.digest
-        if not is_in_step:
+        is_in_sync = known is not None and known.local == page.digest
+        if not is_in_sync:
             from wikisync.sync.merge import merge
 
             late, now = text, page.content
@@ -120,7 +120,7 @@ class LateSaves:
             # a save from an old window may replace it before it is looked at
             self._remember(page.slug, text, text)
         kept = self._remember(page.slug, page.content, text)
-        if is_in_step:
+        if is_in_sync:
             # the base first: until the page follows, both sides hold the same text
             self._go_back(page.slug, before)
         await self._local.write(replace(page, content=text), expected=page.digest)

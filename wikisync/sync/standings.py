@@ -206,7 +206,7 @@ class Standings:
         elif outcome.is_in_turns:
             condition, problem, hint = Condition.IN_TURNS, IN_TURNS, IN_TURNS_HINT
         else:
-            condition = Condition.IN_STEP
+            condition = Condition.IN_SYNC
         self._set(standing, condition, problem, hint)
 
     async def is_of_service(self, error: WikisyncError) -> bool:

@@ -52,7 +52,7 @@ def lasting(
         known: What is known of the wiki.
         plan: What is to be done now.
         is_wiki_seen: False where the plan was made without a look at the wiki: then
-            it does not show that a page is in step by now.
+            it does not show that a page is in sync by now.
     """
     troubles = known.troubles()
     if not troubles:

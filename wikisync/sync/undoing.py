@@ -3,7 +3,7 @@
 A person's word is in the state (``undo``), and the cycles carry it out until it is
 done, whoever runs them and however often they are killed: what is done already shows
 in the base and in the folder.  Each page becomes what both sides held before the sync;
-one that was merged, what the wiki had.  So both sides are in step afterwards, and the
+one that was merged, what the wiki had.  So both sides are in sync afterwards, and the
 steps of that sync are what the next undo takes back.
 
 A page that either side changed since is left alone and named.

@@ -65,7 +65,7 @@ class WatchReport:
         ):
             if condition in found:
                 return str(condition.value)
-        return str(Condition.IN_STEP.value)
+        return str(Condition.IN_SYNC.value)
 
     @property
     def is_healthy(self) -> bool:

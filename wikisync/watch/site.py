@@ -1,4 +1,4 @@
-"""The published site in step with the folders: built beside the cycles, never in them.
+"""The published site in sync with the folders: built beside the cycles, never in them.
 
 However often pages change while a build runs, one more follows.  What goes wrong
 leaves the last good site, and is told once.

@@ -55,7 +55,7 @@ class Workspace(Struct, frozen=True):
 
     @property
     def synced(self) -> tuple[WikiSection, ...]:
-        """The wikis that are kept in step, where no other ones are named."""
+        """The wikis that are kept in sync, where no other ones are named."""
         return self.config.synced_wikis
 
     def without(self, excluded: Sequence[str]) -> Workspace:

@@ -1,4 +1,4 @@
-"""How a workspace's wikis stand: what is not in step, what waits, and since when.
+"""How a workspace's wikis stand: what is not in sync, what waits, and since when.
 
 Only reads, so it may be asked while another process holds the workspace; ``status``
 prints it, and whoever runs for long can serve it as JSON.  Where the service is
@@ -67,7 +67,7 @@ the machine slept or the service took long.
 
 
 class Difference(Struct, frozen=True):
-    """One page that is not in step."""
+    """One page that is not in sync."""
 
     slug: Slug
     side: Side
@@ -311,12 +311,12 @@ def headline(status: WikiStatus, *, now: float | None = None) -> str:
     held = sum(one.side == "held" for one in status.differences)
     rest = len(status.differences) - held
     if rest:
-        words.append(f"{rest} not in step")
+        words.append(f"{rest} not in sync")
     if held:
         words.append(f"{held} held")
     if not status.differences and not status.batches and status.failure is None:
         is_seen = status.unseen is None and not status.is_offline
-        words.append("in step" if is_seen else "no edits here")
+        words.append("in sync" if is_seen else "no edits here")
     good_at = status.health.last_good_at
     age = ago(max(0.0, now - good_at)) if good_at is not None else "never"
     words.append(f"last good sync {age}")

@@ -119,7 +119,7 @@ class Synced(Struct):
         restless = Problem(
             "not-at-rest",
             str(self.section.owner),
-            "pages changed during the sync; some are not in step yet",
+            "pages changed during the sync; some are not in sync yet",
             "run it again",
         )
         return (*last, *self.unknown, restless)

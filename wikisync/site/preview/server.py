@@ -220,7 +220,7 @@ class Preview:
 
     @contextlib.asynccontextmanager
     async def at_work(self, cache: Path) -> AsyncIterator[None]:
-        """Keep the site in step with the files."""
+        """Keep the site in sync with the files."""
         kept = contextlib.ExitStack()
         failure: BaseException | None = None
         try:
