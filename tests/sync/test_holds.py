@@ -756,3 +756,22 @@ async def test_what_was_thrown_away_is_in_the_log_of_a_cycle_that_failed(
         await copies.cycle()
     events = copies.known.events(5, Slug("home"))
     assert any("in the trash" in event.what for event in events)
+
+
+async def test_conflict_file_that_comes_while_the_folder_is_looked_at_stays(
+    state: State,
+) -> None:
+    """A person moves one beside a page that is held no more and had none left."""
+    copies = await held(state)
+    copies.here.conflicts.clear()
+    copies.here.put("home", THEIRS)
+    looks = []
+
+    async def before(entry: str) -> None:
+        looks.extend([entry] * entry.startswith("snapshot"))
+        if len(looks) == 2:
+            copies.here.conflicts[Slug("home")] = BOTH
+
+    copies.here.before = before
+    await copies.cycle()
+    assert copies.here.conflicts == {"home": BOTH}

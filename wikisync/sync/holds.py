@@ -316,8 +316,10 @@ class Holds:
                 await self._take_work(
                     slug, record, place, file, is_given_away=slug in given_away
                 )
-                taken = None if file is None else digest_of(file.text)
-                await self._local.remove_conflict(place, expected=taken)
+                # where there was none, there may be one by now: a person's
+                if file is not None:
+                    taken = digest_of(file.text)
+                    await self._local.remove_conflict(place, expected=taken)
             except PreconditionFailed as error:
                 self._tally.overtake(slug, error)
             except FolderError as error:
