@@ -775,3 +775,24 @@ async def test_conflict_file_that_comes_while_the_folder_is_looked_at_stays(
     copies.here.before = before
     await copies.cycle()
     assert copies.here.conflicts == {"home": BOTH}
+
+
+async def test_page_that_is_saved_as_its_settlement_follows_it_keeps_that_save(
+    state: State,
+) -> None:
+    """Both were renamed; what is saved then is no text that was in conflict."""
+    copies = await held(state)
+    copies.here.conflicts[Slug("moved")] = BOTH
+    del copies.here.conflicts[Slug("home")]
+    copies.rename_here("home", "moved")
+    saved = MINE.replace("last", "last, saved late")
+    calm = copies.here.before
+
+    async def before(entry: str) -> None:
+        if entry == "read moved":
+            copies.here.before = calm
+            copies.here.put("moved", saved)
+
+    copies.here.before = before
+    await copies.rest()
+    assert copies.here.texts()["moved"] == saved

@@ -363,6 +363,8 @@ class Holds:
         renamed = await self._renamed_here(record)
         if settled is not None and renamed is not None:
             page = await self._local.read(renamed)
+            if page.content != record.local:
+                raise PreconditionFailed(f"{renamed} was saved since it was renamed")
             kept = self._state.remember_replaced(
                 renamed, page.content, settled, self._clock()
             )
