@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from tests.support.copies import Copies
+from tests.support.copies import Copies, Died
 from tests.support.pair import Pair, paired
 from wikisync.errors import FolderError, PreconditionFailed, WikisyncError
 from wikisync.model import Slug, digest_of
@@ -796,3 +796,23 @@ async def test_page_that_is_saved_as_its_settlement_follows_it_keeps_that_save(
     copies.here.before = before
     await copies.rest()
     assert copies.here.texts()["moved"] == saved
+
+
+async def test_conflict_file_in_the_place_of_another_is_named_before_it_goes(
+    state: State,
+) -> None:
+    """The process may end right after."""
+    copies = Copies(state, {"home": BASE})
+    copies.here.put("home", MINE)
+    copies.there.put("home", THEIRS)
+    copies.here.conflicts[Slug("home")] = "another's\n"
+
+    async def before(entry: str) -> None:
+        if entry == "write_conflict home":
+            raise Died
+
+    copies.here.before = before
+    with contextlib.suppress(Died):
+        await copies.cycle()
+    events = copies.known.events(5, Slug("home"))
+    assert any("in the trash" in event.what for event in events)

@@ -478,15 +478,16 @@ class Holds:
                 if is_open or there not in {known.bundle, record.bundle}:
                     return path
             if there != record.bundle:
-                path = await self._local.write_conflict(
-                    slug, merged.local.format, text, expected=there
-                )
                 if found is not None and (known is None or not known.has_file):
+                    # first: after the end of the process nobody knows of that file
                     await self._tell_over(
                         slug,
                         found.text,
                         "another conflict file was where its own belongs",
                     )
+                path = await self._local.write_conflict(
+                    slug, merged.local.format, text, expected=there
+                )
         except FolderError as error:
             if known is None or not known.has_file or isinstance(error, PlaceTaken):
                 self._note(slug, known, replace(record, bundle=NO_DIGEST))
