@@ -198,7 +198,12 @@ def _move(world: World, copy: Copy, slug: str, *, with_page: bool) -> None:
     if target is None or target in copy.bundles:
         return
     copy.bundles[target] = copy.bundles.pop(slug)
-    if with_page and slug in copy.pages:
+    # it is what that page becomes, whatever was in conflict there before; and so is
+    # another page that gets the name
+    is_page = with_page and slug in copy.pages
+    kept = "" if is_page else copy.bundles[target]
+    world.remove_marks(copy.conflicts.get(target, ""), but=kept)
+    if is_page:
         world.trace.append(f"{copy.name}: with {slug} to {target}")
         world.move(copy, slug, target)
 

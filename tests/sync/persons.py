@@ -111,6 +111,8 @@ class Copy:
     """Every text that was replaced or removed."""
     trash: list[str] = field(default_factory=list)
     bundles: dict[str, str] = field(default_factory=dict)
+    conflicts: dict[str, str] = field(default_factory=dict)
+    """What the engine wrote last into the conflict file of each page."""
     thrown: list[tuple[str, str]] = field(default_factory=list)
     """Conflict files that the engine removed: page and text."""
     late: list[LateSave] = field(default_factory=list)
@@ -297,8 +299,11 @@ class World:
         self.wiki.history = backup.history
         known: set[str] = set()
         for folder in self.folders:
-            known |= folder.marks() | _marks([*folder.history, *folder.trash])
-        # what no folder has seen is gone with the service
+            shown = [text for _, text in folder.thrown]
+            kept = [text for text in folder.trash if text not in shown]
+            known |= folder.marks() | _marks([*folder.history, *kept])
+        # what no page file ever had is gone with the service; a conflict file only
+        # shows the wiki's text, and follows it
         self.removed |= before - self.wiki.marks() - _marks(self.wiki.history) - known
 
     def new_identity(self) -> int:

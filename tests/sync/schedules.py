@@ -188,6 +188,12 @@ class Client:
         )
         self.wiki = TranslatedWiki(wiki, known, links)
 
+    @property
+    def is_asked(self) -> bool:
+        """Whether a batch waits for the person."""
+        batches = self.known.batches()
+        return any(one.decision is Decision.WAITING for one in batches)
+
     def approve(self) -> bool:
         """A person says yes to all that waits; False where nothing does.
 
@@ -332,7 +338,9 @@ class Schedule:
                     self.verdict.conflicts += 1
                     undisturbed = 0
                     continue
-                break
+                if not any(client.is_asked for client in self.clients):
+                    break
+                undisturbed = 0
             self.verdict.rounds = max(self.verdict.rounds, undisturbed)
             self.verdict.all_rounds = round_number
         else:

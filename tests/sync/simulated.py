@@ -230,7 +230,7 @@ class SimulatedFolder(_Side):
             self.copy.trash.append(str(before))
             self.copy.thrown.append((slug, str(before)))
             self.world.trace.append(f"replaced conflict {slug} {before!r}")
-        self.copy.bundles[slug] = text
+        self.copy.bundles[slug] = self.copy.conflicts[slug] = text
         self.world.step(f"wrote conflict {slug}")
         return f"{slug}.conflict.md"
 
