@@ -229,7 +229,8 @@ class Client:
     def held_names(self) -> set[str]:
         """Pages that wait for a person, by all the names they have or want."""
         held = self.result.plan.held if self.result else ()
-        return {str(name) for one in held for name in (one.slug, one.target) if name}
+        names = [(one.slug, one.target, one.file) for one in held]
+        return {str(name) for each in names for name in each if name}
 
     def untold(self) -> set[str]:
         """Conflict files that lie there, and nobody knows of."""

@@ -290,6 +290,19 @@ MOVES = [
         ],
     ),
     (
+        "renamed on both sides, here onto another page's name: the wiki's name",
+        *("p=1", "n=1", "q=1 n=R"),
+        ["rename  n -> q"],
+    ),
+    (
+        "renamed on both sides, there onto another file's name: all names are told",
+        *("p=1", "h=1 n=L", "n=1"),
+        [
+            f"hold    n: {HoldReason.CREATED_BOTH}",
+            f"hold    p (h here) -> n: {HoldReason.NAME_TAKEN}",
+        ],
+    ),
+    (
         "two pages renamed to one name: held",
         *("p=1 q=2", "n=1 q=2", "p=1 n=2"),
         [

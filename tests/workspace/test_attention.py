@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 
 import pytest
 
-from wikisync.model import Slug
+from wikisync.model import Slug, WikiOwner
 from wikisync.sync.exchange import Held
-from wikisync.sync.plan import HoldReason
+from wikisync.sync.plan import Hold, HoldReason
 from wikisync.sync.safety import Batch, BatchKind
+from wikisync.sync.state import State
 from wikisync.workspace.attention import batch_sentence, held_sentence
 
 FOLDER = "our wiki"
@@ -29,3 +31,15 @@ def test_odd_name_of_a_wiki_is_one_word_of_the_command() -> None:
     commands = batch_sentence(FOLDER, batch).split("; ")[1:]
     words = [shlex.split(command.rpartition(": ")[2]) for command in commands]
     assert words == [["wikisync", act, "our wiki:1"] for act in ("approve", "refuse")]
+
+
+def test_page_with_three_names_is_told_with_all_of_them(tmp_path: Path) -> None:
+    """Its own, the one of its file, and the one that another file has."""
+    hold = Hold(Slug("home"), HoldReason.NAME_TAKEN, Slug("notes"), Slug("start"))
+    with State.open(tmp_path / "state.db") as state:
+        known = state.wiki(WikiOwner("project", "docs/handbook"))
+        sentence = held_sentence("docs", Held.of(hold, known))
+    assert sentence == (
+        f"docs/home: {HoldReason.NAME_TAKEN}: notes (its file is start); rename the"
+        " file of docs/notes"
+    )

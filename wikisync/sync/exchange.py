@@ -99,6 +99,8 @@ class Held(Struct, frozen=True):
     """What the service said, or what is in the way; empty for neither."""
     step: str = ""
     """What makes way for its conflict file."""
+    file: str = ""
+    """The name of its file where that is neither this one nor what it waits for."""
 
     @classmethod
     def of(
@@ -121,10 +123,11 @@ class Held(Struct, frozen=True):
         refusal = known.refusals().get(slug)
         if reason is HoldReason.REFUSED and refusal is not None:
             return cls(slug, reason, shown, refusal.message)
-        return cls(slug, reason, shown, hold.target or "")
+        return cls(slug, reason, shown, hold.target or "", file=hold.file or "")
 
     def __str__(self) -> str:
-        return f"{self.reason}: {self.detail}" if self.detail else str(self.reason)
+        told = f"{self.reason}: {self.detail}" if self.detail else str(self.reason)
+        return f"{told} (its file is {self.file})" if self.file else told
 
 
 class ExchangeResult(Struct, frozen=True):

@@ -253,6 +253,8 @@ class Hold(Struct, frozen=True):
     reason: HoldReason
     target: Slug | None = None
     """The new name that it cannot get, where that is what it waits for."""
+    file: Slug | None = None
+    """The name of its file, where it was renamed here to another one still."""
 
 
 class Skip(Struct, frozen=True):
@@ -409,7 +411,8 @@ def describe(action: Action) -> str:
             return f"remove  {action.slug} from the wiki"
         case Hold():
             to = f" -> {action.target}" if action.target else ""
-            return f"hold    {action.slug}{to}: {action.reason}"
+            file = f" ({action.file} here)" if action.file else ""
+            return f"hold    {action.slug}{file}{to}: {action.reason}"
         case Skip():
             return f"skip    {action.slug}: {action.reason}"
     assert_never(action)

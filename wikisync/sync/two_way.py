@@ -128,14 +128,17 @@ class _TwoWay:
         }
 
     def _clashes_of(self, record: _Record) -> tuple[bool, bool]:
-        """Whether the new name here, and the one there, is another page's."""
-        here = record.is_renamed_here and (
-            record.local in self._remote.pages and record.local != record.remote
-        )
+        """Whether the new name here, and the one there, is another page's.
+
+        A file gives its new name up where the wiki gave its page another one.
+        """
         there = record.is_renamed_there and (
             record.remote in self._local.pages and record.remote != record.local
         )
-        return here, there
+        here = record.is_renamed_here and (
+            record.local in self._remote.pages and record.local != record.remote
+        )
+        return here and (there or not record.is_renamed_there), there
 
     def actions(self) -> Iterator[Action]:
         """Decide: the renames on the wiki first, for they move other pages too."""
@@ -364,8 +367,10 @@ class _TwoWay:
         is_known = self._local.is_complete and self._remote.is_complete
         if is_gone and is_known and slug not in unreadable:
             return DropRecord(slug)
-        target = record.local if here else record.remote
-        return Hold(slug, HoldReason.NAME_TAKEN, target)
+        if here:
+            return Hold(slug, HoldReason.NAME_TAKEN, record.local)
+        file = record.local if record.is_renamed_here else None
+        return Hold(slug, HoldReason.NAME_TAKEN, record.remote, file)
 
     # -- pages without a record --------------------------------------------------
 
