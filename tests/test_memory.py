@@ -11,7 +11,8 @@ import pytest
 
 from wikisync import memory
 from wikisync.cli import start
-from wikisync.memory import give_back_memory, trimmer
+from wikisync.libc import memory_trimmer
+from wikisync.memory import give_back_memory
 
 
 @pytest.fixture(autouse=True)
@@ -25,7 +26,7 @@ def collector() -> Iterator[None]:
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="malloc_trim is glibc's")
 def test_the_library_of_this_system_gives_back() -> None:
-    trim = trimmer()
+    trim = memory_trimmer()
 
     assert trim is not None
     assert trim(0) in {0, 1}
@@ -40,7 +41,7 @@ async def test_memory_is_given_back_again_and_again(
         given.put_nowait(kept)
         return 1
 
-    monkeypatch.setattr(memory, "trimmer", lambda: trim)
+    monkeypatch.setattr(memory, "memory_trimmer", lambda: trim)
     monkeypatch.setattr(memory, "GIVE_BACK_S", 0.0)
     async with asyncio.timeout(10), asyncio.TaskGroup() as group:
         giving = group.create_task(give_back_memory())
@@ -51,7 +52,7 @@ async def test_memory_is_given_back_again_and_again(
 async def test_where_there_is_nothing_to_give_it_back_with_nothing_is_done(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(memory, "trimmer", lambda: None)
+    monkeypatch.setattr(memory, "memory_trimmer", lambda: None)
     async with asyncio.timeout(10):
         await give_back_memory()
 
@@ -59,7 +60,7 @@ async def test_where_there_is_nothing_to_give_it_back_with_nothing_is_done(
 async def test_cycles_are_collected_sooner_than_in_a_short_command(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(memory, "trimmer", lambda: None)
+    monkeypatch.setattr(memory, "memory_trimmer", lambda: None)
     gc.set_threshold(start.GC_OBJECTS)
 
     await give_back_memory()

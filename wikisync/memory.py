@@ -8,9 +8,9 @@ reads and packs many texts would hold a third more than it needs, and seem to gr
 from __future__ import annotations
 
 import asyncio
-import ctypes
 import gc
-from collections.abc import Callable
+
+from wikisync.libc import memory_trimmer
 
 GIVE_BACK_S = 30.0
 """How often memory is given back; each time takes some milliseconds."""
@@ -24,14 +24,7 @@ async def give_back_memory() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(GC_OBJECTS)
-    trim = trimmer()
+    trim = memory_trimmer()
     while trim is not None:
         await asyncio.sleep(GIVE_BACK_S)
         trim(0)
-
-
-def trimmer() -> Callable[[int], int] | None:
-    """The C library's ``malloc_trim``; None where it has no such thing."""
-    trim: Callable[[int], int] | None
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    return trim

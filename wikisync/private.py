@@ -12,8 +12,6 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-PRIVATE_FOLDER = ".wikisync"
-"""Name of the folder that holds everything of ours in a workspace."""
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
 

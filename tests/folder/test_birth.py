@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from wikisync.folder import birth as birth_module
+from wikisync import libc
 from wikisync.folder.birth import identity_of
 
 
@@ -40,10 +40,10 @@ def test_disk_that_knows_no_births_vouches_for_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "a").write_text("x")
-    monkeypatch.setattr(birth_module, "_INODE_AND_BIRTH", 0x100)
-    monkeypatch.setattr(birth_module, "_BIRTH", 1 << 30)
+    monkeypatch.setattr(libc, "_INODE_AND_BIRTH", 0x100)
+    monkeypatch.setattr(libc, "_BIRTH", 1 << 30)
     assert identity(tmp_path / "a") == ""
-    monkeypatch.setattr(birth_module, "_statx", lambda: None)
+    monkeypatch.setattr(libc, "_statx", lambda: None)
     assert identity(tmp_path / "a") == ""
     monkeypatch.setattr(sys, "platform", "plan9")
     assert identity(tmp_path / "a") == ""

@@ -17,10 +17,11 @@ from wikisync.folder import limbo as limbo_module
 from wikisync.folder import writers
 from wikisync.folder.descent import read_all
 from wikisync.folder.limbo import ORPHAN_S, STREAM_S
-from wikisync.folder.rename import put_back, swap_names
+from wikisync.folder.rename import put_back
 from wikisync.folder.swap import FileWrite, FolderWriter
 from wikisync.folder.trash import Trash
 from wikisync.folder.writers import UNTOLD_S
+from wikisync.libc import swap_names
 from wikisync.model import digest_of
 
 

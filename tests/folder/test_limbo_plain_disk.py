@@ -12,7 +12,7 @@ from tests.folder.rooms import NEW, SAVED, Crash, Room
 from tests.support.plain_disk import no_links
 from wikisync.errors import PreconditionFailed
 from wikisync.folder import limbo as limbo_module
-from wikisync.folder.rename import NotSupported
+from wikisync.libc import NotSupported
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from tests.support.plain_disk import make_plain
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder import moving as moving_module
 from wikisync.folder.limbo import Limbo
-from wikisync.folder.rename import NotSupported, rename_to_free
 from wikisync.folder.swap import FolderWriter
+from wikisync.libc import NotSupported, rename_to_free
 from wikisync.model import digest_of
 
 TEXT = b"text\n"

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from wikisync.folder.rename import NotSupported, put_back, rename_to_free, swap_names
+from wikisync.folder.rename import put_back
+from wikisync.libc import NotSupported, rename_to_free, swap_names, swap_paths
 
 
 @pytest.fixture
@@ -51,6 +52,17 @@ def test_free_name_is_taken(folder: int, tmp_path: Path) -> None:
     (tmp_path / "a").write_text("A")
     rename_to_free(folder, "a", folder, "b")
     assert texts(tmp_path) == {"b": "A"}
+
+
+def test_folders_swap_their_paths(tmp_path: Path) -> None:
+    one, other = tmp_path / "one", tmp_path / "below" / "other"
+    one.mkdir()
+    other.mkdir(parents=True)
+    (one / "a").touch()
+    swap_paths(one, other)
+    assert [path.name for path in other.iterdir()] == ["a"]
+    with pytest.raises(FileNotFoundError):
+        swap_paths(one, tmp_path / "none")
 
 
 def test_system_without_the_calls_says_so(

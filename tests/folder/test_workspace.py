@@ -12,8 +12,6 @@ import pytest
 from wikisync.errors import FolderError, Halted
 from wikisync.folder import workspace as workspace_module
 from wikisync.folder.workspace import (
-    FOLDER_ID_FILE,
-    LOCK_FILE,
     Identity,
     Standing,
     adopt,
@@ -25,6 +23,7 @@ from wikisync.folder.workspace import (
     refuse_overlaps,
     standing_of,
 )
+from wikisync.layout import FOLDER_ID_FILE, LOCK_FILE
 
 HOLD = (
     "import sys; from pathlib import Path\n"

@@ -17,11 +17,11 @@ import pytest
 from tests.site.sites import Studio
 from tests.support.archive import tree_bytes, unpack
 from wikisync.errors import SiteError
+from wikisync.libc import NotSupported
 from wikisync.site import publish as publish_module
 from wikisync.site.publish import (
     AfterCommand,
     Published,
-    exchange,
     publish,
     publish_site,
     run_after,
@@ -239,9 +239,9 @@ def test_a_disk_that_cannot_exchange_is_told(
     press: Press, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def cannot(_one: Path, _other: Path) -> None:
-        raise OSError(errno.EINVAL, "Invalid argument")
+        raise NotSupported(errno.EINVAL, "Invalid argument")
 
-    monkeypatch.setattr(publish_module, "exchange", cannot)
+    monkeypatch.setattr(publish_module, "swap_paths", cannot)
     press.publish()
     press.write("Other words.")
     published = press.publish()
@@ -252,17 +252,6 @@ def test_a_disk_that_cannot_exchange_is_told(
     press.site.rename(versions_folder(press.site) / "old")
     assert not press.publish().is_switched
     assert "Other words" in press.shown()
-
-
-def test_folders_change_places_in_one_step(tmp_path: Path) -> None:
-    one, other = tmp_path / "one", tmp_path / "other"
-    one.mkdir()
-    other.mkdir()
-    (one / "a").touch()
-    exchange(one, other)
-    assert [path.name for path in other.iterdir()] == ["a"]
-    with pytest.raises(OSError, match="No such file"):
-        exchange(one, tmp_path / "none")
 
 
 # The command that follows -----------------------------------------------------------

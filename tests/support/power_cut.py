@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from wikisync.folder import rename as rename_module
+from wikisync import libc
 
 State = Mapping[str, bytes]
 """Content by path relative to the recorded place."""
@@ -186,7 +186,7 @@ class _Recorder:
         self._open, self._write, self._fsync = os.open, os.write, os.fsync
         self._rename, self._replace = os.rename, os.replace
         self._link, self._unlink = os.link, os.unlink
-        self._call = rename_module._call
+        self._call = libc._rename
 
     def _way(self, name: str | os.PathLike[str], folder: int | None) -> str | None:
         """A path relative to the place; None outside of it."""
@@ -295,7 +295,7 @@ def recorded(place: Path) -> Iterator[Disk]:
         (os, "replace"): recorder.rename,
         (os, "link"): recorder.link,
         (os, "unlink"): recorder.unlink,
-        (rename_module, "_call"): recorder.call,
+        (libc, "_rename"): recorder.call,
     }
     with ExitStack() as stack:
         for (owner, name), function in changes.items():

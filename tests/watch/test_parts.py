@@ -18,6 +18,7 @@ from wikisync.cli.hook_secret import hook_secret
 from wikisync.cli.main import main
 from wikisync.config import WikiSection
 from wikisync.errors import FolderError, Halted, UsageError, WikisyncError
+from wikisync.layout import HEALTH_FILE
 from wikisync.model import Format, Problem, Slug, digest_of
 from wikisync.site.preview.states import PageStatus
 from wikisync.sync.exchange import Held
@@ -26,7 +27,7 @@ from wikisync.sync.standing import Condition, Standing, Trouble
 from wikisync.sync.work import CYCLE
 from wikisync.watch.log import LOG_FILES_KEPT, logging_to
 from wikisync.watch.person import Caller
-from wikisync.watch.report import HEALTH_FILE, WatchReport, read_health
+from wikisync.watch.report import WatchReport, read_health
 from wikisync.watch.site import TO_REPLACE, PublishedSite
 from wikisync.watch.states import WatchedStates
 from wikisync.workspace.configured import find_workspace

@@ -8,7 +8,6 @@ said in its own words, and what a person can do next.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import Literal, TypeVar
@@ -30,12 +29,12 @@ from wikisync.errors import (
     Unavailable,
 )
 from wikisync.model import OwnerKind
+from wikisync.terminal import CHARS_MAX, one_line
 
 T = TypeVar("T")
 
 About = Literal["service", "project", "group", "user", "wiki", "page", "attachment"]
 
-SAID_CHARACTERS_MAX = 300
 MESSAGE_DEPTH_MAX = 4
 TITLE_WITHIN_BYTES = 16 * 1024
 TITLE_CHARACTERS_MAX = 100
@@ -625,20 +624,7 @@ def _flattened(value: object, depth: int = 0) -> str:
 
 
 def _text(answer: Answer) -> str:
-    return bytes(answer.body[: 4 * SAID_CHARACTERS_MAX]).decode("utf-8", "replace")
-
-
-def one_line(text: str) -> str:
-    """Foreign text for a terminal: no control characters, one line, not too long."""
-    text = text[: 4 * SAID_CHARACTERS_MAX]
-    shown = "".join(
-        " " if unicodedata.category(character)[0] in "CZ" else character
-        for character in text
-    )
-    shown = re.sub(r" +", " ", shown).strip()
-    if len(shown) > SAID_CHARACTERS_MAX:
-        shown = shown[: SAID_CHARACTERS_MAX - 1] + "…"
-    return shown
+    return bytes(answer.body[: 4 * CHARS_MAX]).decode("utf-8", "replace")
 
 
 def in_words(seconds: float) -> str:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import msgspec
 from msgspec import Struct
 
-from wikisync.api.answers import Answer, CutAnswer, Purpose, decode, lowered, one_line
+from wikisync.api.answers import Answer, CutAnswer, Purpose, decode, lowered
 from wikisync.api.schema import WikiPageRecord
 from wikisync.decoding import json_decoder
 from wikisync.errors import ProtocolViolation
+from wikisync.terminal import one_line
 
 _PAGE = json_decoder(WikiPageRecord)
 

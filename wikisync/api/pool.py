@@ -31,7 +31,6 @@ from wikisync.api.answers import (
     NotHandedOut,
     Purpose,
     error_of,
-    one_line,
 )
 from wikisync.api.network import password_wanted, translating
 from wikisync.api.proxy import Proxy
@@ -47,6 +46,7 @@ from wikisync.errors import (
     RemoteError,
     Unavailable,
 )
+from wikisync.terminal import one_line
 
 log = logging.getLogger(__name__)
 

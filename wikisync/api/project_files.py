@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from wikisync.api.answers import one_line
 from wikisync.api.client import Id
 from wikisync.api.parameters import Endpoint
 from wikisync.api.project_calls import ProjectCalls
 from wikisync.api.project_schema import AvatarRecord, UploadRecord
 from wikisync.errors import UsageError
 from wikisync.progress import Progress
+from wikisync.terminal import one_line
 
 
 class ProjectFiles(ProjectCalls):

@@ -26,7 +26,6 @@ from wikisync.api.answers import (
     decode,
     decode_written,
     not_the_api,
-    one_line,
 )
 from wikisync.api.client import Client, Id
 from wikisync.api.paging import encode_query
@@ -35,6 +34,7 @@ from wikisync.api.routes import Method
 from wikisync.api.schema import AttachmentRecord, WikiPageRecord
 from wikisync.errors import ProtocolViolation, Rejected
 from wikisync.model import WRITABLE_FORMATS, AttachmentPath, Format, WikiOwner
+from wikisync.terminal import one_line
 
 if TYPE_CHECKING:
     from wikisync.api.entries import OddEntry

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wikisync.errors import ExitCode, command_line
+from wikisync.terminal import one_line
 from wikisync.workspace.creating import pages_in
 from wikisync.workspace.token import TOKEN_VARIABLE
 
@@ -49,8 +50,6 @@ def tell(console: Console, planned: Planned) -> None:
 
 def token_sentence(service: Service, today: date) -> str:
     """What is known of the token, without the token."""
-    from wikisync.api.answers import one_line
-
     token = service.token
     if token is None:
         return "no token: only public wikis can be read, and nothing can be written"

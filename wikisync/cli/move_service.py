@@ -18,6 +18,7 @@ from wikisync.api.address import ServiceAddress
 from wikisync.cli.options import workspace_option
 from wikisync.cli.service_command import token_option
 from wikisync.errors import Halted, UsageError, command_line
+from wikisync.layout import TEMPORARY_FOLDER
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.opening import open_workspace
 from wikisync.workspace.sentences import counted
@@ -173,7 +174,8 @@ def _write(workspace: Workspace, text: str) -> None:
 
     # behind a link lies what is meant
     file = (workspace.root / FILE_NAME).resolve()
-    place = workspace.private / "tmp" if file.parent == workspace.root else None
+    is_ours = file.parent == workspace.root
+    place = workspace.private / TEMPORARY_FOLDER if is_ours else None
     write_atomically(
         file.parent, file.name, text.encode(), temporary=place, modes=OWNERS
     )

@@ -14,7 +14,7 @@ from wikisync.cli.attributes import parameter_options, read_newer, read_values
 from wikisync.cli.project_lists import as_plain, command_of, connection_of, print_json
 from wikisync.cli.service_command import Connection, speak
 from wikisync.errors import ExitCode, UsageError
-from wikisync.terminal import printable
+from wikisync.terminal import one_line
 
 if TYPE_CHECKING:
     from wikisync.api.client import Client
@@ -57,7 +57,7 @@ def report(connection: Connection, result: object, line: str) -> int:
     if connection.as_json:
         print_json(connection.console, as_plain(result))
     else:
-        connection.console.result(printable(line))
+        connection.console.result(one_line(line, None))
     return int(ExitCode.DONE)
 
 
@@ -254,7 +254,7 @@ def _run_import(console: Console, project: str, source: str, **options: Any) -> 
     if imported is None:
         return int(ExitCode.DONE)
     for name, reason in imported.refused.items():
-        console.warn(printable(f"{name} was not imported: {reason}"))
+        console.warn(one_line(f"{name} was not imported: {reason}", None))
     if imported.status == "success":
         line = f"imported the members of project {source} into project {project}"
         return report(connection, imported, line)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 
-from wikisync.terminal import printable
+from wikisync.terminal import one_line
 
 
 def table_text(
@@ -19,7 +19,7 @@ def table_text(
         width: of the terminal; None where there is none.
     """
     shown = [
-        ["" if value is None else printable(str(value)) for value in row]
+        ["" if value is None else one_line(str(value), None) for value in row]
         for row in rows
     ]
     if width is None:

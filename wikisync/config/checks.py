@@ -11,6 +11,7 @@ from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
 from wikisync.config.sections import WikiSection
+from wikisync.layout import PRIVATE_FOLDER
 from wikisync.model import WikiOwner
 
 Check = Callable[[str], str]
@@ -66,7 +67,7 @@ def check_folder(value: str) -> str:
     path = PurePosixPath(value)
     if not path.parts or path.is_absolute() or ".." in path.parts or "\\" in value:
         return "must be a folder inside the workspace, like handbook"
-    if path.parts[0].casefold() == ".wikisync":
+    if path.parts[0].casefold() == PRIVATE_FOLDER:
         return "is wikisync's own folder"
     if not value.isprintable():
         return "must be a printable name"

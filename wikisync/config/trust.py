@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from wikisync.errors import ConfigError
-from wikisync.private import PRIVATE_FOLDER
+from wikisync.layout import PRIVATE_FOLDER
 
 SAFE_VARIABLE = "WIKISYNC_SAFE_FOLDERS"
 """Environment variable: workspaces of others to obey, with ``:`` between; ``*`` all."""

@@ -1,9 +1,8 @@
-"""Bringing bytes to the disk, all of them, and waiting until they are there."""
+"""All bytes of a file written, and on the disk."""
 
 from __future__ import annotations
 
 import os
-import sys
 
 from wikisync.folder.descent import folder_error
 
@@ -33,24 +32,3 @@ def fsync_file(folder: int, name: str) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def sync_disk(descriptor: int) -> bool:
-    """Bring a whole file system to the disk, where the system can do that.
-
-    For thousands of files it is one journal commit instead of one each.
-
-    Raises:
-        OSError: the disk could not take it.
-    """
-    if sys.platform != "linux":
-        return False
-    import ctypes  # for who writes: a look at a folder needs no such call
-
-    syncfs = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
-    if syncfs is None:
-        return False
-    if syncfs(descriptor) != 0:
-        code = ctypes.get_errno()
-        raise OSError(code, os.strerror(code))
-    return True

@@ -26,13 +26,9 @@ from msgspec import Struct
 
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder.descent import folder_error, open_file, read_all
-from wikisync.folder.rename import (
-    NotSupported,
-    link_to_free,
-    put_back,
-    swap_names,
-)
+from wikisync.folder.rename import link_to_free, put_back
 from wikisync.folder.writers import Writers
+from wikisync.libc import NotSupported, swap_names
 from wikisync.model import Digest, digest_of
 from wikisync.private import make_private_folder
 

@@ -28,6 +28,7 @@ from wikisync.folder.pages import read_patterns
 from wikisync.folder.patterns import Patterns
 from wikisync.folder.private import own_place
 from wikisync.folder.threads import finish_in_thread
+from wikisync.layout import SCANS_FOLDER
 from wikisync.model import (
     EXTENSIONS,
     AttachmentPath,
@@ -64,7 +65,7 @@ class LooseFiles:
         cls, root: Path, private: Path, *, keeps_looks: bool = True
     ) -> LooseFiles:
         """Those of a wiki's folder; ``private`` is the workspace's ``.wikisync``."""
-        place = own_place(root, "looks", private=private)
+        place = own_place(root, SCANS_FOLDER, private=private)
         file = place.with_name(f"{place.name}.files")
         return cls(root, FolderCache(root, file, is_kept=keeps_looks))
 

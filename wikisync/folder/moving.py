@@ -15,14 +15,9 @@ from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder.descent import file_status
 from wikisync.folder.expected import check_expected
 from wikisync.folder.limbo import Limbo
-from wikisync.folder.rename import (
-    NotSupported,
-    link_to_free,
-    look_and_rename,
-    put_back,
-    rename_to_free,
-)
+from wikisync.folder.rename import link_to_free, look_and_rename, put_back
 from wikisync.folder.trash import Trash
+from wikisync.libc import NotSupported, rename_to_free
 from wikisync.model import Digest
 
 

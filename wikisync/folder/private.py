@@ -12,7 +12,6 @@ removed by the next writer.
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -20,9 +19,10 @@ from pathlib import Path
 from urllib.parse import quote
 
 from wikisync.folder.descent import folder_error
-from wikisync.private import FOLDER_MODE, PRIVATE_FOLDER, make_private_folder
+from wikisync.layout import PRIVATE_FOLDER
+from wikisync.locks import open_locked_folder
+from wikisync.private import FOLDER_MODE, make_private_folder
 
-_OWN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FOLDER_TRIES_MAX = 100
 OWN_CHARS_MAX = 200
 """Of a folder's path in the names of our own files."""
@@ -96,9 +96,11 @@ def _make_own_folder(place: Path) -> tuple[Path, int]:
 
 def _locked(path: Path) -> int | None:
     """The folder, locked; None where somebody has it or took it away."""
-    descriptor = os.open(path, _OWN_FOLDER)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        descriptor = open_locked_folder(path, follows_links=False)
+    except BlockingIOError:
+        return None
+    try:
         if os.fstat(descriptor).st_ino == path.stat().st_ino:
             return descriptor
     except OSError:

@@ -1,52 +1,20 @@
-"""Renames that look before they take a name: one call of the system each.
+"""Renames that take no name which something has, on any disk.
 
 ``os.rename`` replaces whatever has the new name.  Linux (``renameat2``) and macOS
 (``renameatx_np``) can also swap two names in one step, and refuse a name that is
-taken; some disks and most network disks cannot, and say so as ``NotSupported``.
+taken (``libc``); some disks and most network disks cannot, and here is what is done
+on those.
 """
 
 from __future__ import annotations
 
 import errno
 import os
-import sys
-from collections.abc import Callable
-from functools import cache
 
-_CALLS = {"linux": ("renameat2", 2, 1), "darwin": ("renameatx_np", 2, 4)}
-"""Platform to the call's name and its flags for swapping and for a free name."""
+from wikisync.libc import NotSupported, rename_to_free
 
-_REFUSALS = frozenset({errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP})
 _NO_HARD_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK})
 """What a disk says that has no hard links."""
-
-
-class NotSupported(OSError):
-    """This disk or system cannot do it in one step."""
-
-
-def swap_names(source_folder: int, source: str, target_folder: int, name: str) -> None:
-    """Give two files, in open folders of one disk, each other's name.
-
-    Raises:
-        NotSupported: the disk or the system cannot.
-        FileNotFoundError: one of the two is gone.
-        OSError: anything else; nothing has changed then.
-    """
-    _call("swap", source_folder, source, target_folder, name)
-
-
-def rename_to_free(
-    source_folder: int, source: str, target_folder: int, name: str
-) -> None:
-    """Rename a file to a name that nothing has.
-
-    Raises:
-        FileExistsError: something has the name.
-        NotSupported: the disk or the system cannot.
-        OSError: anything else; nothing has changed then.
-    """
-    _call("free", source_folder, source, target_folder, name)
 
 
 def put_back(source_folder: int, source: str, target_folder: int, name: str) -> None:
@@ -117,43 +85,3 @@ def _is_there(folder: int, name: str) -> bool:
     except FileNotFoundError:
         return False
     return True
-
-
-def _call(what: str, source_folder: int, source: str, target: int, name: str) -> None:
-    import ctypes  # for who writes: a look at a folder needs no such call
-
-    found = _function(sys.platform)
-    if found is None:
-        raise NotSupported(errno.ENOSYS, os.strerror(errno.ENOSYS))
-    function, flags = found
-    ctypes.set_errno(0)
-    result = function(
-        source_folder, os.fsencode(source), target, os.fsencode(name), flags[what]
-    )
-    if result == 0:
-        return
-    code = ctypes.get_errno()
-    if code in _REFUSALS:
-        raise NotSupported(code, os.strerror(code))
-    raise OSError(code, os.strerror(code), name)
-
-
-@cache
-def _function(platform: str) -> tuple[Callable[..., int], dict[str, int]] | None:
-    import ctypes
-
-    if platform not in _CALLS:
-        return None
-    name, swap, free = _CALLS[platform]
-    function = getattr(ctypes.CDLL(None, use_errno=True), name, None)
-    if function is None:
-        return None
-    function.argtypes = [
-        ctypes.c_int,
-        ctypes.c_char_p,
-        ctypes.c_int,
-        ctypes.c_char_p,
-        ctypes.c_uint,
-    ]
-    function.restype = ctypes.c_int
-    return function, {"swap": swap, "free": free}

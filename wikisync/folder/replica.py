@@ -41,6 +41,12 @@ from wikisync.folder.scan import PageFile, ScannedFolder, scan_pages
 from wikisync.folder.text import decode_page
 from wikisync.folder.threads import finish_in_thread
 from wikisync.folder.trash import Trash
+from wikisync.layout import (
+    LIMBO_FOLDER,
+    SCANS_FOLDER,
+    TEMPORARY_FOLDER,
+    TRASH_FOLDER,
+)
 from wikisync.model import (
     Attachment,
     AttachmentPath,
@@ -144,12 +150,12 @@ class FolderReplica:
             sleep: how a snapshot waits.
             published: pages that the wiki has, as far as is known; None for all here.
         """
-        limbo = own_place(root, "limbo", private=private)
-        trash = private_place(root, "trash", private=private)
-        looks = own_place(root, "looks", private=private)
+        limbo = own_place(root, LIMBO_FOLDER, private=private)
+        trash = private_place(root, TRASH_FOLDER, private=private)
+        looks = own_place(root, SCANS_FOLDER, private=private)
         return cls(
             root,
-            temporary=private_place(root, "tmp", private=private),
+            temporary=private_place(root, TEMPORARY_FOLDER, private=private),
             limbo=Limbo(limbo, clock=clock),
             trash=Trash(trash, wiki=str(way_of(root, private)), clock=clock),
             cache=LookCache(root, looks, is_kept=keeps_looks),

@@ -49,6 +49,7 @@ from wikisync.model import (
     Slug,
     split_extension,
 )
+from wikisync.terminal import path_text
 
 FileStatus = tuple[int, int, int, int]
 """Size in bytes, times of the last change of content and of anything, and inode:
@@ -270,7 +271,7 @@ class _Scan:
 
     def _leave_out(self, path: str, said: Callable[[str], Problem | None]) -> None:
         """Tell what is said of a file, if anything, and a person did not ignore it."""
-        problem = said(printable(path))
+        problem = said(path_text(path))
         if problem is not None and not self._patterns.is_ignored(path):
             self._left_out.append(problem)
 
@@ -325,7 +326,7 @@ class _Scan:
         self._problems.append(
             Problem(
                 "attachment-name",
-                printable(path),
+                path_text(path),
                 "this attachment name is not valid on every file system",
                 "rename the file",
             )
@@ -337,16 +338,11 @@ class _Scan:
         self._problems.append(
             Problem(
                 "folder-unreadable",
-                printable(folder) or ".",
+                path_text(folder) or ".",
                 error.message,
                 error.hint or "",
             )
         )
-
-
-def printable(path: str) -> str:
-    """A path for messages, also where its bytes are not text."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def _is_ignored(entry: os.DirEntry[str]) -> bool:
@@ -385,7 +381,7 @@ def _duplicate(page: PageFile, first: PageFile) -> Problem:
 def _link(path: str) -> Problem:
     return Problem(
         "link-ignored",
-        printable(path),
+        path_text(path),
         "is a symbolic link, which wikisync does not follow",
         "replace the link with a real file or folder",
     )
@@ -394,7 +390,7 @@ def _link(path: str) -> Problem:
 def _folder_in_place(path: str) -> Problem:
     return Problem(
         "folder-in-place",
-        printable(path),
+        path_text(path),
         "is a folder with the name of a page's file; the page is left alone",
         "rename or remove the folder to get the page back",
     )
@@ -403,7 +399,7 @@ def _folder_in_place(path: str) -> Problem:
 def _no_file(path: str) -> Problem:
     return Problem(
         "no-regular-file",
-        printable(path),
+        path_text(path),
         "is a pipe, a socket or a device, not a file; the page is skipped",
         "rename or remove it to get the page back",
     )
@@ -418,7 +414,7 @@ def _is_blank(name: str) -> bool:
 def _blank(path: str) -> Problem:
     return Problem(
         "name-blank",
-        f'"{printable(path)}"',
+        f'"{path_text(path)}"',
         "the name consists only of spaces, which is not a valid page name",
         "rename the file",
     )
@@ -427,7 +423,7 @@ def _blank(path: str) -> Problem:
 def _not_text(path: str) -> Problem:
     return Problem(
         "name-not-text",
-        printable(path),
+        path_text(path),
         "the name is not UTF-8",
         "rename the file",
     )

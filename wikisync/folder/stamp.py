@@ -14,8 +14,7 @@ from stat import ST_INO, ST_SIZE
 from wikisync.folder.busy import locked_name
 from wikisync.folder.descent import folder_error
 from wikisync.folder.ignore import is_ignored_folder
-
-IGNORE_FILE = ".wikisyncignore"
+from wikisync.folder.patterns import IGNORE_FILE
 
 
 def folder_stamp(root: Path) -> int:

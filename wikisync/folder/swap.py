@@ -27,13 +27,15 @@ from wikisync.folder.descent import (
     opened_root,
     split_path,
 )
-from wikisync.folder.disk import fsync_file, sync_disk, write_all
+from wikisync.folder.disk import fsync_file, write_all
 from wikisync.folder.expected import ANYTHING, Expected, check_expected
 from wikisync.folder.limbo import NEW_FILE, Batch, Limbo
 from wikisync.folder.moving import Place, move_file, take_file
 from wikisync.folder.private import own_folder, private_place
 from wikisync.folder.rename import link_to_free, look_and_rename
 from wikisync.folder.trash import Trash
+from wikisync.layout import TEMPORARY_FOLDER
+from wikisync.libc import sync_disk
 from wikisync.model import Digest
 from wikisync.private import FILE_MODE, FOLDER_MODE
 
@@ -135,7 +137,7 @@ class FolderWriter:
     def __enter__(self) -> FolderWriter:
         with ExitStack() as stack:
             self._root = stack.enter_context(opened_root(self._path))
-            place = self._place or private_place(self._path, "tmp")
+            place = self._place or private_place(self._path, TEMPORARY_FOLDER)
             self._temporary = stack.enter_context(own_folder(place))
             stack.callback(self._discard_all)
             self._stack = stack.pop_all()

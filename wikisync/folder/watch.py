@@ -16,8 +16,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ctypes
-import errno
 import logging
 import os
 import threading
@@ -31,6 +29,7 @@ from msgspec import Struct
 from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError
 
 from wikisync.folder.ignore import is_ignored_file, is_ignored_folder
+from wikisync.libc import check_watches_left
 from wikisync.model import Problem
 
 DEBOUNCE_MS = 50
@@ -57,8 +56,6 @@ PATHS_MAX = 5_000
 
 NO_EVENTS = "watch-limit"
 """Code of the notice that folders are walked through."""
-
-_IN_DELETE_SELF = 0x400
 
 log = logging.getLogger(__name__)
 
@@ -126,26 +123,6 @@ def open_events(roots: Sequence[str]) -> EventSource:
         source.close()
         raise
     return source
-
-
-def check_watches_left(folder: str) -> None:
-    """Ask Linux for one watch more and give it back.
-
-    Raises:
-        OSError: there is none left, so that others may have been refused before.
-    """
-    libc = ctypes.CDLL(None, use_errno=True)
-    if not hasattr(libc, "inotify_init1"):
-        return
-    queue = libc.inotify_init1(os.O_CLOEXEC)
-    if queue < 0:
-        raise OSError(ctypes.get_errno(), "no queue for events is left")
-    try:
-        watch = libc.inotify_add_watch(queue, os.fsencode(folder), _IN_DELETE_SELF)
-        if watch < 0 and ctypes.get_errno() == errno.ENOSPC:
-            raise OSError(errno.ENOSPC, "the limit of inotify watches is reached")
-    finally:
-        os.close(queue)
 
 
 def log_notice(problem: Problem) -> None:

@@ -9,7 +9,6 @@ first cycle deletes nothing.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import socket
@@ -27,11 +26,16 @@ from wikisync.decoding import json_decoder
 from wikisync.errors import FolderError, Halted
 from wikisync.folder.descent import REMOVED_HINT, folder_error, not_a_folder
 from wikisync.folder.ignore import CONFIG_FILE
-from wikisync.private import FILE_MODE, PRIVATE_FOLDER, make_private_folder
+from wikisync.folder.swap import PRIVATE, write_atomically
+from wikisync.layout import (
+    FOLDER_ID_FILE,
+    LOCK_FILE,
+    PRIVATE_FOLDER,
+    TEMPORARY_FOLDER,
+)
+from wikisync.locks import is_locked, lock, open_locked_folder
+from wikisync.private import FILE_MODE, make_private_folder
 
-LOCK_FILE = "lock"
-FOLDER_ID_FILE = "folder-id"
-"""The marker: a random number that a workspace keeps for ever."""
 WATCH = "`wikisync watch` is running"
 """What is said of a holder that carries edits over all the time."""
 HOLDER_BYTES_MAX = 4096
@@ -89,7 +93,7 @@ def locked(private: Path, what: str, *, is_watch: bool = False) -> Iterator[None
         raise folder_error("write to", str(exc.filename or private), exc) from exc
     try:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(descriptor)
         except BlockingIOError as exc:
             holder = _holder(descriptor)
             message = f"another wikisync is running in {what}{holder}"
@@ -119,9 +123,8 @@ def holder_of(private: Path) -> str | None:
     except OSError as exc:
         raise folder_error("look at", str(private / LOCK_FILE), exc) from exc
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return _holder(descriptor).removeprefix(": ") or "another process"
+        if is_locked(descriptor):
+            return _holder(descriptor).removeprefix(": ") or "another process"
     except OSError:
         return None  # a disk without locks: whoever wants one is told so
     else:
@@ -138,18 +141,16 @@ def held_folder(root: Path) -> Iterator[None]:
         FolderError: another process holds it, or it does not exist.
     """
     try:
-        descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        descriptor = open_locked_folder(root)
+    except BlockingIOError as exc:
+        raise FolderError(
+            f"another wikisync is running in {root}",
+            path=str(root),
+            hint="use different folders for each workspace",
+        ) from exc
     except OSError as exc:
         raise folder_error("open", str(root), exc) from exc
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as exc:
-            raise FolderError(
-                f"another wikisync is running in {root}",
-                path=str(root),
-                hint="use different folders for each workspace",
-            ) from exc
         yield
     finally:
         os.close(descriptor)
@@ -234,9 +235,7 @@ def adopt(private: Path) -> Identity:
         marker = os.urandom(16).hex()
         content = f"{marker}\n".encode()
         # a writer clears its place of what others left: never the trash's folder
-        place = private / "tmp"
-        from wikisync.folder.swap import PRIVATE, write_atomically
-
+        place = private / TEMPORARY_FOLDER
         write_atomically(
             private, FOLDER_ID_FILE, content, temporary=place, modes=PRIVATE
         )

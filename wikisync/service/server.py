@@ -7,7 +7,6 @@ process keeps a second one out.
 from __future__ import annotations
 
 import errno
-import fcntl
 import shutil
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
@@ -17,6 +16,7 @@ from aiohttp import web
 
 from wikisync.connections import base_url, listening
 from wikisync.errors import ServiceError
+from wikisync.locks import lock
 from wikisync.private import make_private_folder, private_opener
 from wikisync.service.app import answering
 from wikisync.service.instance import Service
@@ -141,15 +141,15 @@ def locked_folder(data: Path) -> Iterator[bool]:
     try:
         was_open = make_private_folder(data)
         # held open by what is returned
-        lock = open(data / "lock", "w", opener=private_opener)  # noqa: SIM115
+        file = open(data / "lock", "w", opener=private_opener)  # noqa: SIM115
     except OSError as error:
         raise ServiceError(
             f"cannot write to the data folder {data}: {error.strerror}",
             hint="choose another folder with --data",
         ) from error
-    with lock:
+    with file:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(file.fileno())
         except BlockingIOError as error:
             raise ServiceError(
                 f"the data folder {data} is in use by another wikisync serve",

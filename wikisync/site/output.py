@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import hashlib
 import os
 import stat
@@ -28,6 +27,7 @@ from msgspec import Struct
 from wikisync.decoding import json_decoder
 from wikisync.errors import FolderError, SiteError
 from wikisync.folder.descent import opened_below, read_chunks
+from wikisync.locks import open_locked_folder
 from wikisync.markup.file_types import file_extension, file_type
 from wikisync.model import Digest, Problem
 from wikisync.site.addresses import MANIFEST
@@ -323,17 +323,16 @@ def _held(root: Path) -> Iterator[int]:
     The folder itself is locked, so that no lock file is published with the site.
     """
     try:
-        descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except OSError as exc:
-        raise _unusable(root, exc) from exc
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield descriptor
+        descriptor = open_locked_folder(root)
     except BlockingIOError as exc:
         raise SiteError(
             f"another wikisync is writing to output {root}",
             hint="wait until it finishes, or choose another folder with -o",
         ) from exc
+    except OSError as exc:
+        raise _unusable(root, exc) from exc
+    try:
+        yield descriptor
     finally:
         os.close(descriptor)
 

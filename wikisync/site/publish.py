@@ -18,9 +18,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ctypes
-import errno
-import fcntl
 import logging
 import os
 import shutil
@@ -33,6 +30,8 @@ from msgspec.structs import replace
 
 from wikisync.errors import SiteError
 from wikisync.folder.threads import finish_in_thread
+from wikisync.libc import NotSupported, swap_paths
+from wikisync.locks import open_locked_folder
 from wikisync.model import Problem
 from wikisync.processes import PIPE, STDOUT, end_session, start_program_async
 from wikisync.site.build import build_site, checked_sources
@@ -56,8 +55,6 @@ _NEXT = "next"
 _PENDING = "after-pending"
 """Marks that the command has still to succeed for the version that is shown."""
 _DIGITS = 8
-_AT_FDCWD = -100
-_RENAME_EXCHANGE = 2
 
 log = logging.getLogger(__name__)
 
@@ -207,19 +204,16 @@ class _Place:
         """
         try:
             self._versions.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(
-                self._versions, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
-            )
-        except OSError as exc:
-            raise _failed(self._versions, exc) from exc
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            yield
+            descriptor = open_locked_folder(self._versions, follows_links=False)
         except BlockingIOError as exc:
             raise SiteError(
                 f"another wikisync is publishing {self._output}",
                 hint="wait until it is done",
             ) from exc
+        except OSError as exc:
+            raise _failed(self._versions, exc) from exc
+        try:
+            yield
         except OSError as exc:
             raise _failed(self._output, exc) from exc
         finally:
@@ -267,10 +261,8 @@ class _Place:
             self.next.rename(self._output)
             return ()
         try:
-            exchange(self.next, self._output)
-        except OSError as exc:
-            if exc.errno not in {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP}:
-                raise
+            swap_paths(self.next, self._output)
+        except NotSupported:
             return self._replace_in_two_steps()
         self._kept_as()
         return ()
@@ -318,24 +310,6 @@ class _Place:
             for path in self._versions.iterdir()
             if path.name.isdigit() and path.is_dir() and not path.is_symlink()
         )
-
-
-def exchange(one: Path, other: Path) -> None:
-    """Let two folders of one disk change places in one step.
-
-    Raises:
-        OSError: ``ENOSYS`` or ``EINVAL`` where the system or the disk cannot.
-    """
-    libc = ctypes.CDLL(None, use_errno=True)
-    if not hasattr(libc, "renameat2"):
-        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
-    names = os.fsencode(one), os.fsencode(other)
-    failed = libc.renameat2(
-        _AT_FDCWD, names[0], _AT_FDCWD, names[1], ctypes.c_uint(_RENAME_EXCHANGE)
-    )
-    if failed:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number), os.fspath(other))
 
 
 def _linked_copy(source: str, target: str) -> str:

@@ -24,7 +24,7 @@ from wikisync.decoding import json_decoder
 from wikisync.errors import UsageError
 from wikisync.model import Slug, digest_of
 from wikisync.sync.ledger import Edit
-from wikisync.terminal import visible_line
+from wikisync.terminal import printable, visible_line
 from wikisync.watch.report import WatchReport
 
 log = logging.getLogger(__name__)
@@ -115,8 +115,8 @@ class Listener:
         self._report.hooks += 1
         path = event.project.path_with_namespace[:NAME_CHARS_MAX]
         page = event.object_attributes
-        who = _plain(event.user.name or event.user.username or "")[:NAME_CHARS_MAX]
-        slug = Slug(_plain(page.slug)[:SLUG_CHARS_MAX])
+        who = printable(event.user.name or event.user.username or "")[:NAME_CHARS_MAX]
+        slug = Slug(printable(page.slug)[:SLUG_CHARS_MAX])
         if event.object_kind == "wiki_page" and who and page.content is not None:
             edit = Edit(digest_of(page.content), who, time.time())
             self._note(path, slug, edit)
@@ -152,11 +152,6 @@ class Listener:
         return web.Response(
             body=self._report.metrics().encode(), headers={"Content-Type": METRICS_TYPE}
         )
-
-
-def _plain(text: str) -> str:
-    """Without what no name has, and what no file and no terminal should get."""
-    return "".join(letter for letter in text if letter.isprintable())
 
 
 def _refuse_foreign(request: web.Request) -> None:

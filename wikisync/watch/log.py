@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Literal
 
 from wikisync.folder.descent import folder_error
+from wikisync.layout import LOG_FILE
 from wikisync.private import make_private_file, make_private_folder
 from wikisync.sync.work import CYCLE
 from wikisync.terminal import VisibleLines, visible_line
 
-LOG_FILE = "log"
 LOG_BYTES_MAX = 2 * 1024 * 1024
 LOG_FILES_KEPT = 3
 """Earlier ones: ``log.1`` and so on."""

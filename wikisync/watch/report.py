@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from wikisync import __version__
+from wikisync.layout import HEALTH_FILE
 from wikisync.sync.standing import Condition
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from wikisync.sync.standing import Standing
     from wikisync.watch.wiki import WatchedWiki
 
-HEALTH_FILE = "health.json"
 """In ``.wikisync``."""
 STOPPED = "stopped"
 UNHEALTHY = frozenset({Condition.OFFLINE, Condition.REFUSED, Condition.FAILING})

@@ -27,13 +27,14 @@ from wikisync.folder.ignore import CONFLICT_MARK
 from wikisync.folder.naming import parse_path
 from wikisync.folder.swap import PRIVATE, write_atomically
 from wikisync.folder.watch import is_watched, watch_folders
+from wikisync.layout import ASK_FILE, HEALTH_FILE
 from wikisync.memory import give_back_memory
 from wikisync.sync.daemon import Daemon
 from wikisync.sync.standing import Why
 from wikisync.sync.work import guarded
 from wikisync.watch.attention import lasting_in_s, seen, service_sentence
 from wikisync.watch.person import Caller
-from wikisync.watch.report import HEALTH_FILE, WatchReport
+from wikisync.watch.report import WatchReport
 from wikisync.watch.site import PublishedSite
 from wikisync.watch.states import WatchedStates
 from wikisync.workspace.attention import failure_sentence
@@ -66,7 +67,6 @@ TOLD_QUIET_S = 0.05
 """Changes within this time are shown together."""
 TOLD_WAIT_S = 60.0
 """A wait longer than this is told with its end."""
-ASK_FILE = "ask"
 """In ``.wikisync``: who touches it asks for a look at every wiki; so does who writes
 into the state, such as ``wikisync approve``."""
 ASK_LOOK_S = 1.0

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wikisync.errors import FolderError, UsageError
+from wikisync.layout import LOCK_FILE, STATE_FILE
 from wikisync.private import keep_private, make_private_file, make_private_folder
 
 if TYPE_CHECKING:
@@ -72,8 +73,7 @@ def held_cache(cache: Path) -> Iterator[None]:
     Raises:
         FolderError: it is another folder with files in it, in use, or not writable.
     """
-    from wikisync.folder.workspace import LOCK_FILE, locked
-    from wikisync.workspace.pulling import STATE_FILE
+    from wikisync.folder.workspace import locked
 
     _refuse_foreign(cache, {LOCK_FILE})
     _make(cache)

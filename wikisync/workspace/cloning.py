@@ -12,8 +12,14 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from wikisync.errors import FolderError, WikisyncError
+from wikisync.layout import (
+    FOLDER_ID_FILE,
+    LOCK_FILE,
+    PRIVATE_FOLDER,
+    STATE_FILE,
+    TEMPORARY_FOLDER,
+)
 from wikisync.model import Problem
-from wikisync.private import PRIVATE_FOLDER
 from wikisync.workspace.discovery import Selection, skipped
 
 if TYPE_CHECKING:
@@ -23,9 +29,6 @@ if TYPE_CHECKING:
     from wikisync.progress import Progress
     from wikisync.workspace.discovery import Found, FoundWiki
     from wikisync.workspace.pulling import Pulled
-
-
-FOLDER_ID_FILE = "folder-id"
 
 
 async def clone(
@@ -128,7 +131,6 @@ def existing_workspace(folder: Path) -> Config | None:
 
 
 def _holds_only_lock(private: Path) -> bool:
-    from wikisync.folder.workspace import LOCK_FILE
 
     if not private.exists():
         return True
@@ -233,7 +235,7 @@ def _write_workspace(folder: Path, workspace: Workspace) -> None:
         return
     private = folder / PRIVATE_FOLDER
     identity = secrets.token_hex(16) + "\n"
-    place = private / "tmp"
+    place = private / TEMPORARY_FOLDER
     write_atomically(
         private, FOLDER_ID_FILE, identity.encode(), temporary=place, modes=PRIVATE
     )
@@ -246,7 +248,7 @@ def _note_identity(private: Path, workspace: Workspace, pulled: Pulled) -> None:
     from wikisync.folder.place import place_of
     from wikisync.folder.workspace import adopt
     from wikisync.sync.state import State
-    from wikisync.workspace.opening import IDENTITY, STATE_FILE
+    from wikisync.workspace.opening import IDENTITY
 
     url = workspace.config.service.url.rstrip("/")
     with State.open(private / STATE_FILE, service_url=url) as state:

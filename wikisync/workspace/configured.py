@@ -13,8 +13,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync.errors import ConfigError, UsageError
+from wikisync.layout import PRIVATE_FOLDER
 from wikisync.model import EXTENSIONS, Slug
-from wikisync.private import PRIVATE_FOLDER
 
 if TYPE_CHECKING:
     from wikisync.config import Config, WikiSection

@@ -13,12 +13,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from wikisync.layout import CONFLICTS_FOLDER
+
 if TYPE_CHECKING:
     from wikisync.config import WikiSection
     from wikisync.model import Format, Slug
     from wikisync.workspace.opening import OpenWorkspace
 
-CONFLICTS_FOLDER = "conflicts"
 NAMES = ("base", "here", "wiki")
 STEM_CHARS_MAX = 40
 

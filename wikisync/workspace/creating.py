@@ -15,7 +15,12 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from wikisync.errors import FolderError
-from wikisync.private import PRIVATE_FOLDER
+from wikisync.layout import (
+    FOLDER_ID_FILE,
+    LOCK_FILE,
+    PRIVATE_FOLDER,
+    TEMPORARY_FOLDER,
+)
 
 if TYPE_CHECKING:
     from wikisync.config import Config
@@ -141,7 +146,7 @@ def write_workspace(planned: Planned) -> None:
     Raises:
         FolderError: it cannot be written, or became a workspace meanwhile.
     """
-    from wikisync.folder.workspace import LOCK_FILE, locked
+    from wikisync.folder.workspace import locked
 
     root, private = planned.root, planned.root / PRIVATE_FOLDER
     made = _missing_folders(planned)
@@ -171,7 +176,7 @@ def _write(planned: Planned) -> None:
             text.encode(),
             expected=None,
             # a wiki's folder may be on another disk
-            temporary=private_place(path.parent, "tmp", private=private),
+            temporary=private_place(path.parent, TEMPORARY_FOLDER, private=private),
             modes=OWNERS,
         )
 
@@ -194,8 +199,6 @@ def _undone_on_failure(
     planned: Planned, folders: Sequence[Path], files: Sequence[Path]
 ) -> Iterator[None]:
     """Take away what was not there before, and these, if the block fails."""
-    from wikisync.folder.workspace import FOLDER_ID_FILE
-
     new = (*planned.written, planned.root / PRIVATE_FOLDER / FOLDER_ID_FILE)
     files = (*files, *(path for path in new if not path.exists()))
     try:

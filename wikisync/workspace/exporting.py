@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from wikisync.errors import UsageError, WikisyncError
+from wikisync.layout import STATE_FILE
 from wikisync.workspace.cache import folder_in
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.keeping import Keeping, KeptWiki, service_of
@@ -175,7 +176,6 @@ def _kept(
 ) -> list[KeptWiki]:
     """The wikis of the site that were not read this time."""
     from wikisync.sync.state import State
-    from wikisync.workspace.pulling import STATE_FILE
 
     if not keeping.published:
         return []

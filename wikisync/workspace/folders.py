@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from wikisync.errors import UsageError
-from wikisync.private import PRIVATE_FOLDER
+from wikisync.layout import CACHE_FOLDER, PRIVATE_FOLDER
 from wikisync.workspace.theming import ThemeChoice
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def cache_folder(shown: ShownFolder, name: str, environment: Mapping[str, str]) 
     from wikisync.workspace.cache import default_cache
 
     if shown.workspace is not None:
-        return shown.workspace / PRIVATE_FOLDER / "cache" / name
+        return shown.workspace / PRIVATE_FOLDER / CACHE_FOLDER / name
     return default_cache(name, shown.folder, environment)
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from wikisync.layout import CACHE_FOLDER, STATE_FILE, TEMPORARY_FOLDER
 from wikisync.model import Slug
 from wikisync.private import make_private_folder
 from wikisync.workspace.configured import Workspace
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from wikisync.sync.translation import TranslatedWiki
     from wikisync.workspace.whose import FoundRecord
 
-STATE_FILE = "state.db"
 IDENTITY = "identity"
 """Under this name the state keeps which workspace it belongs to."""
 ADOPTING = "adopting"
@@ -205,7 +205,7 @@ class OpenWorkspace:
         if not self.is_adopting:
             refuse_emptied(folder, known_pages=len(known.base()))
         behind = Wiki(client, owner, found.there.id)
-        git = WikiRepository(client, owner, self.workspace.private / "cache")
+        git = WikiRepository(client, owner, self.workspace.private / CACHE_FOLDER)
         tag = known.remote_tag
         remote = WikiReplica(
             behind,
@@ -213,7 +213,7 @@ class OpenWorkspace:
             pages=known.remote_pages() if tag else None,
             reads_max=self.workspace.config.sync.reads_max,
             attachments=AttachmentSource(behind, git),
-            spool=self.workspace.private / "tmp",
+            spool=self.workspace.private / TEMPORARY_FOLDER,
         )
         if settle_s is None:
             settle_s = self.workspace.config.sync.settle_ms / 1000

@@ -31,6 +31,7 @@ from wikisync.errors import (
     WikisyncError,
 )
 from wikisync.folder.replica import FolderReplica
+from wikisync.layout import CACHE_FOLDER, STATE_FILE, TEMPORARY_FOLDER
 from wikisync.model import Problem, Slug
 from wikisync.progress import Progress
 from wikisync.sync.aliases import AliasedFolder
@@ -45,9 +46,6 @@ from wikisync.workspace.links import translated_wiki
 from wikisync.workspace.reach import is_of_all
 from wikisync.workspace.sentences import problem_as_json
 
-STATE_FILE = "state.db"
-TEMPORARY_FOLDER = "tmp"
-CACHE_FOLDER = "cache"
 LEFT_OUT = "wiki-left-out"
 """Code of the problems of wikis that could not be read."""
 

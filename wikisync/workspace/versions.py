@@ -13,6 +13,7 @@ from wikisync.errors import FolderError, NotFound
 from wikisync.folder.naming import page_of_conflict, parse_path
 from wikisync.folder.text import decode_page
 from wikisync.folder.trash import Trash, Trashed
+from wikisync.layout import TRASH_FOLDER
 from wikisync.model import Format, Page, Slug, path_of_title
 from wikisync.sync.holds import SETTLED
 from wikisync.sync.undoing import put_back
@@ -58,7 +59,7 @@ def given_name(slug: Slug) -> Slug:
 
 def trash_of(opened: OpenWorkspace, section: WikiSection) -> Trash:
     """The trash of one wiki."""
-    return Trash(opened.workspace.private / "trash", wiki=section.folder)
+    return Trash(opened.workspace.private / TRASH_FOLDER, wiki=section.folder)
 
 
 def versions_of(

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import fcntl
 import hashlib
 import os
 import secrets
@@ -43,6 +42,7 @@ from wikisync.folder.watch import (
     log_notice,
     watch_folders,
 )
+from wikisync.locks import locked_folder
 from wikisync.markup.bounded import bounded_parser
 from wikisync.model import Format, Page, Problem, Slug
 from wikisync.private import make_private_folder
@@ -503,9 +503,7 @@ def _held_cache(folder: Path) -> Iterator[Cache]:
     with contextlib.ExitStack() as stack:
         try:
             make_private_folder(folder)
-            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            stack.callback(os.close, descriptor)
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            stack.enter_context(locked_folder(folder))
         except OSError:
             place = tempfile.TemporaryDirectory(prefix="wikisync-preview-")
             folder = Path(stack.enter_context(place))

@@ -24,6 +24,7 @@ from wikisync.folder.workspace import (
     refuse_overlaps,
     standing_of,
 )
+from wikisync.layout import TRASH_FOLDER
 from wikisync.workspace.doctor.findings import Finding, Grade
 from wikisync.workspace.sentences import OTHER_FOLDER, counted
 
@@ -66,7 +67,7 @@ def check_disk(workspace: Workspace) -> Iterator[Finding]:
 
 
 def _check_watches(workspace: Workspace) -> Iterator[Finding]:
-    from wikisync.folder.watch import check_watches_left
+    from wikisync.libc import check_watches_left
 
     if not sys.platform.startswith("linux"):
         return
@@ -129,7 +130,7 @@ def check_state(opened: OpenWorkspace) -> Iterator[Finding]:
     else:
         yield Finding(Grade.FINE, f"the state is readable ({size / MEGABYTE:.1f} MB)")
     for wiki in opened.workspace.config.wikis:
-        entries = Trash(private / "trash", wiki=wiki.folder).entries()
+        entries = Trash(private / TRASH_FOLDER, wiki=wiki.folder).entries()
         size = sum(entry.size for entry in entries)
         yield Finding(
             Grade.FINE,

@@ -1,0 +1,64 @@
+"""Locks against other processes, on files and folders that are open.
+
+The system frees them with the process, so there is no stale lock.  A folder can be
+locked itself, where no file of ours may lie in it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+def lock(descriptor: int) -> None:
+    """Lock what is open until it is closed.
+
+    Raises:
+        BlockingIOError: another process has it.
+        OSError: its disk knows no locks.
+    """
+    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def is_locked(descriptor: int) -> bool:
+    """Whether another process has locked what is open.
+
+    Raises:
+        OSError: its disk knows no locks.
+    """
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    fcntl.flock(descriptor, fcntl.LOCK_UN)
+    return False
+
+
+def open_locked_folder(folder: Path, *, follows_links: bool = True) -> int:
+    """A folder, open and locked until it is closed.
+
+    Raises:
+        BlockingIOError: another process has it.
+        OSError: it cannot be opened, or its disk knows no locks.
+    """
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+    descriptor = os.open(folder, flags if follows_links else flags | os.O_NOFOLLOW)
+    try:
+        lock(descriptor)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+@contextmanager
+def locked_folder(folder: Path, *, follows_links: bool = True) -> Iterator[int]:
+    """The same for a block."""
+    descriptor = open_locked_folder(folder, follows_links=follows_links)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
