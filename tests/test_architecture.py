@@ -110,6 +110,7 @@ ALLOWED: dict[str, set[str]] = {
         "worker",
         "api.schema",
         "api.routes",
+        "api.endpoints",
         "api.parameters",
         "api.project_schema",
         "folder.naming",

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import pytest
 
+from wikisync.api.endpoints import ROUTES, AnyEndpoint, Endpoint, OtherEndpoint
 from wikisync.api.parameters import (
-    ATTRIBUTES,
-    FILTERS,
-    PARAMETERS,
-    ROUTES,
-    AnyEndpoint,
-    Endpoint,
-    OtherEndpoint,
     Parameter,
     Replacement,
     parameters_of,
+    project_attributes,
     replace_deprecated,
 )
+
+EVERY = [
+    pytest.param(endpoint, row, id=f"{endpoint}-{row.name}")
+    for endpoint in ROUTES
+    for row in parameters_of(endpoint).values()
+]
 
 
 def test_every_endpoint_has_a_route_of_its_own() -> None:
@@ -26,29 +27,52 @@ def test_every_endpoint_has_a_route_of_its_own() -> None:
     assert len(places) == len(ROUTES)
 
 
-@pytest.mark.parametrize("endpoint", ROUTES)
-def test_endpoint_has_one_row_for_a_name(endpoint: AnyEndpoint) -> None:
-    names = [row.name for row in PARAMETERS if endpoint in row.endpoints]
-
-    assert sorted(names) == sorted(parameters_of(endpoint))
-
-
-@pytest.mark.parametrize("row", PARAMETERS, ids=lambda row: row.name)
-def test_help_is_one_sentence(row: Parameter) -> None:
+@pytest.mark.parametrize(("_endpoint", "row"), EVERY)
+def test_help_is_one_sentence(_endpoint: AnyEndpoint, row: Parameter) -> None:
     assert row.help.endswith(".")
     assert "\n" not in row.help
     assert len(row.help) < 80
 
 
-@pytest.mark.parametrize("row", ATTRIBUTES, ids=lambda row: row.name)
-def test_replacement_is_accepted_where_the_old_name_is(row: Parameter) -> None:
-    accepted = {
-        endpoint
-        for endpoint in row.endpoints
-        if not row.replaced_by or row.replaced_by in parameters_of(endpoint)
-    }
+@pytest.mark.parametrize(("endpoint", "row"), EVERY)
+def test_replacement_is_accepted_where_the_old_name_is(
+    endpoint: AnyEndpoint, row: Parameter
+) -> None:
+    assert not row.replaced_by or row.replaced_by in parameters_of(endpoint)
 
-    assert accepted == row.endpoints
+
+def test_annotations_become_types_and_choices() -> None:
+    endpoints = (Endpoint.LIST, Endpoint.USERS, Endpoint.SHARE, Endpoint.EDIT)
+    rows = {name: row for one in endpoints for name, row in parameters_of(one).items()}
+
+    assert {
+        name: rows[name].type
+        for name in (
+            "wiki_enabled",
+            "mirror_user_id",
+            "path",
+            "updated_after",
+            "expires_at",
+            "skip_users",
+            "topics",
+            "custom_attributes",
+            "avatar",
+        )
+    } == {
+        "wiki_enabled": "boolean",
+        "mirror_user_id": "integer",
+        "path": "string",
+        "updated_after": "datetime",
+        "expires_at": "date",
+        "skip_users": "integers",
+        "topics": "strings",
+        "custom_attributes": "hash",
+        "avatar": "file",
+    }
+    assert rows["visibility"].choices == ("private", "internal", "public")
+    assert rows["group_access"].choices[0] == "10"
+    policy = rows["container_expiration_policy_attributes"]
+    assert policy.keys[0].name == "cadence"
 
 
 @pytest.mark.parametrize(
@@ -71,8 +95,8 @@ def test_endpoint_takes_as_many_as_the_contract_says(
 
 
 def test_filters_say_that_they_go_into_the_query() -> None:
-    assert all(row.is_filter for row in FILTERS)
-    assert not any(row.is_filter for row in ATTRIBUTES)
+    assert all(row.is_filter for row in parameters_of(Endpoint.LIST).values())
+    assert not any(row.is_filter for row in project_attributes())
 
 
 @pytest.mark.parametrize(

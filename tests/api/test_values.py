@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from wikisync.api.parameters import PARAMETERS, Endpoint, Parameter, parameters_of
+from wikisync.api.endpoints import Endpoint
+from wikisync.api.parameters import Parameter, parameters_of
 from wikisync.api.values import check_values, fields_of, json_of, query_of
 from wikisync.errors import UsageError
 
@@ -59,9 +60,8 @@ def sample(parameter: Parameter) -> object:
 def cases() -> list[Any]:
     return [
         pytest.param(endpoint, parameter, id=f"{endpoint}-{parameter.name}")
-        for parameter in PARAMETERS
-        for endpoint in sorted(parameter.endpoints)
-        if isinstance(endpoint, Endpoint)
+        for endpoint in Endpoint
+        for parameter in parameters_of(endpoint).values()
     ]
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import click
 import pytest
 
-from wikisync.api.parameters import Endpoint, parameters_of
+from wikisync.api.endpoints import Endpoint
+from wikisync.api.parameters import parameters_of
 from wikisync.cli.attributes import parameter_options, read_newer, read_values
 from wikisync.cli.project import command
 from wikisync.cli.service_command import decorated

@@ -11,8 +11,8 @@ import pytest_asyncio
 
 from tests.support.service import EmbeddedService
 from wikisync.api.client import Client
+from wikisync.api.list_options import Sort
 from wikisync.api.listing import Listing
-from wikisync.api.project_options import Sort
 from wikisync.api.project_schema import ProjectRecord
 from wikisync.api.projects import Projects
 from wikisync.api.settings import ClientSettings

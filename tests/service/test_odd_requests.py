@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 
 from tests.service.conftest import Api
 from tests.support.service import EmbeddedService
-from wikisync.api.parameters import PARAMETERS, ROUTES, Endpoint, parameters_of
+from wikisync.api.endpoints import ROUTES, Endpoint
+from wikisync.api.parameters import parameters_of
 
 PROJECTS = "/api/v4/projects"
-NAMES = sorted({row.name for row in PARAMETERS})
+NAMES = sorted({name for endpoint in ROUTES for name in parameters_of(endpoint)})
 SEGMENTS = st.sampled_from(["1", "2", "docs/a", "0", "-1", "9" * 30, "", "%", "root"])
 SCALARS = (
     st.none()

@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from tests.service.conftest import Api
 from tests.support.service import EmbeddedService
-from wikisync.api.parameters import ROUTES, AnyEndpoint, parameters_of
+from wikisync.api.endpoints import ROUTES, AnyEndpoint
+from wikisync.api.parameters import parameters_of
 from wikisync.service.offers import route_table
 from wikisync.service.routing import Match, Router
 

@@ -14,14 +14,9 @@ from typing import TypeVar
 
 from wikisync.api.answers import About, Purpose
 from wikisync.api.client import Client, Id
+from wikisync.api.endpoints import ROUTES, Endpoint
 from wikisync.api.listing import Listing, OffsetLimit
-from wikisync.api.parameters import (
-    KEYSET,
-    ROUTES,
-    Endpoint,
-    parameters_of,
-    replace_deprecated,
-)
+from wikisync.api.parameters import parameters_of, replace_deprecated
 from wikisync.api.project_schema import ProjectRecord
 from wikisync.api.request import Request
 from wikisync.api.upload import upload_form
@@ -159,7 +154,10 @@ class ProjectCalls:
     ) -> Listing[ProjectRecord]:
         """A list of projects; by id it goes on where offset paging ends."""
         request = self._reading(endpoint, purpose, values, **segments)
-        if endpoint not in KEYSET or values.get("order_by") != "id":
+        if (
+            "pagination" not in parameters_of(endpoint)
+            or values.get("order_by") != "id"
+        ):
             return self._listing(request, ProjectRecord, values)
         bound = "id_after" if values.get("sort") == "asc" else "id_before"
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from wikisync.api.answers import decode
 from wikisync.api.client import Id
-from wikisync.api.parameters import Endpoint
+from wikisync.api.endpoints import Endpoint
 from wikisync.api.project_calls import Also, ProjectCalls
 from wikisync.api.project_options import (
     CreateAttributes,

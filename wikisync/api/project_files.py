@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from wikisync.api.client import Id
-from wikisync.api.parameters import Endpoint
+from wikisync.api.endpoints import Endpoint
 from wikisync.api.project_calls import ProjectCalls
 from wikisync.api.project_schema import AvatarRecord, UploadRecord
 from wikisync.errors import UsageError

@@ -11,10 +11,8 @@ from collections.abc import Mapping
 from typing import Unpack
 
 from wikisync.api.client import Id
-from wikisync.api.listing import Listing
-from wikisync.api.parameters import KEYSET, Endpoint
-from wikisync.api.project_calls import Also, ProjectCalls
-from wikisync.api.project_options import (
+from wikisync.api.endpoints import Endpoint
+from wikisync.api.list_options import (
     ContributedFilters,
     ForkFilters,
     GroupFilters,
@@ -25,6 +23,9 @@ from wikisync.api.project_options import (
     StarrerFilters,
     UserFilters,
 )
+from wikisync.api.listing import Listing
+from wikisync.api.parameters import parameters_of
+from wikisync.api.project_calls import Also, ProjectCalls
 from wikisync.api.project_schema import (
     ProjectGroupRecord,
     ProjectRecord,
@@ -178,7 +179,7 @@ class ProjectLists(ProjectCalls):
     ) -> dict[str, object]:
         """The filters with an order and a size of page where none is given."""
         given = {name: value for name, value in filters.items() if value is not None}
-        if endpoint in KEYSET:
+        if "pagination" in parameters_of(endpoint):
             by_time = {"updated_after", "updated_before"} & given.keys()
             is_timed = bool(by_time) and endpoint == Endpoint.LIST
             given.setdefault("order_by", "updated_at" if is_timed else "id")

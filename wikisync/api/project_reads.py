@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Unpack
 
 from wikisync.api.client import Id
-from wikisync.api.parameters import Endpoint
+from wikisync.api.endpoints import Endpoint
+from wikisync.api.list_options import ShowOptions
 from wikisync.api.project_calls import Also, ProjectCalls
-from wikisync.api.project_options import ShowOptions
 from wikisync.api.project_schema import ProjectRecord
 
 

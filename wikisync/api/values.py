@@ -16,14 +16,8 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from wikisync.api.parameters import (
-    EXCLUSIVE,
-    ONE_OF,
-    ROUTES,
-    Endpoint,
-    Parameter,
-    parameters_of,
-)
+from wikisync.api.endpoints import ROUTES, Endpoint
+from wikisync.api.parameters import EXCLUSIVE, ONE_OF, Parameter, parameters_of
 from wikisync.errors import UsageError
 
 PER_PAGE_MAX = 100

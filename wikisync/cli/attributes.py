@@ -14,7 +14,8 @@ from typing import Any
 
 import click
 
-from wikisync.api.parameters import Endpoint, Parameter, parameters_of
+from wikisync.api.endpoints import Endpoint
+from wikisync.api.parameters import Parameter, parameters_of
 from wikisync.errors import UsageError
 
 PREFIX = "value_"

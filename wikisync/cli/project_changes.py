@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wikisync.api.parameters import Endpoint
+from wikisync.api.endpoints import Endpoint
 from wikisync.cli.attributes import parameter_options, read_newer, read_values
 from wikisync.cli.project_lists import as_plain, command_of, connection_of, print_json
 from wikisync.cli.service_command import Connection, speak

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wikisync.api.parameters import Endpoint
+from wikisync.api.endpoints import Endpoint
 from wikisync.cli.attributes import (
     newer_option,
     parameter_options,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from wikisync.api.parameters import ATTRIBUTES
+from wikisync.api.parameters import project_attributes
 
 COLUMNS: frozenset[str] = frozenset(
     {
@@ -44,7 +44,7 @@ _ACTS: frozenset[str] = frozenset(
 
 KEPT: frozenset[str] = frozenset(
     row.name
-    for row in ATTRIBUTES
+    for row in project_attributes()
     if row.name not in COLUMNS | _ACTS and not row.replaced_by
 )
 """Attributes in the one object."""
@@ -105,7 +105,11 @@ def _default(name: str, type_: str) -> object:
 
 
 DEFAULTS: Mapping[str, object] = MappingProxyType(
-    {row.name: _default(row.name, row.type) for row in ATTRIBUTES if row.name in KEPT}
+    {
+        row.name: _default(row.name, row.type)
+        for row in project_attributes()
+        if row.name in KEPT
+    }
 )
 """What a kept attribute is until it is set."""
 

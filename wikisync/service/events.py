@@ -14,7 +14,7 @@ from itertools import islice
 from aiohttp import web
 from msgspec import Struct
 
-from wikisync.api.parameters import OtherEndpoint
+from wikisync.api.endpoints import OtherEndpoint
 from wikisync.api.project_schema import EventPage, EventPush, EventRecord
 from wikisync.model import split_extension
 from wikisync.service.access import Operation, Verdict

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from aiohttp import web
 
-from wikisync.api.parameters import OtherEndpoint
+from wikisync.api.endpoints import OtherEndpoint
 from wikisync.service.access import Verdict, judge_container
 from wikisync.service.answers import json_answer
 from wikisync.service.call import Call, Caller

@@ -15,7 +15,7 @@ from aiohttp import web
 from msgspec import Struct
 
 from wikisync.api import routes
-from wikisync.api.parameters import ROUTES
+from wikisync.api.endpoints import ROUTES
 from wikisync.api.project_schema import (
     BranchRecord,
     CustomAttributeRecord,

@@ -16,15 +16,13 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from wikisync.api.endpoints import AnyEndpoint, Endpoint
 from wikisync.api.parameters import (
-    ATTRIBUTES,
     EXCLUSIVE,
     ONE_OF,
-    PAGED,
-    AnyEndpoint,
-    Endpoint,
     Parameter,
     parameters_of,
+    project_attributes,
 )
 from wikisync.api.routes import API_PREFIX, Method
 from wikisync.api.schema import ErrorRecord
@@ -164,7 +162,7 @@ def _close(schema: Schema) -> None:
 
 def _choices() -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
-    for row in ATTRIBUTES:
+    for row in project_attributes():
         if row.choices:
             known = found.get(row.name, ())
             found[row.name] = tuple(dict.fromkeys((*known, *row.choices)))
@@ -224,7 +222,7 @@ def _responses(one: Operation, schema: Schema | None) -> Schema:
         success["content"] = {JSON: {"schema": schema}}
     elif isinstance(one.answer, File):
         success["content"] = {"*/*": {"schema": {}}}
-    if one.endpoint in PAGED:
+    if one.endpoint is not None and "per_page" in parameters_of(one.endpoint):
         text = {"schema": {"type": "string"}}
         success["headers"] = dict.fromkeys(_PAGING, text)
     responses: Schema = {str(one.status): success, "4XX": _ERRORS, "503": _BUSY}

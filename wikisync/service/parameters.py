@@ -13,13 +13,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from wikisync.api.parameters import (
-    EXCLUSIVE,
-    ONE_OF,
-    AnyEndpoint,
-    Parameter,
-    parameters_of,
-)
+from wikisync.api.endpoints import AnyEndpoint
+from wikisync.api.parameters import EXCLUSIVE, ONE_OF, Parameter, parameters_of
 from wikisync.service.answers import bad_parameters
 
 INTEGER_MAX = 10**18

@@ -17,7 +17,7 @@ import msgspec
 from aiohttp import hdrs, web
 from msgspec.structs import replace
 
-from wikisync.api.parameters import OtherEndpoint
+from wikisync.api.endpoints import OtherEndpoint
 from wikisync.decoding import json_decoder
 from wikisync.markup.frontmatter import split_front_matter
 from wikisync.service import attachments, git_http, identity, wikis

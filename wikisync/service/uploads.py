@@ -13,7 +13,7 @@ from pathlib import Path
 
 from aiohttp import web
 
-from wikisync.api.parameters import Endpoint
+from wikisync.api.endpoints import Endpoint
 from wikisync.private import make_private_file, make_private_folder
 from wikisync.service.access import Act, Verdict, judge_container
 from wikisync.service.answers import bad_request, json_answer, unmatched_route

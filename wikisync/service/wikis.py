@@ -10,7 +10,7 @@ import msgspec
 from aiohttp import web
 from msgspec import Struct
 
-from wikisync.api.parameters import OtherEndpoint
+from wikisync.api.endpoints import OtherEndpoint
 from wikisync.model import Format, OwnerKind
 from wikisync.service.access import Operation
 from wikisync.service.answers import (

@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 
 from aiohttp import web
 
-from wikisync.api.parameters import Endpoint, OtherEndpoint
+from wikisync.api.endpoints import Endpoint, OtherEndpoint
 from wikisync.service.access import Act, Level
 from wikisync.service.answers import (
     Refusal,

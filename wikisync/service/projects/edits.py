@@ -13,12 +13,8 @@ from typing import Any, cast
 from aiohttp import web
 from msgspec import Struct
 
-from wikisync.api.parameters import (
-    Endpoint,
-    OtherEndpoint,
-    parameters_of,
-    replace_deprecated,
-)
+from wikisync.api.endpoints import Endpoint, OtherEndpoint
+from wikisync.api.parameters import parameters_of, replace_deprecated
 from wikisync.service import jobs
 from wikisync.service.access import Act, Level, Visibility
 from wikisync.service.answers import (

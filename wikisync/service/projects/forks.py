@@ -6,7 +6,7 @@ import asyncio
 
 from aiohttp import web
 
-from wikisync.api.parameters import Endpoint
+from wikisync.api.endpoints import Endpoint
 from wikisync.service.access import Act, Visibility, judge_container
 from wikisync.service.answers import Refusal, not_found, refuse
 from wikisync.service.avatars import copy_avatar

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from aiohttp import web
 
-from wikisync.api.parameters import OtherEndpoint
+from wikisync.api.endpoints import OtherEndpoint
 from wikisync.api.project_schema import BranchRecord, CommitRecord, MemberRecord
 from wikisync.service.access import Verdict, judge_code
 from wikisync.service.answers import forbidden, too_large, unmatched_route, weak_etag

@@ -8,7 +8,8 @@ from typing import Any, cast
 from aiohttp import web
 from msgspec.structs import replace
 
-from wikisync.api.parameters import ADMIN_ORDERS, AnyEndpoint, Endpoint
+from wikisync.api.endpoints import AnyEndpoint, Endpoint
+from wikisync.api.parameters import parameters_of
 from wikisync.service import jobs
 from wikisync.service.access import Level, Verdict, judge_container
 from wikisync.service.answers import (
@@ -47,6 +48,9 @@ from wikisync.service.rows import Group, Project, User
 from wikisync.service.tables import Tables
 
 Values = Mapping[str, Any]
+
+_ADMIN_ORDERS = parameters_of(Endpoint.LIST)["order_by"].choice_roles
+"""Orders of projects that are for administrators alone."""
 
 
 async def list_projects(call: Call) -> web.Response:
@@ -221,7 +225,7 @@ async def answer_list(
         raise keyset_refused()
     if not is_keyset and window.page * window.per_page > limits.offset_rows_max:
         raise offset_refused(limits.offset_rows_max)
-    if query.order_by in ADMIN_ORDERS:
+    if query.order_by in _ADMIN_ORDERS:
         # of very many that changed the rest is measured soon, and not waited for
         await jobs.settle_empty(service)
         await jobs.measure(service)
@@ -265,7 +269,7 @@ def read_query(endpoint: AnyEndpoint, values: Values, caller: Caller) -> Project
     search = str(values.get("search") or "").strip()
     is_admin = caller.user is not None and caller.user.is_admin
     is_membership = bool(values.get("membership"))
-    if order_by in ADMIN_ORDERS and not is_admin:
+    if order_by in _ADMIN_ORDERS and not is_admin:
         order_by = "created_at"
     if order_by == "similarity":
         is_membership = is_membership or bool(search)

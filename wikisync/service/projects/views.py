@@ -16,7 +16,7 @@ from urllib.parse import quote
 from msgspec import Struct, field
 
 from wikisync.api import routes
-from wikisync.api.parameters import PAID
+from wikisync.api.parameters import project_attributes
 from wikisync.api.project_schema import ImportRecord
 from wikisync.api.schema import UserRecord
 from wikisync.service.access import (
@@ -131,7 +131,13 @@ _LINKED = {
     "members": routes.PROJECT_MEMBERS,
     "cluster_agents": routes.PROJECT_CLUSTER_AGENTS,
 }
-_PAID = PAID | {"marked_for_deletion_at", "marked_for_deletion_on"}
+_PAID = frozenset(
+    {
+        *(row.name for row in project_attributes() if row.tier != "free"),
+        "marked_for_deletion_at",
+        "marked_for_deletion_on",
+    }
+)
 _ON_FOR_ALL = frozenset({"enabled", "public"})
 _ON_FOR_MEMBERS = _ON_FOR_ALL | {"private"}
 _FALSE_UNTIL_SET = frozenset({"mirror"})
