@@ -20,7 +20,7 @@ ALLOWED: dict[str, set[str]] = {
     "model": set(),
     "errors": set(),
     "progress": set(),
-    "messages": {"model", "progress"},
+    "messages": {"model", "errors", "progress"},
     "memory": {"libc"},
     "webpage": set(),
     "origin": set(),
@@ -412,7 +412,7 @@ def test_every_test_that_the_security_page_names_is_there() -> None:
 
 MAKERS_OF_FOLDERS = {
     "workspace.creating",  # a wiki's
-    "cli.render",
+    "workspace.page_files",
     "cli.theme",
     "workspace.opening",  # a wiki's
     "folder.descent",  # with the mode that its caller says
@@ -448,4 +448,4 @@ def test_no_other_module_makes_folders_by_itself() -> None:
 
 def test_configurations_are_read_in_one_place_that_knows_whom_to_trust() -> None:
     readers = {module_name(path) for path in MODULES if "load_config" in calls_of(path)}
-    assert readers == {"workspace.folders"}
+    assert readers == {"workspace.settings"}

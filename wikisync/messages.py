@@ -6,12 +6,17 @@ import contextlib
 from collections.abc import Iterable
 from typing import Protocol
 
+from wikisync.errors import WikisyncError
 from wikisync.model import Problem
 from wikisync.progress import Progress, SilentProgress
 
 
 class Messages(Protocol):
     """Takes the sentences of a piece of work, in order."""
+
+    def result(self, text: str) -> None:
+        """What the work was asked for, where that comes before its end."""
+        ...
 
     def note(self, text: str) -> None:
         """A line that a person may want to know."""
@@ -23,6 +28,10 @@ class Messages(Protocol):
 
     def problems(self, problems: Iterable[Problem]) -> None:
         """One line a problem, with its hint where it has one."""
+        ...
+
+    def error(self, error: WikisyncError) -> None:
+        """What went wrong with one of several things, with its hint."""
         ...
 
     def progress(self) -> contextlib.AbstractContextManager[Progress]:
@@ -37,6 +46,9 @@ class Messages(Protocol):
 class NoMessages:
     """For callers that read the result instead: nothing is shown, nobody is asked."""
 
+    def result(self, text: str) -> None:
+        """Nothing is shown."""
+
     def note(self, text: str) -> None:
         """Nothing is shown."""
 
@@ -44,6 +56,9 @@ class NoMessages:
         """Nothing is shown."""
 
     def problems(self, problems: Iterable[Problem]) -> None:
+        """Nothing is shown."""
+
+    def error(self, error: WikisyncError) -> None:
         """Nothing is shown."""
 
     def progress(self) -> contextlib.AbstractContextManager[Progress]:

@@ -17,11 +17,11 @@ from tests.workspace.test_whose import (
     configure,
     sync_for_long,
 )
-from wikisync.cli import move_service
 from wikisync.config import load_config
 from wikisync.config.writing import with_service_url
 from wikisync.errors import FolderError
 from wikisync.sync.state import MOVING, State
+from wikisync.workspace import moving
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ async def test_move_that_was_cut_is_undone_or_ended_by_the_next_sync(
     is_file_written: bool,
 ) -> None:
     """What the file says counts; a look meanwhile knows all records, too."""
-    old_url, write = cloned.service.url, move_service._write
+    old_url, write = cloned.service.url, moving._write
 
     def cut(*words: object) -> None:
         if is_file_written:
@@ -110,7 +110,7 @@ async def test_move_that_was_cut_is_undone_or_ended_by_the_next_sync(
         raise FolderError("the power went off")
 
     with monkeypatch.context() as patched:
-        patched.setattr(move_service, "_write", cut)
+        patched.setattr(moving, "_write", cut)
         ran = await cloned.run("move-service", old_url, new_url, "--yes")
     assert ran.code == 1
     url = new_url if is_file_written else old_url

@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from wikisync.cli.main import main
-from wikisync.cli.preview import editor_command
 from wikisync.errors import ExitCode, UsageError
+from wikisync.workspace.previewing import editor_command
 
 
 @pytest.fixture

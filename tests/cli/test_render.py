@@ -155,7 +155,7 @@ def test_page_that_cannot_be_rendered_fails_but_is_shown(
 def test_file_larger_than_the_limit_is_refused(
     wiki: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wikisync.cli.render.FILE_BYTES_MAX", 10)
+    monkeypatch.setattr("wikisync.workspace.page_files.FILE_BYTES_MAX", 10)
     (wiki / "big.md").write_text("x" * 11)
     assert main(["render", "big.md"]) == 1
     assert "big.md has more than 10 bytes" in capsys.readouterr().err
@@ -245,7 +245,7 @@ def test_page_over_its_deadline_does_not_hold_the_command(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     parser = BoundedParser(seconds_max=0.0)
-    monkeypatch.setattr("wikisync.cli.render.bounded_parser", lambda: parser)
+    monkeypatch.setattr("wikisync.workspace.page_files.bounded_parser", lambda: parser)
     (wiki / "slow.md").write_text("*a* [b](c) " * 50_000)
     assert main(["render", "slow.md", "--stage", stage]) == 1
     parser.close()
@@ -253,7 +253,7 @@ def test_page_over_its_deadline_does_not_hold_the_command(
 
 
 def test_include_cannot_leave_the_folder(wiki: Path, tmp_path: Path) -> None:
-    from wikisync.cli.render import include_from
+    from wikisync.workspace.page_files import include_from
 
     outside = tmp_path.parent / "secret.txt"
     outside.write_text("secret")

@@ -19,10 +19,10 @@ from tests.support.preview import Window
 from tests.support.service import EmbeddedService, embedded_service
 from tests.support.watching import OWNER, WAIT_S, WatchProcess, watching
 from wikisync.cli.main import main
-from wikisync.cli.watch import STOP_S
 from wikisync.folder.workspace import holder_of
 from wikisync.model import WikiOwner
 from wikisync.service.quirks import Quirk
+from wikisync.watch.process import STOP_S
 from wikisync.workspace.attention_file import ATTENTION_FILE
 
 pytestmark = pytest.mark.slow

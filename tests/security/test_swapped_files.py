@@ -16,10 +16,10 @@ from tests.security.swapped_files import (
 )
 from tests.site.sites import Studio, wiki_source
 from tests.support.archive import unpack
-from wikisync.cli.render import include_from
 from wikisync.errors import SiteError
 from wikisync.site import build, theme_layers
 from wikisync.site.sources import ScannedWiki, scan_wiki
+from wikisync.workspace.page_files import include_from
 
 BUILDS = 6
 

@@ -14,7 +14,6 @@ from typing import Any, cast
 import pytest
 
 from wikisync.api.quiet import Area, Quiet, shown_time
-from wikisync.cli.hook_secret import hook_secret
 from wikisync.cli.main import main
 from wikisync.config import WikiSection
 from wikisync.errors import FolderError, Halted, UsageError, WikisyncError
@@ -31,6 +30,7 @@ from wikisync.watch.report import WatchReport, read_health
 from wikisync.watch.site import TO_REPLACE, PublishedSite
 from wikisync.watch.states import WatchedStates
 from wikisync.workspace.configured import find_workspace
+from wikisync.workspace.hook_secret import hook_secret
 from wikisync.workspace.status import notes_of_watch
 
 SECTION = WikiSection("project", "docs/handbook", "handbook")

@@ -12,12 +12,16 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from wikisync.cli.sync_report import report_sync
 from wikisync.errors import ExitCode
+from wikisync.folder.workspace import holder_of
 from wikisync.sync.ledger import NO_SLUG
 from wikisync.sync.safety import Decision, decide
 from wikisync.workspace.batches import _find
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
+from wikisync.workspace.sync_run import sync_pages
+from wikisync.workspace.syncing import exit_code_of
 
 if TYPE_CHECKING:
     from wikisync.cli.console import Console
@@ -36,8 +40,6 @@ def decide_batch(
     Raises:
         UsageError: no such batch waits; those that do are named.
     """
-    from wikisync.folder.workspace import holder_of
-
     workspace = find_workspace(start)
     holder = holder_of(workspace.private)
     with open_workspace(workspace, is_held=holder is None) as opened:
@@ -60,10 +62,6 @@ async def _sync(
     section: WikiSection,
     token_file: Path | None,
 ) -> int:
-    from wikisync.cli.sync_report import report_sync
-    from wikisync.workspace.sync_run import sync_pages
-    from wikisync.workspace.syncing import exit_code_of
-
     done = await sync_pages(console, opened, [(section, None)], token_file, os.environ)
     report_sync(console, done, as_json=False, is_dry_run=False)
     return exit_code_of(done)

@@ -8,11 +8,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wikisync.cli.site_report import replace_option
+from wikisync.cli.console import show_problems
+from wikisync.cli.site_report import (
+    broken_links_as_json,
+    files_as_json,
+    replace_option,
+    show_broken_links,
+    site_summary,
+)
 from wikisync.cli.theming import theme_choice, theme_options
 from wikisync.errors import ExitCode
 from wikisync.workspace.building import Built, build, publish, site_folder
 from wikisync.workspace.folders import find_shown
+from wikisync.workspace.sentences import counted, problem_as_json
 
 if TYPE_CHECKING:
     from wikisync.cli.console import Console
@@ -90,10 +98,6 @@ def show_report(
     console: Console, built: Built, *, is_strict: bool, as_json: bool
 ) -> int:
     """Print what a build did and give its exit code."""
-    from wikisync.cli.console import show_problems
-    from wikisync.cli.site_report import show_broken_links, site_summary
-    from wikisync.workspace.sentences import counted
-
     report, problems = built.report, built.problems
     show_problems(console, problems)
     if as_json:
@@ -108,9 +112,6 @@ def show_report(
 
 
 def _as_json(built: Built) -> dict[str, object]:
-    from wikisync.cli.site_report import broken_links_as_json, files_as_json
-    from wikisync.workspace.sentences import problem_as_json
-
     report = built.report
     return {
         "index": str(built.index),

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from wikisync.errors import ExitCode
+from wikisync.site.checking import check_wikis
 from wikisync.workspace.folders import cache_folder, find_shown
+from wikisync.workspace.sentences import counted, problem_as_json
 
 if TYPE_CHECKING:
     from wikisync.cli.console import Console
@@ -36,8 +38,6 @@ def command(
     FOLDER is a workspace, one wiki of it, or any folder with pages; the default is the
     current folder.  The exit code is 3 if anything is found.
     """
-    from wikisync.site.checking import check_wikis
-
     shown = find_shown(folder)
     wikis, options = shown.site()
     with console.progress() as progress:
@@ -57,8 +57,6 @@ def command(
 
 def _show(console: Console, report: CheckReport, *, shows_orphans: bool) -> None:
     """One line for each finding, as an editor takes it: ``file:line: what``."""
-    from wikisync.workspace.sentences import counted
-
     for one in report.broken_links:
         place = f"{_near(one.file)}:{one.link.line or 1}"
         console.told(f"{place}: broken link {one.link.href} ({one.link.reason})")
@@ -83,8 +81,6 @@ def _near(file: Path) -> Path:
 
 
 def _as_json(report: CheckReport) -> dict[str, object]:
-    from wikisync.workspace.sentences import problem_as_json
-
     return {
         "pages": report.pages,
         "broken_links": [

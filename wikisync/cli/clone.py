@@ -9,15 +9,20 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from wikisync.cli.context import open_selected, service_options
+from wikisync.cli.console import show_problems
+from wikisync.cli.context import service_options
 from wikisync.cli.service_command import ServiceCommand
 from wikisync.workspace.cloning import clone
 from wikisync.workspace.discovery import Selection
+from wikisync.workspace.pulling import exit_code_of, labelled, wiki_as_json
+from wikisync.workspace.sentences import counted, problem_as_json
+from wikisync.workspace.service import open_selected
 
 if TYPE_CHECKING:
     from wikisync.cli.console import Console
@@ -59,7 +64,7 @@ def command(
     wikis, which is then updated.
     """
     selection = Selection(projects, groups, is_all, excluded)
-    client, selection = open_selected(url, token_file, selection, console)
+    client, selection = open_selected(url, token_file, selection, console, os.environ)
     with console.progress() as progress:
         cloned = asyncio.run(
             clone(
@@ -80,10 +85,6 @@ def command(
 
 
 def _report(console: Console, folder: Path, cloned: Pulled, *, as_json: bool) -> int:
-    from wikisync.cli.console import show_problems
-    from wikisync.workspace.pulling import exit_code_of, labelled, wiki_as_json
-    from wikisync.workspace.sentences import counted, problem_as_json
-
     absent = [one for wiki in cloned.wikis for one in wiki.result.absent]
     show_problems(console, labelled(cloned), [*cloned.skipped, *absent])
     console.problems(cloned.refused)

@@ -15,6 +15,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import click
 
+from wikisync.api.secret import without_tokens
+from wikisync.cli.tables import table_text
 from wikisync.errors import ConfigError, UsageError, WikisyncError
 from wikisync.model import Problem
 from wikisync.progress import Progress, SilentProgress
@@ -25,8 +27,6 @@ RED, YELLOW, BOLD, RESET = "\x1b[31m", "\x1b[33m", "\x1b[1m", "\x1b[0m"
 
 def _shown(text: str) -> str:
     """A line of an error, which may repeat a token given in a wrong place."""
-    from wikisync.api.secret import without_tokens
-
     return visible_line(without_tokens(text))
 
 
@@ -75,8 +75,6 @@ class Console:
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
         """Rows the command was asked for, to stdout; lines with tabs in a pipe."""
         import shutil
-
-        from wikisync.cli.tables import table_text
 
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
         self.result(_in_stdout(table_text(columns, rows, width=width)))

@@ -13,11 +13,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from wikisync.api.client import Client
+from wikisync.cli.export import show_report
 from wikisync.errors import ServiceError
+from wikisync.service.server import running_service
+from wikisync.workspace.cache import held_cache
 from wikisync.workspace.discovery import Selection
+from wikisync.workspace.exporting import build, check_output, pull
+from wikisync.workspace.keeping import Keeping, service_of
 
 if TYPE_CHECKING:
-    from wikisync.api.client import Client
     from wikisync.cli.console import Console
     from wikisync.progress import Progress
     from wikisync.workspace.pulling import Pulled
@@ -41,11 +46,6 @@ SITE_TITLE = "wikisync"
 @click.pass_obj
 def command(console: Console, output: Path) -> int:
     """Export the user guide from an embedded service and print the site's location."""
-    from wikisync.cli.export import show_report
-    from wikisync.workspace.cache import held_cache
-    from wikisync.workspace.exporting import build, check_output
-    from wikisync.workspace.keeping import Keeping, service_of
-
     check_output(output)
     # another port each time makes another service of it, so nothing is kept
     with (
@@ -74,10 +74,6 @@ async def serve_and_pull(
     data: Path, cache: Path, progress: Progress
 ) -> tuple[Client, Pulled]:
     """Run the service as long as it takes to read all its wikis."""
-    from wikisync.api.client import Client
-    from wikisync.service.server import running_service
-    from wikisync.workspace.exporting import pull
-
     progress.start("start the service", None)
     async with running_service(data) as running:
         loaded = await running.load_folder(guide_folder())

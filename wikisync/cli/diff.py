@@ -16,7 +16,10 @@ from msgspec import Struct
 from wikisync.cli.options import workspace_option
 from wikisync.cli.service_command import token_option
 from wikisync.errors import FolderError, NotFound
+from wikisync.sync.exchange import ExchangeOptions, exchange
+from wikisync.sync.plan import Adopt, DropRecord, Hold, Merge, Move
 from wikisync.workspace.configured import find_workspace
+from wikisync.workspace.diff_text import unified
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
 from wikisync.workspace.service import open_service
 from wikisync.workspace.sync_run import wanted_pages
@@ -128,8 +131,6 @@ async def _of_wiki(
     section: WikiSection,
     slugs: frozenset[Slug] | None,
 ) -> list[Shown]:
-    from wikisync.sync.exchange import ExchangeOptions, exchange
-
     wiki = await opened.synced(client, section, is_real=False)
     result = await exchange(
         wiki.remote,
@@ -155,8 +156,6 @@ async def _of_action(
     wiki: SyncedWiki, action: Action, names: Mapping[Slug, Slug]
 ) -> list[Shown]:
     """The texts of one page; none where both sides hold the same."""
-    from wikisync.sync.plan import Adopt, DropRecord, Hold, Merge, Move
-
     if isinstance(action, Adopt | DropRecord | Move):
         return []
     slug = action.slug
@@ -194,8 +193,6 @@ def _slugs(
 
 
 def _show(console: Console, shown: Sequence[Shown], *, as_json: bool) -> None:
-    from wikisync.workspace.diff_text import unified
-
     different = [one for one in shown if one.old != one.new]
     if as_json:
         rows = [

@@ -16,7 +16,10 @@ from wikisync.cli.service_command import token_option
 from wikisync.errors import ConfigError, ExitCode, UsageError, WikisyncError
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.doctor.findings import Finding, Grade
+from wikisync.workspace.doctor.here import check_disk, check_folder, check_state
+from wikisync.workspace.doctor.there import check_there
 from wikisync.workspace.opening import open_workspace
+from wikisync.workspace.sentences import counted
 from wikisync.workspace.token import workspace_token
 
 if TYPE_CHECKING:
@@ -61,9 +64,6 @@ def _examine(
     console: Console, start: Path, token_file: Path | None, *, offline: bool
 ) -> Sequence[Finding]:
     """Everything, as far as one thing does not need another that is wrong."""
-    from wikisync.workspace.doctor.here import check_disk, check_folder, check_state
-    from wikisync.workspace.sentences import counted
-
     try:
         workspace = find_workspace(start)
     except ConfigError as error:
@@ -90,8 +90,6 @@ def _examine(
 async def _there(
     console: Console, opened: OpenWorkspace, token_file: Path | None
 ) -> Sequence[Finding]:
-    from wikisync.workspace.doctor.there import check_there
-
     config = opened.workspace.config
     try:
         token = workspace_token(config, token_file, console, os.environ)

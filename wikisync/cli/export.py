@@ -7,7 +7,6 @@ is ever written to the service.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 from pathlib import Path
@@ -15,25 +14,30 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wikisync.cli.context import open_selected, service_options
+from wikisync.cli.console import show_problems
+from wikisync.cli.context import service_options
 from wikisync.cli.options import markup_option
 from wikisync.cli.service_command import ServiceCommand
-from wikisync.cli.site_report import replace_option
+from wikisync.cli.site_report import (
+    broken_links_as_json,
+    files_as_json,
+    replace_option,
+    show_broken_links,
+    site_summary,
+)
 from wikisync.cli.theming import theme_choice, theme_options
 from wikisync.errors import ExitCode
-from wikisync.workspace.cache import check_apart, default_cache, held_cache
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.exporting import (
     DEFAULT_THEME,
     Exported,
-    _published,
-    build,
-    check_output,
-    check_theme,
-    pull,
+    ExportRequest,
+    export_wikis,
 )
-from wikisync.workspace.keeping import Keeping, KeptWiki, service_of
+from wikisync.workspace.keeping import KeptWiki
+from wikisync.workspace.pulling import wiki_as_json
 from wikisync.workspace.rendering import chosen_markup
+from wikisync.workspace.sentences import counted, problem_as_json
 
 if TYPE_CHECKING:
     from wikisync.cli.console import Console
@@ -122,53 +126,27 @@ def command(
     URL may also be the address of a wiki, a project or a group, which selects that
     wiki.
     """
-    selection = Selection(projects, groups, is_all, excluded)
-    options = theme_choice(theme, theme_options, templates).options
-    rendering = chosen_markup(markup)
-    check_output(output)
-    client, selection = open_selected(url, token_file, selection, console)
-    keeping = Keeping(
-        _published(output),
-        service_of(client),
-        replaces=replaces,
+    choice = theme_choice(theme, theme_options, templates)
+    request = ExportRequest(
+        url=url,
+        output=output,
+        selection=Selection(projects, groups, is_all, excluded),
+        token_file=token_file,
+        title=title,
+        theme=theme or DEFAULT_THEME,
+        theme_options=choice.options,
+        templates=templates,
+        mermaid=mermaid,
+        markup=chosen_markup(markup),
+        cache=cache,
+        has_report=has_report,
+        retries=retry,
         allow_emptying=allow_emptying,
+        replaces=replaces,
+        is_anonymous=is_anonymous,
     )
-    keeping.refuse_without_token(client, is_anonymous=is_anonymous)
-    theme = theme or DEFAULT_THEME
-    check_theme(theme, options, templates, mermaid)
-    place = cache or default_cache(str(client.address), output, os.environ)
-    check_apart(output, place)
-    with console.progress() as progress, held_cache(place):
-        pulled = asyncio.run(
-            pull(
-                client,
-                selection,
-                place,
-                keeping=keeping,
-                allow_emptying=allow_emptying,
-                progress=progress,
-            )
-        )
-        exported = build(
-            client,
-            pulled,
-            output,
-            place,
-            keeping=keeping,
-            title=title,
-            theme=theme,
-            theme_options=options,
-            templates=templates,
-            mermaid=mermaid,
-            markup=rendering,
-            has_report=has_report,
-            retries=retry,
-            progress=progress,
-        )
+    exported = export_wikis(request, console, os.environ)
     return show_report(console, exported, is_strict=strict, as_json=as_json)
-
-
-# -- output and cache --------------------------------------------------------------
 
 
 # -- the report --------------------------------------------------------------------
@@ -182,9 +160,6 @@ def show_report(
     as_json: bool = False,
 ) -> int:
     """Print what an export did and give its exit code."""
-    from wikisync.cli.console import show_problems
-    from wikisync.cli.site_report import show_broken_links
-
     show_problems(console, exported.problems, exported.notes)
     console.problems(_refused(exported))
     if as_json:
@@ -206,9 +181,6 @@ def _refused(exported: Exported) -> list[Problem]:
 
 
 def _summary(exported: Exported) -> str:
-    from wikisync.cli.site_report import site_summary
-    from wikisync.workspace.sentences import counted
-
     pages = counted(exported.report.pages, "page")
     wikis = counted(len(exported.pulled.wikis) + len(exported.kept), "wiki")
     if exported.kept:
@@ -220,10 +192,6 @@ def _summary(exported: Exported) -> str:
 
 
 def _as_json(exported: Exported) -> dict[str, object]:
-    from wikisync.cli.site_report import broken_links_as_json, files_as_json
-    from wikisync.workspace.pulling import wiki_as_json
-    from wikisync.workspace.sentences import problem_as_json
-
     report = exported.report
     return {
         "index": str(exported.index),

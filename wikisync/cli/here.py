@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.folders import find_shown
 
 if TYPE_CHECKING:
@@ -32,8 +33,6 @@ def url_here(ctx: click.Context) -> str | None:
     Raises:
         ConfigError: its ``wikisync.toml`` is wrong, or names no wiki.
     """
-    from wikisync.workspace.configured import find_workspace
-
     if not is_in_workspace():
         return None
     workspace = find_workspace(Path())

@@ -19,7 +19,12 @@ import click
 from wikisync.cli.init_questions import Questions, can_ask
 from wikisync.cli.init_report import report, tell
 from wikisync.cli.service_command import URL_VARIABLE, token_option
+from wikisync.config import Config, ServiceSection, WikiSection, parse_config
+from wikisync.config.writing import render_config
 from wikisync.errors import ExitCode, FolderError, UsageError
+from wikisync.folder.workspace import refuse_overlaps
+from wikisync.workspace.addresses import find_target
+from wikisync.workspace.cloning import folder_names
 from wikisync.workspace.creating import (
     Planned,
     new_files,
@@ -28,11 +33,11 @@ from wikisync.workspace.creating import (
 )
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.kept_token import KeptToken, from_home, keeping, token_place
-from wikisync.workspace.token import TOKEN_VARIABLE
+from wikisync.workspace.rights import check_token, check_wikis, name_wikis
+from wikisync.workspace.token import TOKEN_VARIABLE, workspace_token
 
 if TYPE_CHECKING:
     from wikisync.cli.console import Console
-    from wikisync.config import Config, ServiceSection
     from wikisync.model import Problem, WikiOwner
     from wikisync.workspace.addresses import Target
     from wikisync.workspace.rights import Service, WikiRights
@@ -126,8 +131,6 @@ def command(console: Console, /, root: Path, **options: Any) -> int:
 def _plan(
     console: Console, root: Path, options: dict[str, Any], questions: Questions | None
 ) -> Planned:
-    from wikisync.workspace.rights import check_wikis, name_wikis
-
     target = _target(console, options["url"], questions)
     section, token, service, kept = _token(console, target.service, options, questions)
     given = Selection(options["projects"], options["groups"], options["is_all"])
@@ -153,8 +156,6 @@ def _plan(
 
 
 def _target(console: Console, given: str | None, questions: Questions | None) -> Target:
-    from wikisync.workspace.addresses import find_target
-
     def found(url: str) -> Target:
         return asyncio.run(find_target(url, console.note))
 
@@ -175,8 +176,6 @@ def _token(
 
     A typed one is to be kept in a file where the person agrees.
     """
-    from wikisync.workspace.rights import check_token
-
     file, words = options["token_file"], options["token_command"]
     if file and words:
         raise UsageError(
@@ -212,8 +211,6 @@ def _token(
 
 
 def _section(url: str, file: Path | None, words: str | None) -> ServiceSection:
-    from wikisync.config import ServiceSection
-
     try:
         command = tuple(shlex.split(words or ""))
     except ValueError as exc:
@@ -230,9 +227,6 @@ def _section(url: str, file: Path | None, words: str | None) -> ServiceSection:
 
 def _read(section: ServiceSection, console: Console) -> str | None:
     """The token from where the person says, or else from the variable."""
-    from wikisync.config import Config
-    from wikisync.workspace.token import workspace_token
-
     is_said = section.token_command or section.token_file
     environment = {} if is_said else os.environ
     return workspace_token(Config(section), None, console, environment)
@@ -259,8 +253,6 @@ def _named_folders(given: Sequence[str]) -> Mapping[str, str]:
 def _folders(
     rights: Sequence[WikiRights], named: Mapping[str, str], questions: Questions | None
 ) -> Mapping[WikiOwner, str]:
-    from wikisync.workspace.cloning import folder_names
-
     owners = [one.wiki.owner for one in rights]
     unknown = named.keys() - {owner.full_path for owner in owners}
     if unknown:
@@ -290,10 +282,6 @@ def _checked_config(
         ConfigError: two folders overlap, or one cannot be.
         FolderError: one is another workspace.
     """
-    from wikisync.config import Config, WikiSection, parse_config
-    from wikisync.config.writing import render_config
-    from wikisync.folder.workspace import refuse_overlaps
-
     if not folders:
         raise UsageError(
             "no wiki is left for the workspace",

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 from msgspec.structs import replace
 
+from wikisync.api.secret import could_be_token
 from wikisync.errors import ConfigError, RemoteError, UsageError
 from wikisync.workspace.discovery import Selection
+from wikisync.workspace.rights import list_owners, name_wikis
 
 if TYPE_CHECKING:
     from wikisync.cli.console import Console
@@ -94,8 +96,6 @@ class Questions:
             UsageError: an answer names none.
             RemoteError: the service cannot say what is meant.
         """
-        from wikisync.workspace.rights import list_owners, name_wikis
-
         told = self._console.note
         known = asyncio.run(list_owners(service.url, token, WIKIS_LISTED_MAX + 1, told))
         listed = known[:WIKIS_LISTED_MAX]
@@ -142,8 +142,6 @@ def _shown_answer(text: str) -> str:
     Raises:
         BadParameter: it may be a token; the message does not repeat it.
     """
-    from wikisync.api.secret import could_be_token
-
     if any(map(could_be_token, text.split())):
         raise click.BadParameter(
             "this may be a token, and it was shown as you typed it; init asks for the"

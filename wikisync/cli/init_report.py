@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from wikisync.errors import ExitCode, command_line
 from wikisync.terminal import one_line
 from wikisync.workspace.creating import pages_in
+from wikisync.workspace.sentences import counted
 from wikisync.workspace.token import TOKEN_VARIABLE
 
 if TYPE_CHECKING:
@@ -68,8 +69,6 @@ def token_sentence(service: Service, today: date) -> str:
 
 
 def _counts(planned: Planned, one: WikiRights) -> str:
-    from wikisync.workspace.sentences import counted
-
     folder = planned.folder_of(one)
     there = "not counted" if one.pages is None else counted(one.pages, "page")
     here = pages_in(folder)

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from wikisync.api.address import ServiceAddress
+from wikisync.api.wikis import Wiki
 from wikisync.cli.here import wiki_here
 from wikisync.cli.project_changes import YES, confirm, report
 from wikisync.cli.project_lists import Columns, as_plain, connection_of, print_json
@@ -29,7 +31,6 @@ from wikisync.model import WRITABLE_FORMATS, Format, WikiOwner
 if TYPE_CHECKING:
     from wikisync.api.client import Client
     from wikisync.api.schema import WikiPageRecord
-    from wikisync.api.wikis import Wiki
     from wikisync.cli.console import Console
 
 T = TypeVar("T")
@@ -75,7 +76,6 @@ def _owner(url: str, project: str | None, group: str | None) -> WikiOwner:
             "select one wiki",
             hint="add --project PATH or --group PATH, or run it in a wiki's folder",
         )
-    from wikisync.api.address import ServiceAddress
 
     path = ServiceAddress.parse(url).path_of(project or group or "")
     return WikiOwner("project" if project is not None else "group", path)
@@ -87,8 +87,6 @@ def _speak(
     """Do one operation on a wiki; None after a dry run."""
 
     def work(client: Client) -> Awaitable[T]:
-        from wikisync.api.wikis import Wiki
-
         return operate(Wiki(client, owner))
 
     return speak(connection, work)

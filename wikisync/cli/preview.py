@@ -4,33 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shlex
-import shutil
 import signal
-import sys
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from wikisync import processes
 from wikisync.cli.theming import theme_choice, theme_options
-from wikisync.errors import ExitCode, UsageError
+from wikisync.config import PreviewSection
+from wikisync.errors import ExitCode
+from wikisync.memory import give_back_memory
+from wikisync.site.preview.server import PreviewOptions, running_preview
 from wikisync.workspace.folders import ShownFolder, cache_folder, find_shown
+from wikisync.workspace.previewing import editor_command, preview_inputs
 
 if TYPE_CHECKING:
     from wikisync.cli.console import Console
-    from wikisync.site.preview.server import Preview, PreviewOptions
-    from wikisync.site.preview.world import PreviewInputs
-
-TERMINAL_EDITORS = frozenset(
-    [
-        *("ed", "ex", "helix", "hx", "joe", "kak", "mcedit", "micro", "nano"),
-        *("nvi", "nvim", "pico", "vi", "view", "vim"),
-    ]
-)
-"""Editors that want the terminal, which the preview has."""
+    from wikisync.site.preview.server import Preview
 
 
 @click.command(
@@ -74,8 +66,6 @@ def command(
     choice = theme_choice(theme, theme_options, templates, has_report=has_report)
     shown = find_shown(folder, choice)
     config = shown.config()
-    from wikisync.config import PreviewSection
-    from wikisync.site.preview.server import PreviewOptions
 
     section = config.preview if config else PreviewSection()
     options = PreviewOptions(
@@ -98,9 +88,6 @@ async def preview(
     is_opened: bool,
 ) -> int:
     """Run the preview until the first SIGINT or SIGTERM; a second one kills."""
-    from wikisync.memory import give_back_memory
-    from wikisync.site.preview.server import running_preview
-
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     signals = (signal.SIGINT, signal.SIGTERM)
@@ -141,51 +128,7 @@ async def tell_failure(console: Console, running: Preview) -> None:
         console.error(running.failure)
 
 
-def preview_inputs(shown: ShownFolder) -> PreviewInputs:
-    """What a folder shows, as the configuration says now.
-
-    Raises:
-        ConfigError: the configuration is wrong.
-    """
-    from wikisync.site.preview.world import PreviewInputs
-
-    return PreviewInputs(*shown.site())
-
-
 def open_browser(url: str) -> None:
     """Open the page in the person's browser; the URL was printed anyway."""
-    from wikisync import processes
-
     with suppress(OSError):
         processes.open_browser(url)
-
-
-def editor_command(
-    given: str | None, environment: Mapping[str, str]
-) -> tuple[str, ...]:
-    """The command that opens a page's file.
-
-    An editor that needs the terminal is passed over, since the preview has it; the
-    desktop's own way to open a file is the last.
-
-    Raises:
-        UsageError: ``--editor`` is no command.
-    """
-    if given is not None:
-        try:
-            words = shlex.split(given)
-        except ValueError:
-            words = []
-        if not words or shutil.which(words[0]) is None:
-            raise UsageError(
-                f"--editor {given} is not a command on this machine",
-                hint='write it like --editor "code --reuse-window"',
-            )
-        return tuple(words)
-    for name in ("VISUAL", "EDITOR"):
-        with suppress(ValueError):
-            words = shlex.split(environment.get(name, ""))
-            if words and Path(words[0]).name not in TERMINAL_EDITORS:
-                return tuple(words)
-    opener = "open" if sys.platform == "darwin" else "xdg-open"
-    return (opener,) if shutil.which(opener) else ()

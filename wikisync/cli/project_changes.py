@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from wikisync.api.endpoints import Endpoint
+from wikisync.api.projects import Projects
 from wikisync.cli.attributes import parameter_options, read_newer, read_values
 from wikisync.cli.project_lists import as_plain, command_of, connection_of, print_json
 from wikisync.cli.service_command import Connection, speak
@@ -18,7 +19,7 @@ from wikisync.terminal import one_line
 
 if TYPE_CHECKING:
     from wikisync.api.client import Client
-    from wikisync.api.projects import Deletion, Projects, Toggle
+    from wikisync.api.projects import Deletion, Toggle
     from wikisync.cli.console import Console
 
 Operate = Callable[["Projects"], Awaitable[Any]]
@@ -39,8 +40,6 @@ def change(connection: Connection, operate: Operate) -> Any:
     """Do one operation on projects; None after a dry run."""
 
     def work(client: Client) -> Awaitable[Any]:
-        from wikisync.api.projects import Projects
-
         return operate(Projects(client))
 
     return speak(connection, work)

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from wikisync.api.address import ServiceAddress
 from wikisync.api.endpoints import Endpoint
+from wikisync.api.projects import Projects
 from wikisync.cli.attributes import (
     newer_option,
     parameter_options,
@@ -28,7 +30,6 @@ from wikisync.errors import ExitCode, UsageError
 if TYPE_CHECKING:
     from wikisync.api.client import Client
     from wikisync.api.listing import Listing
-    from wikisync.api.projects import Projects
     from wikisync.cli.console import Console
     from wikisync.progress import Progress
 
@@ -163,8 +164,6 @@ def show_list(
         limit = ROWS_SHOWN
 
     async def read(client: Client) -> tuple[list[Any], int | None]:
-        from wikisync.api.projects import Projects
-
         listing = open_list(Projects(client), values)
         with console.progress() as progress:
             return await collect(listing, limit or None, progress, "read the list")
@@ -193,8 +192,6 @@ def paths_of(options: Mapping[str, Any]) -> dict[str, str]:
     Raises:
         UsageError: one is an address that is not of the service.
     """
-    from wikisync.api.address import ServiceAddress
-
     address = ServiceAddress.parse(options["url"])
     return {name: address.path_of(options[name]) for name in NAMED if name in options}
 
@@ -303,8 +300,6 @@ def _read_one(
         values["also"] = read_newer(options["newer"])
 
     def read(client: Client) -> Awaitable[Any]:
-        from wikisync.api.projects import Projects
-
         reading: Awaitable[Any] = getattr(Projects(client), endpoint)(project, **values)
         return reading
 

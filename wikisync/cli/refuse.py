@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from wikisync.cli.batches import decide_batch
 from wikisync.cli.options import workspace_option
 from wikisync.cli.service_command import token_option
+from wikisync.sync.safety import Decision
 
 if TYPE_CHECKING:
     from wikisync.cli.console import Console
@@ -25,7 +27,4 @@ def command(console: Console, start: Path, batch: str, token_file: Path | None) 
     BATCH is FOLDER:ID as shown by `wikisync status`, or the ID alone if it is unique.
     Rejected edits are not synced until their text changes.
     """
-    from wikisync.cli.batches import decide_batch
-    from wikisync.sync.safety import Decision
-
     return decide_batch(console, start, batch, Decision.REFUSED, token_file)

@@ -2,113 +2,29 @@
 
 from __future__ import annotations
 
-import itertools
-import os
-import posixpath
-import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
-from urllib.parse import quote
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
-from msgspec import Struct, field
 
 from wikisync.cli.options import markup_option
-from wikisync.errors import ExitCode, FolderError, RenderError, WikisyncError
-from wikisync.folder.descent import opened_inside, read_all
-from wikisync.folder.naming import attachment_path, parse_path
-from wikisync.markup.bounded import bounded_parser
-from wikisync.markup.links import LinkIndex, normal_path
-from wikisync.markup.record import LinkResult, MarkupOptions, TocEntry, place_of
-from wikisync.markup.resolve import REASONS, finish_page
+from wikisync.errors import ExitCode, WikisyncError
 from wikisync.model import (
-    AttachmentPath,
     Format,
-    Page,
-    Problem,
-    Slug,
-    split_extension,
 )
-from wikisync.workspace.rendering import chosen_markup, workspace_markup
+from wikisync.workspace.page_files import (
+    FileRenderer,
+    RenderedFile,
+    Source,
+    Stage,
+    html_name,
+    write_html,
+)
+from wikisync.workspace.rendering import chosen_markup
 
 if TYPE_CHECKING:
     from wikisync.cli.console import Console
-    from wikisync.markup.context import Include
-
-STDIN = "-"
-STDIN_SLUG = Slug("page")
-FILE_BYTES_MAX = 16 * 1024 * 1024
-"""A larger file is refused before it is read."""
-INCLUDE_BYTES_MAX = 1024 * 1024
-NEIGHBOURS_MAX = 20_000
-"""Files looked at around a single file, which may lie in a very large folder."""
-
-Stage = Literal["parse", "safe", "final"]
-
-
-class RenderedFile(msgspec.Struct):
-    """What ``--json`` prints of one file."""
-
-    file: str
-    format: str
-    html: str
-    title: str = ""
-    toc: tuple[TocEntry, ...] = ()
-    links: tuple[LinkResult, ...] = ()
-    problems: tuple[Problem, ...] = ()
-    output: str = ""
-    """Where ``-o`` wrote the HTML, which then is not repeated here."""
-
-
-class Source(Struct, frozen=True):
-    """One page file that the command line names."""
-
-    name: str
-    """As messages name it: the argument, or the path of a file found in it."""
-    relative: str
-    """Path below its root, with ``/``; decides slug and output name."""
-    root: Path | None
-    """Folder that links and includes stay in; None for standard input."""
-
-
-class Surroundings(Struct):
-    """Pages and attachments around the files of one root."""
-
-    pages: dict[Slug, str] = field(default_factory=dict)
-    """Slug to path below the root."""
-    attachments: set[AttachmentPath] = field(default_factory=set)
-
-    def index(self) -> LinkIndex:
-        """The link index of these pages."""
-        return LinkIndex(self.pages, self.attachments)
-
-
-class RelativeUrls:
-    """Addresses relative to one output file, for files that lie side by side."""
-
-    def __init__(self, relative: str, pages: Mapping[Slug, str]) -> None:
-        self._folder = posixpath.dirname(relative)
-        self._pages = pages
-
-    def page(self, slug: Slug, fragment: str) -> str:
-        """The page's own output file."""
-        address = self._relative(html_name(self._pages[slug]))
-        return f"{address}#{quote(fragment)}" if fragment else address
-
-    def attachment(self, path: AttachmentPath) -> str:
-        """The attachment where it lies."""
-        return self._relative(path)
-
-    def missing(self, target: str) -> str | None:
-        """Where it would be."""
-        return self._relative(target.lstrip("/"))
-
-    def _relative(self, path: str) -> str:
-        address = quote(posixpath.relpath(path, self._folder or "."))
-        # "a:b" would be read as a scheme
-        return address if ":" not in address.partition("/")[0] else f"./{address}"
 
 
 @click.command("render")
@@ -168,117 +84,6 @@ def command(
     return int(ExitCode.FAILED if renderer.failures else ExitCode.DONE)
 
 
-class FileRenderer:
-    """Finds, reads and renders files; counts those that failed."""
-
-    def __init__(
-        self,
-        page_format: Format | None,
-        stage: Stage,
-        console: Console,
-        markup: Sequence[str] = (),
-    ) -> None:
-        self.page_format = page_format
-        self.stage = stage
-        self.console = console
-        self.failures = 0
-        self._markup = markup
-        self._options: dict[Path, MarkupOptions] = {}
-        self._surroundings: dict[Path, Surroundings] = {}
-
-    def fail(self, error: WikisyncError) -> None:
-        """Report one file and go on."""
-        self.failures += 1
-        self.console.error(error)
-
-    def sources(self, names: Iterable[str]) -> Iterator[Source]:
-        """Every page file that the arguments name, folders in byte order."""
-        for name in names:
-            path = Path(name)
-            if name == STDIN:
-                yield Source(STDIN, STDIN_SLUG, None)
-            elif path.is_dir():
-                yield from self._sources_in(path)
-            else:
-                yield Source(name, path.name, path.parent)
-
-    def _sources_in(self, root: Path) -> Iterator[Source]:
-        found = sorted(self._around(root).pages.values())
-        if not found:
-            self.fail(
-                FolderError(
-                    f"no page in the folder {root}",
-                    path=str(root),
-                    hint="pages end in .md, .rdoc, .adoc, .org and the like",
-                )
-            )
-        for relative in found:
-            yield Source(str(root / relative), relative, root)
-
-    def render(self, source: Source) -> RenderedFile:
-        """One file at the stage asked for.
-
-        Raises:
-            FolderError: the file cannot be read, or its format is not known.
-            RenderError: its parser refuses it (stages before the last).
-        """
-        page = self._page(source)
-        include = include_from(source.root, source.relative)
-        options = self._options_for(source.root or Path())
-        parser = bounded_parser()
-        if self.stage != "final":
-            html = parser.html(page, options, self.stage, include=include)
-            return RenderedFile(source.name, page.format, html, page.slug)
-        around = Surroundings({page.slug: source.relative})
-        if source.root is not None:
-            around = self._around(source.root, files_max=NEIGHBOURS_MAX)
-            around.pages.setdefault(page.slug, source.relative)
-        parsed = parser.parse(page, options, include=include)
-        urls = RelativeUrls(source.relative, around.pages)
-        rendered = finish_page(parsed, around.index(), urls)
-        for link in rendered.links:
-            if link.is_broken:
-                place = place_of(source.name, link.line)
-                self.console.note(f"{place}: {link.href}: {REASONS[link.reason]}")
-        if parsed.is_source:
-            self.fail(RenderError(f"{source.name}: {parsed.problems[0].message}"))
-        return RenderedFile(
-            source.name,
-            page.format,
-            rendered.html,
-            rendered.title,
-            rendered.toc,
-            rendered.links,
-            rendered.problems,
-        )
-
-    def _page(self, source: Source) -> Page:
-        known = parse_path(source.relative)
-        page_format = self.page_format or (known[1] if known else None)
-        if source.root is None:
-            page_format = self.page_format or Format.MARKDOWN
-        if page_format is None:
-            raise FolderError(
-                f"the format of {source.name} cannot be determined from its name",
-                path=source.name,
-                hint="give it with --format",
-            )
-        slug = known[0] if known else Slug(strip_extension(source.relative))
-        return Page(slug, page_format, read_text(source))
-
-    def _options_for(self, root: Path) -> MarkupOptions:
-        """What the workspace of a folder and the command line say together."""
-        if root not in self._options:
-            section = workspace_markup(root)
-            self._options[root] = chosen_markup(self._markup, section)
-        return self._options[root]
-
-    def _around(self, root: Path, *, files_max: int | None = None) -> Surroundings:
-        if root not in self._surroundings:
-            self._surroundings[root] = look_around(root, files_max)
-        return self._surroundings[root]
-
-
 class Printer:
     """Where results go: standard output or files, as HTML or as records."""
 
@@ -312,110 +117,3 @@ class Printer:
 
 
 # -- files ------------------------------------------------------------------------
-
-
-def look_around(root: Path, files_max: int | None = None) -> Surroundings:
-    """Pages and attachments among the files below a folder, or the first of them."""
-    around = Surroundings()
-    for relative in itertools.islice(files_below(root), files_max):
-        page = parse_path(relative)
-        if page is not None:
-            around.pages.setdefault(page[0], relative)
-        elif (found := attachment_path(relative)) is not None:
-            around.attachments.add(found)
-    return around
-
-
-def files_below(root: Path) -> Iterator[str]:
-    """Paths of files below a folder; hidden and linked folders are passed by."""
-    for folder, folders, names in os.walk(root):
-        inside = Path(folder).relative_to(root)
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(names):
-            yield (inside / name).as_posix()
-
-
-def read_text(source: Source) -> str:
-    """The text of a file.
-
-    Raises:
-        FolderError: it cannot be read, is too large, or is not UTF-8.
-    """
-    try:
-        raw = read_bytes(source)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise FolderError(
-            f"cannot read {source.name}: {reason}", path=source.name
-        ) from error
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise FolderError(
-            f"{source.name} is not UTF-8: byte {error.start} is wrong",
-            path=source.name,
-            hint="save it as UTF-8, for instance with iconv",
-        ) from error
-
-
-def read_bytes(source: Source) -> bytes:
-    """The bytes of a file or of standard input, up to the limit."""
-    if source.root is None:
-        raw = sys.stdin.buffer.read(FILE_BYTES_MAX + 1)
-    else:
-        with Path(source.name).open("rb") as file:
-            raw = file.read(FILE_BYTES_MAX + 1)
-    if len(raw) > FILE_BYTES_MAX:
-        raise FolderError(
-            f"{source.name} has more than {FILE_BYTES_MAX} bytes", path=source.name
-        )
-    return raw
-
-
-def write_html(path: Path, html: str) -> None:
-    """Write one output file, making its folder.
-
-    Raises:
-        FolderError: it cannot be written.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(html, encoding="utf-8")
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise FolderError(f"cannot write {path}: {reason}", path=str(path)) from error
-
-
-def html_name(relative: str) -> str:
-    """Name of the output file for a page file."""
-    return f"{strip_extension(relative)}.html"
-
-
-def strip_extension(relative: str) -> str:
-    """A path without the extension of a page, or of any file."""
-    known = split_extension(relative)
-    return known[0] if known else posixpath.splitext(relative)[0]
-
-
-def include_from(root: Path | None, relative: str) -> Include:
-    """An include that reads text files below the root, beside the page first."""
-
-    def include(target: str) -> str | None:
-        if root is None or target.startswith("/"):
-            return None
-        folder = posixpath.dirname(relative)
-        inside = normal_path(f"{folder}/{target}")
-        return read_inside(root, inside) if inside else None
-
-    return include
-
-
-def read_inside(root: Path, inside: str) -> str | None:
-    """A text below the root; None for anything that is not, links out included."""
-    try:
-        with opened_inside(root, inside) as descriptor:
-            is_long = os.fstat(descriptor).st_size > INCLUDE_BYTES_MAX
-            raw = b"\0" if is_long else read_all(descriptor, inside)
-        return None if b"\0" in raw else raw.decode("utf-8")
-    except (OSError, FolderError, UnicodeDecodeError):
-        return None

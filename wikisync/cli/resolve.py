@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,14 +18,21 @@ from wikisync.cli.service_command import token_option
 from wikisync.errors import (
     ExitCode,
     FolderError,
-    PlaceTaken,
     PreconditionFailed,
     UsageError,
     command_line,
 )
+from wikisync.folder.swap import PRIVATE, write_atomically
 from wikisync.folder.workspace import holder_of
 from wikisync.model import digest_of
+from wikisync.sync.conflict import read_bundle, resolved, write_bundle
+from wikisync.sync.holds import remote_label
 from wikisync.workspace.configured import find_workspace
+from wikisync.workspace.conflict_texts import (
+    conflict_path,
+    conflict_texts,
+    show_conflict_texts,
+)
 from wikisync.workspace.merge_tools import (
     PLACES,
     editor_command,
@@ -36,18 +41,27 @@ from wikisync.workspace.merge_tools import (
 )
 from wikisync.workspace.named import named_page
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
+from wikisync.workspace.resolving import (
+    OpenedFile,
+    has_conflict_file,
+    pieces_again,
+    pieces_of,
+    read_result,
+    take_text,
+    unresolved_parts,
+    write_settled,
+)
+from wikisync.workspace.sync_run import sync_pages
+from wikisync.workspace.syncing import exit_code_of
 
 if TYPE_CHECKING:
     from wikisync.cli.console import Console
     from wikisync.config import WikiSection
     from wikisync.model import Format, Slug
-    from wikisync.sync.conflict import Bundle, Choice, Piece
+    from wikisync.sync.conflict import Choice
     from wikisync.sync.ledger import BundleRecord
-    from wikisync.sync.state import WikiState
     from wikisync.workspace.configured import Workspace
 
-FOREIGN_MARKER = re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE)
-"""What other tools leave around a clash that is not settled."""
 CHOICES: Mapping[str, Choice] = {"mine": "mine", "wiki": "wiki", "both": "both"}
 
 
@@ -135,8 +149,6 @@ class Asked(Struct):
 
 
 async def _settle(asked: Asked, choice: Choice) -> int:
-    from wikisync.sync.conflict import resolved
-
     section = asked.section
     holder = holder_of(asked.workspace.private)
     with open_workspace(asked.workspace, is_held=holder is None) as opened:
@@ -144,13 +156,13 @@ async def _settle(asked: Asked, choice: Choice) -> int:
         if code is not None:
             return code
         slug = asked.slug
-        text = resolved(await _pieces(opened, section, slug), choice)
+        text = resolved(await pieces_of(opened, section, slug), choice)
         if holder is None:
-            await _take(opened, section, slug, text)
+            await take_text(opened, section, slug, text)
             what = f"resolve {slug}: {choice}"
             opened.known(section).note_done(time.time(), slug, what)
             return await _sync_decided(asked, opened)
-        await _write_settled(opened, section, slug, text)
+        await write_settled(opened, section, slug, text)
     return _left_to(holder, asked)
 
 
@@ -175,13 +187,10 @@ async def _without_conflict(
     Raises:
         FolderError: another process is to take what is settled, and has no file.
     """
-    from wikisync.workspace.sync_run import sync_pages
-    from wikisync.workspace.syncing import exit_code_of
-
     section = asked.section
     slug = asked.slug = opened.page_of(section, asked.slug)
     known = opened.known(section)
-    if await _has_file(opened, section, slug):
+    if await has_conflict_file(opened, section, slug):
         return None
     name = f"{section.folder}/{slug}"
     if holder is not None and slug in known.bundles():
@@ -208,88 +217,8 @@ async def _without_conflict(
     return exit_code_of(done)
 
 
-async def _has_file(opened: OpenWorkspace, section: WikiSection, slug: Slug) -> bool:
-    """Whether the page is held, and its conflict file has its place."""
-    record = opened.known(section).bundles().get(slug)
-    try:
-        await opened.local(section).conflict_file(slug)
-    except PlaceTaken:
-        return False
-    except FolderError:
-        pass  # one that is no text
-    return record is not None and record.has_file
-
-
-async def _pieces(
-    opened: OpenWorkspace, section: WikiSection, slug: Slug
-) -> Sequence[Piece]:
-    """The page with its clashes, as far as its conflict file is settled already."""
-    from wikisync.sync.conflict import read_bundle
-
-    known = opened.known(section)
-    file = None
-    # one that is no text goes to the trash with the settlement
-    with suppress(FolderError):
-        file = await opened.local(section).conflict_file(slug)
-    if file is not None and known.bundles()[slug].has_file:
-        bundle = read_bundle(file.text)
-        if not bundle.problem:
-            return bundle.pieces
-    return _pieces_again(known, slug)
-
-
-def _pieces_again(known: WikiState, slug: Slug) -> Sequence[Piece]:
-    """The same from the texts it was made of, where the file is gone or unclear."""
-    from wikisync.sync.conflict import Clash
-    from wikisync.sync.merge import merge
-
-    record = known.bundles()[slug]
-    base = known.text(slug)
-    if base is None:
-        return (Clash("", record.local, record.remote),)
-    merged = merge(base, record.local, record.remote, page_format=record.format)
-    return merged.pieces
-
-
-async def _take(
-    opened: OpenWorkspace, section: WikiSection, slug: Slug, text: str
-) -> None:
-    """Make the text the page.
-
-    Raises:
-        PreconditionFailed: the page is saved all the time.
-    """
-    from wikisync.sync.holds import Holds
-    from wikisync.sync.tally import Tally
-
-    known = opened.known(section)
-    tally = Tally()
-    holds = Holds(opened.local(section), known, tally=tally, clock=time.time)
-    await holds.resolve(slug, text)
-    if slug in known.bundles():
-        raise PreconditionFailed(
-            f"{section.folder}/{slug} was edited after its conflict file was written,"
-            f" in the parts that overlap",
-            hint="its conflict file shows both; resolve it, or run this again",
-        )
-
-
-async def _write_settled(
-    opened: OpenWorkspace, section: WikiSection, slug: Slug, text: str
-) -> None:
-    """Save the conflict file as a person would, for the process that syncs."""
-    record = opened.known(section).bundles()[slug]
-    local = opened.local(section)
-    # what is in it may be work of the person's: it goes to the trash first
-    await local.write_conflict(slug, record.format, text)
-
-
 async def _sync_decided(asked: Asked, opened: OpenWorkspace) -> int:
     """Sync the page that a person decided on, and say what came of it."""
-    from wikisync.workspace.conflict_texts import conflict_texts, show_conflict_texts
-    from wikisync.workspace.sync_run import sync_pages
-    from wikisync.workspace.syncing import exit_code_of
-
     wanted = [(asked.section, frozenset({asked.slug}))]
     done = await sync_pages(asked.console, opened, wanted, asked.token_file, os.environ)
     asked.report.synced(done)
@@ -298,19 +227,6 @@ async def _sync_decided(asked: Asked, opened: OpenWorkspace) -> int:
 
 
 # -- in an editor ------------------------------------------------------------------
-
-
-class OpenedFile(Struct, frozen=True):
-    """The file in which a person settles a conflict."""
-
-    path: Path
-    record: BundleRecord
-    """The texts that are in it."""
-    is_own: bool = False
-    """Whether it is among our own files, for something has its place.
-
-    It counts where the command that opened it takes it, and nowhere else.
-    """
 
 
 def _edit(asked: Asked) -> int:
@@ -331,8 +247,6 @@ def _edit_with(tool: str, asked: Asked) -> int:
 
     The result begins as the conflict file, with what is settled in it already.
     """
-    from wikisync.workspace.conflict_texts import conflict_texts, show_conflict_texts
-
     private = asked.workspace.private
     holder = holder_of(private)
     with open_workspace(asked.workspace, is_held=holder is None) as opened:
@@ -347,13 +261,13 @@ def _edit_with(tool: str, asked: Asked) -> int:
         result.replace(result.with_name(f"{result.name}~"))
     result.write_bytes(found.path.read_bytes())
     run_and_wait(words, result)
-    text = _result_of(result)
+    text = read_result(result)
     with open_workspace(asked.workspace, is_held=holder is None) as opened:
         _refuse_others(opened, asked, found.record, result)
         if found.is_own:
             found.path.write_text(text, encoding="utf-8", newline="")
         else:
-            asyncio.run(_write_settled(opened, asked.section, asked.slug, text))
+            asyncio.run(write_settled(opened, asked.section, asked.slug, text))
         return asyncio.run(_take_edited(asked, opened, holder, found))
 
 
@@ -374,54 +288,34 @@ def _refuse_others(
 
 
 def _tool_files(private: Path, asked: Asked, page_format: Format) -> Mapping[str, Path]:
-    from wikisync.workspace.conflict_texts import conflict_path
-
     return {
         name: private / conflict_path(asked.section, asked.slug, page_format, name)
         for name in PLACES
     }
 
 
-def _result_of(path: Path) -> str:
-    """What a merge tool made.
-
-    Raises:
-        UsageError: nothing that can be taken.
-    """
-    hint = "nothing was applied; run it again, or resolve the conflict file by hand"
-    try:
-        text = path.read_bytes().decode("utf-8")
-    except (OSError, UnicodeDecodeError) as exc:
-        raise UsageError(f"{path} cannot be read: {exc}", hint=hint) from exc
-    if not text.strip() or FOREIGN_MARKER.search(text):
-        raise UsageError(f"{path} is not resolved", hint=hint)
-    return text
-
-
 async def _take_edited(
     asked: Asked, opened: OpenWorkspace, holder: str | None, found: OpenedFile
 ) -> int:
     """Sync the page if its conflict file is settled, or leave that to the holder."""
-    from wikisync.sync.conflict import read_bundle
-
     section, slug = asked.section, asked.slug
     if found.is_own:
         _refuse_others(opened, asked, found.record, found.path)
-        text: str | None = _result_of(found.path)
+        text: str | None = read_result(found.path)
     else:
         file = await opened.local(section).conflict_file(slug)
         text = None if file is None else file.text
     if text is not None and slug in opened.known(section).bundles():
         bundle = read_bundle(text)
         if bundle.text is None:
-            left = _clashes_left(bundle)
+            left = unresolved_parts(bundle)
             sentence = (
                 f"{found.path}: {left}; open it again, and save it without marker lines"
             )
             asked.report.ended("unsettled", sentence)
             return ExitCode.HELD
         if found.is_own:
-            await _take(opened, section, slug, bundle.text)
+            await take_text(opened, section, slug, bundle.text)
     if holder is not None:
         return _left_to(holder, asked)
     return await _sync_decided(asked, opened)
@@ -431,9 +325,6 @@ async def _conflict_file(
     asked: Asked, opened: OpenWorkspace, holder: str | None
 ) -> OpenedFile | int:
     """The conflict file, written again where it was removed; else an exit code."""
-    from wikisync.sync.conflict import write_bundle
-    from wikisync.sync.holds import remote_label
-
     code = await _without_conflict(asked, opened, holder)
     if code is not None:
         return code
@@ -444,7 +335,7 @@ async def _conflict_file(
     text = "" if file is None else file.text
     if file is None:
         told = remote_label(known, slug, record.remote, record.at)
-        text = write_bundle(_pieces_again(known, slug), remote_by=told)
+        text = write_bundle(pieces_again(known, slug), remote_by=told)
     if not record.has_file:
         return OpenedFile(_own_file(asked, record, text), record, is_own=True)
     path = await local.write_conflict(slug, record.format, text)
@@ -453,9 +344,6 @@ async def _conflict_file(
 
 def _own_file(asked: Asked, record: BundleRecord, text: str) -> Path:
     """A conflict file among our own, as a person left it if these were its texts."""
-    from wikisync.folder.swap import PRIVATE, write_atomically
-    from wikisync.workspace.conflict_texts import conflict_path
-
     private = asked.workspace.private
     name = f"conflict-{digest_of(text)[:8]}"
     path = conflict_path(asked.section, asked.slug, record.format, name)
@@ -463,12 +351,3 @@ def _own_file(asked: Asked, record: BundleRecord, text: str) -> Path:
         content = text.encode("utf-8", "surrogatepass")
         write_atomically(private, path, content, modes=PRIVATE)
     return private / path
-
-
-def _clashes_left(bundle: Bundle) -> str:
-    """What is still unsettled in a conflict file, in words."""
-    from wikisync.sync.conflict import Clash
-    from wikisync.workspace.sentences import counted
-
-    count = sum(isinstance(piece, Clash) for piece in bundle.pieces)
-    return bundle.problem or f"{counted(count, 'unresolved part')} left"

@@ -6,6 +6,9 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
+from wikisync.cli.sync_report import report_sync
+from wikisync.workspace.outcomes import wiki_as_json
+
 if TYPE_CHECKING:
     from wikisync.cli.console import Console
     from wikisync.workspace.syncing import Synced
@@ -25,8 +28,6 @@ class ResolveReport:
 
     def synced(self, done: Sequence[Synced]) -> None:
         """Tell of a sync of the page."""
-        from wikisync.cli.sync_report import report_sync
-
         if self._as_json:
             self._print("synced", "", done)
         else:
@@ -47,8 +48,6 @@ class ResolveReport:
             self._console.note(sentence)
 
     def _print(self, outcome: Outcome, sentence: str, done: Sequence[Synced]) -> None:
-        from wikisync.workspace.outcomes import wiki_as_json
-
         answer = {
             "page": self._page,
             "outcome": outcome,

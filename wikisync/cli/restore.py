@@ -13,24 +13,21 @@ import click
 from wikisync.cli.options import workspace_option
 from wikisync.cli.restore_all import restore_since
 from wikisync.errors import UsageError
-from wikisync.model import Page, Slug
 from wikisync.sync.conflict import MARKER, has_marker
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.named import named_page
-from wikisync.workspace.opening import OpenWorkspace, open_workspace
+from wikisync.workspace.opening import open_workspace
+from wikisync.workspace.restoring import chosen_version, find_page
 from wikisync.workspace.times import local_time, parse_time
 from wikisync.workspace.versions import (
     Version,
     bring_back,
-    current_page,
-    given_name,
     versions_of,
     when,
 )
 
 if TYPE_CHECKING:
     from wikisync.cli.console import Console
-    from wikisync.config import WikiSection
     from wikisync.workspace.configured import Workspace
 
 FIRST_LINE_CHARS_MAX = 60
@@ -125,14 +122,14 @@ def _restore_page(
     with open_workspace(
         workspace, is_held=False, is_read_only=lists or dry_run
     ) as opened:
-        slug, current = asyncio.run(_find(opened, section, named))
+        slug, current = asyncio.run(find_page(opened, section, named))
         versions = versions_of(opened, section, slug)
         if lists:
             _show(console, versions, as_json=as_json)
             return 0
         name = f"{section.folder}/{slug}"
         versions = [one for one in versions if one.is_conflict == is_conflict]
-        chosen = _chosen(versions, current, at, name)
+        chosen = chosen_version(versions, current, at, name)
         if not dry_run:
             if has_marker(chosen.text):
                 raise UsageError(
@@ -154,54 +151,6 @@ def _restore_page(
             f"{name} is restored to its text {when(chosen)}; the next sync uploads it"
         )
     return 0
-
-
-async def _find(
-    opened: OpenWorkspace, section: WikiSection, named: Slug
-) -> tuple[Slug, Page | None]:
-    """The page that a person names, and what its file says.
-
-    Raises:
-        FolderError: there is something in its place that is no text.
-    """
-    local = opened.local(section)
-    slug = opened.page_of(section, named)
-    current = await current_page(local, slug)
-    base = opened.known(section).base()
-    if current is None and slug not in base:
-        # a file that is gone is no alias any more, though its page be there still
-        given = given_name(slug)
-        if given in base and await current_page(local, given) is None:
-            return given, None
-    return slug, current
-
-
-def _chosen(
-    versions: Sequence[Version], current: Page | None, at: float | None, name: str
-) -> Version:
-    """The text that is meant.
-
-    Raises:
-        UsageError: there is none.
-    """
-    text = None if current is None else current.content
-    if at is None:
-        found = [one for one in versions if one.text != text]
-    else:
-        # the oldest of those that were replaced after that time stood there then
-        found = [one for one in versions if one.at is None or one.at >= at][-1:]
-    if not found:
-        raise UsageError(
-            f"there is no other saved text of {name}"
-            + (f" from {local_time(at)} or later" if at is not None else ""),
-            hint="use --list to see the saved texts, and the page's history on the"
-            " wiki",
-        )
-    if found[0].text == text:
-        raise UsageError(
-            f"{name} already has that text", hint="use --list to see the saved texts"
-        )
-    return found[0]
 
 
 # -- shown -------------------------------------------------------------------------

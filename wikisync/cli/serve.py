@@ -16,8 +16,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync.cli import serve_admin
+from wikisync.connections import USUAL_LIMITS
 from wikisync.errors import ExitCode, UsageError, command_line
+from wikisync.memory import give_back_memory
 from wikisync.private import make_private_file
+from wikisync.service.quirks import Quirk
+from wikisync.service.server import running_service
+from wikisync.service.settings import Deletion, Faults, Hook, Imports, Profile, Settings
+from wikisync.workspace.hook_secret import hook_secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -25,9 +31,7 @@ if TYPE_CHECKING:
     from wikisync.cli.console import Console
     from wikisync.model import WikiOwner
     from wikisync.service.loading import LoadedFolder
-    from wikisync.service.quirks import Quirk
     from wikisync.service.server import RunningService
-    from wikisync.service.settings import Hook
 
 LATENCY_S_MAX = 60.0
 PORT_FILE = "port"
@@ -62,8 +66,6 @@ class ServeOptions(Struct, frozen=True):
 
 def complete_quirk(_ctx: object, _parameter: object, incomplete: str) -> list[str]:
     """The quirks whose names begin so, for the shell."""
-    from wikisync.service.quirks import Quirk
-
     return [str(quirk) for quirk in Quirk if quirk.startswith(incomplete)]
 
 
@@ -212,8 +214,6 @@ def parse_quirks(names: Iterable[str]) -> frozenset[Quirk]:
     Raises:
         UsageError: there is no quirk of that name; the hint lists them all.
     """
-    from wikisync.service.quirks import Quirk
-
     found: set[Quirk] = set()
     for name in names:
         try:
@@ -232,9 +232,6 @@ def parse_hooks(urls: Iterable[str], secret_file: str) -> tuple[Hook, ...]:
     Raises:
         UsageError: no address of a web server, or a secret no header can hold.
     """
-    from wikisync.cli.hook_secret import hook_secret
-    from wikisync.service.settings import Hook
-
     secret = hook_secret(secret_file, os.environ, "--hook-secret-file")
     hooks = tuple(Hook(url, secret) for url in urls)
     if not all(is_web_address(hook.url) for hook in hooks):
@@ -285,11 +282,6 @@ async def serve(console: Console, options: ServeOptions) -> int:
 
     A second signal has its usual effect and ends the process at once.
     """
-    from wikisync.connections import USUAL_LIMITS
-    from wikisync.memory import give_back_memory
-    from wikisync.service.server import running_service
-    from wikisync.service.settings import Deletion, Faults, Imports, Profile, Settings
-
     connections = USUAL_LIMITS
     if options.connections_per_address is not None:
         most = options.connections_per_address

@@ -17,13 +17,16 @@ from msgspec.structs import asdict
 
 from wikisync.errors import ServiceError, UsageError, command_line
 from wikisync.private import keep_private
+from wikisync.service.access import Level
+from wikisync.service.manifest import PATH_PART
+from wikisync.service.removal import remove, to_remove
+from wikisync.service.tables import Tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from wikisync.cli.console import Console
     from wikisync.service.rows import User
-    from wikisync.service.tables import Tables
 
 ROLES = ("guest", "planner", "reporter", "developer", "maintainer", "owner")
 SCOPES = (
@@ -213,8 +216,6 @@ def add_member(
     expires: str | None,
 ) -> None:
     """Add a user to a group or project, or change the user's role."""
-    from wikisync.service.access import Level
-
     check_day(expires)
     with opened(data) as tables:
         user = find_user(tables, username)
@@ -258,8 +259,6 @@ def delete(console: Console, *, data: Path, path: str, is_yes: bool) -> None:
 
     Without --yes, the command only shows what it would delete.
     """
-    from wikisync.service.removal import remove, to_remove
-
     with opened(data) as tables:
         goal = to_remove(tables, path)
         if goal is None:
@@ -330,8 +329,6 @@ def opened(data: Path) -> Iterator[Tables]:
     """
     import sqlite3
 
-    from wikisync.service.tables import Tables
-
     file = data / "records.db"
     if not file.is_file():
         raise ServiceError(
@@ -374,8 +371,6 @@ def find_user(tables: Tables, username: str) -> User:
 
 def check_path(part: str, place: str) -> None:
     """Refuse what cannot be a part of an address."""
-    from wikisync.service.manifest import PATH_PART
-
     if not PATH_PART.fullmatch(part):
         raise UsageError(
             f"{place}: {part!r} is not a name",

@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from msgspec import Struct
 
+from wikisync.api.client import Client
+from wikisync.cli.here import is_in_workspace, url_here
 from wikisync.errors import UsageError
+from wikisync.workspace.token import read_token, workspace_token
 
 if TYPE_CHECKING:
-    from wikisync.api.client import Client
     from wikisync.api.request import Request
     from wikisync.cli.console import Console
     from wikisync.workspace.configured import Workspace
@@ -72,8 +74,6 @@ def _with_url_option(command: click.Command, args: list[str]) -> list[str]:
 
 
 def _is_named_here(command: click.Command) -> bool:
-    from wikisync.cli.here import is_in_workspace
-
     return isinstance(command, WorkspaceCommand) and is_in_workspace()
 
 
@@ -93,8 +93,6 @@ def _require_url(
     if ctx.resilient_parsing:
         return value
     if not value and isinstance(ctx.command, WorkspaceCommand):
-        from wikisync.cli.here import url_here
-
         value = url_here(ctx)
     if not value:
         raise UsageError(
@@ -198,9 +196,6 @@ def speak(
 async def _speak(
     connection: Connection, operate: Callable[[Client], Awaitable[T]]
 ) -> T:
-    from wikisync.api.client import Client
-    from wikisync.workspace.token import read_token, workspace_token
-
     def keep(request: Request) -> None:
         raise NotSent(request)
 

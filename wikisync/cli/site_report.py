@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from wikisync.markup.record import place_of
+from wikisync.workspace.sentences import counted
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -29,8 +32,6 @@ def replace_option() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 def site_summary(report: BuildReport, pages: str, problems: int, index: Path) -> str:
     """Two lines: what was done, and where the site is."""
-    from wikisync.workspace.sentences import counted
-
     links = counted(len(report.broken_links), "broken link")
     return (
         f"{pages}: {counted(report.written, 'file')} written,"
@@ -46,8 +47,6 @@ def show_broken_links(
 
     In strict mode a command fails for them, and says so under ``--quiet``, too.
     """
-    from wikisync.markup.record import place_of
-
     show = console.warn if is_strict else console.note
     links = Counter(
         f"broken link: {link.wiki}: {place_of(link.slug, link.line)}:"

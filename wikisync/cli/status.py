@@ -16,9 +16,21 @@ import click
 from wikisync.cli.options import exclude_option, workspace_option
 from wikisync.cli.service_command import token_option
 from wikisync.errors import WikisyncError
+from wikisync.folder.workspace import WATCH, holder_of
+from wikisync.watch.report import read_health
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.opening import open_workspace
+from wikisync.workspace.outcomes import told_batch
+from wikisync.workspace.reach import is_of_all
 from wikisync.workspace.service import open_service
+from wikisync.workspace.status import (
+    exit_code_of,
+    headline,
+    look_at,
+    notes,
+    notes_of_watch,
+    status_as_json,
+)
 
 if TYPE_CHECKING:
     from wikisync.cli.console import Console
@@ -57,8 +69,6 @@ def command(
     changes nothing and also works while `wikisync watch` runs. Without the service it
     uses the folders alone.
     """
-    from wikisync.workspace.status import exit_code_of
-
     workspace = find_workspace(start).without(excluded)
     chosen = workspace.wikis(wikis) if wikis else workspace.synced
     with open_workspace(
@@ -78,9 +88,6 @@ async def _look(
     *,
     offline: bool,
 ) -> list[WikiStatus]:
-    from wikisync.workspace.reach import is_of_all
-    from wikisync.workspace.status import look_at
-
     client, unseen = None, None
     async with AsyncExitStack() as stack:
         if not offline:
@@ -116,10 +123,6 @@ def _show(
     *,
     as_json: bool,
 ) -> None:
-    from wikisync.folder.workspace import WATCH, holder_of
-    from wikisync.watch.report import read_health
-    from wikisync.workspace.status import notes_of_watch, status_as_json
-
     holder = holder_of(workspace.private)
     if as_json:
         answer = {
@@ -141,9 +144,6 @@ def _show(
 
 
 def _show_wiki(console: Console, status: WikiStatus) -> None:
-    from wikisync.workspace.outcomes import told_batch
-    from wikisync.workspace.status import headline, notes
-
     folder = status.section.folder
     console.told(headline(status))
     for batch in status.batches:

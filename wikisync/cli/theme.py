@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from wikisync.errors import ExitCode, FolderError, UsageError
+from wikisync.site.theme_layers import contract_file, theme_chain, theme_names
 
 if TYPE_CHECKING:
     from wikisync.cli.console import Console
@@ -58,8 +59,6 @@ def command() -> None:
 @click.pass_obj
 def list_themes(console: Console, *, as_json: bool) -> int:
     """List the themes that come with wikisync."""
-    from wikisync.site.theme_layers import theme_chain, theme_names
-
     themes = [theme_chain(name)[0].manifest for name in theme_names()]
     shown = [
         {
@@ -88,8 +87,6 @@ def show_theme(console: Console, name: str, *, as_json: bool) -> int:
 
     Set options in [site.options] of wikisync.toml, or with --theme-option.
     """
-    from wikisync.site.theme_layers import theme_chain
-
     chain = theme_chain(name)
     options = _options(chain)
     if as_json:
@@ -114,8 +111,6 @@ def show_theme(console: Console, name: str, *, as_json: bool) -> int:
 @click.pass_obj
 def show_docs(console: Console) -> int:
     """Print the reference for theme authors: blocks, values, filters, options."""
-    from wikisync.site.theme_layers import contract_file
-
     console.result(contract_file().read_text(encoding="utf-8").rstrip())
     return int(ExitCode.DONE)
 
@@ -129,8 +124,6 @@ def show_docs(console: Console) -> int:
 @click.pass_obj
 def new_theme(console: Console, folder: Path, extends: str, *, dry_run: bool) -> int:
     """Create a theme in FOLDER: a manifest, one template, one style sheet."""
-    from wikisync.site.theme_layers import theme_names
-
     if extends not in theme_names():
         raise UsageError(
             f"wikisync has no theme {extends}",

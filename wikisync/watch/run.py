@@ -33,6 +33,7 @@ from wikisync.sync.daemon import Daemon
 from wikisync.sync.standing import Why
 from wikisync.sync.work import guarded
 from wikisync.watch.attention import lasting_in_s, seen, service_sentence
+from wikisync.watch.listen import Listener, listening
 from wikisync.watch.person import Caller
 from wikisync.watch.report import WatchReport
 from wikisync.watch.site import PublishedSite
@@ -47,6 +48,7 @@ from wikisync.workspace.attention_file import (
 )
 from wikisync.workspace.conflict_texts import conflict_texts, show_conflict_texts
 from wikisync.workspace.outcomes import note_sentence
+from wikisync.workspace.status import look_at, status_as_json
 from wikisync.workspace.syncing import other_folder
 
 if TYPE_CHECKING:
@@ -326,8 +328,6 @@ class Watch:
 
     async def status(self) -> Mapping[str, object]:
         """What ``status --json`` says, and how each wiki fares."""
-        from wikisync.workspace.status import look_at, status_as_json
-
         wikis: list[Mapping[str, object]] = []
         for wiki in self._wikis.values():
             status = await look_at(self._opened, wiki.section, None)
@@ -421,8 +421,6 @@ async def answering(watch: Watch, address: str, secret: str) -> AsyncIterator[st
     Raises:
         UsageError: the port is taken.
     """
-    from wikisync.watch.listen import Listener, listening
-
     listener = Listener(
         secret, watch.ask_for, watch.status, watch.report, watch.note_edit
     )

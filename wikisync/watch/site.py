@@ -13,7 +13,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from wikisync.errors import UsageError, WikisyncError
+from wikisync.site.publish import publish
 from wikisync.sync.work import guarded
+from wikisync.workspace.building import after_command
+from wikisync.workspace.folders import ShownFolder, cache_folder
 
 if TYPE_CHECKING:
     from wikisync.workspace.configured import Workspace
@@ -77,10 +80,6 @@ class PublishedSite:
         Raises:
             WikisyncError: there is no new version; the last good one stays.
         """
-        from wikisync.site.publish import publish
-        from wikisync.workspace.building import after_command
-        from wikisync.workspace.folders import ShownFolder, cache_folder
-
         root = self._workspace.root
         shown = ShownFolder(root, root)
         config = self._workspace.config

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from wikisync.api.address import ServiceAddress
+from wikisync.api.client import Client
+from wikisync.api.settings import ClientSettings
 from wikisync.errors import (
     AuthenticationFailed,
     NotFound,
@@ -21,9 +23,6 @@ from wikisync.errors import (
     RefusedInFront,
     UsageError,
 )
-
-if TYPE_CHECKING:
-    from wikisync.api.client import Client
 
 ATTEMPTS_MAX = 2
 """How often a service is asked that nobody has seen yet."""
@@ -55,8 +54,6 @@ async def find_target(url: str, told: Told = None) -> Target:
         UsageError: no service answers there.
         RemoteError: it cannot be reached.
     """
-    from wikisync.api.address import ServiceAddress
-
     bare = url.partition("?")[0].partition("#")[0]
     if "/-/" not in bare:
         root = str(ServiceAddress.parse(bare)).rstrip("/")
@@ -126,9 +123,6 @@ def addresses_in(url: str) -> Sequence[tuple[str, str]]:
 
 def client_at(url: str, token: str | None, told: Told) -> Client:
     """A client for a service that nobody has seen yet, still to be entered."""
-    from wikisync.api.client import Client
-    from wikisync.api.settings import ClientSettings
-
     settings = ClientSettings(attempts_max=ATTEMPTS_MAX)
     return Client(url, token, settings=settings, told=told)
 

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, assert_never
 
 from wikisync.errors import AuthenticationFailed, WikisyncError, command_line
 from wikisync.model import Problem, Slug
+from wikisync.sync.exchange import Held
+from wikisync.sync.plan import HoldReason
 from wikisync.sync.safety import BatchKind
 from wikisync.workspace.transient import is_transient, needs_person
 
 if TYPE_CHECKING:
     from wikisync.config import WikiSection
-    from wikisync.sync.exchange import Held
     from wikisync.sync.safety import Batch
     from wikisync.workspace.syncing import Synced
 
@@ -30,8 +31,6 @@ def held_sentence(folder: str, held: Held) -> str:
 
 def next_step(folder: str, held: Held) -> str:
     """What a person does about a page that waits."""
-    from wikisync.sync.plan import HoldReason
-
     name = f"{folder}/{held.slug}"
     match held.reason:
         case HoldReason.EDITED_BOTH | HoldReason.CREATED_BOTH:
@@ -90,9 +89,6 @@ def batch_sentence(folder: str, batch: Batch) -> str:
 
 def problem_sentence(section: WikiSection, problem: Problem) -> str:
     """One sentence on a page or file that is left alone, with the next step."""
-    from wikisync.sync.exchange import Held
-    from wikisync.sync.plan import HoldReason
-
     folder = section.folder
     told = _with_step(problem.message, problem.hint)
     if problem.code == "page-refused":

@@ -21,6 +21,14 @@ from wikisync.errors import (
     RemoteError,
     WikisyncError,
 )
+from wikisync.folder.descent import (
+    Folders,
+    folder_error,
+    opened_file,
+    opened_root,
+    read_all,
+)
+from wikisync.folder.swap import write_atomically
 from wikisync.model import split_extension
 from wikisync.terminal import visible_line
 from wikisync.workspace.attention import (
@@ -145,8 +153,6 @@ def read_attention(root: Path) -> str:
 
 
 def _read(root: Path) -> str:
-    from wikisync.folder.descent import Folders, opened_file, opened_root, read_all
-
     # should a link or a pipe come meanwhile, it is not followed, and not waited for
     with opened_root(root) as folder, Folders(folder) as folders:
         try:
@@ -173,7 +179,6 @@ def write_attention(root: Path, text: str) -> None:
     if not text:
         _remove(root / ATTENTION_FILE)
         return
-    from wikisync.folder.swap import write_atomically
 
     write_atomically(root, ATTENTION_FILE, text.encode("utf-8", "replace"))
 
@@ -182,8 +187,6 @@ def _remove(path: Path) -> None:
     try:
         path.unlink(missing_ok=True)
     except OSError as exc:
-        from wikisync.folder.descent import folder_error
-
         raise folder_error("remove", str(path), exc) from exc
 
 

@@ -12,6 +12,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync.errors import UsageError
+from wikisync.site.build import build_site
+from wikisync.site.publish import KEEP_DEFAULT, AfterCommand
+from wikisync.site.publish import publish as publish_site
+from wikisync.site.published import leave
 from wikisync.workspace.folders import ShownFolder, cache_folder
 
 if TYPE_CHECKING:
@@ -19,7 +23,7 @@ if TYPE_CHECKING:
     from wikisync.model import Problem
     from wikisync.progress import Progress
     from wikisync.site.model import BuildReport
-    from wikisync.site.publish import AfterCommand, Published
+    from wikisync.site.publish import Published
 
 
 class Built(Struct, frozen=True):
@@ -63,9 +67,6 @@ def build(
         ConfigError: the configuration is wrong.
         SiteError, FolderError: it cannot be built; the site stays as it was.
     """
-    from wikisync.site.build import build_site
-    from wikisync.site.published import leave
-
     wikis, options = shown.site()
     options = replace(options, retries=retries)
     cache = cache_folder(shown, "site", os.environ)
@@ -98,10 +99,6 @@ def publish(
         ConfigError: the configuration is wrong.
         SiteError, FolderError: it cannot be built; the site stays as it was.
     """
-    from wikisync.site.publish import KEEP_DEFAULT
-    from wikisync.site.publish import publish as publish_site
-    from wikisync.site.published import leave
-
     wikis, options = shown.site()
     published: Published = asyncio.run(
         publish_site(
@@ -124,8 +121,6 @@ def after_command(
     shown: ShownFolder, config: Config | None, environment: Mapping[str, str]
 ) -> AfterCommand | None:
     """The command of ``[site] after``; it runs in the workspace, without the token."""
-    from wikisync.site.publish import AfterCommand
-
     if config is None or shown.workspace is None or not config.site.after:
         return None
     return AfterCommand(config.site.after, shown.workspace, environment)

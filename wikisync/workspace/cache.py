@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wikisync.errors import FolderError, UsageError
+from wikisync.folder.descent import folder_error
+from wikisync.folder.workspace import locked
 from wikisync.layout import LOCK_FILE, STATE_FILE
 from wikisync.private import keep_private, make_private_file, make_private_folder
 
@@ -73,8 +75,6 @@ def held_cache(cache: Path) -> Iterator[None]:
     Raises:
         FolderError: it is another folder with files in it, in use, or not writable.
     """
-    from wikisync.folder.workspace import locked
-
     _refuse_foreign(cache, {LOCK_FILE})
     _make(cache)
     with locked(cache, f"the cache {cache}"):
@@ -90,8 +90,6 @@ def held_cache(cache: Path) -> Iterator[None]:
 
 def _make(folder: Path) -> None:
     """Make a folder of the cache, for this user alone."""
-    from wikisync.folder.descent import folder_error
-
     try:
         make_private_folder(folder)
     except OSError as exc:

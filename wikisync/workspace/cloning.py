@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from wikisync.config import FILE_NAME, Config, ServiceSection, WikiSection
+from wikisync.config.writing import render_config
 from wikisync.errors import FolderError, WikisyncError
+from wikisync.folder.place import place_of
+from wikisync.folder.swap import OWNERS, PRIVATE, write_atomically
+from wikisync.folder.workspace import adopt, locked, refuse_overlaps
 from wikisync.layout import (
     FOLDER_ID_FILE,
     LOCK_FILE,
@@ -20,11 +25,16 @@ from wikisync.layout import (
     TEMPORARY_FOLDER,
 )
 from wikisync.model import Problem
-from wikisync.workspace.discovery import Selection, skipped
+from wikisync.sync.reconcile import Policy
+from wikisync.sync.state import State
+from wikisync.workspace.creating import refuse_folder
+from wikisync.workspace.discovery import Selection, find_wikis, skipped
+from wikisync.workspace.opening import IDENTITY
+from wikisync.workspace.pulling import Place, pull_all
+from wikisync.workspace.settings import read_config
 
 if TYPE_CHECKING:
     from wikisync.api.client import Client
-    from wikisync.config import Config
     from wikisync.model import WikiOwner
     from wikisync.progress import Progress
     from wikisync.workspace.discovery import Found, FoundWiki
@@ -50,12 +60,6 @@ async def clone(
         WikisyncError: a wiki cannot be had; a workspace begun by this run and
             still without pages is removed again.
     """
-    from wikisync.folder.workspace import locked, refuse_overlaps
-    from wikisync.sync.reconcile import Policy
-    from wikisync.workspace.creating import refuse_folder
-    from wikisync.workspace.discovery import find_wikis
-    from wikisync.workspace.pulling import Place, pull_all
-
     existing = existing_workspace(folder)
     if existing is None:
         refuse_folder(folder, allows_network_disk=True)
@@ -101,9 +105,6 @@ def existing_workspace(folder: Path) -> Config | None:
     Raises:
         FolderError: there is something else in it.
     """
-    from wikisync.config import FILE_NAME
-    from wikisync.workspace.folders import read_config
-
     try:
         names = {path.name for path in folder.iterdir()}
     except FileNotFoundError:
@@ -131,7 +132,6 @@ def existing_workspace(folder: Path) -> Config | None:
 
 
 def _holds_only_lock(private: Path) -> bool:
-
     if not private.exists():
         return True
     names = {path.name for path in private.iterdir()}
@@ -189,8 +189,6 @@ def _not_listed(owner: WikiOwner) -> Problem:
 def _new_workspace(
     client: Client, folder: Path, wikis: Sequence[FoundWiki]
 ) -> Workspace:
-    from wikisync.config import Config, ServiceSection, WikiSection
-
     folders = folder_names([wiki.owner for wiki in wikis])
     ids = {wiki.owner: wiki.id for wiki in wikis}
     config = Config(
@@ -227,10 +225,6 @@ def folder_names(owners: Sequence[WikiOwner]) -> Mapping[WikiOwner, str]:
 
 
 def _write_workspace(folder: Path, workspace: Workspace) -> None:
-    from wikisync.config import FILE_NAME
-    from wikisync.config.writing import render_config
-    from wikisync.folder.swap import OWNERS, PRIVATE, write_atomically
-
     if not workspace.is_new:
         return
     private = folder / PRIVATE_FOLDER
@@ -245,11 +239,6 @@ def _write_workspace(folder: Path, workspace: Workspace) -> None:
 
 def _note_identity(private: Path, workspace: Workspace, pulled: Pulled) -> None:
     """Let the state know its folders, so that copies of them are told from them."""
-    from wikisync.folder.place import place_of
-    from wikisync.folder.workspace import adopt
-    from wikisync.sync.state import State
-    from wikisync.workspace.opening import IDENTITY
-
     url = workspace.config.service.url.rstrip("/")
     with State.open(private / STATE_FILE, service_url=url) as state:
         # a copy that is cloned into again stays one until it is synced
@@ -264,8 +253,6 @@ def _note_identity(private: Path, workspace: Workspace, pulled: Pulled) -> None:
 
 def _undo(folder: Path, workspace: Workspace) -> None:
     """Remove a workspace that this run began, as long as it has no pages."""
-    from wikisync.config import FILE_NAME
-
     with suppress(OSError):
         for name in workspace.folders.values():
             if (folder / name).exists():

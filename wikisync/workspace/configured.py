@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import (
-    Sequence,
-)
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,8 +11,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync.errors import ConfigError, UsageError
+from wikisync.folder.naming import page_of_conflict, parse_path
 from wikisync.layout import PRIVATE_FOLDER
 from wikisync.model import EXTENSIONS, Slug
+from wikisync.workspace.folders import find_shown
 
 if TYPE_CHECKING:
     from wikisync.config import Config, WikiSection
@@ -55,7 +55,7 @@ class Workspace(Struct, frozen=True):
 
     @property
     def synced(self) -> tuple[WikiSection, ...]:
-        """The wikis that are kept in sync, where no other ones are named."""
+        """The wikis that are kept in step, where no other ones are named."""
         return self.config.synced_wikis
 
     def without(self, excluded: Sequence[str]) -> Workspace:
@@ -125,8 +125,6 @@ def _has_file(place: Path) -> bool:
 
 def _page_at(way: str) -> Slug:
     """The page that a path below a wiki's folder means, its file there or not."""
-    from wikisync.folder.naming import page_of_conflict, parse_path
-
     parsed = parse_path(page_of_conflict(way) or way)
     return parsed[0] if parsed else Slug(way)
 
@@ -138,8 +136,6 @@ def find_workspace(start: Path) -> Workspace:
         UsageError: it is in none.
         ConfigError: its ``wikisync.toml`` is wrong, or names no wiki.
     """
-    from wikisync.workspace.folders import find_shown
-
     found = find_shown(start)
     config = found.config()
     if config is None or found.workspace is None:

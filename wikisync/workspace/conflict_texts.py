@@ -13,7 +13,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from wikisync.folder.naming import path_of
+from wikisync.folder.swap import PRIVATE, write_atomically
 from wikisync.layout import CONFLICTS_FOLDER
+from wikisync.model import EXTENSIONS
 
 if TYPE_CHECKING:
     from wikisync.config import WikiSection
@@ -44,9 +47,6 @@ def conflict_path(
     section: WikiSection, slug: Slug, page_format: Format, name: str
 ) -> str:
     """Where one text of a page lies, below ``.wikisync``."""
-    from wikisync.folder.naming import path_of
-    from wikisync.model import EXTENSIONS
-
     extension = EXTENSIONS[page_format][0]
     leaf = path_of(slug, page_format).rpartition("/")[2].removesuffix(extension)
     mark = hashlib.sha256(f"{section.folder}\n{slug}".encode()).hexdigest()[:8]
@@ -64,8 +64,6 @@ def show_conflict_texts(private: Path, texts: Texts) -> None:
     for path, text in texts.items():
         content = text.encode("utf-8", "surrogatepass")
         if not _is_there(private / path, content):
-            from wikisync.folder.swap import PRIVATE, write_atomically
-
             write_atomically(private, path, content, modes=PRIVATE)
     held = {path.split("/")[1] for path in texts}
     with suppress(OSError):

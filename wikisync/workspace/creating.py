@@ -14,13 +14,16 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from wikisync.config import FILE_NAME
+from wikisync.config.writing import render_config
 from wikisync.errors import FolderError
-from wikisync.layout import (
-    FOLDER_ID_FILE,
-    LOCK_FILE,
-    PRIVATE_FOLDER,
-    TEMPORARY_FOLDER,
-)
+from wikisync.folder.ignore import is_ignored_folder
+from wikisync.folder.naming import parse_path
+from wikisync.folder.patterns import IGNORE_FILE
+from wikisync.folder.private import private_place
+from wikisync.folder.swap import OWNERS, write_atomically
+from wikisync.folder.workspace import adopt, locked, refuse_network_disk
+from wikisync.layout import FOLDER_ID_FILE, LOCK_FILE, PRIVATE_FOLDER, TEMPORARY_FOLDER
 
 if TYPE_CHECKING:
     from wikisync.config import Config
@@ -66,25 +69,17 @@ class Planned(Struct, frozen=True):
     @property
     def text(self) -> str:
         """Text of ``wikisync.toml``."""
-        from wikisync.config.writing import render_config
-
         return render_config(self.config)
 
 
 def new_files(root: Path, config: Config) -> Sequence[Path]:
     """The files to be made; a pattern file that is there stays as it is."""
-    from wikisync.config import FILE_NAME
-    from wikisync.folder.patterns import IGNORE_FILE
-
     ignoring = [root / wiki.folder / IGNORE_FILE for wiki in config.wikis]
     return (*(path for path in ignoring if not path.exists()), root / FILE_NAME)
 
 
 def pages_in(folder: Path, *, below: bool = True) -> int:
     """How many pages a folder holds, counted up to ``PAGES_COUNTED_MAX``."""
-    from wikisync.folder.ignore import is_ignored_folder
-    from wikisync.folder.naming import parse_path
-
     count = 0
     for place, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if below and not is_ignored_folder(name)]
@@ -104,8 +99,6 @@ def refuse_folder(root: Path, *, allows_network_disk: bool = False) -> None:
     Raises:
         FolderError: it is one, lies in one, is a file, or cannot be written to.
     """
-    from wikisync.folder.workspace import refuse_network_disk
-
     place = root.resolve()
     for above in (place, *list(place.parents)[:FOLDERS_ABOVE_MAX]):
         if (above / "wikisync.toml").exists():
@@ -146,8 +139,6 @@ def write_workspace(planned: Planned) -> None:
     Raises:
         FolderError: it cannot be written, or became a workspace meanwhile.
     """
-    from wikisync.folder.workspace import locked
-
     root, private = planned.root, planned.root / PRIVATE_FOLDER
     made = _missing_folders(planned)
     lock = private / LOCK_FILE
@@ -160,11 +151,6 @@ def write_workspace(planned: Planned) -> None:
 
 
 def _write(planned: Planned) -> None:
-    from wikisync.config import FILE_NAME
-    from wikisync.folder.private import private_place
-    from wikisync.folder.swap import OWNERS, write_atomically
-    from wikisync.folder.workspace import adopt
-
     private = planned.root / PRIVATE_FOLDER
     adopt(private)
     for path in planned.written:

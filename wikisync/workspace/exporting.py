@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,16 +15,26 @@ from msgspec import Struct
 
 from wikisync.errors import UsageError, WikisyncError
 from wikisync.layout import STATE_FILE
-from wikisync.workspace.cache import folder_in
-from wikisync.workspace.discovery import Selection
+from wikisync.markup.record import MarkupOptions
+from wikisync.messages import Messages
+from wikisync.site.build import build_site
+from wikisync.site.groups import common_group, group_titles
+from wikisync.site.model import SiteOptions, WikiOrigin, WikiSource
+from wikisync.site.output import open_output, published_wikis
+from wikisync.site.theme import load_theme
+from wikisync.sync.reconcile import Policy
+from wikisync.sync.state import State
+from wikisync.workspace.cache import check_apart, default_cache, folder_in, held_cache
+from wikisync.workspace.discovery import Selection, find_wikis
 from wikisync.workspace.keeping import Keeping, KeptWiki, service_of
+from wikisync.workspace.pulling import Place, pull_all
+from wikisync.workspace.service import open_selected
 
 if TYPE_CHECKING:
     from wikisync.api.client import Client
-    from wikisync.markup.record import MarkupOptions
     from wikisync.model import Problem
     from wikisync.progress import Progress
-    from wikisync.site.model import BuildReport, SiteOptions, WikiSource
+    from wikisync.site.model import BuildReport
     from wikisync.site.published import PublishedWiki
     from wikisync.workspace.pulling import Pulled, PulledWiki
 
@@ -47,6 +58,92 @@ class Exported(Struct, frozen=True):
     problems: tuple[Problem, ...]
 
 
+class ExportRequest(Struct, frozen=True):
+    """What a person asks of one export."""
+
+    url: str
+    """The service, or a page of a wiki, project or group there."""
+    output: Path
+    selection: Selection = Selection()
+    token_file: Path | None = None
+    title: str | None = None
+    theme: str = DEFAULT_THEME
+    theme_options: Mapping[str, object] = {}
+    templates: Path | None = None
+    mermaid: Path | None = None
+    """A ``mermaid.min.js``, with which the site draws diagrams."""
+    markup: MarkupOptions = MarkupOptions()
+    cache: Path | None = None
+    """None for a folder of this service and output below the user's cache."""
+    has_report: bool = True
+    retries: bool = False
+    """Pages that took too long are tried again."""
+    allow_emptying: bool = False
+    """Most of a wiki, or all of it, may leave the site."""
+    replaces: bool = False
+    """Wikis that the selection does not mean leave the site."""
+    is_anonymous: bool = False
+    """An export without a token may follow one with a token."""
+
+
+def export_wikis(
+    request: ExportRequest, messages: Messages, env: Mapping[str, str]
+) -> Exported:
+    """Make the site of the wikis that are meant, or bring it up to date.
+
+    Interrupted, it leaves the site as it was, and a cache that the next one finishes.
+
+    Raises:
+        UsageError: no wiki is selected, or the site would lose one.
+        RemoteError: the service is away, or a named wiki is not to be had.
+        SiteError, FolderError: the theme, output or cache cannot be used.
+        Halted: a safety stop left no wiki to show.
+    """
+    output = request.output
+    check_output(output)
+    client, selection = open_selected(
+        request.url, request.token_file, request.selection, messages, env
+    )
+    keeping = Keeping(
+        published_wikis(output),
+        service_of(client),
+        replaces=request.replaces,
+        allow_emptying=request.allow_emptying,
+    )
+    keeping.refuse_without_token(client, is_anonymous=request.is_anonymous)
+    theme, options = request.theme, request.theme_options
+    check_theme(theme, options, request.templates, request.mermaid)
+    cache = request.cache or default_cache(str(client.address), output, env)
+    check_apart(output, cache)
+    with messages.progress() as progress, held_cache(cache):
+        pulled = asyncio.run(
+            pull(
+                client,
+                selection,
+                cache,
+                keeping=keeping,
+                allow_emptying=request.allow_emptying,
+                progress=progress,
+            )
+        )
+        return build(
+            client,
+            pulled,
+            output,
+            cache,
+            keeping=keeping,
+            title=request.title,
+            theme=theme,
+            theme_options=options,
+            templates=request.templates,
+            mermaid=request.mermaid,
+            markup=request.markup,
+            has_report=request.has_report,
+            retries=request.retries,
+            progress=progress,
+        )
+
+
 async def pull(
     client: Client,
     selection: Selection,
@@ -63,10 +160,6 @@ async def pull(
     Raises:
         WikisyncError: a named wiki cannot be had, or nothing more can be done.
     """
-    from wikisync.sync.reconcile import Policy
-    from wikisync.workspace.discovery import find_wikis
-    from wikisync.workspace.pulling import Place, pull_all
-
     keeping = keeping or Keeping((), service_of(client))
     place = Place(
         private=cache,
@@ -109,10 +202,6 @@ def build(
         UsageError: there is no wiki with pages.
         SiteError: the theme or the output folder cannot be used.
     """
-    from wikisync.markup.record import MarkupOptions
-    from wikisync.site.build import build_site
-    from wikisync.site.model import SiteOptions
-
     keeping = keeping or Keeping((), service_of(client))
     kept = _kept(client, keeping, pulled, output, cache)
     if not pulled.wikis and pulled.failed:
@@ -175,8 +264,6 @@ def _kept(
     client: Client, keeping: Keeping, pulled: Pulled, output: Path, cache: Path
 ) -> list[KeptWiki]:
     """The wikis of the site that were not read this time."""
-    from wikisync.sync.state import State
-
     if not keeping.published:
         return []
     with State.open(cache / STATE_FILE, service_url=str(client.address)) as state:
@@ -193,8 +280,6 @@ def _unread(pulled: Pulled, kept: Sequence[KeptWiki]) -> Iterator[Problem]:
 
 def _source(client: Client, one: PulledWiki) -> WikiSource:
     """A wiki that was read, as the build takes it."""
-    from wikisync.site.model import WikiOrigin, WikiSource
-
     wiki = one.wiki
     return WikiSource(
         owner=wiki.owner,
@@ -219,8 +304,6 @@ def site_title(wikis: Sequence[WikiSource | PublishedWiki], client: Client) -> s
     """The wiki's own title, that of the group which all lie in, else the host."""
     from yarl import URL
 
-    from wikisync.site.groups import common_group, group_titles
-
     if len(wikis) == 1:
         return wikis[0].title
     if group := common_group(wikis):
@@ -235,8 +318,6 @@ def check_output(output: Path) -> None:
     Raises:
         SiteError: it is not ours, or cannot be written.
     """
-    from wikisync.site.output import open_output
-
     # lexists never raises: a name that is too long is told by open_output
     is_new = not os.path.lexists(output)
     open_output(output, {})
@@ -244,12 +325,6 @@ def check_output(output: Path) -> None:
         # nothing is left behind should the wikis turn out to be out of reach
         with suppress(OSError):
             output.rmdir()
-
-
-def _published(output: Path) -> tuple[PublishedWiki, ...]:
-    from wikisync.site.output import published_wikis
-
-    return published_wikis(output)
 
 
 def check_theme(
@@ -266,6 +341,5 @@ def check_theme(
     if theme == DEFAULT_THEME and not (options or templates or mermaid):
         # it came with this program; the build reads it soon enough
         return
-    from wikisync.site.theme import load_theme
 
     load_theme(theme, project=templates, options=options, mermaid=mermaid)

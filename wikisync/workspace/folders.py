@@ -14,17 +14,21 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from wikisync.errors import UsageError
+from wikisync.config import FILE_NAME
+from wikisync.config.checks import overlap
+from wikisync.errors import ConfigError, UsageError
 from wikisync.layout import CACHE_FOLDER, PRIVATE_FOLDER
+from wikisync.model import WikiOwner
+from wikisync.site.model import SiteOptions, WikiOrigin, WikiSource
+from wikisync.workspace.cache import default_cache
+from wikisync.workspace.rendering import markup_options
+from wikisync.workspace.settings import FOLDERS_ABOVE_MAX, read_config
 from wikisync.workspace.theming import ThemeChoice
 
 if TYPE_CHECKING:
     from wikisync.config import Config, WikiSection
-    from wikisync.site.model import SiteOptions, WikiSource
 
 DEFAULT_CHOICE = ThemeChoice()
-FOLDERS_ABOVE_MAX = 64
-"""A workspace is looked for in no more folders above."""
 PROJECT_THEME = "theme"
 """Folder beside the configuration with the project's own templates."""
 _NOT_IN_PATHS = r"[^A-Za-z0-9_.-]+"
@@ -41,8 +45,6 @@ class ShownFolder(Struct, frozen=True):
     @property
     def settings(self) -> Path | None:
         """The workspace's configuration."""
-        from wikisync.config import FILE_NAME
-
         return self.workspace / FILE_NAME if self.workspace else None
 
     def config(self) -> Config | None:
@@ -67,25 +69,12 @@ class ShownFolder(Struct, frozen=True):
         return wikis, self.theme.over(options)
 
 
-def read_config(path: Path) -> Config:
-    """A workspace's configuration, where this user may obey it.
-
-    Raises:
-        ConfigError: it is wrong, gone, or another user's.
-    """
-    from wikisync.config import load_config
-
-    return load_config(path, os.environ)
-
-
 def find_shown(folder: Path, theme: ThemeChoice = DEFAULT_CHOICE) -> ShownFolder:
     """What a folder on the command line is.
 
     Raises:
         UsageError: there is no such folder.
     """
-    from wikisync.config import FILE_NAME
-
     if not folder.is_dir():
         raise UsageError(
             f"there is no folder {folder}",
@@ -100,8 +89,6 @@ def find_shown(folder: Path, theme: ThemeChoice = DEFAULT_CHOICE) -> ShownFolder
 
 def cache_folder(shown: ShownFolder, name: str, environment: Mapping[str, str]) -> Path:
     """Where a command keeps what costs only time to lose."""
-    from wikisync.workspace.cache import default_cache
-
     if shown.workspace is not None:
         return shown.workspace / PRIVATE_FOLDER / CACHE_FOLDER / name
     return default_cache(name, shown.folder, environment)
@@ -110,10 +97,6 @@ def cache_folder(shown: ShownFolder, name: str, environment: Mapping[str, str]) 
 def _workspace_site(
     folder: Path, workspace: Path, config: Config
 ) -> tuple[tuple[WikiSource, ...], SiteOptions]:
-    from wikisync.errors import ConfigError
-    from wikisync.site.model import SiteOptions
-    from wikisync.workspace.rendering import markup_options
-
     wikis = tuple(
         wiki
         for wiki in config.wikis
@@ -145,8 +128,6 @@ def _workspace_site(
 
 
 def _source(workspace: Path, wiki: WikiSection, config: Config) -> WikiSource:
-    from wikisync.site.model import WikiOrigin, WikiSource
-
     kind = "groups/" if wiki.kind == "group" else ""
     return WikiSource(
         visibility="public" if config.site.public else "private",
@@ -159,9 +140,6 @@ def _source(workspace: Path, wiki: WikiSection, config: Config) -> WikiSource:
 
 
 def _plain_site(folder: Path) -> tuple[tuple[WikiSource, ...], SiteOptions]:
-    from wikisync.model import WikiOwner
-    from wikisync.site.model import SiteOptions, WikiSource
-
     title = folder.name or "pages"
     # paths of the service are narrower than names of folders
     path = re.sub(_NOT_IN_PATHS, "-", title).strip("-") or "pages"
@@ -175,9 +153,6 @@ def _templates(workspace: Path, config: Config) -> Path | None:
     Raises:
         ConfigError: the folder that is named is not there.
     """
-    from wikisync.config.checks import overlap
-    from wikisync.errors import ConfigError
-
     named = config.site.templates
     own = workspace / (named or PROJECT_THEME)
     if named and not own.is_dir():

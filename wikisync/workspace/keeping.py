@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec import Struct
 
 from wikisync.errors import NotFound, RemoteError, UsageError
+from wikisync.folder.scan import scan_pages
 from wikisync.model import Problem, WikiOwner
 from wikisync.site.model import WikiOrigin, WikiSource
 from wikisync.site.published import PublishedWiki, WikiIndex, refuse_leaving
@@ -35,6 +36,7 @@ from wikisync.workspace.discovery import (
     of_project,
 )
 from wikisync.workspace.reach import is_of_all
+from wikisync.workspace.times import ago
 
 if TYPE_CHECKING:
     from wikisync.api.client import Client
@@ -83,8 +85,6 @@ class KeptWiki(Struct, frozen=True):
 
     def problem(self, now: float) -> Problem:
         """What a person is told of it."""
-        from wikisync.workspace.times import ago
-
         what = "copy" if self.folder else "published pages"
         age = "of unknown age"
         if self.read_at is not None:
@@ -341,8 +341,6 @@ def _is_shrunk(wiki: PublishedWiki, pages: int) -> bool:
 
 def _is_copy(wiki: PublishedWiki, state: State, folder: Path) -> bool:
     """Whether a folder of the cache holds this wiki, and all of it."""
-    from wikisync.folder.scan import scan_pages
-
     if not folder.is_dir() or not state.wiki(wiki.owner).is_same_wiki(
         str(wiki.origin.id)
     ):

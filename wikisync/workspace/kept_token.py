@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from wikisync.errors import FolderError
+from wikisync.folder.swap import PRIVATE, write_atomically
 from wikisync.private import make_private_folder
 
 FOLDER = "wikisync"
@@ -83,8 +84,6 @@ def keeping(kept: KeptToken | None) -> Iterator[None]:
 
 
 def _write(path: Path, data: bytes) -> None:
-    from wikisync.folder.swap import PRIVATE, write_atomically
-
     make_private_folder(path.parent)
     write_atomically(
         path.parent, path.name, data, temporary=path.parent / "tmp", modes=PRIVATE

@@ -12,12 +12,15 @@ from collections.abc import (
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from wikisync.folder.loose import LooseFiles
+from wikisync.markup.retarget import link_places, link_targets, retarget
 from wikisync.model import LinkPlace, LinkTarget, Page
+from wikisync.sync.linking import FileLinks
+from wikisync.sync.translation import TranslatedWiki
 
 if TYPE_CHECKING:
     from wikisync.sync.replica import RemoteReplica
     from wikisync.sync.state import WikiState
-    from wikisync.sync.translation import TranslatedWiki
 
 
 _PARSING = threading.Lock()
@@ -25,17 +28,12 @@ _PARSING = threading.Lock()
 
 
 class ParsedLinks:
-    """The links of pages, found in a thread: the loop never waits for a parser.
-
-    The parsers load for the first page that asks.
-    """
+    """The links of pages, found in a thread: the loop never waits for a parser."""
 
     async def targets(self, page: Page) -> Sequence[LinkTarget]:
         """Where the page's links lead."""
 
         def work() -> Sequence[LinkTarget]:
-            from wikisync.markup.retarget import link_targets
-
             with _PARSING:
                 return link_targets(page)
 
@@ -47,8 +45,6 @@ class ParsedLinks:
         """Where the source names these targets, in order."""
 
         def work() -> Sequence[LinkPlace]:
-            from wikisync.markup.retarget import link_places
-
             with _PARSING:
                 return link_places(page, targets)
 
@@ -60,8 +56,6 @@ class ParsedLinks:
         """The source with other targets; None where that makes another page of it."""
 
         def work() -> str | None:
-            from wikisync.markup.retarget import retarget
-
             with _PARSING:
                 return retarget(page, changes)
 
@@ -77,10 +71,6 @@ def translated_wiki(
     keeps_looks: bool = True,
 ) -> TranslatedWiki:
     """The wiki with its links to files as the folder writes them."""
-    from wikisync.folder.loose import LooseFiles
-    from wikisync.sync.linking import FileLinks
-    from wikisync.sync.translation import TranslatedWiki
-
     files = LooseFiles.of_workspace(folder, private, keeps_looks=keeps_looks)
     links = FileLinks(wiki, files, known, links=ParsedLinks(), clock=time.time)
     return TranslatedWiki(wiki, known, links)

@@ -8,28 +8,47 @@ from another folder, no overlaps, no wiki read through a copied state.
 from __future__ import annotations
 
 import os
-from collections.abc import (
-    Iterator,
-)
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from wikisync.api.attachments import AttachmentSource
+from wikisync.api.git import WikiRepository
+from wikisync.api.replica import WikiReplica
+from wikisync.api.wikis import Wiki
+from wikisync.errors import FolderError
+from wikisync.folder.descent import folder_error
+from wikisync.folder.place import Place, place_of
+from wikisync.folder.replica import FolderReplica
+from wikisync.folder.workspace import (
+    Identity,
+    Standing,
+    adopt,
+    holder_of,
+    locked,
+    refuse_emptied,
+    refuse_network_disk,
+    refuse_overlaps,
+    standing_of,
+)
 from wikisync.layout import CACHE_FOLDER, STATE_FILE, TEMPORARY_FOLDER
 from wikisync.model import Slug
 from wikisync.private import make_private_folder
+from wikisync.sync.aliases import AliasedFolder
+from wikisync.sync.remembered import RememberedWiki
+from wikisync.sync.state import State
 from wikisync.workspace.configured import Workspace
 from wikisync.workspace.links import translated_wiki
+from wikisync.workspace.whose import find_wiki
 
 if TYPE_CHECKING:
     from wikisync.api.client import Client
-    from wikisync.api.replica import WikiReplica
     from wikisync.config import WikiSection
-    from wikisync.folder.place import Place
     from wikisync.sync.replica import LocalReplica
-    from wikisync.sync.state import State, WikiState
+    from wikisync.sync.state import WikiState
     from wikisync.sync.translation import TranslatedWiki
     from wikisync.workspace.whose import FoundRecord
 
@@ -132,9 +151,6 @@ class OpenWorkspace:
 
     def local(self, wiki: WikiSection, *, settle_s: float = 0.0) -> LocalReplica:
         """The folder's side of a wiki."""
-        from wikisync.folder.replica import FolderReplica
-        from wikisync.sync.aliases import AliasedFolder
-
         known = self.known(wiki)
         folder = FolderReplica.two_way(
             self.folder_of(wiki),
@@ -152,9 +168,6 @@ class OpenWorkspace:
             Halted: the folder had pages and is empty.
             FolderError: it is gone.
         """
-        from wikisync.folder.workspace import refuse_emptied
-        from wikisync.sync.remembered import RememberedWiki
-
         known, folder = self.known(wiki), self.folder_of(wiki)
         if not self.is_adopting:
             refuse_emptied(folder, known_pages=len(known.base()))
@@ -189,13 +202,6 @@ class OpenWorkspace:
             Halted: another one has its path; or the folder had pages and is empty.
             FolderError: it is gone.
         """
-        from wikisync.api.attachments import AttachmentSource
-        from wikisync.api.git import WikiRepository
-        from wikisync.api.replica import WikiReplica
-        from wikisync.api.wikis import Wiki
-        from wikisync.folder.workspace import refuse_emptied
-        from wikisync.workspace.whose import find_wiki
-
         found = await find_wiki(self, client, wiki, is_real=is_real)
         # by its present path: the old one may lead to another wiki
         owner, known = found.there.owner, found.known
@@ -234,8 +240,6 @@ class OpenWorkspace:
             Halted: the marker is missing, or the folder had pages and is empty.
             FolderError: the folder is gone.
         """
-        from wikisync.folder.workspace import Identity, refuse_emptied, standing_of
-
         identity = Identity.parse(self.state.recalled(IDENTITY))
         standing_of(self.workspace.private, identity)
         if not self.is_adopting:
@@ -278,15 +282,11 @@ class OpenWorkspace:
 
     def _places(self, wiki: WikiSection) -> tuple[Place | None, Place]:
         """The wiki's folder at its last cycle, if that is known, and now."""
-        from wikisync.folder.place import Place, place_of
-
         before = Place.parse(self.known(wiki).place)
         return before, place_of(self.folder_of(wiki), before)
 
     def note_adopted(self) -> None:
         """The folders were looked at as they are; from now on absences count."""
-        from wikisync.folder.workspace import adopt
-
         self.state.remember(IDENTITY, str(adopt(self.workspace.private)))
         self.state.remember(ADOPTING, "")
         self.is_adopting = False
@@ -321,18 +321,6 @@ def open_workspace(
         Halted: its folder is not the one that was synced.
         StateError: its state cannot be used.
     """
-    from wikisync.folder.workspace import (
-        Identity,
-        Standing,
-        adopt,
-        holder_of,
-        locked,
-        refuse_network_disk,
-        refuse_overlaps,
-        standing_of,
-    )
-    from wikisync.sync.state import State
-
     root = workspace.root
     if is_guarded:
         refuse_network_disk(root, is_allowed=allows_network_disk)
@@ -374,8 +362,6 @@ def open_workspace(
 
 def _make_folder(folder: Path) -> None:
     """Make a wiki's folder for its first sync."""
-    from wikisync.errors import FolderError
-
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as exc:
@@ -390,8 +376,6 @@ def _make_folder(folder: Path) -> None:
 
 def _make_private(private: Path) -> None:
     """Make the place of the state, which a first look has to have, too."""
-    from wikisync.folder.descent import folder_error
-
     try:
         make_private_folder(private)
     except OSError as exc:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wikisync.errors import WikisyncError, command_line
+from wikisync.sync.plan import describe
+from wikisync.sync.safety import NO_ID
 from wikisync.workspace.attention import batch_sentence
 from wikisync.workspace.sentences import counted, problem_as_json
 from wikisync.workspace.syncing import Synced
@@ -19,15 +21,11 @@ COUNTS = ("pulled", "pushed", "merged", "renamed", "removed")
 
 def _plan_lines(wiki: Synced) -> list[str]:
     """One for each action, whatever is in its page's name."""
-    from wikisync.sync.plan import describe
-
     return [describe(action) for action in wiki.last.plan.actions]
 
 
 def told_batch(folder: str, batch: Batch) -> str:
     """One sentence on what a brake holds, with a next step that can be taken now."""
-    from wikisync.sync.safety import NO_ID
-
     if batch.id != NO_ID:
         return batch_sentence(folder, batch)
     return f"{folder}: {batch}; the next sync will ask for your approval"

@@ -9,26 +9,20 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from msgspec import structs
 
+from wikisync.config import FILE_NAME, MarkupSection, parse_markup
 from wikisync.errors import ConfigError, UsageError
-
-if TYPE_CHECKING:
-    from wikisync.config import MarkupSection
-    from wikisync.markup.record import MarkupOptions
+from wikisync.markup.record import MarkupOptions
+from wikisync.workspace.settings import FOLDERS_ABOVE_MAX, read_config
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-
-FOLDERS_ABOVE_MAX = 64
-"""A workspace is looked for in no more folders above."""
 
 
 def markup_options(section: MarkupSection) -> MarkupOptions:
     """A section of the configuration as the options of the pipeline."""
-    from wikisync.markup.record import MarkupOptions
-
     return MarkupOptions(
         math=section.math,
         engine=section.markdown_engine,
@@ -51,10 +45,8 @@ def chosen_markup(
     """
     if section is None and not given:
         # the same as below, without loading the configuration for it
-        from wikisync.markup.record import MarkupOptions
 
         return MarkupOptions()
-    from wikisync.config import MarkupSection, parse_markup
 
     values = structs.asdict(section or MarkupSection())
     values.update(parse_settings(given, "--markup"))
@@ -67,9 +59,6 @@ def workspace_markup(folder: Path) -> MarkupSection | None:
     Raises:
         ConfigError: the file cannot be read, or is wrong.
     """
-    from wikisync.config import FILE_NAME
-    from wikisync.workspace.folders import read_config
-
     try:
         start = folder.resolve()
     except OSError as exc:

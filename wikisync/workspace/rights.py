@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from wikisync.api.wikis import Wiki
 from wikisync.errors import NotFound, PermissionDenied, RemoteError
 from wikisync.sync.flow import each
 from wikisync.workspace.addresses import Told, client_at, probe
@@ -263,8 +264,6 @@ def _added(paths: tuple[str, ...], path: str) -> tuple[str, ...]:
 async def _look(
     client: Client, wiki: FoundWiki, token: TokenRights | None
 ) -> WikiRights | Problem:
-    from wikisync.api.wikis import Wiki
-
     try:
         listed = await Wiki(client, wiki.owner, wiki.id).poll_pages()
     except (NotFound, PermissionDenied) as error:

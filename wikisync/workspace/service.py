@@ -1,22 +1,20 @@
-"""A client for the service of a workspace."""
+"""Clients for services: that of a workspace, or the one that an address leads to."""
 
 from __future__ import annotations
 
-from collections.abc import (
-    AsyncIterator,
-    Mapping,
-)
+import asyncio
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from wikisync.workspace.token import workspace_token
-
-if TYPE_CHECKING:
-    from wikisync.api.client import Client
-    from wikisync.api.settings import ClientSettings
-    from wikisync.messages import Messages
+from wikisync.api.client import Client
+from wikisync.api.settings import DEFAULT_SETTINGS, ClientSettings
+from wikisync.messages import Messages
+from wikisync.workspace.addresses import find_target, may_name_wiki
 from wikisync.workspace.configured import Workspace
+from wikisync.workspace.discovery import Selection
+from wikisync.workspace.rights import name_wikis
+from wikisync.workspace.token import read_token, workspace_token
 
 ANONYMOUS = (
     "no token is set: only public wikis can be read, and nothing can be written; set"
@@ -38,9 +36,6 @@ async def open_service(
     Raises:
         UsageError: there is no token where one should be.
     """
-    from wikisync.api.client import Client
-    from wikisync.api.settings import DEFAULT_SETTINGS
-
     token = workspace_token(workspace.config, token_file, messages, env)
     if token is None:
         messages.note(ANONYMOUS)
@@ -48,3 +43,33 @@ async def open_service(
     settings = settings or DEFAULT_SETTINGS
     async with Client(url, token, settings=settings, told=messages.note) as client:
         yield client
+
+
+def open_selected(
+    url: str,
+    token_file: Path | None,
+    selection: Selection,
+    messages: Messages,
+    env: Mapping[str, str],
+) -> tuple[Client, Selection]:
+    """A client for the service that an address leads to, and the wikis that are meant.
+
+    The address of a wiki, project or group names its wiki, besides those of the
+    selection.  The client is still to be entered.
+
+    Raises:
+        UsageError: no service answers there, no wiki is selected, or the token cannot
+            be one.
+        RemoteError: the service cannot be reached.
+    """
+    if may_name_wiki(url):
+        target = asyncio.run(find_target(url, messages.note))
+        url = target.service
+        if target.path:
+            token = read_token(token_file, messages, environment=env)
+            selection = asyncio.run(
+                name_wikis(url, token, [target.path], selection, messages.note)
+            )
+    selection.check()
+    token = read_token(token_file, messages, environment=env)
+    return Client(url, token, told=messages.note), selection

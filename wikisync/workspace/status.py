@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from wikisync.api.quiet import shown_time
 from wikisync.errors import ExitCode, FolderError, Halted, WikisyncError
 from wikisync.model import Problem
 from wikisync.sync.arrive import STALE_SAVE
 from wikisync.sync.exchange import ExchangeOptions, ExchangeResult, Held, exchange
+from wikisync.sync.mentions import unmet_mentions
 from wikisync.sync.plan import (
     Action,
     Adopt,
@@ -37,9 +39,11 @@ from wikisync.sync.plan import (
     SkipReason,
 )
 from wikisync.sync.safety import Batch, Decision
+from wikisync.sync.standing import Condition
 from wikisync.workspace.attention import held_sentence
 from wikisync.workspace.outcomes import batch_as_json
 from wikisync.workspace.sentences import OTHER_FOLDER, counted, problem_as_json
+from wikisync.workspace.times import ago
 
 if TYPE_CHECKING:
     from wikisync.api.client import Client
@@ -212,7 +216,6 @@ def missing_attachments(known: WikiState) -> tuple[AttachmentPath, ...]:
     mentions = known.mentions()
     if not mentions:
         return ()
-    from wikisync.sync.mentions import unmet_mentions
 
     there = known.attachments_here() | set(known.uploads().values())
     unmet = unmet_mentions(mentions, there)
@@ -300,8 +303,6 @@ def _needs_person(status: WikiStatus) -> bool:
 
 def headline(status: WikiStatus, *, now: float | None = None) -> str:
     """The first line on a wiki."""
-    from wikisync.workspace.times import ago
-
     now = time.time() if now is None else now
     words: list[str] = []
     if status.pages is not None:
@@ -325,8 +326,6 @@ def headline(status: WikiStatus, *, now: float | None = None) -> str:
 
 def notes(status: WikiStatus, *, now: float | None = None) -> list[str]:
     """What else a person may want to know of a wiki."""
-    from wikisync.workspace.times import ago
-
     now = time.time() if now is None else now
     found = [
         f"{one.slug}: {one.what} ({ago(max(0.0, now - one.at))})"
@@ -363,10 +362,6 @@ def notes(status: WikiStatus, *, now: float | None = None) -> list[str]:
 
 def notes_of_watch(health: Mapping[str, Any], now: float) -> list[str]:
     """What a watch that works on the workspace waits for, from its health file."""
-    from wikisync.api.quiet import shown_time
-    from wikisync.sync.standing import Condition
-    from wikisync.workspace.times import ago
-
     found = [
         f"the service accepts no {one['what']} until {shown_time(one['until'])};"
         f" next try at {shown_time(one['next_try_at'])}"

@@ -20,6 +20,8 @@ from wikisync.errors import (
     WikisyncError,
 )
 from wikisync.model import Problem, Slug
+from wikisync.sync.exchange import exchange
+from wikisync.sync.plan import CreateLocal, CreateRemote, SkipReason
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki
 
 if TYPE_CHECKING:
@@ -78,8 +80,6 @@ class Synced(Struct):
 
         Not those of which a problem or a batch tells.
         """
-        from wikisync.sync.plan import SkipReason
-
         told = {
             SkipReason.UNREADABLE_HERE,
             SkipReason.UNREADABLE_THERE,
@@ -93,8 +93,6 @@ class Synced(Struct):
     @property
     def notices(self) -> tuple[tuple[Slug, Notice], ...]:
         """Pages with which something went ahead that a person may not have meant."""
-        from wikisync.sync.plan import CreateLocal, CreateRemote
-
         return tuple(
             (action.slug, action.notice)
             for result in self.results
@@ -151,8 +149,6 @@ async def sync_wiki(
         progress: Told of long work.
         waits: Wait until absences are certain, too.
     """
-    from wikisync.sync.exchange import exchange
-
     synced = Synced(wiki.section, notes=wiki.found.notes, warnings=wiki.found.warnings)
     # who says sync may have mended the token or the service's limits just now
     options = replace(

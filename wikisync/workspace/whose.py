@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from wikisync.api.replica import WikiReplica
+from wikisync.api.wikis import Wiki
 from wikisync.errors import NotFound, ProtocolViolation, RemoteError
 from wikisync.model import Problem, WikiOwner
 from wikisync.sync.identity import (
@@ -176,9 +178,6 @@ def _number(remote_id: str) -> int | None:
 
 async def _agreement(client: Client, there: Located, known: WikiState) -> Agreement:
     """How many pages of a record the wiki still has; looks at the whole wiki."""
-    from wikisync.api.replica import WikiReplica
-    from wikisync.api.wikis import Wiki
-
     seen = await WikiReplica(Wiki(client, there.owner, there.id)).snapshot()
     return Agreement.of(known.base(), seen.pages)
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 from wikisync.errors import FolderError, Halted, WikisyncError, command_line
 from wikisync.folder.descent import folder_error
+from wikisync.folder.probe import seen_folding
+from wikisync.folder.trash import KEPT_BYTES, KEPT_DAYS, Trash
 from wikisync.folder.workspace import (
     MOUNTS,
     WATCH,
@@ -25,7 +27,9 @@ from wikisync.folder.workspace import (
     standing_of,
 )
 from wikisync.layout import TRASH_FOLDER
+from wikisync.libc import check_watches_left
 from wikisync.workspace.doctor.findings import Finding, Grade
+from wikisync.workspace.opening import IDENTITY
 from wikisync.workspace.sentences import OTHER_FOLDER, counted
 
 if TYPE_CHECKING:
@@ -67,8 +71,6 @@ def check_disk(workspace: Workspace) -> Iterator[Finding]:
 
 
 def _check_watches(workspace: Workspace) -> Iterator[Finding]:
-    from wikisync.libc import check_watches_left
-
     if not sys.platform.startswith("linux"):
         return
     try:
@@ -87,9 +89,6 @@ def _check_watches(workspace: Workspace) -> Iterator[Finding]:
 
 def check_state(opened: OpenWorkspace) -> Iterator[Finding]:
     """The state file and the trash."""
-    from wikisync.folder.trash import KEPT_BYTES, KEPT_DAYS, Trash
-    from wikisync.workspace.opening import IDENTITY
-
     private = opened.workspace.private
     yield from (Finding(Grade.LOOK, notice) for notice in opened.notices())
     recorded = Identity.parse(opened.state.recalled(IDENTITY))
@@ -142,8 +141,6 @@ def check_state(opened: OpenWorkspace) -> Iterator[Finding]:
 
 def check_folder(opened: OpenWorkspace, wiki: WikiSection) -> Iterator[Finding]:
     """One wiki's folder: what is in it, and what its disk can do."""
-    from wikisync.folder.probe import seen_folding
-
     folder = opened.workspace.folder_of(wiki)
     known = opened.known(wiki)
     name = wiki.folder

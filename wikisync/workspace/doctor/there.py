@@ -8,7 +8,9 @@ from datetime import UTC, date, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
+from wikisync.api import routes
 from wikisync.api.client import Client
+from wikisync.api.request import Request
 from wikisync.errors import WikisyncError
 from wikisync.workspace.addresses import Told
 from wikisync.workspace.discovery import Selection
@@ -50,9 +52,6 @@ async def check_there(
 
 async def _check_clock(url: str, token: str | None) -> AsyncIterator[Finding]:
     """How far the service's clock is from this machine's."""
-    from wikisync.api import routes
-    from wikisync.api.request import Request
-
     async with Client(url, token) as client:
         try:
             purpose = client.purpose("read the version")

@@ -1,0 +1,299 @@
+"""A watch from start to stop signal, through changes of its configuration."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+
+from wikisync.api.settings import ClientSettings
+from wikisync.errors import ExitCode, WikisyncError
+from wikisync.site.preview.server import PreviewOptions, running_preview
+from wikisync.sync.exchange import ExchangeOptions
+from wikisync.sync.standing import Condition
+from wikisync.sync.standings import REFUSED_RETRY_S
+from wikisync.watch.log import logging_to
+from wikisync.watch.run import Watch, answering
+from wikisync.watch.systemd import Notifier
+from wikisync.watch.wiki import WatchedWiki
+from wikisync.workspace.attention_file import told_where_halted
+from wikisync.workspace.configured import Workspace, find_workspace
+from wikisync.workspace.folders import ShownFolder, cache_folder
+from wikisync.workspace.hook_secret import hook_secret
+from wikisync.workspace.opening import OpenWorkspace, open_workspace
+from wikisync.workspace.previewing import editor_command, preview_inputs
+from wikisync.workspace.reach import is_of_all
+from wikisync.workspace.service import open_service
+from wikisync.workspace.token import workspace_token
+
+if TYPE_CHECKING:
+    from wikisync.api.client import Client
+    from wikisync.messages import Messages
+
+
+STOP_S = 1.5
+"""How long a request under way may hold up the end; what came of it is found out
+by the next start."""
+
+
+PAUSE_MAX_S = 10.0
+"""A longer pause that the service asks for is made by what met it alone, and told."""
+
+
+QUIET_MAX_S = 600.0
+"""Then a request may be made again; the next cycle that makes it comes within five
+minutes, so that one is made every 15 minutes at least."""
+
+
+ANEW_LOOK_S = 2.0
+"""How often it is looked whether to begin anew."""
+
+
+class WatchRequest(Struct, frozen=True):
+    """What a person asks of a watch."""
+
+    excluded: tuple[str, ...] = ()
+    """Wikis to leave out, by folder or full path."""
+    puts_new: bool = False
+    """Whether a first sync uploads pages that are only here."""
+    settle_s: float | None = None
+    """How long a saved file must have been left alone; None as configured."""
+    has_site: bool = False
+    """Whether the published site is kept up to date in any case."""
+    has_preview: bool = False
+    notifies: bool = False
+    """Whether the desktop shows that a person is needed."""
+    log_format: Literal["text", "json"] = "text"
+    allows_network_disk: bool = False
+    token_file: Path | None = None
+
+
+class _Signals:
+    """What the process was told from outside."""
+
+    def __init__(self) -> None:
+        self.stopped, self.reload = asyncio.Event(), asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._loop.add_signal_handler(number, self._stop)
+        self._loop.add_signal_handler(signal.SIGHUP, self.reload.set)
+
+    def _stop(self) -> None:
+        """Begin the end; from now on a signal ends the process at once."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._loop.remove_signal_handler(number)
+        self.stopped.set()
+        # every change is journaled before it is made, so that this is safe
+        self._loop.call_later(STOP_S, os._exit, int(ExitCode.DONE))
+
+
+async def watch_workspace(
+    messages: Messages, start: Path, request: WatchRequest
+) -> None:
+    """Watch until a signal ends it; SIGHUP goes on with the new configuration."""
+    signals, notifier = _Signals(), Notifier(os.environ)
+    workspace, before = find_workspace(start).without(request.excluded), None
+    with logging_to(workspace.private, request.log_format):
+        while not signals.stopped.is_set():
+            try:
+                following = await _watch_with(
+                    messages, workspace, request, signals, notifier
+                )
+            except WikisyncError as error:
+                if before is None:
+                    raise
+                messages.error(error)
+                messages.note("the previous configuration stays in use")
+                workspace, before = before, None
+            else:
+                workspace, before = following, workspace
+    messages.note("stopped")
+
+
+async def _watch_with(
+    messages: Messages,
+    workspace: Workspace,
+    request: WatchRequest,
+    signals: _Signals,
+    notifier: Notifier,
+) -> Workspace:
+    """Watch under one configuration; the one to go on with.
+
+    Raises:
+        WikisyncError: it cannot begin.
+    """
+    async with AsyncExitStack() as stack:
+        stack.enter_context(told_where_halted(workspace.root))
+        opened = stack.enter_context(
+            open_workspace(
+                workspace,
+                allows_network_disk=request.allows_network_disk,
+                is_watch=True,
+            )
+        )
+        for notice in opened.notices():
+            messages.warn(notice)
+        service = open_service(
+            workspace,
+            request.token_file,
+            messages,
+            os.environ,
+            settings=ClientSettings(
+                rate_limit_pause_max_s=PAUSE_MAX_S, quiet_max_s=QUIET_MAX_S
+            ),
+        )
+        client = await stack.enter_async_context(service)
+        watch = Watch(
+            messages,
+            opened,
+            _wikis(opened, client, request),
+            notifier,
+            client.quiet,
+            is_away=partial(is_of_all, client),
+            publishes=request.has_site or workspace.config.site.publish,
+            notifies=request.notifies,
+        )
+        sync = workspace.config.sync
+        if sync.listen:
+            secret = hook_secret(
+                sync.hook_secret_file, os.environ, "[sync] hook_secret_file"
+            )
+            url = await stack.enter_async_context(answering(watch, sync.listen, secret))
+            messages.note(f"webhooks and health: {url}")
+        if request.has_preview:
+            await stack.enter_async_context(_previewing(messages, workspace, watch))
+        return await _until_ended(
+            messages, watch, workspace, request, signals, notifier
+        )
+
+
+def _wikis(
+    opened: OpenWorkspace, client: Client, request: WatchRequest
+) -> Sequence[WatchedWiki]:
+    asked = ExchangeOptions(
+        puts_new=request.puts_new,
+        reads_max=opened.workspace.config.sync.reads_max,
+    )
+    return [
+        WatchedWiki(opened, section, client, asked, settle_s=request.settle_s)
+        for section in opened.workspace.synced
+    ]
+
+
+@asynccontextmanager
+async def _previewing(
+    messages: Messages, workspace: Workspace, watch: Watch
+) -> AsyncIterator[None]:
+    """A preview of the workspace that shows how far each page is."""
+    shown = ShownFolder(workspace.root, workspace.root)
+    section = workspace.config.preview
+    options = PreviewOptions(
+        host=section.host,
+        port=section.port,
+        is_port_wanted=False,
+        editor=editor_command(None, os.environ),
+        settings=shown.settings,
+    )
+    async with running_preview(
+        lambda: preview_inputs(shown),
+        cache_folder(shown, "preview", os.environ),
+        options,
+        states=watch.states,
+        notice=lambda problem: messages.problems([problem]),
+    ) as preview:
+        messages.result(preview.url)
+        yield
+
+
+async def _until_ended(
+    messages: Messages,
+    watch: Watch,
+    workspace: Workspace,
+    request: WatchRequest,
+    signals: _Signals,
+    notifier: Notifier,
+) -> Workspace:
+    """Run the watch until a signal ends it, or a new configuration is there."""
+    async with asyncio.TaskGroup() as group:
+        working = group.create_task(watch.run())
+        anew = group.create_task(_begin_anew(watch, workspace, request, signals))
+        stop = group.create_task(signals.stopped.wait())
+        while True:
+            reload = group.create_task(signals.reload.wait())
+            await asyncio.wait({stop, reload}, return_when=asyncio.FIRST_COMPLETED)
+            reload.cancel()
+            following = _reread(messages, workspace, request, signals, notifier)
+            if following is not None:
+                break
+            notifier.ready()
+        for task in (working, anew, stop):
+            task.cancel()
+    return following
+
+
+def _reread(
+    messages: Messages,
+    workspace: Workspace,
+    request: WatchRequest,
+    signals: _Signals,
+    notifier: Notifier,
+) -> Workspace | None:
+    """The configuration to go on with; None where the new one is wrong."""
+    if signals.stopped.is_set():
+        notifier.stopping()
+        return workspace
+    signals.reload.clear()
+    notifier.reloading()
+    try:
+        new = find_workspace(workspace.root).without(request.excluded)
+        workspace_token(new.config, request.token_file, messages, os.environ)
+    except WikisyncError as error:
+        messages.error(error)
+        messages.note("the previous configuration stays in use")
+        return None
+    messages.note("reloading the configuration")
+    return new
+
+
+async def _begin_anew(
+    watch: Watch, workspace: Workspace, request: WatchRequest, signals: _Signals
+) -> None:
+    """Begin anew with another token after a refusal, or where the state is damaged."""
+    named = request.token_file or workspace.config.service.token_file
+    path = _expanded(named)
+    is_asked = bool(workspace.config.service.token_command)
+    before = _stamp(path)
+    while True:
+        await asyncio.sleep(ANEW_LOOK_S)
+        if watch.has_damaged_state:
+            signals.reload.set()
+            return
+        trouble = watch.daemon.trouble
+        if trouble is None or trouble.condition is not Condition.REFUSED:
+            before = _stamp(path)
+            continue
+        is_old = watch.daemon.now() - trouble.since > REFUSED_RETRY_S
+        if _stamp(path) != before or (is_asked and is_old):
+            signals.reload.set()
+            return
+
+
+def _expanded(named: str | Path | None) -> Path | None:
+    return Path(named).expanduser() if named else None
+
+
+def _stamp(path: Path | None) -> tuple[int, int, int] | None:
+    if path is None:
+        return None
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns

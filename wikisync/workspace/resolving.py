@@ -1,0 +1,141 @@
+"""The conflict of a page: its pieces, its file, and the text that settles it."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from wikisync.errors import (
+    FolderError,
+    PlaceTaken,
+    PreconditionFailed,
+    UsageError,
+)
+from wikisync.sync.conflict import Clash, read_bundle
+from wikisync.sync.holds import Holds
+from wikisync.sync.merge import merge
+from wikisync.sync.tally import Tally
+from wikisync.workspace.opening import OpenWorkspace
+from wikisync.workspace.sentences import counted
+
+if TYPE_CHECKING:
+    from wikisync.config import WikiSection
+    from wikisync.model import Slug
+    from wikisync.sync.conflict import Bundle, Piece
+    from wikisync.sync.ledger import BundleRecord
+    from wikisync.sync.state import WikiState
+
+
+FOREIGN_MARKER = re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE)
+"""What other tools leave around a clash that is not settled."""
+
+
+async def has_conflict_file(
+    opened: OpenWorkspace, section: WikiSection, slug: Slug
+) -> bool:
+    """Whether the page is held, and its conflict file has its place."""
+    record = opened.known(section).bundles().get(slug)
+    try:
+        await opened.local(section).conflict_file(slug)
+    except PlaceTaken:
+        return False
+    except FolderError:
+        pass  # one that is no text
+    return record is not None and record.has_file
+
+
+async def pieces_of(
+    opened: OpenWorkspace, section: WikiSection, slug: Slug
+) -> Sequence[Piece]:
+    """The page with its clashes, as far as its conflict file is settled already."""
+    known = opened.known(section)
+    file = None
+    # one that is no text goes to the trash with the settlement
+    with suppress(FolderError):
+        file = await opened.local(section).conflict_file(slug)
+    if file is not None and known.bundles()[slug].has_file:
+        bundle = read_bundle(file.text)
+        if not bundle.problem:
+            return bundle.pieces
+    return pieces_again(known, slug)
+
+
+def pieces_again(known: WikiState, slug: Slug) -> Sequence[Piece]:
+    """The same from the texts it was made of, where the file is gone or unclear."""
+    record = known.bundles()[slug]
+    base = known.text(slug)
+    if base is None:
+        return (Clash("", record.local, record.remote),)
+    merged = merge(base, record.local, record.remote, page_format=record.format)
+    return merged.pieces
+
+
+async def take_text(
+    opened: OpenWorkspace, section: WikiSection, slug: Slug, text: str
+) -> None:
+    """Make the text the page.
+
+    Raises:
+        PreconditionFailed: the page is saved all the time.
+    """
+    known = opened.known(section)
+    tally = Tally()
+    holds = Holds(opened.local(section), known, tally=tally, clock=time.time)
+    await holds.resolve(slug, text)
+    if slug in known.bundles():
+        raise PreconditionFailed(
+            f"{section.folder}/{slug} was edited after its conflict file was written,"
+            f" in the parts that overlap",
+            hint="its conflict file shows both; resolve it, or run this again",
+        )
+
+
+async def write_settled(
+    opened: OpenWorkspace, section: WikiSection, slug: Slug, text: str
+) -> None:
+    """Save the conflict file as a person would, for the process that syncs."""
+    record = opened.known(section).bundles()[slug]
+    local = opened.local(section)
+    # what is in it may be work of the person's: it goes to the trash first
+    await local.write_conflict(slug, record.format, text)
+
+
+class OpenedFile(Struct, frozen=True):
+    """The file in which a person settles a conflict."""
+
+    path: Path
+    record: BundleRecord
+    """The texts that are in it."""
+    is_own: bool = False
+    """Whether it is among our own files, for something has its place.
+
+    It counts where the command that opened it takes it, and nowhere else.
+    """
+
+
+def read_result(path: Path) -> str:
+    """What a merge tool made.
+
+    Raises:
+        UsageError: nothing that can be taken.
+    """
+    hint = "nothing was applied; run it again, or resolve the conflict file by hand"
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError) as exc:
+        raise UsageError(f"{path} cannot be read: {exc}", hint=hint) from exc
+    if not text.strip() or FOREIGN_MARKER.search(text):
+        raise UsageError(f"{path} is not resolved", hint=hint)
+    return text
+
+
+def unresolved_parts(bundle: Bundle) -> str:
+    """What is still unsettled in a conflict file, in words."""
+    count = sum(isinstance(piece, Clash) for piece in bundle.pieces)
+    return bundle.problem or f"{counted(count, 'unresolved part')} left"

@@ -1,0 +1,122 @@
+"""Taking the last sync back: what it would do, and a person's decision on it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from wikisync.errors import SyncError, UsageError, command_line
+from wikisync.folder.workspace import holder_of
+from wikisync.sync.exchange import ExchangeOptions
+from wikisync.sync.ledger import NO_SLUG
+from wikisync.workspace.opening import open_workspace
+from wikisync.workspace.service import open_service
+from wikisync.workspace.syncing import sync_wiki
+from wikisync.workspace.times import local_time
+
+if TYPE_CHECKING:
+    from wikisync.config import WikiSection
+    from wikisync.messages import Messages
+    from wikisync.sync.steps import LastSync
+    from wikisync.workspace.configured import Workspace
+    from wikisync.workspace.opening import OpenWorkspace
+    from wikisync.workspace.syncing import Synced
+
+
+class PlannedUndo(Struct, frozen=True):
+    """A sync to take back, and what that would do."""
+
+    section: WikiSection
+    sync: LastSync
+    synced: Synced
+    """Of the dry run."""
+
+
+async def planned_undo(
+    messages: Messages,
+    workspace: Workspace,
+    wiki: str | None,
+    token_file: Path | None,
+    env: Mapping[str, str],
+) -> PlannedUndo | None:
+    """What would be done; None where no sync is remembered.
+
+    Raises:
+        UsageError: the workspace has no such wiki, or it is paused.
+        WikisyncError: the wiki cannot be looked at.
+    """
+    with open_workspace(workspace, is_read_only=True) as opened:
+        found = last_sync(opened, workspace.wikis([wiki] if wiki else ()))
+        if found is None:
+            return None
+        section, sync = found
+        if opened.known(section).is_paused:
+            raise UsageError(
+                f"{section.folder} is paused, and an undo is a sync",
+                hint=f"go on with it first: {command_line('resume', section.folder)}",
+            )
+        refuse_running(workspace, opened, section)
+        options = ExchangeOptions(pages=sync.names, is_dry_run=True, undoes=sync.number)
+        async with open_service(workspace, token_file, messages, env) as client:
+            both = await opened.synced(client, section, is_real=False)
+            synced = await sync_wiki(opened, both, options)
+    if synced.failure is not None:
+        raise synced.failure
+    return PlannedUndo(section, sync, synced)
+
+
+def last_sync(
+    opened: OpenWorkspace, wikis: Sequence[WikiSection]
+) -> tuple[WikiSection, LastSync] | None:
+    """The wiki that a sync changed last, and that sync; one under way comes first."""
+    syncs = [
+        (section, sync, known.undoing == sync.number)
+        for section in wikis
+        for known in (opened.known(section),)
+        if (sync := known.sync_of(known.undoing)) is not None
+    ]
+    latest = max(syncs, key=lambda one: (one[2], one[1].at), default=None)
+    return latest and latest[:2]
+
+
+def refuse_running(
+    workspace: Workspace, opened: OpenWorkspace, section: WikiSection
+) -> None:
+    """See that the sync to undo has ended.
+
+    One that was killed has ended, too: nobody holds its workspace.
+
+    Raises:
+        SyncError: it is still running, and only half of it could be undone.
+    """
+    is_running = opened.known(section).is_under_way
+    if is_running and holder_of(workspace.private) is not None:
+        raise SyncError(
+            f"a sync of {section.folder} is running",
+            hint="when it has ended, run the same command again",
+        )
+
+
+def note_undo(opened: OpenWorkspace, planned: PlannedUndo) -> None:
+    """Note that a person wants a sync undone; the next sync of its pages does so.
+
+    Raises:
+        SyncError: another sync changed something meanwhile.
+    """
+    section, sync = planned.section, planned.sync
+    known = opened.known(section)
+    with known.together():
+        last = known.sync_of(known.undoing)
+        if last is None or last.number != sync.number:
+            raise SyncError(
+                f"{section.folder} was synced meanwhile",
+                hint=f"look again: {command_line('undo', section.folder)}",
+            )
+        refuse_running(opened.workspace, opened, section)
+        known.undo(sync.number)
+        what = f"the user undoes the sync of {local_time(sync.at)}"
+        known.note_done(time.time(), NO_SLUG, what)
