@@ -10,13 +10,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, TypeVar
+from email.utils import parsedate_to_datetime
+from itertools import count
+from typing import TypeVar
 
 from wikisync.api.settings import ClientSettings
 from wikisync.errors import NoAnswerInTime, RateLimited, RefusedInFront, RemoteError
-
-if TYPE_CHECKING:
-    from tenacity import RetryCallState
 
 log = logging.getLogger(__name__)
 
@@ -40,13 +39,6 @@ class PassingFailure(Exception):
         self.error = error
         self.after_s = after_s
         """Pause that the service asked for, in seconds."""
-
-
-def spread() -> float:
-    """A random number from 0.0 to 1.0; most commands never pause and need none."""
-    from random import random
-
-    return random()
 
 
 async def repeated(
@@ -79,62 +71,40 @@ async def repeated(
         PassingFailure: the last of them.
     """
     started = clock()
-    try:
-        return await attempt()
-    except PassingFailure as failure:
-        failures = [failure]
-
-    async def next_attempt() -> T:
-        # the loop counts the attempt that was made without it
-        if failures:
-            raise failures.pop()
-        return await attempt()
-
-    # loaded by what failed once: it costs a short command more than its requests do
-    from tenacity import AsyncRetrying
-    from tenacity.retry import retry_if_exception
-
-    def may_repeat(failure: BaseException) -> bool:
-        if not isinstance(failure, PassingFailure):
-            return False
-        return not is_write or isinstance(failure.error, RateLimited)
-
-    def pause(state: RetryCallState) -> float:
-        return pause_s(_failure(state), state.attempt_number, settings, random)
-
-    most = settings.attempts_max
     late_max = (
         settings.late_attempts_max if late_attempts_max is None else late_attempts_max
     )
-
-    def is_enough(state: RetryCallState) -> bool:
-        failure = _failure(state)
-        attempts_max = most
-        if isinstance(failure.error, NoAnswerInTime):
-            attempts_max = min(late_max, most)
-        elif isinstance(failure.error, RefusedInFront):
-            attempts_max = min(settings.refused_attempts_max, most)
-        wish_s = _wish_s(failure, settings)
-        return (
-            state.attempt_number >= attempts_max
-            or wish_s > (settings.rate_limit_pause_max_s if waits else 0.0)
-            or clock() - started + state.upcoming_sleep > settings.deadline_s
+    for number in count(1):
+        try:
+            return await attempt()
+        except PassingFailure as failure:
+            pause = pause_s(failure, number, settings, random)
+            wish_max_s = settings.rate_limit_pause_max_s if waits else 0.0
+            if (
+                (is_write and not isinstance(failure.error, RateLimited))
+                or number >= _attempts_max(failure.error, settings, late_max)
+                or _wish_s(failure, settings) > wish_max_s
+                or clock() - started + pause > settings.deadline_s
+            ):
+                raise
+            reason = failure.error.message
+        log.debug(
+            "attempt %d failed, asking again in %.1f s: %s", number, pause, reason
         )
-
-    def tell(state: RetryCallState) -> None:
-        _log(state)
         if told is not None:
-            told(state.upcoming_sleep, _failure(state).error.message)
+            told(pause, reason)
+        await sleep(pause)
+    raise AssertionError("the count has no end")
 
-    loop = AsyncRetrying(
-        sleep=sleep,
-        wait=pause,
-        stop=is_enough,
-        retry=retry_if_exception(may_repeat),
-        before_sleep=tell,
-        reraise=True,
-    )
-    return await loop(next_attempt)
+
+def _attempts_max(error: RemoteError, settings: ClientSettings, late_max: int) -> int:
+    """How often a request is made that fails in this way."""
+    attempts_max = settings.attempts_max
+    if isinstance(error, NoAnswerInTime):
+        return min(late_max, attempts_max)
+    if isinstance(error, RefusedInFront):
+        return min(settings.refused_attempts_max, attempts_max)
+    return attempts_max
 
 
 def pause_s(
@@ -182,28 +152,8 @@ def parse_retry_after(headers: Mapping[str, str], *, now: datetime) -> float | N
 
 
 def _parse_date(text: str) -> datetime | None:
-    # loaded by what failed once, as above
-    from email.utils import parsedate_to_datetime
-
     try:
         moment = parsedate_to_datetime(text)
     except ValueError:
         return None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-def _failure(state: RetryCallState) -> PassingFailure:
-    outcome = state.outcome
-    assert outcome is not None, "asked before the first attempt ended"
-    failure = outcome.exception()
-    assert isinstance(failure, PassingFailure), "only these are repeated"
-    return failure
-
-
-def _log(state: RetryCallState) -> None:
-    log.debug(
-        "attempt %d failed, asking again in %.1f s: %s",
-        state.attempt_number,
-        state.upcoming_sleep,
-        _failure(state).error.message,
-    )
