@@ -10,11 +10,12 @@ Read next: ``look``, what a list is worth; ``rotation``, whose turn it is.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from wikisync.api.look import Look, state_of, whole_page
+from wikisync.api.known import KnownPages
+from wikisync.api.look import Look, whole_page
 from wikisync.api.rotation import ROTATION_BYTES_MIN, Rotation
 from wikisync.api.wikis import PageList, Wiki
 from wikisync.errors import (
@@ -25,7 +26,7 @@ from wikisync.errors import (
     RemoteError,
     Unavailable,
 )
-from wikisync.model import Page, PageState, Slug, Snapshot
+from wikisync.model import Page, Slug, Snapshot
 
 READS_MAX = 8
 UNAVAILABLE_MAX = 5
@@ -38,32 +39,28 @@ class Looking:
     def __init__(
         self,
         wiki: Wiki,
+        known: KnownPages,
         *,
-        tag: str = "",
-        pages: Mapping[Slug, PageState] | None = None,
         reads_max: int = READS_MAX,
         rotation_bytes_min: int = ROTATION_BYTES_MIN,
     ) -> None:
-        """Args: those of ``WikiReplica``."""
+        """Args: ``known`` and those of ``WikiReplica``."""
         self._wiki = wiki
-        self._tag = tag
-        self._known = pages
-        self._names: frozenset[str] | None = None
-        """Of the pages known, without their case; None where they are to be counted."""
+        self._known = known
         self._reads_max = reads_max
         self._rotation_bytes_min = rotation_bytes_min
-        self._rotation: Rotation | None = None
         self.awaited: frozenset[Slug] = frozenset()
 
     @property
     def is_in_turns(self) -> bool:
         """Whether the next look is at a part of the pages."""
-        return self._rotation is not None
+        return self._known.rotation is not None
 
     @property
     def oldest_s(self) -> float:
         """How long ago the page was looked at that waits the longest."""
-        return self._rotation.oldest_s(self._now()) if self._rotation else 0.0
+        rotation = self._known.rotation
+        return rotation.oldest_s(self._now()) if rotation else 0.0
 
     async def snapshot(self) -> Snapshot:
         """What the wiki holds.
@@ -71,30 +68,18 @@ class Looking:
         Raises:
             RemoteError: the list cannot be had.
         """
-        if self._rotation is not None:
-            return await self._look_in_turns(self._rotation)
+        if self._known.rotation is not None:
+            return await self._look_in_turns(self._known.rotation)
         listed, is_whole = await self._list()
         if listed is None:
-            return Snapshot(pages=self._known or {}, tag=self._tag)
+            return self._known.unchanged()
         look = Look.at(listed.pages, listed.odd)
         await self._read_singly(look, look.single)
         seen = look.snapshot(listed.etag if is_whole else None)
-        self._known, self._tag, self._names = seen.pages, seen.tag, None
         size = sum(state.size or 0 for state in seen.pages.values())
-        if not is_whole or size >= self._rotation_bytes_min:
-            self._rotation = Rotation.after(seen.pages, self._now())
+        is_big = not is_whole or size >= self._rotation_bytes_min
+        self._known.take(seen, in_turns=is_big)
         return seen
-
-    def is_free(self, slug: Slug) -> bool:
-        """Whether the last look saw no page that the service takes for this one.
-
-        It finds pages whatever their case (Q5).  False also where there was no look.
-        """
-        if self._known is None:
-            return False
-        if self._names is None:
-            self._names = frozenset(name.casefold() for name in self._known)
-        return slug.casefold() not in self._names
 
     async def _list(self) -> tuple[PageList | None, bool]:
         """The list with content; without, where the service cannot give it whole.
@@ -105,9 +90,9 @@ class Looking:
         Returns:
             The list, or None where nothing changed; and whether it is the whole one.
         """
-        known = self._tag if self._known is not None else ""
+        known = self._known.tag or None
         try:
-            return await self._wiki.poll_pages(known or None, with_content=True), True
+            return await self._wiki.poll_pages(known, with_content=True), True
         except RefusedInFront:
             raise  # whatever is asked
         except (Unavailable, ProtocolViolation) as error:
@@ -130,7 +115,7 @@ class Looking:
                 look.pages[slug] = one.state
         if look.is_complete and rotation.size < self._rotation_bytes_min // 2:
             # it became small: the next look is at everything at once
-            self._rotation = None
+            self._known.rotation = None
         return look.snapshot(None)
 
     async def _read_singly(self, look: Look, slugs: Sequence[Slug]) -> None:
@@ -159,42 +144,20 @@ class Looking:
             if page is not None:
                 whole = Page(slug, look.formats[slug], page.content, page.title)
                 look.add(whole)
-                self._note(look.pages[slug], page.etag)
+                self._known.note_read(look.pages[slug], page.etag)
 
     async def _read_anew(self, slug: Slug) -> _Read | None:
         """A page, or None where the service says that it is as it was seen."""
-        seen = self._rotation.seen.get(slug) if self._rotation else None
+        rotation = self._known.rotation
+        seen = rotation.seen.get(slug) if rotation else None
         listed = await self._wiki.poll_page(slug, seen.etag if seen else None)
         if listed is None:
-            assert self._rotation is not None
-            self._rotation.note_same(slug, self._now())
+            assert rotation is not None, "only a page seen before is asked about"
+            rotation.note_same(slug, self._now())
             return None
         record, etag = listed
         page = whole_page(record, slug, self._wiki.owner, self._wiki.web_url)
         return _Read(page.content, page.title, etag)
-
-    def note_there(self, slug: Slug) -> None:
-        """A page was read; if the last look did not list it, that is looked at anew.
-
-        A list that lacks what is there is wrong, and "nothing changed" would keep it.
-        """
-        if self._known is not None and slug not in self._known:
-            self._tag = ""
-
-    def note_written(self, page: Page, identity: str) -> None:
-        """A page was written by us, and the service says that it is this now."""
-        self._note(state_of(page, identity), None)
-
-    def note_gone(self, slug: Slug) -> None:
-        """A page was renamed or removed by us, maybe with the pages below."""
-        if self._rotation is not None:
-            below = f"{slug}/"
-            gone = [s for s in self._rotation.seen if s == slug or s.startswith(below)]
-            self._rotation.forget(gone)
-
-    def _note(self, state: PageState, etag: str | None) -> None:
-        if self._rotation is not None:
-            self._rotation.note(state, etag, self._now())
 
     def _now(self) -> float:
         return self._wiki.client.now()

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from wikisync.api.attachments import AttachmentSource
 from wikisync.api.git import WikiHistory
+from wikisync.api.known import KnownPages
 from wikisync.api.look import LISTED_BYTES_MAX, MEBIBYTE
 from wikisync.api.looking import READS_MAX, Looking
 from wikisync.api.rotation import ROTATION_BYTES_MIN
@@ -75,14 +76,11 @@ class WikiReplica:
         self._attachments = attachments or AttachmentSource(wiki)
         self.history = WikiHistory(wiki.client, wiki.owner)
         """Its commits, where git tells of them."""
+        known = KnownPages(wiki.client.now, tag=tag, pages=pages)
         self._looking = Looking(
-            wiki,
-            tag=tag,
-            pages=pages,
-            reads_max=reads_max,
-            rotation_bytes_min=rotation_bytes_min,
+            wiki, known, reads_max=reads_max, rotation_bytes_min=rotation_bytes_min
         )
-        self._writing = Writing(wiki, self._looking)
+        self._writing = Writing(wiki, known)
 
     @property
     def name(self) -> str:

@@ -16,8 +16,8 @@ from __future__ import annotations
 import asyncio
 from http import HTTPStatus
 
+from wikisync.api.known import KnownPages
 from wikisync.api.look import known_format, require_whole, whole_page
-from wikisync.api.looking import Looking
 from wikisync.api.schema import WikiPageRecord
 from wikisync.api.wikis import Wiki
 from wikisync.errors import (
@@ -41,11 +41,11 @@ DECIDE_HINT = "run it again"
 
 
 class Writing:
-    """Writes to one wiki; looks hear of them."""
+    """Writes to one wiki, noted in what is known of its pages."""
 
-    def __init__(self, wiki: Wiki, looking: Looking) -> None:
+    def __init__(self, wiki: Wiki, known: KnownPages) -> None:
         self._wiki = wiki
-        self._looking = looking
+        self._known = known
         self.turn = asyncio.Lock()
         """Held from the read to the answer."""
         self.last_window_s = 0.0
@@ -60,7 +60,7 @@ class Writing:
         """
         record = await self._wiki.get_page(slug)
         page = whole_page(record, slug, self._wiki.owner, self._wiki.web_url)
-        self._looking.note_there(slug)
+        self._known.note_there(slug)
         return page
 
     async def write(self, page: Page, *, expected: Digest | None) -> Page:
@@ -134,12 +134,12 @@ class Writing:
             started = self._wiki.client.now()
             await self._wiki.delete_page(slug)
             self.last_window_s = self._wiki.client.now() - started
-            self._looking.note_gone(slug)
+            self._known.note_gone(slug)
 
     # -- sending ---------------------------------------------------------------------
 
     async def _create(self, page: Page) -> Page:
-        if not self._looking.is_free(page.slug):
+        if not self._known.is_free(page.slug):
             namesake = await self._namesake(page.slug)
             if namesake is not None:
                 raise self._taken(page.slug, namesake)
@@ -173,7 +173,7 @@ class Writing:
             raise await self._refusal(error, target, held.slug) from error
         self.last_window_s = self._wiki.client.now() - started
         if record.slug != held.slug:
-            self._looking.note_gone(held.slug)
+            self._known.note_gone(held.slug)
         return self._written(record, page)
 
     def _written(self, record: WikiPageRecord, sent: Page) -> Page:
@@ -191,7 +191,7 @@ class Writing:
                 record.slug, record.content, self._wiki.owner, self._wiki.web_url
             )
         identity = record.wiki_page_meta_id
-        self._looking.note_written(page, "" if identity is None else str(identity))
+        self._known.note_written(page, "" if identity is None else str(identity))
         return page
 
     async def _refusal(
@@ -230,7 +230,7 @@ class Writing:
             namesake = Slug((await self._wiki.get_page(slug)).slug)
         except NotFound:
             return None
-        self._looking.note_there(namesake)
+        self._known.note_there(namesake)
         return namesake
 
     def _changed(self, slug: Slug) -> PreconditionFailed:
