@@ -15,7 +15,7 @@ import pytest
 import wikisync
 from tests.cli.test_preview import previewing, wait_for_page
 from tests.cli.test_serve import serving, url_line
-from tests.service.test_render_worker import job_of
+from tests.service.test_render_pool import job_of
 from tests.support.git_http import git_server
 from tests.support.planting import PLANTED, Trap
 from wikisync import processes
@@ -35,7 +35,7 @@ from wikisync.processes import (
 )
 from wikisync.service.editing import Change
 from wikisync.service.import_worker import FetchJob, fetch_repository
-from wikisync.service.render_worker import RenderPool
+from wikisync.service.render_pool import RenderPool
 from wikisync.service.repository import Author, WikiRepository
 from wikisync.service.settings import Rendering
 from wikisync.site.preview.editor import Editor

@@ -12,7 +12,7 @@ import pytest
 from wikisync.processes import Child
 from wikisync.service.editing import Change
 from wikisync.service.pages import ShownPage
-from wikisync.service.render_worker import RenderJob, RenderPool
+from wikisync.service.render_pool import RenderJob, RenderPool
 from wikisync.service.repository import Author, WikiRepository
 from wikisync.service.settings import Rendering
 

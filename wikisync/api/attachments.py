@@ -15,16 +15,13 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from typing import TYPE_CHECKING
 
 from wikisync.api.answers import NotHandedOut
+from wikisync.api.git import NoRepository, WikiRepository
 from wikisync.api.wikis import Wiki
 from wikisync.errors import NotFound, RateLimited, RefusedInFront, Unavailable
 from wikisync.model import AttachmentPath
 from wikisync.webpage import BEGINNING_BYTES, is_web_page
-
-if TYPE_CHECKING:
-    from wikisync.api.git import WikiRepository
 
 log = logging.getLogger(__name__)
 
@@ -153,8 +150,6 @@ class AttachmentSource:
         """
         if self._repository is None:
             return None
-        from wikisync.api.git import NoRepository
-
         try:
             return await self._repository.read(path)
         except (NoRepository, Unavailable, RateLimited) as error:
@@ -162,8 +157,6 @@ class AttachmentSource:
             return None
 
     async def _by_git(self, path: AttachmentPath) -> bytes:
-        from wikisync.api.git import NoRepository
-
         assert self._repository is not None
         try:
             return await self._repository.read(path)

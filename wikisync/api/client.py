@@ -22,8 +22,9 @@ from collections.abc import (
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from http import HTTPStatus
 from itertools import chain, islice
+from random import random as spread
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import Self, TypeVar
 from urllib.parse import urlsplit
 
 from wikisync.api import routes
@@ -40,6 +41,7 @@ from wikisync.api.answers import (
 from wikisync.api.listing import Listing, Part
 from wikisync.api.paging import encode_query, next_query, says_end, total_of
 from wikisync.api.pool import Pool
+from wikisync.api.project_schema import ProjectRecord
 from wikisync.api.proxy import proxy_for
 from wikisync.api.quiet import Area, Quiet
 from wikisync.api.request import Request
@@ -50,7 +52,6 @@ from wikisync.api.retry import (
     Sleep,
     pause_s,
     repeated,
-    spread,
 )
 from wikisync.api.schema import (
     AddressRecord,
@@ -63,9 +64,6 @@ from wikisync.api.secret import Secret
 from wikisync.api.settings import DEFAULT_SETTINGS, ClientSettings
 from wikisync.errors import RateLimited
 from wikisync.model import OwnerKind
-
-if TYPE_CHECKING:
-    from wikisync.api.project_schema import ProjectRecord
 
 log = logging.getLogger(__name__)
 
@@ -163,8 +161,6 @@ class Client:
         Raises:
             NotFound: it does not exist, or is hidden from this token.
         """
-        from wikisync.api.project_schema import ProjectRecord
-
         return await self.fetch(self._project(project), ProjectRecord)
 
     async def address_of(
@@ -204,8 +200,6 @@ class Client:
         answer = await self.send(Request("GET", path, purpose, etag=etag))
         if answer.status == HTTPStatus.NOT_MODIFIED:
             return None
-        from wikisync.api.project_schema import ProjectRecord
-
         return _decoded(answer, ProjectRecord, purpose), answer.headers.get("etag")
 
     async def group(self, group: Id) -> GroupRecord:
@@ -230,8 +224,6 @@ class Client:
 
         Keyset paging, because offset paging ends at 50,000 records.
         """
-        from wikisync.api.project_schema import ProjectRecord
-
         query = encode_query(
             {
                 "pagination": "keyset",
@@ -264,8 +256,6 @@ class Client:
 
         Projects that are only shared with the group are not listed.
         """
-        from wikisync.api.project_schema import ProjectRecord
-
         query = encode_query(
             {
                 "include_subgroups": include_subgroups,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Generic, Self, TypeVar
+from typing import Generic, Protocol, Self, TypeVar
 from urllib.parse import parse_qsl
 
 from msgspec import Struct
@@ -18,11 +18,9 @@ from msgspec.structs import replace
 
 from wikisync.api.answers import NOT_THE_API_HINT
 from wikisync.api.paging import made_query, may_go_on
+from wikisync.api.request import Request
+from wikisync.api.settings import ClientSettings
 from wikisync.errors import ProtocolViolation, Rejected
-
-if TYPE_CHECKING:
-    from wikisync.api.client import Client
-    from wikisync.api.request import Request
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +39,18 @@ class Part(Struct, Generic[T], frozen=True):
     """Whether the service says that this was the last, where nothing follows."""
 
 
+class PartSource(Protocol):
+    """What parts are asked of: the client."""
+
+    settings: ClientSettings
+
+    async def part(self, request: Request, kind: type[T]) -> Part[T]:
+        """One part of a list."""
+
+    def shown(self, request: Request) -> str:
+        """The URL of a request for messages."""
+
+
 class OffsetLimit(Struct, Generic[T], frozen=True):
     """Where offset paging ends, and how the list goes on behind it."""
 
@@ -54,7 +64,7 @@ class Listing(AsyncIterator[T]):
 
     def __init__(
         self,
-        client: Client,
+        source: PartSource,
         request: Request,
         kind: type[T],
         *,
@@ -64,14 +74,14 @@ class Listing(AsyncIterator[T]):
         """Describe a list.
 
         Args:
-            client: the open session.
+            source: the open session.
             request: asks for its first part.
             kind: of the records.
             limit: where offset paging ends; None where it has no end.
             is_one_page: whether the first part is all that is wanted.
         """
         self.request = request
-        self._client = client
+        self._source = source
         self._kind = kind
         self._limit = limit
         self._is_one_page = is_one_page
@@ -95,7 +105,7 @@ class Listing(AsyncIterator[T]):
 
     async def _first(self) -> Part[T]:
         if self._opening is None:
-            self._opening = await self._client.part(self.request, self._kind)
+            self._opening = await self._source.part(self.request, self._kind)
             self._warn_of_end(self._opening.total)
         return self._opening
 
@@ -150,7 +160,7 @@ class Listing(AsyncIterator[T]):
             raise ProtocolViolation(
                 f"cannot {self.request.purpose.action}: the list stops after {count}"
                 f" records without an end marker",
-                url=self._client.shown(self.request),
+                url=self._source.shown(self.request),
                 hint="configure the proxy in front of the service to pass Link headers",
             )
         log.info(
@@ -161,16 +171,16 @@ class Listing(AsyncIterator[T]):
         return made
 
     async def _next(self, query: str, asked: set[str]) -> Part[T]:
-        settings = self._client.settings
+        settings = self._source.settings
         if query in asked or len(asked) >= settings.list_requests_max:
             raise ProtocolViolation(
                 f"cannot {self.request.purpose.action}: "
                 "the list of the service never ends",
-                url=self._client.shown(self.request),
+                url=self._source.shown(self.request),
                 hint=NOT_THE_API_HINT,
             )
         asked.add(query)
-        return await self._client.part(replace(self.request, query=query), self._kind)
+        return await self._source.part(replace(self.request, query=query), self._kind)
 
     def _behind(
         self,
@@ -184,7 +194,7 @@ class Listing(AsyncIterator[T]):
             raise Rejected(
                 f"cannot {self.request.purpose.action} beyond {count} records: "
                 "offset paging ends there, and this order supports no other paging",
-                url=self._client.shown(self.request),
+                url=self._source.shown(self.request),
                 status=cause.status if cause else None,
                 hint="order the list by id where possible, or narrow it with filters",
             ) from cause

@@ -15,11 +15,11 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from wikisync.api.entries import OddEntry
 from wikisync.api.schema import WikiPageRecord
 from wikisync.errors import NotFound, ProtocolViolation
 from wikisync.model import (
@@ -34,9 +34,6 @@ from wikisync.model import (
     digest_of,
     fold_text,
 )
-
-if TYPE_CHECKING:
-    from wikisync.api.entries import OddEntry
 
 MEBIBYTE = 1024 * 1024
 LISTED_BYTES_MAX = MEBIBYTE

@@ -16,6 +16,7 @@ from pathlib import Path
 from tempfile import SpooledTemporaryFile, gettempdir
 from typing import TYPE_CHECKING, BinaryIO
 
+from wikisync.api.request import OpenForm
 from wikisync.errors import FolderError
 from wikisync.model import Digest
 from wikisync.private import make_private_folder
@@ -23,8 +24,6 @@ from wikisync.progress import Progress, SilentProgress
 
 if TYPE_CHECKING:
     from aiohttp import FormData
-
-    from wikisync.api.request import OpenForm
 
 READ_DIFFERENTLY = str.maketrans('"\\%', "___")
 """What servers read differently in a form's file name, to what the service makes

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -28,17 +28,15 @@ from wikisync.api.answers import (
     not_the_api,
 )
 from wikisync.api.client import Client, Id
+from wikisync.api.entries import OddEntry, decode_pages
 from wikisync.api.paging import encode_query
 from wikisync.api.request import Request
 from wikisync.api.routes import Method
 from wikisync.api.schema import AttachmentRecord, WikiPageRecord
+from wikisync.api.upload import Spool, upload_form
 from wikisync.errors import ProtocolViolation, Rejected
 from wikisync.model import WRITABLE_FORMATS, AttachmentPath, Format, WikiOwner
 from wikisync.terminal import one_line
-
-if TYPE_CHECKING:
-    from wikisync.api.entries import OddEntry
-    from wikisync.api.upload import Spool
 
 T = TypeVar("T")
 
@@ -123,8 +121,6 @@ class Wiki:
         answer = await self.client.send(request)
         if answer.status == HTTPStatus.NOT_MODIFIED:
             return None
-        from wikisync.api.entries import decode_pages
-
         pages, odd = decode_pages(answer, request.purpose)
         return PageList(pages, answer.headers.get("etag"), odd)
 
@@ -280,8 +276,6 @@ class Wiki:
             )
         path = routes.WIKI_UPLOAD.path(owner=self._plural, id=self.id)
         fields = [] if branch is None else [("branch", branch)]
-        from wikisync.api.upload import upload_form
-
         form = upload_form("file", file, name, fields)
         async with self.client.writing(str(self.owner)):
             request = Request(

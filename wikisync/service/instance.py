@@ -22,7 +22,7 @@ from wikisync.service.quirk_parts import (
 )
 from wikisync.service.quirks import Quirks, Turns
 from wikisync.service.records import Records
-from wikisync.service.render_worker import RenderPool
+from wikisync.service.render_pool import RenderPool
 from wikisync.service.repository import DEFAULT_BRANCH, WikiRepository
 from wikisync.service.settings import Limits, Settings
 from wikisync.service.storage import WikiStorage

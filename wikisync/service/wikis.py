@@ -39,7 +39,7 @@ from wikisync.service.pages import (
     shown_page,
 )
 from wikisync.service.redirects import REDIRECTS_PATH
-from wikisync.service.render_worker import RenderJob
+from wikisync.service.render_pool import RenderJob
 from wikisync.service.rows import Project
 from wikisync.service.storage import WikiStorage
 from wikisync.service.tree import PageFile, WikiTree

@@ -32,6 +32,7 @@ from wikisync.service.call import Call, Caller
 from wikisync.service.code import license_by_key
 from wikisync.service.import_address import shown
 from wikisync.service.projects.groups import Share
+from wikisync.service.rendering import render_description
 from wikisync.service.rows import Group, Namespace, Project, User
 
 _LEVELS = (
@@ -337,8 +338,6 @@ def description_html(description: str | None) -> str:
         return ""
     if _SIMPLE_TEXT.fullmatch(description):
         return f'<p dir="auto">{html.escape(description)}</p>'
-    from wikisync.service.rendering import render_description
-
     return render_description(description)
 
 

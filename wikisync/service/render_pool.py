@@ -1,0 +1,103 @@
+"""Rendering pages beside the service, so that no page holds it up.
+
+A few processes of their own each render one page after the other; a page that takes
+longer than the deadline is shown as its source, and the process ends with it.  It ends
+as well when the caller leaves.  The next page gets a new one.
+
+Read next: ``render_worker``, what such a process does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import logging
+
+import msgspec
+
+from wikisync.decoding import json_decoder
+from wikisync.model import OwnerKind
+from wikisync.processes import python_worker
+from wikisync.service.answers import busy
+from wikisync.service.pages import ShownPage
+from wikisync.service.places import NoPlace, Places
+from wikisync.service.settings import MIB, Rendering
+from wikisync.worker import Worker, WorkerLost, WorkerNotStarted
+
+log = logging.getLogger(__name__)
+
+MEMORY_BYTES_MAX = 1024 * MIB
+"""Of a process; a page that wants more is shown as its source."""
+RETRY_AFTER_S = 10
+_NOTICE = "This page took too long to render, so here is its source."
+
+
+class RenderJob(msgspec.Struct, frozen=True):
+    """One page to be rendered."""
+
+    page: ShownPage
+    repository: str
+    """Folder of the wiki, as an absolute path."""
+    commit: str
+    """What the wiki's links and includes are looked up in."""
+    kind: OwnerKind
+    full_path: str
+    service_url: str
+
+
+_HTML = json_decoder(str)
+
+
+class RenderPool:
+    """A few processes, each started when it is first wanted."""
+
+    def __init__(self, limits: Rendering) -> None:
+        self._limits = limits
+        self._places = Places(
+            limits.processes_max, limits.waiting_max, limits.waiting_s
+        )
+        self._idle: list[Worker[str]] = []
+
+    async def render(self, job: RenderJob, *, is_stranger: bool) -> str:
+        """The page's HTML, or its escaped source with a notice.
+
+        When cancelled, the process that renders the page is gone.
+
+        Raises:
+            Refusal: 503 when too many pages wait to be rendered.
+        """
+        try:
+            async with self._places.taken(is_stranger=is_stranger):
+                html = await self._render(job)
+        except NoPlace:
+            raise busy("too many pages are being rendered", RETRY_AFTER_S) from None
+        return escaped_source(job.page.content) if html is None else html
+
+    async def close(self) -> None:
+        """End the processes; nothing is being rendered any more."""
+        while self._idle:
+            await asyncio.to_thread(self._idle.pop().end)
+
+    async def _render(self, job: RenderJob) -> str | None:
+        worker = self._idle.pop() if self._idle else self._worker()
+        try:
+            html = await worker.ask_async(job)
+        except WorkerNotStarted:
+            log.warning("the process that renders pages does not start")
+            html = None
+        except WorkerLost:
+            html = None
+        self._idle.append(worker)
+        return html
+
+    def _worker(self) -> Worker[str]:
+        command = python_worker(
+            "wikisync.service.render_worker", memory_bytes_max=MEMORY_BYTES_MAX
+        )
+        seconds_max = self._limits.deadline_s
+        return Worker(command, _HTML, wait_seconds_max=seconds_max, stderr=None)
+
+
+def escaped_source(source: str) -> str:
+    """What is shown of a page that cannot be rendered."""
+    return f"<p><em>{_NOTICE}</em></p>\n<pre>{html.escape(source)}</pre>"
