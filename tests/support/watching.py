@@ -23,9 +23,9 @@ from tests.support.service import EmbeddedService
 from wikisync.model import WikiOwner
 
 OWNER = WikiOwner("project", "docs/handbook")
-WAIT_S = 20.0
+WAIT_S = 60.0
 LOOK_S = 0.01
-END_S = 10.0
+END_S = 30.0
 
 
 @dataclass
