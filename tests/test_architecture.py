@@ -156,6 +156,14 @@ ALLOWED: dict[str, set[str]] = {
         "workspace",
         "watch",
     },
+    "library": {
+        "model",
+        "errors",
+        "messages",
+        "sync.narrowing",
+        "sync.plan",
+        "workspace",
+    },
     "cli": {
         "model",
         "errors",

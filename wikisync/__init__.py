@@ -1,3 +1,34 @@
-"""wikisync: the wikis of a GitLab-compatible service as folders and websites."""
+"""wikisync: the wikis of a GitLab-compatible service as folders and websites.
+
+Public are ``Workspace``, ``export`` and ``sync`` (``docs/python.md``); everything else
+may change with any version.  They are loaded when they are asked for, so that
+``import wikisync`` costs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from wikisync.library import Workspace as Workspace
+    from wikisync.library import export as export
+    from wikisync.library import sync as sync
 
 __version__ = "0.1.0"
+__all__ = ["Workspace", "export", "sync"]
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """Load the public names, all at once.
+
+        The library imports the package ``wikisync.sync``, and the import system binds
+        it to the name of the function: so the three are bound after that.
+        """
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        library = importlib.import_module("wikisync.library")
+        globals().update({public: getattr(library, public) for public in __all__})
+        return globals()[name]
