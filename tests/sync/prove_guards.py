@@ -348,6 +348,13 @@ GUARDS = (
         "sync/test_exchange.py::test_pages_of_a_directory_that_is_left_empty_wait",
     ),
     Guard(
+        "what follows a rename that waits",
+        f"{SYNC}.safety:_followers",
+        answer({}),
+        "sync/test_exchange.py"
+        "::test_no_file_is_renamed_into_a_directory_that_is_left_empty",
+    ),
+    Guard(
         "nothing below an emptied directory",
         f"{SYNC}.deciding:emptied_pages",
         async_answer(frozenset()),

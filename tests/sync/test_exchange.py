@@ -200,6 +200,75 @@ async def test_a_disk_stays_away_though_its_pages_go_on_the_wiki(state: State) -
     assert {"disk/1", "disk/2"} <= copies.there.texts().keys()
 
 
+async def disk_away(state: State, *names: str) -> Copies:
+    """A wiki of whose directory ``disk`` only an empty mount point is left."""
+    copies = await settled(state, {**MANY, **{f"disk/{n}": "x\n" for n in range(4)}})
+    for number in range(4):
+        del copies.here.pages[Slug(f"disk/{number}")]
+    copies.here.left_empty = frozenset(
+        Slug(f"disk/{name}") for name in ("0", "1", "2", "3", *names)
+    )
+    await copies.cycle()
+    return copies
+
+
+def bring_disk(copies: Copies) -> None:
+    """The disk is back, and hides what was written in its place."""
+    copies.here.left_empty = frozenset()
+    for number in range(4):
+        copies.here.put(f"disk/{number}", "x\n")
+
+
+@pytest.mark.parametrize("mine", [MANY["page-39"], "edited\n"])
+@pytest.mark.parametrize("text", [MANY["page-39"], "edited\n"])
+async def test_no_file_is_renamed_into_a_directory_that_is_left_empty(
+    state: State, mine: str, text: str
+) -> None:
+    """Nor is anything done to it under the name that it would get."""
+    copies = await disk_away(state, "moved")
+    known = copies.there.identities
+    known[Slug("page-39")] = "39"
+    await copies.cycle()
+    copies.rename_there("page-39", "disk/moved")
+    known[Slug("disk/moved")] = known.pop(Slug("page-39"))
+    copies.there.put("disk/moved", text)
+    copies.here.put("page-39", mine)
+    for _ in range(4):
+        await copies.cycle()
+    assert copies.here.texts()["page-39"] == mine
+    bring_disk(copies)
+    await copies.rest()
+    assert copies.texts()["disk/moved"] == ("edited\n" if mine != text else text)
+
+
+async def test_rename_into_an_emptied_directory_comes_when_that_is_refused(
+    state: State,
+) -> None:
+    copies = await disk_away(state, "moved")
+    copies.rename_there("page-39", "disk/moved")
+    for _ in range(3):
+        await copies.cycle()
+    copies.decide(Decision.REFUSED)
+    await copies.rest()
+    assert copies.texts()["disk/moved"] == MANY["page-39"]
+
+
+async def test_a_disk_stays_away_though_somebody_saves_in_its_place(
+    state: State,
+) -> None:
+    """What is written there then would be hidden, and its old file an edit."""
+    copies = await disk_away(state)
+    copies.here.put("disk/mine", "mine\n")
+    copies.here.left_empty = frozenset()
+    copies.there.put("disk/0", "x\nedited there\n")
+    for _ in range(4):
+        await copies.cycle()
+    assert "disk/0" not in copies.here.texts()
+    bring_disk(copies)
+    await copies.rest()
+    assert copies.texts()["disk/0"] == "x\nedited there\n"
+
+
 async def test_pages_below_an_emptied_directory_come_when_that_is_refused(
     state: State,
 ) -> None:

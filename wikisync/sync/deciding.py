@@ -38,6 +38,7 @@ from wikisync.sync.plan import (
     DeleteRemote,
     HoldReason,
     Merge,
+    MoveLocal,
     Plan,
     Pull,
     Push,
@@ -581,29 +582,37 @@ async def emptied_pages(
 ) -> frozenset[Slug]:
     """Pages to be deleted on the wiki whose directory here is left empty.
 
-    Also those to be written below it: a disk that comes back would hide them, and then
-    they would seem to be deleted here.
+    Also those to be written below it, or renamed into it: a disk that comes back would
+    hide them, and then they would seem to be deleted here, or their old files to be
+    edited.  A directory that a person was asked about stays such a one while a page
+    that they were asked about is missing, whatever somebody saves there meanwhile.
     """
     kinds = (CreateLocal, DeleteRemote)
     missing = {a.slug: a.format for a in plan.actions if isinstance(a, kinds)}
+    moves = [move for move in plan.moves if isinstance(move, MoveLocal)]
+    missing |= {move.target: base[move.record].format for move in moves}
     if not missing:
         return frozenset()
-    # of a disk that is known to be away, pages may go on the wiki meanwhile
-    is_known = any(
-        one.kind is BatchKind.EMPTIED and one.decision is Decision.WAITING
-        for one in known
-    )
-    least = 1 if is_known else EMPTIED_PAGES_MIN
     records = base.keys() - here.pages.keys()
+    # of a disk that is known to be away, pages may go on the wiki meanwhile
+    away = records & {
+        member.slug
+        for one in known
+        if one.kind is BatchKind.EMPTIED and one.decision is Decision.WAITING
+        for member in one.members
+    }
+    least = 1 if away else EMPTIED_PAGES_MIN
     if len(records) < least:
         return frozenset()
     missing |= {slug: base[slug].format for slug in records}
     found = await local.emptied(missing.items())
-    gone = found & records
+    gone = found & records | away
     if len(gone) < least:
         return frozenset()
     disks = {slug.partition("/")[0] for slug in gone}
-    return frozenset(slug for slug in found if slug.partition("/")[0] in disks)
+    found = frozenset(slug for slug in found if slug.partition("/")[0] in disks)
+    asked = tuple({f"{slug.rpartition('/')[0]}/" for slug in away})
+    return found | {slug for slug in missing if slug.startswith(asked)}
 
 
 def with_brakes(

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from wikisync.model import Digest, Slug, Snapshot
 from wikisync.sync.plan import (
     Action,
+    Adopt,
     BasePage,
     CreateLocal,
     CreateRemote,
@@ -337,9 +338,24 @@ def _special(
         is_decided = may_take_back(action) and _member(action, base) in decided
         if is_decided or rewinding.takes_back(action):
             found[action] = BatchKind.REWOUND
+        elif isinstance(action, MoveLocal):
+            if action.target in emptied:
+                found[action] = BatchKind.EMPTIED
         elif isinstance(action, DeleteRemote | CreateLocal) and action.slug in emptied:
             found[action] = BatchKind.EMPTIED
-    return found
+    return {**found, **_followers(plan, found)}
+
+
+def _followers(
+    plan: Plan, found: Mapping[Action, BatchKind]
+) -> Mapping[Action, BatchKind]:
+    """What follows a rename that a batch holds, under the name that it would give."""
+    names = {one.target: k for one, k in found.items() if isinstance(one, MoveLocal)}
+    return {
+        action: names[action.slug]
+        for action in plan.actions
+        if isinstance(action, Adopt | Pull | Merge | Push) and action.slug in names
+    }
 
 
 def _is_of(action: Action, kind: BatchKind, shrunk: frozenset[Slug]) -> bool:
@@ -389,7 +405,7 @@ def _member(action: Action, base: Mapping[Slug, BasePage]) -> Member:
             return Member(action.slug, action.local)
         case Pull() | CreateLocal():
             return Member(action.slug, action.remote)
-        case Push() | Merge():
+        case Adopt() | Push() | Merge():
             return Member(action.slug, action.local)
         case _:
             raise AssertionError(f"no brake holds {action}")
@@ -411,10 +427,14 @@ def _turned(
     """What is done instead of an action that was not approved."""
     if batch.decision is not Decision.REFUSED:
         return []
-    notice = Notice.DELETION_REFUSED
+    kind, notice = batch.kind, Notice.DELETION_REFUSED
     match action:
-        case Pull() | Merge() if batch.kind is BatchKind.REWOUND:
+        case Pull() | Merge() if kind is BatchKind.REWOUND:
             return [rewinding.put_back(action)]
+        case MoveLocal() | Adopt() | Pull() | Merge() | Push() if (
+            kind is BatchKind.EMPTIED
+        ):
+            return [action]
         case MoveLocal():
             return [rewinding.renamed[action]] if action in rewinding.renamed else []
         case Skip(slug):
