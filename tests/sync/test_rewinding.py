@@ -345,6 +345,22 @@ async def test_refused_a_page_gets_its_newer_name_and_text_back(
     assert "page8" not in copies.texts()
 
 
+async def test_refused_a_page_waits_for_its_newer_name_with_both_names_told(
+    state: State,
+) -> None:
+    """Its name is put back once the page that has one like it is gone."""
+    copies = await rename_taken_back(state, PAGES["page8"])
+    copies.there.put("Renamed", "of another case\n")
+    copies.decide(Decision.REFUSED)
+    for _ in range(3):
+        result = await copies.cycle()
+    assert ("page8", "renamed") in {(one.slug, one.detail) for one in result.held}
+    copies.there.remove("Renamed")
+    await copies.rest()
+    assert copies.texts()["renamed"] == PAGES["page8"]
+    assert "page8" not in copies.texts()
+
+
 async def test_following_the_wiki_loses_no_text_for_good(state: State) -> None:
     """The wiki's history may hold it no more."""
     copies = await forced(state)

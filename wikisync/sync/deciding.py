@@ -50,6 +50,7 @@ from wikisync.sync.rewinding import (
     REWOUND_PAGES_MIN,
     Rewinding,
     may_take_back,
+    renamed_back,
     rewinding_by_history,
     rewinding_of,
 )
@@ -60,6 +61,7 @@ from wikisync.sync.safety import (
     Batch,
     BatchKind,
     Decision,
+    Member,
     braked,
     record_of,
     removed_unasked,
@@ -633,13 +635,17 @@ def with_brakes(
     shrunk: frozenset[Slug] = frozenset()
     if plan.actions:
         shrunk = shrunk_pages(plan, base, here, there)
+    rewinding = _rewinding(known, plan, base, there, is_set_back=is_set_back)
+    # a name that could not be put back at once is one to be put back still
+    refused = _refused_renames(plan, known.batches())
+    renamed = {**renamed_back(refused, base, there), **rewinding.renamed}
     stopped = braked(
         plan,
         base,
         known.batches(),
         shrunk=shrunk,
         emptied=emptied,
-        rewinding=_rewinding(known, plan, base, there, is_set_back=is_set_back),
+        rewinding=replace(rewinding, renamed=renamed),
         agreed_to=agreed_to,
         removed=known.removed_since(now - REMOVALS_WITHIN_S) if plan.removals else {},
         last_id=last,
@@ -659,6 +665,18 @@ def with_brakes(
         )
     plan = narrowing.without_twins(stopped.plan, there.pages)
     return Plan.from_actions([*plan.actions, *stopped.skipped]), batches
+
+
+def _refused_renames(plan: Plan, batches: Sequence[Batch]) -> Sequence[MoveLocal]:
+    """Renames of a wiki that went back, instead of which the newer name is wanted."""
+    refused = {
+        member
+        for batch in batches
+        if batch.kind is BatchKind.REWOUND and batch.decision is Decision.REFUSED
+        for member in batch.members
+    }
+    moves = [move for move in plan.moves if isinstance(move, MoveLocal)]
+    return [move for move in moves if Member(move.slug, move.local) in refused]
 
 
 def _rewinding(

@@ -101,7 +101,9 @@ def rewinding_by_history(
     """
     brought = {one.slug for one in plan.actions if isinstance(one, Pull | Merge)}
     moves = [one for one in plan.moves if isinstance(one, MoveLocal)]
-    return Rewinding(frozenset(brought), _missing(plan), _renamed(moves, base, there))
+    return Rewinding(
+        frozenset(brought), _missing(plan), renamed_back(moves, base, there)
+    )
 
 
 def _missing(plan: Plan) -> frozenset[Slug]:
@@ -110,9 +112,10 @@ def _missing(plan: Plan) -> frozenset[Slug]:
     return frozenset(missing)
 
 
-def _renamed(
+def renamed_back(
     moves: Sequence[MoveLocal], base: Mapping[Slug, BasePage], there: Snapshot
 ) -> Mapping[MoveLocal, MoveRemote]:
+    """What puts the name of each page back on the wiki instead."""
     return {
         move: MoveRemote(
             move.target,
