@@ -22,6 +22,9 @@ Slug = NewType("Slug", str)
 Digest = NewType("Digest", str)
 """SHA-256 of some bytes, 64 lower-case hexadecimal digits."""
 
+NO_FILE = Digest("")
+"""Where a digest says what a file is expected to hold: that there is none."""
+
 PagePath = NewType("PagePath", str)
 """A POSIX path relative to a wiki's folder; only ``folder.naming`` makes one."""
 

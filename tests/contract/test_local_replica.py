@@ -10,7 +10,7 @@ from tests.support.memory import MemoryReplica
 from tests.support.plain_disk import make_plain
 from wikisync.errors import PreconditionFailed
 from wikisync.folder.replica import FolderReplica
-from wikisync.model import ConflictFile, Format, Page, Slug, digest_of
+from wikisync.model import NO_FILE, ConflictFile, Format, Page, Slug, digest_of
 from wikisync.sync.replica import LocalReplica
 
 HOME = Slug("home")
@@ -82,10 +82,11 @@ async def test_pages_are_looked_for_by_what_their_texts_say(
 
 
 async def test_conflict_file_that_was_saved_since_stays(local: LocalReplica) -> None:
-    await local.write_conflict(HOME, Format.MARKDOWN, "saved")
+    await local.write_conflict(HOME, Format.MARKDOWN, "saved", expected=NO_FILE)
     seen = digest_of("before")
-    with pytest.raises(PreconditionFailed):
-        await local.write_conflict(HOME, Format.MARKDOWN, "newer", expected=seen)
+    for other in (seen, NO_FILE):
+        with pytest.raises(PreconditionFailed):
+            await local.write_conflict(HOME, Format.MARKDOWN, "newer", expected=other)
     with pytest.raises(PreconditionFailed):
         await local.remove_conflict(HOME, expected=seen)
     file = await local.conflict_file(HOME)

@@ -17,6 +17,7 @@ from collections.abc import (
 
 from wikisync.errors import NotFound, PreconditionFailed, WikisyncError
 from wikisync.model import (
+    NO_FILE,
     Attachment,
     AttachmentPath,
     ConflictFile,
@@ -207,7 +208,7 @@ class MemoryReplica:
     ) -> str:
         await self._enter("write_conflict", slug)
         before = self.conflicts.get(slug)
-        if expected not in {None, None if before is None else digest_of(before)}:
+        if expected not in {None, NO_FILE if before is None else digest_of(before)}:
             raise PreconditionFailed(f"the conflict file of {slug} was saved")
         if before not in {None, text}:
             self.trash.append((slug, str(before), "the conflict changed"))

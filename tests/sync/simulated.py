@@ -27,6 +27,7 @@ from wikisync.errors import (
     WikisyncError,
 )
 from wikisync.model import (
+    NO_FILE,
     STRAY_CONFLICT,
     Attachment,
     AttachmentPath,
@@ -433,7 +434,8 @@ class SimulatedFiles:
 
 
 def is_as_expected(text: str | None, expected: Digest | None) -> bool:
-    return expected is None or (text is not None and digest_of(text) == expected)
+    found = NO_FILE if text is None else digest_of(text)
+    return expected is None or found == expected
 
 
 def file_of(copy: Copy, path: str) -> LooseFile:

@@ -27,6 +27,7 @@ from wikisync.folder.pages import PageFolder
 from wikisync.folder.text import decode_page
 from wikisync.folder.trash import Trash
 from wikisync.model import (
+    NO_FILE,
     WRITABLE_FORMATS,
     ConflictFile,
     Digest,
@@ -207,7 +208,8 @@ class Bundles:
 
 
 def _require(path: str, content: bytes | None, expected: Digest | None) -> None:
-    if expected is not None and (content is None or digest_of(content) != expected):
+    found = NO_FILE if content is None else digest_of(content)
+    if expected is not None and found != expected:
         raise PreconditionFailed(f"{path} was saved meanwhile")
 
 

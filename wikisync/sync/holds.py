@@ -23,7 +23,7 @@ from wikisync.errors import (
     PreconditionFailed,
     command_line,
 )
-from wikisync.model import ConflictFile, Digest, Page, Slug, digest_of
+from wikisync.model import NO_FILE, ConflictFile, Digest, Page, Slug, digest_of
 from wikisync.sync.conflict import Bundle, Piece, read_bundle, write_bundle
 from wikisync.sync.flow import on_texts
 from wikisync.sync.frame import note_told
@@ -292,7 +292,9 @@ class Holds:
         file = await self._local.conflict_file(old)
         if file is not None and await self._local.conflict_file(new) is None:
             page_format = self._state.bundles()[new].format
-            await self._local.write_conflict(new, page_format, file.text)
+            await self._local.write_conflict(
+                new, page_format, file.text, expected=NO_FILE
+            )
             await self._local.remove_conflict(old, expected=digest_of(file.text))
 
     async def remove_settled(self, decided: Decided, options: ExchangeOptions) -> None:
@@ -486,7 +488,10 @@ class Holds:
                         "another conflict file was where its own belongs",
                     )
                 path = await self._local.write_conflict(
-                    slug, merged.local.format, text, expected=there
+                    slug,
+                    merged.local.format,
+                    text,
+                    expected=NO_FILE if there is None else there,
                 )
         except FolderError as error:
             if known is None or not known.has_file or isinstance(error, PlaceTaken):

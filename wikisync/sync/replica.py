@@ -218,7 +218,8 @@ class LocalReplica(MovingReplica, AttachmentFolder, Protocol):
             slug: The page.
             page_format: Its format.
             text: What the file is to say.
-            expected: Of what it says now; None for whatever that is.
+            expected: Of what it says now; ``NO_FILE`` where there is none; None for
+                whatever that is.
 
         Returns:
             Its path in the folder.
