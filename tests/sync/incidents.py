@@ -198,12 +198,9 @@ def _move(world: World, copy: Copy, slug: str, *, with_page: bool) -> None:
     if target is None or target in copy.bundles:
         return
     copy.bundles[target] = copy.bundles.pop(slug)
-    # it is what that page becomes, whatever was in conflict there before; and so is
-    # another page that gets the name
-    is_page = with_page and slug in copy.pages
-    kept = "" if is_page else copy.bundles[target]
-    world.remove_marks(copy.conflicts.get(target, ""), but=kept)
-    if is_page:
+    # it is what that page becomes, whatever was in conflict there before
+    world.remove_marks(copy.conflicts.get(target, ""), but=copy.bundles[target])
+    if with_page and slug in copy.pages:
         world.trace.append(f"{copy.name}: with {slug} to {target}")
         world.move(copy, slug, target)
 

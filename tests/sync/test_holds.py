@@ -831,3 +831,19 @@ async def test_conflict_file_that_comes_as_one_is_written_is_named_and_kept(
     result = await copies.cycle()
     assert [one.code for one in result.problems] == ["conflict-over"]
     assert any(text == "another's\n" for _, text, _ in copies.here.trash)
+
+
+async def test_settled_where_another_page_has_got_the_name_asks_again(
+    state: State,
+) -> None:
+    """Of the page that was in conflict no line is left, so nothing can be merged."""
+    copies = await held(state)
+    settled = f"top\n\n{MINE}"
+    copies.here.conflicts[Slug("home")] = settled
+    copies.here.put("home", "another page\n")
+    result = await copies.cycle()
+    assert [one.code for one in result.problems] == ["conflict-again"]
+    assert copies.here.texts() == {"home": "another page\n"}
+    (clash,) = read_bundle(copies.here.conflicts[Slug("home")]).pieces
+    assert isinstance(clash, Clash)
+    assert (clash.local, clash.remote) == ("another page\n", settled)

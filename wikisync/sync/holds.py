@@ -9,7 +9,7 @@ somebody who has begun to settle it.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,7 @@ from wikisync.errors import (
     command_line,
 )
 from wikisync.model import NO_FILE, ConflictFile, Digest, Page, Slug, digest_of
-from wikisync.sync.conflict import Bundle, Piece, read_bundle, write_bundle
+from wikisync.sync.conflict import Bundle, Clash, Piece, read_bundle, write_bundle
 from wikisync.sync.flow import on_texts
 from wikisync.sync.frame import note_told
 from wikisync.sync.ledger import NO_DIGEST, Agreed, BundleRecord, PackedText
@@ -194,8 +194,12 @@ class Holds:
             again = await on_texts(
                 lambda: merge(before, mine, wanted, page_format=made_of), mine, wanted
             )
-            if again.text is None:
-                await self._ask_again(page, record, again.pieces, taken)
+            pieces = again.pieces
+            if not _lines(before) & _lines(mine):
+                # perhaps another page that has got the name
+                pieces = (Clash(before, mine, wanted),)
+            if again.text is None or pieces is not again.pieces:
+                await self._ask_again(page, record, pieces, taken)
                 return None
             text = again.text
         settled = self._settled(slug, record, page, text)
@@ -534,6 +538,10 @@ class Holds:
             "resolve the conflict file again",
             is_once=True,
         )
+
+
+def _lines(text: str) -> Set[str]:
+    return set(text.split("\n")) - {""}
 
 
 async def _read(text: str) -> Bundle:
