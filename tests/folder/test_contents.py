@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from wikisync.folder import contents
+from wikisync import file_status
 from wikisync.folder.contents import files_there
 from wikisync.model import LooseFile, digest_of
 
@@ -34,7 +34,7 @@ def test_file_that_changed_just_now_is_read_again(root: Path) -> None:
 @pytest.fixture
 def known(root: Path, monkeypatch: pytest.MonkeyPatch) -> LooseFile:
     """The file as found when it was old, but for another digest."""
-    monkeypatch.setattr(contents, "YOUNG_S", 0.0)
+    monkeypatch.setattr(file_status, "SETTLED_NS", -1)
     (found,) = files_there(root, {"red.png": None}).values()
     return LooseFile("red.png", digest_of(b"forged"), 3, found.stamp)
 

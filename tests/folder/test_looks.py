@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from wikisync import file_status
 from wikisync.folder import looks as looks_module
 from wikisync.folder import pages as pages_module
 from wikisync.folder.looks import LookCache
@@ -40,7 +41,7 @@ class Desk:
 
 @pytest.fixture
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
-    monkeypatch.setattr(pages_module, "SETTLED_NS", -1_000_000_000_000)
+    monkeypatch.setattr(file_status, "SETTLED_NS", -1_000_000_000_000)
     return Desk(tmp_path)
 
 
@@ -101,7 +102,7 @@ def test_a_file_that_was_just_saved_is_not_kept(
     desk: Desk, reads: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its times may not tell the next save."""
-    monkeypatch.setattr(pages_module, "SETTLED_NS", 3_600_000_000_000)
+    monkeypatch.setattr(file_status, "SETTLED_NS", 3_600_000_000_000)
     desk.save("one\n")
     desk.look()
     reads.clear()

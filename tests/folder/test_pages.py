@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from wikisync import file_status
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder import pages as pages_module
 from wikisync.folder.looks import SeenFile
@@ -165,7 +166,7 @@ def test_unchanged_old_file_is_not_read_again(
     folder: PageFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "a.md").write_text("x")
-    monkeypatch.setattr(pages_module, "SETTLED_NS", -1_000_000_000_000)
+    monkeypatch.setattr(file_status, "SETTLED_NS", -1_000_000_000_000)
     first = folder.snapshot()
     monkeypatch.setattr(pages_module, "decode_page", None)
     assert folder.snapshot() == first
@@ -175,7 +176,7 @@ def test_changed_file_is_read_again(
     folder: PageFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "a.md").write_text("x")
-    monkeypatch.setattr(pages_module, "SETTLED_NS", -1_000_000_000_000)
+    monkeypatch.setattr(file_status, "SETTLED_NS", -1_000_000_000_000)
     folder.snapshot()
     (tmp_path / "a.md").write_text("longer")
     assert folder.snapshot().pages[Slug("a")].digest == digest_of("longer")
@@ -245,7 +246,7 @@ def test_every_file_is_read_from_time_to_time_whatever_its_times_say(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A program may keep a file's size and set its time back."""
-    monkeypatch.setattr(pages_module, "SETTLED_NS", -1)
+    monkeypatch.setattr(file_status, "SETTLED_NS", -1)
     now = [time.time()]
     (tmp_path / "home.md").write_text("one\n")
     folder = PageFolder(tmp_path, clock=lambda: now[0])

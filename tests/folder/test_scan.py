@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from wikisync.errors import FolderError
+from wikisync.file_status import status_of
 from wikisync.folder import scan
 from wikisync.folder.naming import parse_path
 from wikisync.folder.patterns import parse_patterns
@@ -41,7 +42,7 @@ def test_page_is_told_with_what_the_disk_knows(tmp_path: Path) -> None:
     status = (tmp_path / "100% sure.markdown").stat()
     assert (page.path, page.slug) == ("100% sure.markdown", "100% sure")
     assert page.format is Format.MARKDOWN
-    assert (page.size, page.mtime_ns) == (status.st_size, status.st_mtime_ns)
+    assert page.status == status_of(status)
 
 
 def test_coded_names_are_read_back(tmp_path: Path) -> None:

@@ -293,7 +293,7 @@ def copied(root: Path, source: Path) -> Changes:
     output = open_output(root, {})
     content = source.read_bytes()
     with output.staging():
-        state = FileState(len(content), 0, digest_of(content))
+        state = (len(content), digest_of(content))
         output.put_copy("p.png", source.parent, source.name, state)
         return output.commit()
 

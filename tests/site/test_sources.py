@@ -3,31 +3,52 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
 
 from tests.site.sites import wiki_source
 from tests.support.archive import unpack
+from wikisync.file_status import SETTLED_NS
 from wikisync.folder.descent import CHUNK_BYTES
 from wikisync.model import Digest, Slug, digest_of
 from wikisync.site.cache import open_cache
 from wikisync.site.sources import (
-    SETTLED_NS,
     ScannedWiki,
+    _decoded,
+    _note_of,
     read_file,
     scan_wiki,
     settle,
 )
 
-WRITTEN_NS = 1_700_000_000_000_000_000
+FORGED = Digest("f" * 64)
+"""What no file holds: it comes from the cache, and nothing was read."""
+
+
+def clock(folder: Path, after_ns: int) -> Callable[[], int]:
+    """So long after the last change of any file."""
+    changed = [path.lstat().st_ctime_ns for path in folder.rglob("*")]
+    return lambda: max(changed) + after_ns
 
 
 def scanned(folder: Path, *, after_ns: int = 10 * SETTLED_NS) -> ScannedWiki:
-    """The folder, all its files written at once, so long after."""
-    for path in folder.rglob("*"):
-        os.utime(path, ns=(WRITTEN_NS, WRITTEN_NS))
     with open_cache(folder.parent / "cache") as cache:
         source = wiki_source(folder)
-        return scan_wiki(source, cache, now_ns=lambda: WRITTEN_NS + after_ns)
+        return scan_wiki(source, cache, now_ns=clock(folder, after_ns))
+
+
+def forge(folder: Path) -> None:
+    """Have the cache say something else of all files."""
+    with open_cache(folder.parent / "cache") as cache:
+        note = _note_of(wiki_source(folder))
+        states = {
+            path: replace(state, digest=FORGED)
+            for path, state in _decoded(cache.state(note)).items()
+        }
+        cache.note(note, msgspec.msgpack.encode(states))
 
 
 def test_pages_come_sorted_by_slug_with_their_digests(tmp_path: Path) -> None:
@@ -47,21 +68,31 @@ def test_attachments_come_with_size_and_digest(tmp_path: Path) -> None:
 def test_file_that_was_old_enough_is_not_read_again(tmp_path: Path) -> None:
     folder = unpack("-- a.md --\none\n", tmp_path / "w")
     scanned(folder)
-    (folder / "a.md").write_text("two\n")
-    assert scanned(folder).pages[Slug("a")].digest == digest_of("one\n")
+    forge(folder)
+    assert scanned(folder).pages[Slug("a")].digest == FORGED
 
 
 def test_file_written_just_before_the_look_is_read_again(tmp_path: Path) -> None:
     folder = unpack("-- a.md --\none\n", tmp_path / "w")
     scanned(folder, after_ns=SETTLED_NS)
+    forge(folder)
+    assert scanned(folder).pages[Slug("a")].digest == digest_of("one\n")
+
+
+def test_file_whose_time_was_set_back_is_read_again(tmp_path: Path) -> None:
+    """``rsync -t`` and ``cp -p`` keep the time that a file had elsewhere."""
+    folder = unpack("-- a.md --\none\n", tmp_path / "w")
+    before = (folder / "a.md").stat().st_mtime_ns
+    scanned(folder)
     (folder / "a.md").write_text("two\n")
+    os.utime(folder / "a.md", ns=(before, before))
     assert scanned(folder).pages[Slug("a")].digest == digest_of("two\n")
 
 
 def settled(folder: Path, *, after_ns: int) -> None:
     with open_cache(folder.parent / "cache") as cache:
         wiki = ScannedWiki(wiki_source(folder), {}, {}, ())
-        settle(wiki, cache, now_ns=lambda: WRITTEN_NS + after_ns)
+        settle(wiki, cache, now_ns=clock(folder, after_ns))
 
 
 def test_file_that_settled_during_the_build_is_not_read_again(tmp_path: Path) -> None:
@@ -69,16 +100,16 @@ def test_file_that_settled_during_the_build_is_not_read_again(tmp_path: Path) ->
     folder = unpack("-- a.md --\none\n-- b.md --\ntwo\n", tmp_path / "w")
     scanned(folder, after_ns=SETTLED_NS)
     settled(folder, after_ns=SETTLED_NS + 1)
-    (folder / "a.md").write_text("two\n")
-    assert scanned(folder).pages[Slug("a")].digest == digest_of("one\n")
+    forge(folder)
+    assert scanned(folder).pages[Slug("a")].digest == FORGED
 
 
 def test_file_still_too_new_at_the_end_is_read_again(tmp_path: Path) -> None:
     folder = unpack("-- a.md --\none\n", tmp_path / "w")
     scanned(folder, after_ns=1)
     settled(folder, after_ns=SETTLED_NS)
-    (folder / "a.md").write_text("two\n")
-    assert scanned(folder).pages[Slug("a")].digest == digest_of("two\n")
+    forge(folder)
+    assert scanned(folder).pages[Slug("a")].digest == digest_of("one\n")
 
 
 def test_file_changed_in_place_during_the_build_is_seen(tmp_path: Path) -> None:
@@ -86,7 +117,6 @@ def test_file_changed_in_place_during_the_build_is_seen(tmp_path: Path) -> None:
     folder = unpack("-- a.md --\none\n", tmp_path / "w")
     scanned(folder, after_ns=1)
     (folder / "a.md").write_text("two\n")
-    os.utime(folder / "a.md", ns=(WRITTEN_NS, WRITTEN_NS))
     settled(folder, after_ns=10 * SETTLED_NS)
     assert scanned(folder).pages[Slug("a")].digest == digest_of("two\n")
 
@@ -140,15 +170,15 @@ def linked(folder: Path, *, after_ns: int = 10 * SETTLED_NS) -> Digest:
     wiki = scanned(folder, after_ns=after_ns)
     digest = wiki.loose["p.png"].digest
     with open_cache(folder.parent / "cache") as cache:
-        settle(wiki, cache, now_ns=lambda: WRITTEN_NS + after_ns)
+        settle(wiki, cache, now_ns=clock(folder, after_ns))
     return digest
 
 
 def test_linked_file_that_was_old_enough_is_not_read_again(tmp_path: Path) -> None:
     folder = unpack(PICTURE, tmp_path / "w")
     linked(folder)
-    (folder / "p.png").write_text("two\n")
-    assert linked(folder) == digest_of("one\n")
+    forge(folder)
+    assert linked(folder) == FORGED
 
 
 def test_linked_file_is_remembered_while_other_files_change(tmp_path: Path) -> None:
@@ -156,15 +186,15 @@ def test_linked_file_is_remembered_while_other_files_change(tmp_path: Path) -> N
     linked(folder)
     (folder / "b.md").write_text("new")
     scanned(folder)
-    (folder / "p.png").write_text("two\n")
-    assert linked(folder) == digest_of("one\n")
+    forge(folder)
+    assert linked(folder) == FORGED
 
 
 def test_linked_file_written_just_before_the_look_is_read_again(tmp_path: Path) -> None:
     folder = unpack(PICTURE, tmp_path / "w")
     linked(folder, after_ns=SETTLED_NS)
-    (folder / "p.png").write_text("two\n")
-    assert linked(folder) == digest_of("two\n")
+    forge(folder)
+    assert linked(folder) == digest_of("one\n")
 
 
 def test_fingerprint_follows_text_format_attachments_and_owner(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from tests.support.pictures import (
     there,
     upload_of,
 )
+from wikisync import file_status
 from wikisync.errors import Rejected, Unavailable
 from wikisync.folder import contents
 from wikisync.markup import retarget
@@ -219,7 +220,7 @@ async def test_a_start_with_nothing_new_parses_no_page_and_reads_no_picture(
         links = f"![a](pictures/{number}.png)\n![b](<./pictures/{number}.png>)\n"
         pair.save(f"page{number}", links)
     await pair.rest()
-    monkeypatch.setattr(contents, "YOUNG_S", 0.0)
+    monkeypatch.setattr(file_status, "SETTLED_NS", -1)
     await pair.rest()
     pair.restart()
     parsed: list[Slug] = []

@@ -14,11 +14,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from wikisync.errors import FolderError
+from wikisync.file_status import UNSETTLED, FileStatus, status_of, trusted_status
 from wikisync.folder.descent import CHUNK_BYTES, Folders, opened_file, opened_root
 from wikisync.model import Digest, LooseFile
-
-YOUNG_S = 2.0
-"""A file that changed so lately is read again: the coarsest disks tell no closer."""
 
 P = TypeVar("P", bound=str)
 
@@ -47,24 +45,25 @@ def file_there(
     """One file; None for a folder, a link, or what cannot be read."""
     try:
         with opened_file(folders, path) as descriptor:
-            stamp = _stamp(os.fstat(descriptor))
-            if before is not None and stamp and before.stamp == stamp:
+            status = status_of(os.fstat(descriptor))
+            if before is not None and before.stamp == _stamp(status):
                 return before
-            return _read(descriptor, path, stamp)
+            return _read(descriptor, path, trusted_status(status, time.time_ns()))
     except (OSError, FolderError):
         return None
 
 
-def _read(descriptor: int, path: str, stamp: str) -> LooseFile:
+def _read(descriptor: int, path: str, status: FileStatus) -> LooseFile:
     digest, size = hashlib.sha256(), 0
     while chunk := os.read(descriptor, CHUNK_BYTES):
         digest.update(chunk)
         size += len(chunk)
-    return LooseFile(path, Digest(digest.hexdigest()), size, stamp)
+    return LooseFile(path, Digest(digest.hexdigest()), size, _stamp(status))
 
 
-def _stamp(status: os.stat_result) -> str:
-    if abs(time.time() - status.st_ctime) < YOUNG_S:
+def _stamp(status: FileStatus) -> str:
+    """A status as it is kept in the base; empty where none is to be trusted."""
+    if status == UNSETTLED:
         return ""
-    parts = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+    parts = (status.inode, status.size, status.mtime_ns, status.ctime_ns)
     return ":".join(f"{part:x}" for part in parts)

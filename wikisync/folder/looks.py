@@ -20,7 +20,7 @@ import msgspec
 
 from wikisync import __version__
 from wikisync.decoding import msgpack_decoder
-from wikisync.folder.scan import FileStatus
+from wikisync.file_status import FileStatus
 from wikisync.model import PageState
 from wikisync.private import make_private_folder, private_opener
 

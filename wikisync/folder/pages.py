@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wikisync.errors import FolderError, PreconditionFailed
+from wikisync.file_status import FileStatus, status_of, trusted_status
 from wikisync.folder.birth import identity_of
 from wikisync.folder.descent import (
     Folders,
@@ -37,7 +38,6 @@ from wikisync.folder.patterns import (
 )
 from wikisync.folder.probe import Folding, probe_folding
 from wikisync.folder.scan import (
-    FileStatus,
     PageFile,
     ScannedFolder,
     scan_pages,
@@ -67,17 +67,12 @@ if TYPE_CHECKING:
 PAGE_BYTES_MAX = 64 * 1024 * 1024
 """A file larger than this is not read as a page."""
 
-SETTLED_NS = 2_500_000_000
-"""A file must be this old when it is read for its time to tell a later write;
-some disks count in steps of two seconds."""
-
 SHRUNK_S = 2.0
 """How long a file that is empty, or has lost half, must be left alone."""
 
 WrittenPage = Page | FolderError | PreconditionFailed
 """The page as the folder holds it now, or why it does not."""
 
-_UNSETTLED: FileStatus = (-1, -1, -1, -1)
 _Written = tuple[int, int, int]
 READ_ALL_S = 3600.0
 """So often every file is read, for times can be set back and clocks jump."""
@@ -144,18 +139,19 @@ class PageFolder:
         """
         scanned = self.rescan()
         saved_ns = (now - max(quiet_s, SHRUNK_S)) * 1e9
-        saved = [file for file in scanned.pages if file.status[2] > saved_ns]
+        saved = [file for file in scanned.pages if file.status.ctime_ns > saved_ns]
         wait_s = max((self._wait_s(file, now, quiet_s) for file in saved), default=0.0)
         return wait_s if wait_s > 0 else self._snapshot_of(scanned)
 
     def _wait_s(self, file: PageFile, now: float, quiet_s: float) -> float:
-        age_s = now - file.ctime_ns / 1e9
+        age_s = now - file.status.ctime_ns / 1e9
         before = self._looked.get(file.path)
         if before == file.status:
             return 0.0
         if self._written.get(file.path) == _written_of(file.status):
             return 0.0
-        has_shrunk = file.size == 0 or (before and file.size * 2 < before[0])
+        size = file.status.size
+        has_shrunk = size == 0 or (before and size * 2 < before.size)
         return (max(quiet_s, SHRUNK_S) if has_shrunk else quiet_s) - age_s
 
     def _snapshot_of(self, scanned: ScannedFolder) -> Snapshot:
@@ -449,8 +445,8 @@ class PageFolder:
     def _remember_written(self, path: PagePath) -> None:
         """Know our own write again, which needs no wait."""
         with suppress(OSError):
-            status = (self._root / path).lstat()
-            self._written[path] = (status.st_ino, status.st_size, status.st_mtime_ns)
+            status = status_of((self._root / path).lstat())
+            self._written[path] = _written_of(status)
 
     # -- what is known of files that stay as they are --------------------------------
 
@@ -485,7 +481,6 @@ class PageFolder:
         text = decode_page(content, file.path)
         if isinstance(text, Problem):
             return text
-        is_settled = started_ns - max(file.mtime_ns, file.ctime_ns) > SETTLED_NS
         state = PageState(
             file.slug,
             file.format,
@@ -494,7 +489,7 @@ class PageFolder:
             identity=identity,
             size=len(content),
         )
-        return SeenFile(file.status if is_settled else _UNSETTLED, state)
+        return SeenFile(trusted_status(file.status, started_ns), state)
 
     def _read(self, folders: Folders, path: str) -> tuple[bytes, str]:
         """A file's bytes and its identity, for which a mirror has no use."""
@@ -504,8 +499,7 @@ class PageFolder:
 
 
 def _written_of(status: FileStatus) -> _Written:
-    size, mtime_ns, _, inode = status
-    return (inode, size, mtime_ns)
+    return (status.inode, status.size, status.mtime_ns)
 
 
 def _in_place(scanned: ScannedFolder) -> Iterator[Problem]:

@@ -19,6 +19,7 @@ from typing import NamedTuple
 from msgspec import Struct, field
 
 from wikisync.errors import FolderError
+from wikisync.file_status import FileStatus, status_of
 from wikisync.folder.busy import (
     BACKUP_S,
     WRITE_TEST,
@@ -51,10 +52,6 @@ from wikisync.model import (
 )
 from wikisync.terminal import path_text
 
-FileStatus = tuple[int, int, int, int]
-"""Size in bytes, times of the last change of content and of anything, and inode:
-what changes with a file."""
-
 
 class PageFile(NamedTuple):
     """A page's file as the disk lists it; a tuple, for there are thousands."""
@@ -64,21 +61,6 @@ class PageFile(NamedTuple):
     slug: Slug
     format: Format
     status: FileStatus
-
-    @property
-    def size(self) -> int:
-        """In bytes."""
-        return self.status[0]
-
-    @property
-    def mtime_ns(self) -> int:
-        """When its content last changed, in nanoseconds since 1970."""
-        return self.status[1]
-
-    @property
-    def ctime_ns(self) -> int:
-        """When anything of it last changed, in nanoseconds since 1970."""
-        return self.status[2]
 
 
 class ScannedFolder(Struct, frozen=True):
@@ -294,12 +276,12 @@ class _Scan:
         elif entry.name[0].isspace() and _is_blank(entry.name):
             self._problems.append(_blank(path))
         else:
-            times = (status.st_mtime_ns, status.st_ctime_ns)
-            known = (status.st_size, *times, status.st_ino)
             copy = copy_of_page(path)
             if copy is not None and not self._patterns.takes_back(path):
                 self._copies[slug] = copy
-            self._pages.append(PageFile(PagePath(path), slug, page_format, known))
+            self._pages.append(
+                PageFile(PagePath(path), slug, page_format, status_of(status))
+            )
 
     def _see_other(self, path: str, *, is_file: bool) -> None:
         """Something that is neither a page nor a folder nor a link."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from stat import ST_INO, ST_SIZE
 
+from wikisync.file_status import status_of
 from wikisync.folder.busy import locked_name
 from wikisync.folder.descent import folder_error
 from wikisync.folder.ignore import is_ignored_folder
@@ -54,12 +54,8 @@ def folder_stamp(root: Path) -> int:
                         if not is_ignored_folder(name):
                             waiting.append(entry.path)
                         continue
-                    status = entry.stat(follow_symlinks=False)
+                    status = status_of(entry.stat(follow_symlinks=False))
                 except OSError:
                     continue  # gone since it was listed: the next scan sees it so
-                # the last change of anything, also where the other time is set back
-                changed_ns = status.st_ctime_ns
-                found ^= hash(
-                    (place, name, status[ST_INO], status[ST_SIZE], changed_ns)
-                )
+                found ^= hash((place, name, status))
     return found

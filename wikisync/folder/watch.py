@@ -28,6 +28,7 @@ from typing import NamedTuple, Protocol
 from msgspec import Struct
 from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError
 
+from wikisync.file_status import FileStatus, status_of
 from wikisync.folder.ignore import is_ignored_file, is_ignored_folder
 from wikisync.libc import check_watches_left
 from wikisync.model import Problem
@@ -354,10 +355,6 @@ class _Events:
         self._roots.close()
 
 
-_State = tuple[int, int, int]
-"""Of a file: time of its last change in ns, size in bytes, inode."""
-
-
 class _Walks:
     """Folders that are walked through, or that are waited for."""
 
@@ -382,15 +379,14 @@ class _Walks:
     def close(self) -> None:
         self._roots.close()
 
-    def _walk(self) -> tuple[Mapping[str, _State], float]:
+    def _walk(self) -> tuple[Mapping[str, FileStatus], float]:
         """Every wanted file as it is now, and when to look again."""
         started = time.monotonic()
-        found: dict[str, _State] = {}
+        found: dict[str, FileStatus] = {}
         for root in self._roots.present:
             for path in _files(root, self._how.is_wanted, self._how.stop):
                 with contextlib.suppress(OSError):
-                    status = os.lstat(path)
-                    found[path] = (status.st_mtime_ns, status.st_size, status.st_ino)
+                    found[path] = status_of(os.lstat(path))
         now = time.monotonic()
         pause = max(self._how.scan_interval_s, (now - started) / SCAN_SHARE_MAX)
         return found, now + pause
@@ -413,7 +409,9 @@ def _files(root: str, is_wanted: IsWanted, stop: threading.Event) -> Iterator[st
             continue
 
 
-def _changed(before: Mapping[str, _State], now: Mapping[str, _State]) -> set[str]:
+def _changed(
+    before: Mapping[str, FileStatus], now: Mapping[str, FileStatus]
+) -> set[str]:
     return {path for path, _ in before.items() ^ now.items()}
 
 

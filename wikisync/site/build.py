@@ -478,7 +478,8 @@ class _Build:
         state = scanned.file(name)
         assert state is not None, "what was found by a link was read then"
         if not is_drawing(path):
-            if not output.put_copy(path, scanned.source.folder, name, state):
+            known = (state.size, state.digest)
+            if not output.put_copy(path, scanned.source.folder, name, known):
                 scanned.missed.add(name)
             return
         is_large = state.size > DRAWING_BYTES_MAX

@@ -211,14 +211,16 @@ class Output:
             with self._new_staged(path) as staged:
                 staged.write(content)
 
-    def put_copy(self, path: str, folder: Path, name: str, state: FileState) -> bool:
-        """The file shall be a copy of one in a folder, whose state is known.
+    def put_copy(
+        self, path: str, folder: Path, name: str, known: tuple[int, Digest]
+    ) -> bool:
+        """The file shall be a copy of one in a folder, of known size and digest.
 
         Returns:
             False where that file cannot be read any more; then it is not in the site.
         """
-        self._files[path] = (state.size, state.digest)
-        if not self._is_to_be_written(path, state.digest):
+        self._files[path] = known
+        if not self._is_to_be_written(path, known[1]):
             return True
         try:
             with (

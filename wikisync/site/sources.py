@@ -2,9 +2,8 @@
 
 Every file is reached as the sync reaches it, by descriptors and through no link
 (``folder.descent``), however long ago its name was listed: who may write in the folder
-may swap a file for a link at any moment.  A file whose size and time are those of the
-last build is not read again, unless it had been written so shortly before that a second
-write could look the same.
+may swap a file for a link at any moment.  A file that is unchanged since the last build
+is not read again (``file_status``).
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from msgspec import Struct, field
 
 from wikisync.decoding import msgpack_decoder
 from wikisync.errors import FolderError
+from wikisync.file_status import UNSETTLED, FileStatus, status_of, trusted_status
 from wikisync.folder.descent import opened_below, read_all, read_chunks
 from wikisync.folder.scan import scan_pages
 from wikisync.model import AttachmentPath, Digest, Format, Problem, Slug
 from wikisync.site.addresses import SIDEBAR_SLUG
-from wikisync.site.output import FileState
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,10 +32,15 @@ if TYPE_CHECKING:
     from wikisync.site.cache import Cache
     from wikisync.site.model import WikiSource
 
-SETTLED_NS = 2_000_000_000
-"""A file must be this old for its time to tell a later write; FAT counts in
-steps of two seconds."""
-UNSETTLED = -1
+
+class SourceState(Struct, frozen=True, array_like=True):
+    """What a file of a wiki held when it was read."""
+
+    size: int
+    """In bytes."""
+    digest: Digest
+    status: FileStatus
+    """Under which it is believed without another look."""
 
 
 class SourceFile(NamedTuple):
@@ -58,7 +62,7 @@ class SourcePage(Struct, frozen=True):
     digest: Digest
 
 
-class LooseStates(Mapping[str, "FileState"]):
+class LooseStates(Mapping[str, "SourceState"]):
     """Loose files of a folder by path: each is read once a link leads to it.
 
     One that cannot be read is none.
@@ -67,15 +71,15 @@ class LooseStates(Mapping[str, "FileState"]):
     def __init__(
         self,
         names: frozenset[str] = frozenset(),
-        look: Callable[[str], FileState | None] = lambda _: None,
+        look: Callable[[str], SourceState | None] = lambda _: None,
     ) -> None:
         self.names = names
         """Paths of all of them, readable or not."""
-        self.seen: dict[str, FileState | None] = {}
+        self.seen: dict[str, SourceState | None] = {}
         """Those that somebody asked for."""
         self._look = look
 
-    def __getitem__(self, path: str) -> FileState:
+    def __getitem__(self, path: str) -> SourceState:
         """State of a file, which is read now if it is not known."""
         if path not in self.names:
             raise KeyError(path)
@@ -101,7 +105,7 @@ class ScannedWiki(Struct, frozen=True):
     source: WikiSource
     pages: Mapping[Slug, SourcePage]
     """Sorted by slug."""
-    attachments: Mapping[AttachmentPath, FileState]
+    attachments: Mapping[AttachmentPath, SourceState]
     problems: tuple[Problem, ...]
     loose: LooseStates = field(default_factory=LooseStates)
     missed: set[str] = field(default_factory=set)
@@ -119,7 +123,7 @@ class ScannedWiki(Struct, frozen=True):
         """How many pages it has; a sidebar is none."""
         return sum(slug != SIDEBAR_SLUG for slug in self.pages)
 
-    def file(self, path: str) -> FileState | None:
+    def file(self, path: str) -> SourceState | None:
         """State of an attachment or loose file; None where there is none."""
         return self.attachments.get(AttachmentPath(path)) or self.loose.get(path)
 
@@ -140,7 +144,7 @@ class ScannedWiki(Struct, frozen=True):
         return digest.digest()
 
 
-_Remembered = dict[str, FileState]
+_Remembered = dict[str, SourceState]
 _REMEMBERED = msgpack_decoder(_Remembered)
 
 
@@ -162,12 +166,12 @@ def scan_wiki(
         if not is_text(file.slug):
             problems.append(_no_text(file.path))
             continue
-        state = digests.of(file.path, file.size, file.mtime_ns)
+        state = digests.of(file.path, file.status)
         if state is None:
             problems.append(_vanished(file.path))
             continue
         pages[file.slug] = SourcePage(file.slug, file.format, file.path, state.digest)
-    attachments: dict[AttachmentPath, FileState] = {}
+    attachments: dict[AttachmentPath, SourceState] = {}
     for path in sorted(scanned.attachments):
         state = digests.look(path)
         if state is None:
@@ -194,7 +198,7 @@ def settle(
     linked = {path: state for path, state in wiki.loose.seen.items() if state}
     digests = _Digests(wiki.source, {}, now_ns())
     for path, state in (remembered | linked).items():
-        if state.mtime_ns == UNSETTLED:
+        if state.status == UNSETTLED:
             digests.look(path)
     states = remembered | linked | digests.states
     if states != remembered:
@@ -217,43 +221,36 @@ class _Digests:
         self._remembered = remembered
         self._now_ns = now_ns
 
-    def look(self, path: str) -> FileState | None:
+    def look(self, path: str) -> SourceState | None:
         """State of a file that nobody has looked at yet; None if it is gone."""
         try:
             with opened_below(self._root, path) as descriptor:
-                return self._known(path, *_seen(descriptor)) or self._read(
-                    path, descriptor
-                )
+                status = status_of(os.fstat(descriptor))
+                known = self._known(path, status)
+                return known or self._read(path, descriptor, status)
         except (OSError, FolderError):
             return None
 
-    def of(self, path: str, size: int, mtime_ns: int) -> FileState | None:
-        """State of a file with this size and time; None if it is gone."""
-        return self._known(path, size, mtime_ns) or self.look(path)
+    def of(self, path: str, status: FileStatus) -> SourceState | None:
+        """State of a file with this status; None if it is gone."""
+        return self._known(path, status) or self.look(path)
 
-    def _known(self, path: str, size: int, mtime_ns: int) -> FileState | None:
+    def _known(self, path: str, status: FileStatus) -> SourceState | None:
         known = self._remembered.get(path)
-        if known is None or (known.size, known.mtime_ns) != (size, mtime_ns):
+        if known is None or known.status != status:
             return None
         self.states[path] = known
         return known
 
-    def _read(self, path: str, descriptor: int) -> FileState:
-        size, mtime_ns = _seen(descriptor)
-        digest = hashlib.sha256()
+    def _read(self, path: str, descriptor: int, status: FileStatus) -> SourceState:
+        digest, size = hashlib.sha256(), 0
         for chunk in read_chunks(descriptor, path):
             digest.update(chunk)
-        is_settled = self._now_ns - mtime_ns > SETTLED_NS
-        time_ns = mtime_ns if is_settled else UNSETTLED
-        state = FileState(size, time_ns, Digest(digest.hexdigest()))
+            size += len(chunk)
+        trusted = trusted_status(status, self._now_ns)
+        state = SourceState(size, Digest(digest.hexdigest()), trusted)
         self.states[path] = state
         return state
-
-
-def _seen(descriptor: int) -> tuple[int, int]:
-    """Size of an open file and when its content last changed."""
-    found = os.fstat(descriptor)
-    return found.st_size, found.st_mtime_ns
 
 
 def _decoded(value: bytes | None) -> _Remembered:

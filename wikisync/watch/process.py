@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from wikisync.api.settings import ClientSettings
 from wikisync.errors import ExitCode, WikisyncError
+from wikisync.file_status import status_at
 from wikisync.site.preview.server import PreviewOptions, running_preview
 from wikisync.sync.exchange import ExchangeOptions
 from wikisync.sync.standing import Condition
@@ -269,7 +270,7 @@ async def _begin_anew(
     named = request.token_file or workspace.config.service.token_file
     path = _expanded(named)
     is_asked = bool(workspace.config.service.token_command)
-    before = _stamp(path)
+    before = status_at(path)
     while True:
         await asyncio.sleep(ANEW_LOOK_S)
         if watch.has_damaged_state:
@@ -277,23 +278,13 @@ async def _begin_anew(
             return
         trouble = watch.daemon.trouble
         if trouble is None or trouble.condition is not Condition.REFUSED:
-            before = _stamp(path)
+            before = status_at(path)
             continue
         is_old = watch.daemon.now() - trouble.since > REFUSED_RETRY_S
-        if _stamp(path) != before or (is_asked and is_old):
+        if status_at(path) != before or (is_asked and is_old):
             signals.reload.set()
             return
 
 
 def _expanded(named: str | Path | None) -> Path | None:
     return Path(named).expanduser() if named else None
-
-
-def _stamp(path: Path | None) -> tuple[int, int, int] | None:
-    if path is None:
-        return None
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_ino, status.st_size, status.st_mtime_ns

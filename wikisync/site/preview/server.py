@@ -16,7 +16,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
-import os
 import secrets
 import sqlite3
 import tempfile
@@ -34,6 +33,7 @@ from msgspec import Struct
 from wikisync.connections import note_request
 from wikisync.decoding import json_decoder
 from wikisync.errors import FolderError, SiteError, WikisyncError
+from wikisync.file_status import status_at
 from wikisync.folder.descent import opened_below
 from wikisync.folder.ignore import CONFLICT_MARK
 from wikisync.folder.threads import finish_in_thread
@@ -167,7 +167,7 @@ class Preview:
         self._ready = asyncio.Event()
         self._changed = asyncio.Event()
         """Files were taken over; there may be pages to read."""
-        self._settings_stamp = _stamp(options.settings)
+        self._settings_stamp = status_at(options.settings)
         client = (
             resources.files("wikisync.site.preview").joinpath(CLIENT_FILE).read_bytes()
         )
@@ -269,7 +269,7 @@ class Preview:
     async def _follow_settings(self) -> None:
         """Look at the configuration from time to time; it lies beside the folders."""
         await asyncio.sleep(SETTINGS_LOOK_S)
-        stamp = _stamp(self._options.settings)
+        stamp = status_at(self._options.settings)
         if stamp != self._settings_stamp:
             self._settings_stamp = stamp
             await self._refresh(None)
@@ -474,15 +474,6 @@ def _wait(count: ReadCount) -> str:
         return ""
     read = f"read {count.read:,} of {count.total:,} pages"
     return f"{read}; titles and links may still change"
-
-
-def _stamp(file: Path | None) -> tuple[int, int, int] | None:
-    """What changes when a file is written; None where it is not there."""
-    try:
-        status = os.stat(file) if file is not None else None  # noqa: PTH116 - or None
-    except OSError:
-        return None
-    return (status.st_mtime_ns, status.st_size, status.st_ino) if status else None
 
 
 def _start_parser() -> None:

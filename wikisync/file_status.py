@@ -1,0 +1,61 @@
+"""Whether a file is unchanged since it was read, told without reading it again.
+
+One rule for pages, loose files, attachments and everything that a site is built from:
+what a file held is believed for as long as its size, its two times and its inode stay.
+The inode tells a file that was put in its place; the time of the last change of
+anything tells a write after which a program set the other time back.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+SETTLED_NS = 2_500_000_000
+"""A file must have been left alone for so long when it is read for its times to tell
+a later write; some disks count in steps of two seconds."""
+
+
+class FileStatus(NamedTuple):
+    """What changes with a file; a tuple, for there are thousands."""
+
+    size: int
+    """In bytes."""
+    mtime_ns: int
+    """When its content last changed, in nanoseconds since 1970."""
+    ctime_ns: int
+    """When anything of it last changed."""
+    inode: int
+
+
+UNSETTLED = FileStatus(-1, -1, -1, -1)
+"""Equal to that of no file: what was read has to be read again."""
+
+
+def status_of(found: os.stat_result) -> FileStatus:
+    """The status that the system gives."""
+    return FileStatus(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+
+
+def status_at(path: Path | None) -> FileStatus | None:
+    """The status of the file at a path; None where none is there."""
+    try:
+        return None if path is None else status_of(path.stat())
+    except OSError:
+        return None
+
+
+def trusted_status(status: FileStatus, read_at_ns: int) -> FileStatus:
+    """The status under which what was read is believed later.
+
+    Args:
+        status: Of the file, taken before it was read.
+        read_at_ns: When the reading began.
+
+    Returns:
+        ``UNSETTLED`` for a file that changed just before: it may change again and
+        show the same times.
+    """
+    changed_ns = max(status.mtime_ns, status.ctime_ns)
+    return status if read_at_ns - changed_ns > SETTLED_NS else UNSETTLED
