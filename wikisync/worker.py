@@ -12,7 +12,6 @@ difference.
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -143,6 +142,8 @@ class Worker(Generic[AnswerT]):
 
         When cancelled, the process is gone, and the worker takes no other job.
         """
+        import asyncio  # a build of pages needs no event loop
+
         # the loop's own threads are few, and a job may take minutes
         thread = ThreadPoolExecutor(1)
         loop = asyncio.get_running_loop()

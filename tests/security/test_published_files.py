@@ -210,7 +210,7 @@ def test_drawing_follows_its_file_in_the_next_build(tmp_path: Path) -> None:
 def test_drawing_that_is_too_large_is_empty_and_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wikisync.site.build.DRAWING_BYTES_MAX", 10)
+    monkeypatch.setattr("wikisync.site.writing.DRAWING_BYTES_MAX", 10)
     studio = site_with(tmp_path, [HostileFile("a.svg", PLAIN.encode())], "uploads")
     (link,) = written_links(studio)
     assert (studio.site / link).read_bytes() == static_drawing(b"")

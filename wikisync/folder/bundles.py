@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from wikisync.errors import FolderError, PlaceTaken, PreconditionFailed
 from wikisync.folder.busy import locked_name
@@ -24,6 +23,7 @@ from wikisync.folder.ignore import CONFLICT_MARK
 from wikisync.folder.limbo import Limbo
 from wikisync.folder.naming import path_of
 from wikisync.folder.pages import PageFolder
+from wikisync.folder.swap import FileWrite, FolderWriter
 from wikisync.folder.text import decode_page
 from wikisync.folder.trash import Trash
 from wikisync.model import (
@@ -37,9 +37,6 @@ from wikisync.model import (
     digest_of,
     split_extension,
 )
-
-if TYPE_CHECKING:
-    from wikisync.folder.swap import FolderWriter
 
 
 class Bundles:
@@ -94,8 +91,6 @@ class Bundles:
             PlaceTaken: something that is no file is in its place.
             FolderError: it cannot be written.
         """
-        from wikisync.folder.swap import FileWrite
-
         path = self.find(slug) or _beside(
             self._pages.path(slug) or path_of(slug, page_format)
         )
@@ -197,8 +192,6 @@ class Bundles:
         return f"{folder}{slash}{min(locks)}" if locks else ""
 
     def _writer(self) -> FolderWriter:
-        from wikisync.folder.swap import FolderWriter
-
         return FolderWriter(
             self._root,
             temporary=self._temporary,

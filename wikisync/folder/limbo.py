@@ -16,6 +16,7 @@ is ``<batch>.json``; without a record no name was touched.
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -443,8 +444,6 @@ def _write_record(folder: int, batch: str, kept: Mapping[str, _Kept]) -> None:
     Raises:
         OSError: the disk is full or the like; the record is as it was.
     """
-    import json
-
     record = {name: [one.path, one.expected, one.ours] for name, one in kept.items()}
     # of no batch, so that what a crash leaves of it is no file of one
     temporary = f"record-{os.urandom(8).hex()}"
@@ -466,8 +465,6 @@ def _write_record(folder: int, batch: str, kept: Mapping[str, _Kept]) -> None:
 
 def _read_record(folder: int, name: str) -> dict[str, _Kept]:
     """The record of a batch; empty where it is not ours."""
-    import json
-
     content = _content(folder, name) or b""
     if len(content) > RECORD_BYTES_MAX:
         return {}

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from wikisync.decoding import msgpack_decoder
 from wikisync.errors import NotFound
+from wikisync.folder.contents import file_there, files_there
 from wikisync.folder.descent import CHUNK_BYTES, Folders, opened_below, opened_root
 from wikisync.folder.ignore import (
     CONFIG_FILE,
@@ -114,7 +115,6 @@ class LooseFiles:
         """
         if not known:
             return {}
-        from wikisync.folder.contents import files_there
 
         return await finish_in_thread(files_there, self._root, known)
 
@@ -138,8 +138,6 @@ class LooseFiles:
 
     def _look_at(self, paths: Collection[str]) -> Mapping[str, LooseFile]:
         """Files, each read only where it is not the one that was read before."""
-        from wikisync.folder.contents import file_there
-
         if self._patterns is None:
             self._patterns, _ = read_patterns(self._root)
         if self._seen is None:

@@ -28,6 +28,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
+from wikisync.folder.coding import decode_slug, encode_slug
 from wikisync.folder.ignore import (
     ATTENTION,
     CONFLICT_MARK,
@@ -71,8 +72,6 @@ _UNSAFE_ATTACHMENT = "[\x00-\x1f\x7f-\x9f\\\\\u2028\u2029\ud800-\udfff]"
 
 def path_of(slug: Slug, page_format: Format) -> PagePath:
     """The one path that wikisync itself gives a page, clashes aside."""
-    from wikisync.folder.coding import encode_slug
-
     extension = EXTENSIONS[page_format][0]
     return PagePath("/".join(encode_slug(slug, page_format)) + extension)
 
@@ -107,7 +106,6 @@ def parse_path(path: str) -> tuple[Slug, Format] | None:
             return None
     if folders and folders[0] == UPLOADS:
         return None
-    from wikisync.folder.coding import decode_slug
 
     stem, page_format = split
     return Slug(decode_slug([*folders, stem], page_format)), page_format

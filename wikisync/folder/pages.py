@@ -14,11 +14,11 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.file_status import FileStatus, status_of, trusted_status
 from wikisync.folder.birth import identity_of
+from wikisync.folder.clashes import PathBook
 from wikisync.folder.descent import (
     Folders,
     open_folder,
@@ -42,6 +42,7 @@ from wikisync.folder.scan import (
     ScannedFolder,
     scan_pages,
 )
+from wikisync.folder.swap import FileWrite, FolderWriter
 from wikisync.folder.text import decode_page, encode_page, folded_digest, title_of
 from wikisync.folder.traces import busy_pages, pages_hidden, ways_to
 from wikisync.folder.trash import Trash
@@ -58,11 +59,6 @@ from wikisync.model import (
     digest_of,
     split_extension,
 )
-
-if TYPE_CHECKING:
-    # what writes is loaded where there is something to write
-    from wikisync.folder.clashes import PathBook
-    from wikisync.folder.swap import FileWrite, FolderWriter
 
 PAGE_BYTES_MAX = 64 * 1024 * 1024
 """A file larger than this is not read as a page."""
@@ -361,8 +357,6 @@ class PageFolder:
         return path
 
     def _writer(self) -> FolderWriter:
-        from wikisync.folder.swap import FolderWriter
-
         return FolderWriter(
             self._root,
             temporary=self._temporary,
@@ -377,8 +371,6 @@ class PageFolder:
         return self._paths
 
     def _path_book(self) -> PathBook:
-        from wikisync.folder.clashes import PathBook
-
         if self._book is None:
             self._folding = self._folding or probe_folding(self._root)
             self._book = PathBook(
@@ -392,8 +384,6 @@ class PageFolder:
         self, page: Page, expected: Digest | None, writer: FolderWriter
     ) -> FileWrite:
         """What is to be written, with everything checked that needs no write."""
-        from wikisync.folder.swap import FileWrite
-
         content = encode_page(page)
         known = self._known_paths().get(page.slug)
         path = self._path_book().assign(page.slug, page.format)

@@ -24,6 +24,7 @@ from pathlib import Path
 
 from wikisync.errors import FolderError, NotFound, PreconditionFailed
 from wikisync.folder.bundles import Bundles
+from wikisync.folder.contents import files_there
 from wikisync.folder.descent import (
     CHUNK_BYTES,
     Folders,
@@ -38,6 +39,7 @@ from wikisync.folder.naming import attachment_path, parse_path, path_of
 from wikisync.folder.pages import PageFolder, WrittenPage
 from wikisync.folder.private import own_place, private_place, way_of
 from wikisync.folder.scan import PageFile, ScannedFolder, scan_pages
+from wikisync.folder.swap import FolderWriter
 from wikisync.folder.text import decode_page
 from wikisync.folder.threads import finish_in_thread
 from wikisync.folder.trash import Trash
@@ -437,8 +439,6 @@ class FolderReplica:
         Args:
             known: Each as it was found last time; read where its stamp changed.
         """
-        from wikisync.folder.contents import files_there
-
         safe = {path: known[path] for path in known if attachment_path(path)}
         return await finish_in_thread(files_there, self._root, safe)
 
@@ -475,8 +475,6 @@ class FolderReplica:
             await finish_in_thread(self._remove_attachment, path, expected)
 
     def _remove_attachment(self, path: AttachmentPath, expected: Digest) -> None:
-        from wikisync.folder.swap import FolderWriter
-
         with FolderWriter(
             self._root, temporary=self._temporary, limbo=self._limbo, trash=self._trash
         ) as writer:
@@ -491,8 +489,6 @@ class FolderReplica:
             PreconditionFailed: a file is there; somebody saved it meanwhile.
             FolderError: the path is unsafe, or it cannot be written.
         """
-        from wikisync.folder.swap import FolderWriter
-
         _check(path)
         digest = hashlib.sha256()
         size = 0

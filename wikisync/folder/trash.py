@@ -12,6 +12,7 @@ that is wrong for an hour would empty the trash.
 from __future__ import annotations
 
 import errno
+import json
 import math
 import os
 import time
@@ -381,14 +382,11 @@ def _record_of(entry: Trashed) -> bytes:
         "size": entry.size,
         "file": entry.file,
     }
-    import json
 
     return json.dumps(record, indent=1).encode("ascii")
 
 
 def _read_record(entry_id: str, content: bytes) -> Trashed | None:
-    import json
-
     try:
         record = json.loads(content)
         file = str(record["file"])

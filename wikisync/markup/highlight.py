@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-
-from pygments.lexer import Lexer
-from pygments.lexers import get_lexer_by_name
-from pygments.token import STANDARD_TYPES
-from pygments.util import ClassNotFound
+from typing import TYPE_CHECKING
 
 from wikisync.markup.tokens import escape
+
+if TYPE_CHECKING:
+    from pygments.lexer import Lexer
 
 CODE_CHARS_MAX = 100_000
 """Longer code is shown plain: a lexer may take more than linear time."""
@@ -82,6 +81,10 @@ def highlight(code: str, language: str) -> str | None:
 @functools.lru_cache(maxsize=256)
 def lexer_of(name: str) -> Lexer | None:
     """Pygments' lexer of that name; it must not touch the code's line ends."""
+    # Pygments takes as long to load as all else that parses pages
+    from pygments.lexers import get_lexer_by_name
+    from pygments.util import ClassNotFound
+
     try:
         return get_lexer_by_name(name, stripnl=False, ensurenl=False)
     except ClassNotFound:
@@ -112,6 +115,8 @@ def highlighted(code: str, name: str) -> str:
 
 def class_of(kind: object) -> str:
     """Short class of a kind of token, its nearest ancestor's where it has none."""
+    from pygments.token import STANDARD_TYPES
+
     while kind is not None:
         if (css_class := STANDARD_TYPES.get(kind)) is not None:  # type: ignore[call-overload]
             return "" if css_class == "w" else str(css_class)

@@ -9,40 +9,26 @@ clean or not; a build that fails leaves the old site as it was.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
-from wikisync.decoding import msgpack_decoder
 from wikisync.errors import SiteError
-from wikisync.markup.file_types import is_drawing
-from wikisync.model import Problem, digest_of
 from wikisync.progress import Progress, SilentProgress
 from wikisync.site.addresses import (
-    NO_JEKYLL,
-    REPORT_JSON,
-    ROBOTS,
-    SEARCH_FOLDER,
-    SIDEBAR_SLUG,
     wiki_prefix,
 )
 from wikisync.site.attempts import Attempts
+from wikisync.site.build_note import BuildNote, decoded_note, hash_of
 from wikisync.site.cache import Cache, with_cache
-from wikisync.site.drawings import DRAWING_BYTES_MAX, static_drawing
 from wikisync.site.fingerprint import program_fingerprint
-from wikisync.site.kept import kept_context, kept_documents, kept_paths
-from wikisync.site.model import BrokenLink, BuildReport, SiteOptions, WikiSource
+from wikisync.site.model import BuildReport, SiteOptions, WikiSource
+from wikisync.site.options import options_text
 from wikisync.site.output import (
-    Changes,
-    FileState,
-    Output,
     is_untouched,
     open_output,
     published_wikis,
@@ -52,41 +38,10 @@ from wikisync.site.published import (
     PublishedWiki,
     leaving,
     nothing_may_leave,
-    published_from,
     refuse_leaving,
 )
 from wikisync.site.sources import ScannedWiki, scan_wiki, settle
 from wikisync.site.theme import Theme, load_theme
-
-if TYPE_CHECKING:
-    from wikisync.site.crosslinks import WikiTable
-    from wikisync.site.facts import IndexedWiki
-    from wikisync.site.pages import WikiPages
-    from wikisync.site.report import LinkReport
-
-
-class BuildNote(msgspec.Struct, frozen=True):
-    """What a build remembers of its output for the next one."""
-
-    inputs: bytes
-    """Hash of everything that the site was made from."""
-    states: dict[str, FileState]
-    """Every file of the output as it was left."""
-    keys: dict[str, bytes]
-    """Output path to the hash of what the file was made from."""
-    pages: int
-    problems: tuple[Problem, ...]
-    broken_links: tuple[BrokenLink, ...]
-    linked: tuple[tuple[int, str, str], ...] = ()
-    """Loose files that pages link to: number of the wiki, path, and digest, which is
-    empty for one that could not be read."""
-    retry_at: float = 0.0
-    """When the first page that went over a limit may be tried again; 0: there is
-    no such page."""
-
-
-_NOTES = msgpack_decoder(BuildNote)
-NO_NOTE = BuildNote(b"", {}, {}, 0, (), ())
 
 
 def build_site(
@@ -150,7 +105,7 @@ def _built(
     name = b"build:" + os.fsencode(output.absolute())
     scanned = [scan_wiki(source, store) for source in sources]
     inputs = _inputs_key(scanned, theme, options, kept)
-    note = _decoded_note(store.state(name))
+    note = decoded_note(store.state(name))
     attempts = Attempts(
         options.slow_pages_seconds, retries=options.retries, clock=clock
     )
@@ -163,7 +118,9 @@ def _built(
         _settle_linked(scanned, store)
         return _unchanged(note)
     place = open_output(output, note.states)
-    build = _Build(store, scanned, theme, options, note.keys, attempts, kept)
+    from wikisync.site.writing import SiteWriting  # slow to load: see there
+
+    build = SiteWriting(store, scanned, theme, options, note.keys, attempts, kept)
     with place.staging():
         _refuse_leaving(scanned, kept, output, may_leave)
         build.write(place, progress)
@@ -246,280 +203,6 @@ def _check_source(source: WikiSource, output: Path, options: SiteOptions) -> Non
         )
 
 
-class _Build:
-    """One build that has something to do."""
-
-    def __init__(
-        self,
-        store: Cache,
-        scanned: Sequence[ScannedWiki],
-        theme: Theme,
-        options: SiteOptions,
-        old_keys: Mapping[str, bytes],
-        attempts: Attempts,
-        kept: Sequence[PublishedWiki],
-    ) -> None:
-        self._store = store
-        self._scanned = scanned
-        self._theme = theme
-        self._options = options
-        self._old_keys = old_keys
-        self._attempts = attempts
-        self._kept = kept
-        self._keys: dict[str, bytes] = {}
-        self._problems: list[Problem] = []
-        self._broken_links: tuple[BrokenLink, ...] = ()
-        self._wikis: list[IndexedWiki] = []
-        from wikisync.site.composing import site_addresses
-
-        self._addresses = site_addresses(scanned, options, kept)
-
-    def write(self, output: Output, progress: Progress) -> None:
-        """Put every file of the site."""
-        from wikisync.site.crosslinks import WikiTable
-        from wikisync.site.index import Indexer
-        from wikisync.site.report import encode_report, link_report
-
-        sources = [wiki.source for wiki in self._scanned]
-        loose = [wiki.loose for wiki in self._scanned]
-        table = WikiTable(sources, self._addresses, loose)
-        self._indexer = Indexer(
-            self._store, table, progress, self._options.markup, self._attempts
-        )
-        progress.start("reading pages", self._page_count)
-        self._wikis = [
-            self._indexer.index(number, wiki)
-            for number, wiki in enumerate(self._scanned)
-        ]
-        report = link_report(self._wikis)
-        self._broken_links = report.broken
-        pages = self._composers(table)
-        self._collect_problems(pages)
-        progress.start("writing pages", self._page_count)
-        self._write_pages(output, pages, report, progress)
-        self._write_generated(output, pages, report)
-        self._write_search(output, pages)
-        if self._options.has_report:
-            content = encode_report(self._wikis, report, self._problems)
-            output.put(REPORT_JSON, content)
-        self._write_files(output)
-
-    def published(self) -> tuple[PublishedWiki, ...]:
-        """The wikis of the site, for its manifest."""
-        made = [
-            published_from(scanned.source, addresses.prefix, scanned.page_count)
-            for scanned, addresses in zip(self._scanned, self._addresses, strict=True)
-        ]
-        return tuple(sorted([*made, *self._kept], key=lambda wiki: wiki.path))
-
-    def note(self, inputs: bytes, changes: Changes) -> BuildNote:
-        """What the next build shall know of this one."""
-        # what could not be read may be there again, and look as if nothing changed
-        is_whole = not any(wiki.missed for wiki in self._scanned)
-        return BuildNote(
-            inputs=inputs if is_whole else b"",
-            states=dict(changes.states),
-            keys=self._keys,
-            pages=sum(wiki.page_count for wiki in self._scanned)
-            + sum(wiki.pages for wiki in self._kept),
-            problems=(*self._problems, *changes.problems),
-            broken_links=self._broken_links,
-            linked=tuple(
-                (number, path, state.digest if state else "")
-                for number, scanned in enumerate(self._scanned)
-                for path, state in sorted(scanned.loose.seen.items())
-            ),
-            retry_at=min(
-                (
-                    page.parsed.retry_at
-                    for wiki in self._wikis
-                    for page in wiki.pages.values()
-                    if page.parsed.retry_at
-                ),
-                default=0.0,
-            ),
-        )
-
-    def sweep(self) -> None:
-        """Let the cache forget what no page needs any more."""
-        self._indexer.sweep(
-            [page for wiki in self._wikis for page in wiki.pages.values()]
-        )
-
-    @property
-    def _page_count(self) -> int:
-        return sum(len(wiki.pages) for wiki in self._scanned)
-
-    def _composers(self, table: WikiTable) -> tuple[WikiPages, ...]:
-        """A composer of pages for each wiki, around one site."""
-        from wikisync.site.composing import composed_site
-
-        site = composed_site(
-            self._wikis,
-            self._addresses,
-            self._options,
-            self._theme,
-            self._indexer,
-            table,
-            self._kept,
-        )
-        self._site, self._settings_key = site.context, site.settings_key
-        return site.wikis
-
-    def _collect_problems(self, pages: Sequence[WikiPages]) -> None:
-        """Everything that is wrong, named so that it can be found."""
-        from wikisync.site.composing import site_problems
-
-        self._problems += site_problems(
-            self._wikis, self._addresses, pages, self._theme
-        )
-
-    def _write_pages(
-        self,
-        output: Output,
-        pages: Sequence[WikiPages],
-        report: LinkReport,
-        progress: Progress,
-    ) -> None:
-        from wikisync.model import Slug
-        from wikisync.site.crosslinks import Place
-        from wikisync.site.pages import backlink_references
-
-        by_number = dict(enumerate(pages))
-        for number, composer in enumerate(pages):
-            for slug in self._wikis[number].pages:
-                places = report.backlinks.get(Place(number, Slug(slug)), ())
-                backlinks = backlink_references(places, by_number, number)
-                page = composer.composed(slug, backlinks)
-                if not self._keep(output, page.path, page.key):
-                    context = composer.template_context(page)
-                    self._render(output, "page.html", context, page.path)
-                progress.advance()
-
-    def _write_generated(
-        self, output: Output, pages: Sequence[WikiPages], report: LinkReport
-    ) -> None:
-        from wikisync.site.generated import GeneratedPages
-        from wikisync.site.groups import group_titles
-
-        wikis = self._site.wikis
-        homes = {wiki.full_path: wiki.url for wiki in wikis if wiki.kind == "group"}
-        kept = [kept_context(wiki, homes) for wiki in self._kept]
-        sources = [wiki.source for wiki in self._scanned]
-        titles = group_titles([*sources, *self._kept])
-        generated = GeneratedPages(self._site, pages, self._text, titles, kept)
-        for page in generated.all(report, self._problems):
-            key = _hash(self._settings_key, page)
-            if not self._keep(output, page.path, key):
-                self._render(output, page.template, page.context, page.path)
-
-    def _write_search(self, output: Output, pages: Sequence[WikiPages]) -> None:
-        """The search index, all of it or nothing: kept while no text changed."""
-        from wikisync.site.composing import search_digest, search_documents
-        from wikisync.site.search import build_shards
-
-        key = search_digest(pages)
-        if self._kept:
-            key = _hash(key, [(wiki.owner, wiki.pages) for wiki in self._kept])
-        old = [path for path in self._old_keys if path.startswith(SEARCH_FOLDER)]
-        if old and all(self._keep(output, path, key) for path in old):
-            return
-
-        documents = chain(
-            search_documents(pages, self._indexer),
-            kept_documents(output.known, self._kept, output.read) if self._kept else (),
-        )
-        for name, content in build_shards(documents).items():
-            self._keys[SEARCH_FOLDER + name] = key
-            output.put(SEARCH_FOLDER + name, content)
-
-    def _write_files(self, output: Output) -> None:
-        """What is no page: files of the theme, of the wikis, and for robots."""
-        from wikisync.site.generated import robots_text, sitemaps
-
-        for path, content in self._theme.assets().items():
-            output.put(path, content)
-        for addresses, wiki in zip(self._addresses, self._wikis, strict=True):
-            scanned = wiki.scanned
-            for name in (*scanned.attachments, *wiki.linked):
-                self._write_file(output, scanned, name, addresses.file(name))
-        output.put(NO_JEKYLL, b"")
-        wikis = [
-            (addresses, wiki.source.visibility == "public")
-            for addresses, wiki in zip(self._addresses, self._scanned, strict=True)
-        ]
-        prefixes = [(addresses.prefix, is_public) for addresses, is_public in wikis]
-        prefixes += [(wiki.prefix, wiki.visibility == "public") for wiki in self._kept]
-        still = list(kept_paths(output.known, self._kept)) if self._kept else []
-        for path in still:
-            output.keep_published(path)
-        output.put(ROBOTS, robots_text(self._site, prefixes).encode())
-        public = [
-            path
-            for addresses, is_public in wikis
-            if is_public
-            for slug, path in addresses.pages.items()
-            if slug != SIDEBAR_SLUG
-        ]
-        open_prefixes = tuple(prefix for prefix, is_public in prefixes if is_public)
-        public += [
-            path
-            for path in still
-            if path.endswith(".html") and path.startswith(open_prefixes)
-        ]
-        if self._site.url and public:
-            for path, text in sitemaps(self._site.url, public):
-                output.put(path, text.encode())
-
-    def _write_file(
-        self, output: Output, scanned: ScannedWiki, name: str, path: str
-    ) -> None:
-        """A stranger's file; what is called a drawing becomes one that runs nothing."""
-        state = scanned.file(name)
-        assert state is not None, "what was found by a link was read then"
-        if not is_drawing(path):
-            known = (state.size, state.digest)
-            if not output.put_copy(path, scanned.source.folder, name, known):
-                scanned.missed.add(name)
-            return
-        is_large = state.size > DRAWING_BYTES_MAX
-        if is_large:
-            self._problems.append(_large_drawing(name))
-        if self._keep(output, path, _hash("drawing", state.digest)):
-            return
-        content = b"" if is_large else scanned.read(name)
-        if content is None:
-            del self._keys[path]
-            output.leave_out(path, name)
-        else:
-            self._keys[path] = _hash("drawing", digest_of(content))
-            output.put(path, static_drawing(content))
-
-    def _keep(self, output: Output, path: str, key: bytes) -> bool:
-        """Keep a file as it is, if it was made from the same."""
-        self._keys[path] = key
-        return self._old_keys.get(path) == key and output.keep(path)
-
-    def _render(
-        self, output: Output, template: str, context: Mapping[str, object], path: str
-    ) -> None:
-        text = self._theme.render(template, context, at=path)
-        output.put(path, text.encode("utf-8", "replace"))
-
-    def _text(self, key: str) -> str:
-        return self._theme.text(key, self._options.lang)
-
-
-def _large_drawing(name: str) -> Problem:
-    mib = DRAWING_BYTES_MAX // 1024**2
-    return Problem(
-        "drawing-large",
-        name,
-        f"is an SVG of more than {mib} MiB; the site shows an empty image instead",
-        "make it smaller, or attach it as PNG",
-    )
-
-
 def _inputs_key(
     scanned: Sequence[ScannedWiki],
     theme: Theme,
@@ -527,10 +210,8 @@ def _inputs_key(
     kept: Sequence[PublishedWiki],
 ) -> bytes:
     """Hash of everything that a site is made from."""
-    from wikisync.site.options import options_text
-
     prints = [wiki.fingerprint() for wiki in scanned]
-    return _hash(
+    return hash_of(
         program_fingerprint(), theme.fingerprint, options_text(options), prints, kept
     )
 
@@ -548,19 +229,6 @@ def _settle_linked(scanned: Sequence[ScannedWiki], store: Cache) -> None:
     for wiki in scanned:
         if wiki.loose.seen:
             settle(wiki, store)
-
-
-def _hash(*values: object) -> bytes:
-    return hashlib.sha256(repr(values).encode("utf-8", "surrogatepass")).digest()
-
-
-def _decoded_note(value: bytes | None) -> BuildNote:
-    if value is None:
-        return NO_NOTE
-    try:
-        return _NOTES.decode(value)
-    except msgspec.DecodeError:
-        return NO_NOTE
 
 
 def _unchanged(note: BuildNote) -> BuildReport:

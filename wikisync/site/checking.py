@@ -17,13 +17,20 @@ from msgspec import Struct
 from wikisync.model import Problem
 from wikisync.progress import Progress, SilentProgress
 from wikisync.site.addresses import SIDEBAR_SLUG
+from wikisync.site.attempts import Attempts
+from wikisync.site.build import checked_sources
+from wikisync.site.cache import Cache, with_cache
+from wikisync.site.composing import composed_site, site_addresses, site_problems
+from wikisync.site.crosslinks import WikiTable
+from wikisync.site.index import Indexer
 from wikisync.site.model import BrokenLink
+from wikisync.site.report import link_report
+from wikisync.site.sources import scan_wiki, settle
+from wikisync.site.theme import Theme, load_theme
 
 if TYPE_CHECKING:
-    from wikisync.site.cache import Cache
     from wikisync.site.facts import IndexedWiki
     from wikisync.site.model import SiteOptions, WikiSource
-    from wikisync.site.theme import Theme
 
 
 class CheckedLink(Struct, frozen=True):
@@ -70,10 +77,6 @@ def check_wikis(
         SiteError: They make no site together, or the theme is wrong.
         FolderError: The folder of a wiki cannot be read at all.
     """
-    from wikisync.site.build import checked_sources
-    from wikisync.site.cache import with_cache
-    from wikisync.site.theme import load_theme
-
     # nothing is written, so that no output can lie in a wiki's folder
     sources = checked_sources(wikis, Path(os.devnull), options)
     theme = load_theme(
@@ -90,12 +93,6 @@ def _checked(
     progress: Progress,
     store: Cache,
 ) -> CheckReport:
-    from wikisync.site.attempts import Attempts
-    from wikisync.site.composing import composed_site, site_addresses, site_problems
-    from wikisync.site.crosslinks import WikiTable
-    from wikisync.site.index import Indexer
-    from wikisync.site.sources import scan_wiki, settle
-
     scanned = [scan_wiki(source, store) for source in sources]
     addresses = site_addresses(scanned, options)
     table = WikiTable(sources, addresses, [wiki.loose for wiki in scanned])
@@ -111,8 +108,6 @@ def _checked(
 
 
 def _report(wikis: Sequence[IndexedWiki], problems: tuple[Problem, ...]) -> CheckReport:
-    from wikisync.site.report import link_report
-
     links = link_report(wikis)
     by_name = {wiki.name: wiki for wiki in wikis}
 

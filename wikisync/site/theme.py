@@ -375,6 +375,9 @@ def _make_environment(theme: Theme, layers: tuple[Layer, ...]) -> Environment:
     )
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+    # a subclass of Jinja's, so that it is loaded with it
+    from wikisync.site.theme_compiled import compiled_templates
+
     class NoSuchValue(StrictUndefined):
         """What a template gets for a name that does not exist."""
 
@@ -384,8 +387,6 @@ def _make_environment(theme: Theme, layers: tuple[Layer, ...]) -> Environment:
                 fields = owner.__struct_fields__
                 hint = f"there is no value {name!r}: {did_you_mean(name, fields)}"
             super().__init__(hint, **names)
-
-    from wikisync.site.theme_compiled import compiled_templates
 
     loaders = [_layer_loader(layer) for layer in layers]
     first = next(i for i, layer in enumerate(layers) if layer.manifest)
@@ -484,6 +485,7 @@ def _functions(theme: Theme) -> dict[str, Any]:
 
 def _render_markdown(text: str) -> str:
     """Safe HTML of a text from options or front matter; it has no pages to link."""
+    # few themes need the parsers, and a site that stays as it is never does
     from wikisync.markup.links import LinkIndex
     from wikisync.markup.page import parse_page
     from wikisync.markup.resolve import finish_page

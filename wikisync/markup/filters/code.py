@@ -5,6 +5,7 @@ from __future__ import annotations
 import html as entities
 
 from wikisync.markup.draft import Draft
+from wikisync.markup.highlight import highlight
 from wikisync.markup.tokens import Document, escape
 
 DIAGRAMS = {
@@ -78,7 +79,7 @@ def rewrite_code(draft: Draft, place: int, language: str) -> None:
     draft.features.add("code")
     named = f' data-lang="{escape(language)}"' if language else ""
     code = code_text(document, place) if language else None
-    coloured = highlighted(code, language) if code and draft.options.highlight else None
+    coloured = highlight(code, language) if code and draft.options.highlight else None
     if coloured is None:
         document.html[place] = f'<pre class="code"{named} tabindex="0">'
         return
@@ -87,10 +88,3 @@ def rewrite_code(draft: Draft, place: int, language: str) -> None:
         f'<pre class="code highlight"{named} tabindex="0">'
         f"<code>{coloured}</code></pre>",
     )
-
-
-def highlighted(code: str, language: str) -> str | None:
-    """Colours from Pygments, which is loaded for the first block that needs it."""
-    from wikisync.markup.highlight import highlight
-
-    return highlight(code, language)
