@@ -203,7 +203,9 @@ def test_least_versions_are_not_above_the_pinned_ones() -> None:
     for one in wanted:
         name, _, least = one.partition(">=")
         assert least, f"{one} has no least version"
+        least, _, too_new = least.partition(",<")
         assert _numbers(pins[name]) >= _numbers(least), one
+        assert not too_new or _numbers(pins[name]) < _numbers(too_new), one
 
 
 def _numbers(version: str) -> tuple[int, ...]:

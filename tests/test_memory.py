@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import platform
-from collections.abc import Iterator
 
 import pytest
 
 from wikisync import memory
-from wikisync.cli import start
 from wikisync.libc import memory_trimmer
 from wikisync.memory import give_back_memory
-
-
-@pytest.fixture(autouse=True)
-def collector() -> Iterator[None]:
-    """The collector of this process, as it was."""
-    thresholds = gc.get_threshold()
-    yield
-    gc.set_threshold(*thresholds)
-    gc.unfreeze()
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="malloc_trim is glibc's")
@@ -55,15 +43,3 @@ async def test_where_there_is_nothing_to_give_it_back_with_nothing_is_done(
     monkeypatch.setattr(memory, "memory_trimmer", lambda: None)
     async with asyncio.timeout(10):
         await give_back_memory()
-
-
-async def test_cycles_are_collected_sooner_than_in_a_short_command(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(memory, "memory_trimmer", lambda: None)
-    gc.set_threshold(start.GC_OBJECTS)
-
-    await give_back_memory()
-
-    assert gc.get_threshold()[0] < start.GC_OBJECTS / 10
-    assert gc.get_freeze_count() > 0

@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-import atexit
-import gc
 import os
 import sys
-from contextlib import suppress
-from typing import NoReturn
-
-GC_OBJECTS = 100_000
-"""Objects made before the collector looks at them; Python's own start is 700."""
 
 
 def run() -> None:
@@ -18,12 +11,9 @@ def run() -> None:
     refuse_windows()
     run_in_utf8()
     open_closed_streams()
-    # what is imported stays for good; looking through it again and again while
-    # modules load is a tenth of a short command's time
-    gc.set_threshold(GC_OBJECTS)
     from wikisync.cli.main import main
 
-    leave(main())
+    sys.exit(main())
 
 
 def refuse_windows() -> None:
@@ -41,15 +31,6 @@ def _has_fcntl() -> bool:
     except ImportError:
         return False
     return True
-
-
-def leave(code: int) -> NoReturn:
-    """End the process without freeing what the system takes back anyway."""
-    atexit._run_exitfuncs()  # noqa: SLF001 - as Python does it itself at its end
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):
-            stream.flush()
-    os._exit(code)
 
 
 def run_in_utf8() -> None:

@@ -5,11 +5,15 @@ mean something else with every editor, and a full queue loses events without a w
 So whoever uses this compares what is on the disk, and looks at everything from time
 to time whatever it hears.
 
-Events come from watchfiles, set to tell of a save after about 11 ms.  Where the
-system has no watch left, the folders are walked through every few seconds instead,
-with a notice, and events are tried again.  watchfiles says nothing of that limit: it
-watches some of the folders, so it is asked of the system here.  A root may vanish
-and come back.
+Events come from the backend of watchfiles, whose direct use its manual describes
+("Rust backend"), set to tell of a save after about 11 ms.  The ``watch`` of the package
+will not do: its pace is one for good, and it begins to watch only once somebody waits,
+so that what changes before would be missed.
+
+Where the system has no watch left, the folders are walked through every few seconds
+instead, with a notice, and events are tried again.  watchfiles says nothing of that
+limit: it watches some of the folders, so it is asked of the system here.  A root may
+vanish and come back.
 """
 
 from __future__ import annotations
