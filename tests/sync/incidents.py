@@ -168,8 +168,9 @@ def use_conflict_file(world: World, copy: Copy) -> None:
             world.trace.append(f"now {copy.bundles[slug]!r}")
         case "remove":
             text = copy.bundles.pop(slug)
-            shown = [*world.wiki.texts().values(), *copy.texts().values()]
-            world.remove_marks(text, but="".join(shown))
+            # a page that got another's name here takes the place of that one there
+            there = [t for s, t in world.wiki.texts().items() if s not in copy.given]
+            world.remove_marks(text, but="".join([*there, *copy.texts().values()]))
         case "move both" | "move":
             _move(world, copy, slug, with_page=kind == "move both")
         case _:
@@ -202,6 +203,7 @@ def _move(world: World, copy: Copy, slug: str, *, with_page: bool) -> None:
     world.remove_marks(copy.conflicts.get(target, ""), but=copy.bundles[target])
     if with_page and slug in copy.pages:
         world.trace.append(f"{copy.name}: with {slug} to {target}")
+        copy.given.add(target)
         world.move(copy, slug, target)
 
 

@@ -111,6 +111,8 @@ class Copy:
     """Every text that was replaced or removed."""
     trash: list[str] = field(default_factory=list)
     bundles: dict[str, str] = field(default_factory=dict)
+    given: set[str] = field(default_factory=set)
+    """Names that a person gave a page here."""
     conflicts: dict[str, str] = field(default_factory=dict)
     """What the engine wrote last into the conflict file of each page."""
     thrown: list[tuple[str, str]] = field(default_factory=list)
@@ -451,6 +453,7 @@ class World:
         if target is None:
             return
         self.trace.append(f"{copy.name}: rename {slug} to {target}")
+        copy.given.add(target)
         self.move(copy, slug, target, is_subtree=is_subtree or copy.is_wiki)
 
     def move(

@@ -159,8 +159,9 @@ class World:
                 return self.delete("local", self.local, slug, mine)
             case DeleteRemote(slug, theirs):
                 return self.delete("remote", self.remote, slug, theirs)
-            case Hold(slug, _, target):
-                held |= self.pages_at(slug) | self.pages_at(target or slug)
+            case Hold(slug, _, target, file):
+                for name in (slug, target, file):
+                    held |= self.pages_at(name or slug)
                 held |= self.pages_like(slug)
                 return False
             case Skip(slug):
