@@ -196,7 +196,7 @@ def killed(command: Sequence[str], token: str, after_s: float) -> None:
 async def cycles_inside(root: Path, token: str, repeat: int) -> list[Run]:
     """Cycles one after the other in this process, as the daemon runs them."""
     from wikisync.cli.console import Console
-    from wikisync.sync.exchange import exchange
+    from wikisync.sync.cycle import run_cycle
     from wikisync.workspace.configured import find_workspace
     from wikisync.workspace.opening import open_workspace
     from wikisync.workspace.service import open_service
@@ -210,7 +210,7 @@ async def cycles_inside(root: Path, token: str, repeat: int) -> list[Run]:
             wiki = await opened.synced(client, section)
             for _ in range(repeat + 1):
                 started, cpu = time.perf_counter(), time.process_time()
-                result = await exchange(
+                result = await run_cycle(
                     wiki.remote,
                     wiki.local,
                     opened.state,

@@ -13,7 +13,7 @@ from tests.support.service import EmbeddedService
 from tests.support.workspaces import Cloned
 from wikisync.api.client import Client
 from wikisync.errors import Unavailable
-from wikisync.sync.exchange import ExchangeOptions
+from wikisync.sync.cycle import CycleOptions
 from wikisync.sync.standing import Why
 from wikisync.watch.wiki import WatchedWiki
 from wikisync.workspace.configured import find_workspace
@@ -65,7 +65,7 @@ async def synced(first: Cloned, progress: Midway) -> Synced:
     async with Client(service.url, service.token) as client:
         with open_workspace(workspace) as opened:
             wiki = await opened.synced(client, workspace.config.wikis[0])
-            options = ExchangeOptions(puts_new=False)
+            options = CycleOptions(puts_new=False)
             return await sync_wiki(opened, wiki, options, progress=progress)
 
 
@@ -109,7 +109,7 @@ async def test_watch_leaves_the_same_in_every_cycle(first: Cloned) -> None:
     section, service = workspace.config.wikis[0], first.service
     async with Client(service.url, service.token) as client:
         with open_workspace(workspace) as opened:
-            options = ExchangeOptions(puts_new=False)
+            options = CycleOptions(puts_new=False)
             watched = WatchedWiki(opened, section, client, options)
             await watched.cycle(Why.EVERYTHING)
             await watched.cycle(Why.EVERYTHING)

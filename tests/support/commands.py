@@ -14,6 +14,7 @@ import pytest
 from tests.support.service import EmbeddedService, embedded_service
 from tests.support.workspaces import Cloned, clone_handbook
 from wikisync.cli.main import main
+from wikisync.sync.sightings import Patience
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,13 @@ def run(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> Run:
-    """Run ``wikisync`` with these words, a token and a cache of its own."""
+    """Run ``wikisync`` with these words, a token and a cache of its own.
+
+    One-way commands look as often as they should for missing pages, but do not wait.
+    """
+    at_once = Patience(remote_span_s=0.0)
+    monkeypatch.setattr("wikisync.workspace.pulling.PATIENCE", at_once)
+    monkeypatch.setattr("wikisync.workspace.pulling.MIRROR_PATIENCE", at_once)
     monkeypatch.setenv("WIKISYNC_TOKEN", service.token)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 

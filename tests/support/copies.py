@@ -14,8 +14,8 @@ from tests.support.memory import MemoryReplica
 from wikisync.errors import Unavailable
 from wikisync.model import Digest, Page, Slug, WikiOwner
 from wikisync.sync.aliases import AliasedFolder
-from wikisync.sync.deciding import ExchangeOptions
-from wikisync.sync.exchange import ExchangeResult, exchange
+from wikisync.sync.cycle import CycleResult, run_cycle
+from wikisync.sync.deciding import CycleOptions
 from wikisync.sync.replica import GONE_THERE
 from wikisync.sync.safety import Decision, decide
 from wikisync.sync.state import State, WikiState
@@ -81,10 +81,10 @@ class Copies:
     def known(self) -> WikiState:
         return self.state.wiki(OWNER)
 
-    async def cycle(self, options: ExchangeOptions | None = None) -> ExchangeResult:
+    async def cycle(self, options: CycleOptions | None = None) -> CycleResult:
         """One cycle, and some time."""
         self.now += STEP_S
-        return await exchange(
+        return await run_cycle(
             self.there,
             AliasedFolder(self.here, self.known),
             self.state,
@@ -93,7 +93,7 @@ class Copies:
             clock=lambda: self.now,
         )
 
-    async def rest(self, options: ExchangeOptions | None = None) -> ExchangeResult:
+    async def rest(self, options: CycleOptions | None = None) -> CycleResult:
         """Cycles until nothing is left to do."""
         for _ in range(ROUNDS_MAX):
             result = await self.cycle(options)

@@ -33,8 +33,8 @@ from wikisync.folder.replica import FolderReplica
 from wikisync.model import Format, WikiOwner
 from wikisync.service.quirks import Quirk
 from wikisync.sync.aliases import AliasedFolder
-from wikisync.sync.deciding import ExchangeOptions
-from wikisync.sync.exchange import ExchangeResult, exchange
+from wikisync.sync.cycle import CycleResult, run_cycle
+from wikisync.sync.deciding import CycleOptions
 from wikisync.sync.linking import FileLinks
 from wikisync.sync.safety import Decision, decide
 from wikisync.sync.state import State, WikiState
@@ -145,10 +145,10 @@ class Pair:
 
     # -- cycles ------------------------------------------------------------------
 
-    async def cycle(self, options: ExchangeOptions | None = None) -> ExchangeResult:
+    async def cycle(self, options: CycleOptions | None = None) -> CycleResult:
         """One cycle, and some time."""
         self.now += STEP_S
-        return await exchange(
+        return await run_cycle(
             self.remote,
             self.local,
             self.state,
@@ -159,9 +159,9 @@ class Pair:
             outdated=self.remote.outdated,
         )
 
-    async def rest(self, options: ExchangeOptions | None = None) -> ExchangeResult:
+    async def rest(self, options: CycleOptions | None = None) -> CycleResult:
         """Cycles until nothing is left to do; errors end one, not all."""
-        result: ExchangeResult | None = None
+        result: CycleResult | None = None
         for _ in range(ROUNDS_MAX):
             try:
                 result = await self.cycle(options)

@@ -144,19 +144,19 @@ GUARDS = (
         "ring of replaced texts",
         f"{SYNC}.journal:Journal.remember_replaced",
         answer(0),
-        "sync/test_exchange.py::test_what_a_pull_replaces_is_kept",
+        "sync/test_cycle.py::test_what_a_pull_replaces_is_kept",
     ),
     Guard(
         "old editor windows",
         f"{SYNC}.merging:stale_ancestor",
         answer(None),
-        "sync/test_exchange.py::test_a_save_from_an_old_window_takes_nothing_back",
+        "sync/test_cycle.py::test_a_save_from_an_old_window_takes_nothing_back",
     ),
     Guard(
         "a second save is meant",
         f"{SYNC}.arrive:Arrivals._merge",
         lambda merge: _never_stale(merge),  # noqa: PLW0108 - it is defined below
-        "sync/test_exchange.py::test_the_same_save_once_more_is_meant",
+        "sync/test_cycle.py::test_the_same_save_once_more_is_meant",
     ),
     Guard(
         "intents are looked after",
@@ -179,14 +179,14 @@ GUARDS = (
     ),
     Guard(
         "missing pages are asked for",
-        f"{SYNC}.absence:still_there",
+        f"{SYNC}.sightings:still_there",
         async_answer(None),
         "sync/test_sightings.py"
         "::test_a_page_that_the_list_lacks_and_the_wiki_still_has_stays",
     ),
     Guard(
         "control read",
-        f"{SYNC}.absence:is_answering",
+        f"{SYNC}.sightings:is_answering",
         async_answer(True),
         "sync/test_sightings.py::test_a_wiki_that_denies_everything_is_not_believed",
     ),
@@ -194,19 +194,19 @@ GUARDS = (
         "brakes",
         f"{SYNC}.safety:_is_too_much",
         answer(False),
-        "sync/test_exchange.py::test_many_absences_wait_for_a_yes_and_edits_go_on",
+        "sync/test_cycle.py::test_many_absences_wait_for_a_yes_and_edits_go_on",
     ),
     Guard(
         "never all pages",
         f"{SYNC}.safety:removals_max",
         lambda _guard: lambda tracked: tracked,
-        "sync/test_exchange.py::test_an_empty_folder_deletes_no_page_on_the_wiki",
+        "sync/test_cycle.py::test_an_empty_folder_deletes_no_page_on_the_wiki",
     ),
     Guard(
         "brake for shrunken pages",
         f"{SYNC}.deciding:shrunk_pages",
         answer(frozenset()),
-        "sync/test_exchange.py::test_a_page_that_lost_nearly_all_its_text_waits",
+        "sync/test_cycle.py::test_a_page_that_lost_nearly_all_its_text_waits",
     ),
     Guard(
         "marker lines are not sent",
@@ -236,11 +236,11 @@ GUARDS = (
         "same wiki as last time",
         f"{SYNC}.state:WikiState.is_same_wiki",
         answer(True),
-        "sync/test_exchange.py::test_another_wiki_under_the_path_is_left_alone",
+        "sync/test_cycle.py::test_another_wiki_under_the_path_is_left_alone",
     ),
     Guard(
         "deletes last and only in a clean cycle",
-        f"{SYNC}.exchange:_Exchange._carry_out",
+        f"{SYNC}.cycle:_Cycle._carry_out",
         _eager,
         "sync/test_sightings.py::test_nothing_is_removed_in_a_cycle_with_an_error",
     ),
@@ -248,7 +248,7 @@ GUARDS = (
         "open editors",
         f"{SYNC}.narrowing:around_editors",
         argument(0),
-        "sync/test_exchange.py::test_an_open_page_is_pulled_when_it_is_closed",
+        "sync/test_cycle.py::test_an_open_page_is_pulled_when_it_is_closed",
     ),
     Guard(
         "another text in the answer",
@@ -260,13 +260,13 @@ GUARDS = (
         "line ends are no edit",
         f"{SYNC}.deciding:Deciding._is_folded",
         answer(False),
-        "sync/test_exchange.py::test_line_ends_alone_are_no_edit",
+        "sync/test_cycle.py::test_line_ends_alone_are_no_edit",
     ),
     Guard(
         "a file's own line ends",
-        f"{SYNC}.arrive:with_line_ends_of",
+        f"{SYNC}.pull:with_line_ends_of",
         argument(0),
-        "sync/test_exchange.py::test_a_file_in_windows_style_keeps_its_line_ends",
+        "sync/test_cycle.py::test_a_file_in_windows_style_keeps_its_line_ends",
     ),
     Guard(
         "late saves",
@@ -332,7 +332,7 @@ GUARDS = (
         "removals within an hour",
         f"{SYNC}.deciding:removed_unasked",
         answer({}),
-        "sync/test_exchange.py::test_pages_removed_one_after_the_other_are_asked_about",
+        "sync/test_cycle.py::test_pages_removed_one_after_the_other_are_asked_about",
     ),
     Guard(
         "renames in two writes",
@@ -345,7 +345,7 @@ GUARDS = (
         "emptied directories",
         f"{SYNC}.deciding:emptied_pages",
         async_answer(frozenset()),
-        "sync/test_exchange.py::test_pages_of_a_directory_that_is_left_empty_wait",
+        "sync/test_cycle.py::test_pages_of_a_directory_that_is_left_empty_wait",
     ),
     Guard(
         "what follows a rename that waits",

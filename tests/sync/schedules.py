@@ -34,10 +34,10 @@ from wikisync.errors import WikisyncError
 from wikisync.model import STRAY_CONFLICT, Slug, WikiOwner, fold_text
 from wikisync.sync.aliases import AliasedFolder
 from wikisync.sync.conflict import read_bundle
+from wikisync.sync.cycle import CycleResult, run_cycle
 from wikisync.sync.database import Database
-from wikisync.sync.deciding import ExchangeOptions
+from wikisync.sync.deciding import CycleOptions
 from wikisync.sync.echo import front_matter_of
-from wikisync.sync.exchange import ExchangeResult, exchange
 from wikisync.sync.linking import FileLinks
 from wikisync.sync.migrations import SCHEMA_VERSION, create
 from wikisync.sync.safety import BatchKind, Decision, decide
@@ -53,7 +53,7 @@ LOG_LINES = 50
 """Of one page, in which is looked for what a person was told."""
 REST_ROUNDS_MAX = 4
 """Rounds to rest once nobody does anything (I3)."""
-AT_ONCE = ExchangeOptions(patience=Patience(1, 0.0, 1, 0.0))
+AT_ONCE = CycleOptions(patience=Patience(1, 0.0, 1, 0.0))
 
 # without a place for it, Python prints what the engine logs into the proof's table
 logging.getLogger("wikisync").addHandler(logging.NullHandler())
@@ -137,7 +137,7 @@ class Client:
             connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         self.restart()
         database.world = world
-        self.result: ExchangeResult | None = None
+        self.result: CycleResult | None = None
         self.told: set[str] = set()
         """Marks in conflict files that a person was told to be in the trash."""
 
@@ -146,13 +146,13 @@ class Client:
         return self.state.wiki(OWNER)
 
     async def cycle(
-        self, loop: VirtualLoop, options: ExchangeOptions
-    ) -> ExchangeResult | None:
+        self, loop: VirtualLoop, options: CycleOptions
+    ) -> CycleResult | None:
         """One cycle, to whatever end."""
         self.result = None
         thrown = len(self.copy.thrown)
         try:
-            self.result = await exchange(
+            self.result = await run_cycle(
                 self.wiki,
                 self.folder,
                 self.state,
@@ -266,7 +266,7 @@ class Schedule:
                 self.world.put(self.world.wiki, name, self.world.new_line())
         for _ in range(CYCLES):
             faults = self.world.faults
-            await self.storm(loop, ExchangeOptions(patience=Patience(2, 20.0, 2, 10.0)))
+            await self.storm(loop, CycleOptions(patience=Patience(2, 20.0, 2, 10.0)))
             self.verdict.cycles += 1
             self.verdict.troubled += self.world.faults > faults
             loop.now_s += self.random.uniform(1, 40)
@@ -310,7 +310,7 @@ class Schedule:
                     gone = set(MARK.findall(known.text(step.slug) or ""))
                     self.world.removed |= gone - set(MARK.findall(step.before))
 
-    async def storm(self, loop: VirtualLoop, options: ExchangeOptions) -> None:
+    async def storm(self, loop: VirtualLoop, options: CycleOptions) -> None:
         """A cycle of every client at the same time."""
         async with asyncio.TaskGroup() as group:
             tasks = [

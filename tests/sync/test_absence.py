@@ -8,12 +8,16 @@ from msgspec.structs import replace
 
 from tests.support.memory import MemoryReplica
 from wikisync.errors import NotFound
-from wikisync.model import Format, Slug, Snapshot, digest_of
-from wikisync.sync.absence import confirm_absences
-from wikisync.sync.plan import BasePage
+from wikisync.model import Format, Slug, Snapshot, WikiOwner, digest_of
+from wikisync.sync.ledger import Agreed, PackedText
+from wikisync.sync.plan import BasePage, DeleteLocal, Plan
+from wikisync.sync.sightings import watch_absences
+from wikisync.sync.state import State
 
 PAGES = {f"page-{number:02}": "text" for number in range(40)}
 TEXT = digest_of("text")
+OWNER = WikiOwner("project", "docs/handbook")
+HERE = Snapshot({})
 BASE = {Slug(slug): BasePage(Slug(slug), Format.MARKDOWN, TEXT, TEXT) for slug in PAGES}
 
 
@@ -26,43 +30,45 @@ async def list_without(remote: MemoryReplica, slugs: Iterable[str]) -> Snapshot:
     return replace(seen, pages=pages)
 
 
-async def confirmed(remote: MemoryReplica, seen: Snapshot) -> Snapshot:
-    return await confirm_absences(remote, seen, BASE, reads_max=1)
+async def doubted(
+    state: State, remote: MemoryReplica, missing: Iterable[str]
+) -> str | None:
+    """The page whose absence from the wiki's list is not believed."""
+    there = await list_without(remote, missing)
+    known = state.wiki(OWNER)
+    known.record([Agreed(page, PackedText.of("text")) for page in BASE.values()])
+    gone = [DeleteLocal(slug, TEXT) for slug in BASE if slug not in there.pages]
+    absences = await watch_absences(
+        Plan.from_actions(gone), remote, HERE, there, known, now=0.0, reads_max=1
+    )
+    return absences.doubted
 
 
-async def test_every_page_that_may_go_unasked_is_asked_for() -> None:
+async def test_every_page_that_may_go_unasked_is_asked_for(state: State) -> None:
     """One page that is really gone says nothing of the others."""
     missing = list(PAGES)[:4]
     remote = MemoryReplica({"page-03": "text", **dict(list(PAGES.items())[4:])})
-    doubted = await confirmed(remote, await list_without(remote, missing))
-    assert not doubted.is_complete
-    assert [problem.subject for problem in doubted.problems] == ["page-03"]
+    assert await doubted(state, remote, missing) == "page-03"
 
 
-async def test_more_pages_than_may_go_cost_one_question() -> None:
+async def test_more_pages_than_may_go_cost_one_question(state: State) -> None:
     """A person is asked about them anyway, and an outage is no time for 40 reads."""
     remote = MemoryReplica(dict(list(PAGES.items())[5:]))
-    seen = await list_without(remote, ())
-    assert await confirmed(remote, seen) == seen
+    assert await doubted(state, remote, ()) is None
     assert remote.log == ["read page-00", "read page-05"]
 
 
-async def test_incomplete_list_is_believed_in_nothing_and_asked_about_nothing() -> None:
+async def test_wiki_that_denies_every_page_is_not_asked_for_all_of_them(
+    state: State,
+) -> None:
     remote = MemoryReplica(PAGES)
-    seen = replace(await list_without(remote, ["page-07"]), is_complete=False)
-    assert await confirmed(remote, seen) == seen
-    assert remote.log == []
-
-
-async def test_wiki_that_denies_every_page_is_not_asked_for_all_of_them() -> None:
-    remote = MemoryReplica(PAGES)
-    seen = await list_without(remote, ["page-07"])
     asked: list[str] = []
 
     async def deny(entry: str) -> None:
-        asked.append(entry)
-        raise NotFound(f"nothing: {entry}")
+        if entry.startswith("read "):
+            asked.append(entry)
+            raise NotFound(f"nothing: {entry}")
 
     remote.before = deny
-    assert not (await confirmed(remote, seen)).is_complete
+    assert await doubted(state, remote, ["page-07"]) == "page-07"
     assert asked == ["read page-07", "read page-00", "read page-01", "read page-02"]

@@ -10,15 +10,15 @@ import pytest
 from tests.support.copies import Copies
 from tests.support.pair import Pair, paired
 from wikisync.model import AttachmentPath, Slug
-from wikisync.sync.deciding import ExchangeOptions
+from wikisync.sync.deciding import CycleOptions
 from wikisync.sync.narrowing import Direction
 from wikisync.sync.safety import Decision
 from wikisync.sync.state import State
 
 HOME = Slug("home")
-PULL = ExchangeOptions(direction=Direction.PULL)
-PUSH = ExchangeOptions(direction=Direction.PUSH)
-OTHER = ExchangeOptions(pages=frozenset({Slug("other")}))
+PULL = CycleOptions(direction=Direction.PULL)
+PUSH = CycleOptions(direction=Direction.PUSH)
+OTHER = CycleOptions(pages=frozenset({Slug("other")}))
 LESS = pytest.mark.parametrize("less", [PULL, PUSH, OTHER], ids=["pull", "push", "one"])
 
 PICTURED = "A ![plan](plan.png) of it.\n"
@@ -39,9 +39,9 @@ async def pictured(tmp_path: Path) -> AsyncIterator[Pair]:
         yield pair
 
 
-@pytest.mark.parametrize("less", [PUSH, OTHER, ExchangeOptions()])
+@pytest.mark.parametrize("less", [PUSH, OTHER, CycleOptions()])
 async def test_a_page_edited_on_the_wiki_is_not_sent_for_its_picture(
-    pictured: Pair, less: ExchangeOptions
+    pictured: Pair, less: CycleOptions
 ) -> None:
     await pictured.edit("home", "written on the wiki\n")
     await pictured.cycle(less)
@@ -58,7 +58,7 @@ async def test_a_held_page_is_not_sent_for_its_picture(pictured: Pair) -> None:
 
 @pytest.mark.parametrize("less", [PULL, OTHER])
 async def test_a_page_is_sent_for_its_picture_where_that_was_asked_for(
-    pictured: Pair, less: ExchangeOptions
+    pictured: Pair, less: CycleOptions
 ) -> None:
     before = (await pictured.wiki_texts())["home"]
     await pictured.cycle(less)
@@ -93,7 +93,7 @@ async def held(tmp_path: Path) -> AsyncIterator[Pair]:
 
 
 @LESS
-async def test_a_begun_settlement_stays(held: Pair, less: ExchangeOptions) -> None:
+async def test_a_begun_settlement_stays(held: Pair, less: CycleOptions) -> None:
     await held.rest(less)
     assert (held.folder / "home.conflict.md").read_text().endswith("begun\n")
     assert Slug("home") in held.known.bundles()
@@ -101,7 +101,7 @@ async def test_a_begun_settlement_stays(held: Pair, less: ExchangeOptions) -> No
 
 @pytest.mark.parametrize("less", [PULL, PUSH])
 async def test_a_held_page_is_told_whichever_way_is_asked_for(
-    held: Pair, less: ExchangeOptions
+    held: Pair, less: CycleOptions
 ) -> None:
     result = await held.rest(less)
     assert [one.conflict_file for one in result.held] == ["home.conflict.md"]
@@ -125,7 +125,7 @@ async def test_a_page_overtaken_by_an_edit_keeps_its_conflict_file(
 
 @pytest.mark.parametrize("less", [PUSH, OTHER])
 async def test_a_settled_page_waits_until_it_is_asked_for(
-    held: Pair, less: ExchangeOptions
+    held: Pair, less: CycleOptions
 ) -> None:
     held.save("home.conflict.md", "settled\n")
     await held.rest(less)
@@ -136,7 +136,7 @@ async def test_a_settled_page_waits_until_it_is_asked_for(
 
 @pytest.mark.parametrize("less", [PUSH, OTHER])
 async def test_the_conflict_file_of_a_settled_page_stays_until_it_is_asked_for(
-    held: Pair, less: ExchangeOptions
+    held: Pair, less: CycleOptions
 ) -> None:
     """A person who asks for less may be at work in it."""
     held.save("home", THEIRS)
@@ -171,11 +171,11 @@ async def braked(state: State) -> Copies:
     return copies
 
 
-PAGE_39 = ExchangeOptions(pages=frozenset({Slug("page-39")}))
+PAGE_39 = CycleOptions(pages=frozenset({Slug("page-39")}))
 
 
 @pytest.mark.parametrize("less", [PULL, PAGE_39])
-async def test_a_yes_is_not_forgotten(state: State, less: ExchangeOptions) -> None:
+async def test_a_yes_is_not_forgotten(state: State, less: CycleOptions) -> None:
     copies = await braked(state)
     copies.decide(Decision.APPROVED)
     await copies.cycle(less)
@@ -186,7 +186,7 @@ async def test_a_yes_is_not_forgotten(state: State, less: ExchangeOptions) -> No
 
 @pytest.mark.parametrize("less", [PUSH, PAGE_39])
 async def test_a_no_is_not_forgotten_nor_carried_out(
-    state: State, less: ExchangeOptions
+    state: State, less: CycleOptions
 ) -> None:
     copies = await braked(state)
     copies.decide(Decision.REFUSED)
@@ -205,7 +205,7 @@ async def test_what_a_brake_holds_is_told_whichever_way_is_asked_for(
 
 async def test_what_a_brake_holds_is_told_of_the_pages_asked_for(state: State) -> None:
     copies = await braked(state)
-    gone = ExchangeOptions(pages=frozenset({Slug("page-00")}))
+    gone = CycleOptions(pages=frozenset({Slug("page-00")}))
     assert (await copies.cycle(PAGE_39)).batches == ()
     assert [one.id for one in (await copies.cycle(gone)).batches] == [1]
 
@@ -254,7 +254,7 @@ async def test_a_page_goes_with_the_renames_of_all_below(
     renamed: Pair, name: str
 ) -> None:
     await edit_below(renamed)
-    await renamed.cycle(ExchangeOptions(pages=frozenset({Slug(name)})))
+    await renamed.cycle(CycleOptions(pages=frozenset({Slug(name)})))
     assert set(await renamed.wiki_texts()) == {f"q{below}" for below in BELOW}
     assert renamed.known.base().keys() == {f"q{below}" for below in BELOW}
     await assert_all_renamed(renamed)
@@ -264,7 +264,7 @@ async def test_texts_of_pages_renamed_along_wait_until_asked_for(
     renamed: Pair,
 ) -> None:
     await edit_below(renamed)
-    await renamed.cycle(ExchangeOptions(pages=frozenset({Slug("q")})))
+    await renamed.cycle(CycleOptions(pages=frozenset({Slug("q")})))
     assert renamed.texts()["q/a"] == text_of("p/a") + "mine\n"
 
 
@@ -321,7 +321,7 @@ async def test_files_below_stay_where_the_service_refuses_a_rename(
 PATH = f"uploads/{'a' * 32}/plan.png"
 
 
-async def fetched(state: State, less: ExchangeOptions) -> int:
+async def fetched(state: State, less: CycleOptions) -> int:
     """How many attachments come with such a cycle, where one page mentions one."""
     copies = Copies(state, {"home": f"![plan]({PATH})\n", "other": "other\n"})
     copies.there.files[AttachmentPath(PATH)] = b"a plan"
@@ -331,13 +331,13 @@ async def fetched(state: State, less: ExchangeOptions) -> int:
 
 @pytest.mark.parametrize("less", [PUSH, OTHER])
 async def test_no_attachment_comes_that_was_not_asked_for(
-    state: State, less: ExchangeOptions
+    state: State, less: CycleOptions
 ) -> None:
     assert await fetched(state, less) == 0
 
 
-@pytest.mark.parametrize("less", [PULL, ExchangeOptions(pages=frozenset({HOME}))])
+@pytest.mark.parametrize("less", [PULL, CycleOptions(pages=frozenset({HOME}))])
 async def test_attachments_come_with_their_pages(
-    state: State, less: ExchangeOptions
+    state: State, less: CycleOptions
 ) -> None:
     assert await fetched(state, less) == 1

@@ -1,596 +1,634 @@
-"""A pull as a whole: real state, replicas in memory, and faults at every step."""
+"""Cycles both ways as a person sees them, each rule of ``docs/sync.md`` once."""
 
 from __future__ import annotations
 
-import asyncio
-import errno
-import os
-from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
-
 import pytest
 
-from tests.support.memory import MemoryReplica
-from wikisync.errors import (
-    AuthenticationFailed,
-    FolderError,
-    Halted,
-    NotFound,
-    ProtocolViolation,
-    Unavailable,
-)
-from wikisync.folder.replica import FolderReplica
-from wikisync.model import (
-    AttachmentPath,
-    Format,
-    Page,
-    Problem,
-    Slug,
-    WikiOwner,
-)
-from wikisync.sync.cycle import CycleResult, pull_wiki
-from wikisync.sync.reconcile import Policy
-from wikisync.sync.replica import AttachmentFolder
+from tests.support.copies import OWNER, Copies
+from tests.support.memory import nothing_before
+from wikisync.errors import AuthenticationFailed, Halted, Unavailable
+from wikisync.model import Slug, digest_of
+from wikisync.sync.cycle import run_cycle
+from wikisync.sync.deciding import CycleOptions
+from wikisync.sync.narrowing import Direction
+from wikisync.sync.plan import HoldReason
+from wikisync.sync.replica import RemoteReplica
+from wikisync.sync.safety import BatchKind, Decision
 from wikisync.sync.state import State
 
-OWNER = WikiOwner("project", "docs/handbook")
 HOME = Slug("home")
-FOLDER = "uploads/" + "0123456789abcdef" * 2
-PICTURE = AttachmentPath(f"{FOLDER}/p.png")
+TEXT = "one\ntwo\nthree\n"
+PAGES = {"home": TEXT, "other": "other\n"}
+MANY = {f"page-{number:02d}": f"text {number}\n" for number in range(40)}
 
 
-@dataclass
-class Pair:
-    """A wiki, its folder in memory, and the base between them."""
-
-    state: State
-    remote: MemoryReplica = field(default_factory=MemoryReplica)
-    local: MemoryReplica = field(default_factory=MemoryReplica)
-
-    async def pull(
-        self,
-        policy: Policy = Policy.PULL,
-        *,
-        remote_id: str = "",
-        allow_emptying: bool = False,
-    ) -> CycleResult:
-        return await pull_wiki(
-            self.remote,
-            self.local,
-            self.state,
-            owner=OWNER,
-            policy=policy,
-            remote_id=remote_id,
-            allow_emptying=allow_emptying,
-        )
-
-    async def mirror(self, *, allow_emptying: bool = False) -> CycleResult:
-        return await self.pull(Policy.MIRROR, allow_emptying=allow_emptying)
-
-    @property
-    def is_equal(self) -> bool:
-        return self.local.texts() == self.remote.texts()
-
-    def base(self) -> dict[str, str | None]:
-        wiki = self.state.wiki(OWNER)
-        return {slug: wiki.text(slug) for slug in wiki.base()}
+async def settled(state: State, pages: dict[str, str] | None = None) -> Copies:
+    copies = Copies(state, PAGES if pages is None else pages)
+    await copies.rest()
+    return copies
 
 
-@pytest.fixture
-def state(tmp_path: Path) -> Iterator[State]:
-    with State.open(tmp_path / "state.db") as opened:
-        yield opened
+# -- first sync --------------------------------------------------------------------
 
 
-@pytest.fixture
-def pair(state: State) -> Pair:
-    return Pair(state, MemoryReplica({"home": "H", "dir/a": "A", "b": "B"}))
+async def test_equal_pages_are_taken_as_they_are(state: State) -> None:
+    copies = await settled(state)
+    assert copies.here.changes == copies.there.changes == []
+    assert set(copies.known.base()) == {HOME, Slug("other")}
 
 
-def wiki_of(count: int) -> MemoryReplica:
-    return MemoryReplica({f"page-{number}": "text" for number in range(count)})
+async def test_a_save_while_an_equal_page_is_noted_is_an_edit(state: State) -> None:
+    """A look that says "nothing changed" brings no texts, and the file is read."""
+    copies = Copies(state, PAGES)
+    copies.there.gives_texts = False
+
+    async def save(entry: str) -> None:
+        if entry == "read home":
+            copies.here.before = nothing_before
+            copies.here.put("home", f"{TEXT}saved meanwhile\n")
+
+    copies.here.before = save
+    await copies.cycle()
+    copies.there.put("home", f"above\n{TEXT}")
+    await copies.rest()
+    assert copies.texts()["home"] == f"above\n{TEXT}saved meanwhile\n"
 
 
-def codes(result: CycleResult) -> list[tuple[str, str]]:
-    return [(problem.code, problem.subject) for problem in result.problems]
-
-
-# -- what a pull does --------------------------------------------------------------
-
-
-async def test_first_pull_fills_the_folder_and_the_base(pair: Pair) -> None:
-    result = await pair.pull()
-    assert pair.is_equal
-    assert pair.base() == pair.remote.texts()
-    assert (result.written, result.unchanged, result.pages) == (3, 0, 3)
-
-
-async def test_second_pull_does_nothing(pair: Pair) -> None:
-    await pair.pull()
-    pair.local.log.clear()
-    result = await pair.pull()
-    assert not pair.local.changes
-    assert str(result.plan) == "nothing to do"
-    assert (result.written, result.unchanged) == (0, 3)
-
-
-async def test_pull_never_writes_to_the_wiki(pair: Pair) -> None:
-    await pair.pull()
-    pair.local.put("home", "edited here")
-    pair.local.put("new", "made here")
-    pair.local.remove("b")
-    await pair.pull()
-    assert not pair.remote.changes
-
-
-async def test_edit_on_the_wiki_reaches_the_folder(pair: Pair) -> None:
-    await pair.pull()
-    pair.remote.put("home", "new text", Format.ORG)
-    result = await pair.pull()
-    assert pair.local.pages[HOME] == Page(HOME, Format.ORG, "new text")
-    assert result.written == 1
-
-
-async def test_texts_that_came_with_the_list_are_not_read_again(pair: Pair) -> None:
-    pair.remote.gives_texts = True
-    await pair.pull()
-    assert pair.is_equal
-    assert not [entry for entry in pair.remote.log if entry.startswith("read ")]
-
-
-async def test_edit_made_here_is_held_when_the_wiki_changed_too(pair: Pair) -> None:
-    await pair.pull()
-    pair.local.put("home", "mine")
-    pair.remote.put("home", "theirs")
-    result = await pair.pull()
-    assert pair.local.texts()["home"] == "mine"
-    assert codes(result) == [("page-held", "home")]
-    assert pair.base()["home"] == "H"
-
-
-async def test_mirror_takes_an_edit_back(pair: Pair) -> None:
-    await pair.mirror()
-    pair.local.put("home", "not ours")
-    pair.local.put("stray", "left behind")
-    await pair.mirror()
-    assert pair.is_equal
-
-
-async def test_page_that_is_equal_on_both_sides_is_adopted(pair: Pair) -> None:
-    """What an interrupted pull wrote and could not record any more."""
-    pair.local.put("home", "H")
-    await pair.pull()
-    assert "write home" not in pair.local.log
-    assert pair.base()["home"] == "H"
-
-
-async def test_page_deleted_on_the_wiki_leaves_the_folder(pair: Pair) -> None:
-    await pair.pull()
-    pair.remote.remove("b")
-    result = await pair.pull()
-    assert pair.is_equal
-    assert result.removed == 1
-    assert "b" not in pair.base()
-
-
-async def test_problems_of_both_replicas_are_told(pair: Pair) -> None:
-    pair.remote.problems = (Problem("there", "x", "odd"),)
-    pair.local.problems = (Problem("here", "y", "odd"),)
-    assert codes(await pair.pull()) == [("here", "y"), ("there", "x")]
-
-
-# -- pages that cannot be had ------------------------------------------------------
-
-
-async def test_page_that_cannot_be_read_is_a_problem_and_the_rest_goes_on(
-    pair: Pair,
+async def test_a_file_that_goes_while_an_equal_page_is_noted_is_one_that_was_there(
+    state: State,
 ) -> None:
-    async def refuse(entry: str) -> None:
-        if entry == "read b":
-            raise ProtocolViolation("page b is cut")
+    copies = Copies(state, PAGES)
+    copies.there.gives_texts = False
 
-    pair.remote.before = refuse
-    result = await pair.pull()
-    assert set(pair.local.pages) == {"home", "dir/a"}
-    assert codes(result) == [("page-unreadable", "b")]
+    async def remove(entry: str) -> None:
+        if entry == "read home":
+            copies.here.before = nothing_before
+            copies.here.remove("home")
+
+    copies.here.before = remove
+    await copies.cycle()
+    assert set(copies.known.base()) == {HOME, Slug("other")}
 
 
-async def test_page_that_cannot_be_written_is_a_problem_and_the_rest_goes_on(
-    pair: Pair,
+async def test_a_page_that_changes_on_both_sides_while_it_is_noted_is_held(
+    state: State,
 ) -> None:
-    pair.remote.put("b", "new")
-    changed = False
+    """No text is left that both of them had."""
+    copies = Copies(state, PAGES)
+    copies.there.gives_texts = False
 
-    async def meddle(entry: str) -> None:
-        nonlocal changed
-        if entry == "write b" and not changed:
-            changed = True
-            pair.local.put("b", "saved by an editor just now")
+    async def save(entry: str) -> None:
+        if entry == "read home":
+            copies.here.before = nothing_before
+            copies.here.put("home", f"{TEXT}saved here\n")
+            copies.there.put("home", f"{TEXT}saved there\n")
 
-    pair.local.before = meddle
-    result = await pair.pull()
-    assert codes(result) == [("page-changed", "b")]
-    assert pair.local.texts()["b"] == "saved by an editor just now"
-    assert set(pair.base()) == {"home", "dir/a"}
+    copies.here.before = save
+    result = await copies.rest()
+    assert [(one.slug, one.reason) for one in result.held] == [
+        (HOME, HoldReason.CREATED_BOTH)
+    ]
 
 
-async def test_service_that_is_gone_ends_the_cycle(state: State) -> None:
-    pair = Pair(state, wiki_of(200))
+async def test_a_first_sync_deletes_nothing(state: State) -> None:
+    copies = Copies(state)
+    copies.here.put("mine", "mine\n")
+    copies.there.put("theirs", "theirs\n")
+    await copies.rest()
+    assert copies.texts() == {"mine": "mine\n", "theirs": "theirs\n"}
 
-    async def fail(entry: str) -> None:
-        if entry.startswith("read "):
-            raise Unavailable(f"no answer: {entry}")
 
-    pair.remote.before = fail
+async def test_two_texts_without_an_ancestor_are_held(state: State) -> None:
+    copies = Copies(state)
+    copies.here.put("home", "mine\n")
+    copies.there.put("home", "theirs\n")
+    result = await copies.rest()
+    assert [(one.slug, one.reason) for one in result.held] == [
+        (HOME, HoldReason.CREATED_BOTH)
+    ]
+    assert copies.here.texts() == {"home": "mine\n"}
+    assert copies.there.texts() == {"home": "theirs\n"}
+
+
+async def test_a_damaged_state_is_a_first_sync(state: State) -> None:
+    """What was forgotten cannot look deleted."""
+    copies = await settled(state)
+    number = state.begin(OWNER, "another")
+    state.bind(OWNER, number)
+    copies.here.remove("home")
+    copies.there.remove("other")
+    await copies.rest()
+    assert copies.texts() == PAGES
+
+
+# -- both sides --------------------------------------------------------------------
+
+
+async def test_edits_in_different_lines_are_merged_and_pushed(state: State) -> None:
+    copies = await settled(state)
+    copies.here.put("home", "one, here\ntwo\nthree\n")
+    copies.there.put("home", "one\ntwo\nthree, there\n")
+    await copies.rest()
+    assert copies.texts()["home"] == "one, here\ntwo\nthree, there\n"
+
+
+async def test_pages_removed_one_after_the_other_are_asked_about(state: State) -> None:
+    """A few at each look, as `rm` in steps or a disk that fades away does it."""
+    copies = await settled(state, MANY)
+    for slug in list(MANY)[:12]:
+        del copies.here.pages[Slug(slug)]
+        for _ in range(3):
+            await copies.cycle()
+    gone = MANY.keys() - copies.there.texts().keys()
+    assert len(gone) == 4
+    assert [b.decision for b in copies.known.batches()] == [Decision.WAITING]
+
+
+async def test_pages_removed_over_hours_are_not_asked_about(state: State) -> None:
+    copies = await settled(state, MANY)
+    for slug in list(MANY)[:6]:
+        del copies.here.pages[Slug(slug)]
+        for _ in range(3):
+            await copies.cycle()
+        copies.now += 3600
+    assert len(copies.there.texts()) == len(MANY) - 6
+
+
+async def test_pages_of_a_directory_that_is_left_empty_wait(state: State) -> None:
+    copies = await settled(state, {**MANY, **{f"disk/{n}": "x\n" for n in range(3)}})
+    for number in range(3):
+        del copies.here.pages[Slug(f"disk/{number}")]
+    copies.here.left_empty = frozenset(Slug(f"disk/{n}") for n in range(3))
+    for _ in range(4):
+        await copies.cycle()
+    assert "disk/0" in copies.there.texts()
+    (batch,) = copies.known.batches()
+    assert batch.kind is BatchKind.EMPTIED
+
+
+async def test_nothing_is_written_below_a_directory_that_is_left_empty(
+    state: State,
+) -> None:
+    """A disk that comes back would hide it, and then it would seem to be deleted."""
+    copies = await settled(state, {**MANY, **{f"disk/{n}": "x\n" for n in range(4)}})
+    away = [copies.here.pages.pop(Slug(f"disk/{number}")) for number in range(4)]
+    copies.there.put("disk/0", "x\nedited there\n")
+    copies.there.put("disk/new", "new there\n")
+    names = ("0", "1", "2", "3", "new")
+    copies.here.left_empty = frozenset(Slug(f"disk/{name}") for name in names)
+    for _ in range(4):
+        await copies.cycle()
+    assert not [slug for slug in copies.here.texts() if slug.startswith("disk/")]
+    copies.here.left_empty = frozenset()
+    for page in away:
+        copies.here.put(page.slug, page.content)
+    await copies.rest()
+    assert copies.texts()["disk/0"] == "x\nedited there\n"
+    assert copies.texts()["disk/new"] == "new there\n"
+
+
+async def test_a_disk_stays_away_though_its_pages_go_on_the_wiki(state: State) -> None:
+    """Then fewer are left than make a directory an emptied one."""
+    copies = await settled(state, {**MANY, **{f"disk/{n}": "x\n" for n in range(3)}})
+    for number in range(3):
+        del copies.here.pages[Slug(f"disk/{number}")]
+    copies.here.left_empty = frozenset(Slug(f"disk/{n}") for n in range(3))
+    await copies.cycle()
+    copies.there.remove("disk/0")
+    for _ in range(6):
+        await copies.cycle()
+    assert {"disk/1", "disk/2"} <= copies.there.texts().keys()
+
+
+async def disk_away(state: State, *names: str) -> Copies:
+    """A wiki of whose directory ``disk`` only an empty mount point is left."""
+    copies = await settled(state, {**MANY, **{f"disk/{n}": "x\n" for n in range(4)}})
+    for number in range(4):
+        del copies.here.pages[Slug(f"disk/{number}")]
+    copies.here.left_empty = frozenset(
+        Slug(f"disk/{name}") for name in ("0", "1", "2", "3", *names)
+    )
+    await copies.cycle()
+    return copies
+
+
+def bring_disk(copies: Copies) -> None:
+    """The disk is back, and hides what was written in its place."""
+    copies.here.left_empty = frozenset()
+    for number in range(4):
+        copies.here.put(f"disk/{number}", "x\n")
+
+
+@pytest.mark.parametrize("mine", [MANY["page-39"], "edited\n"])
+@pytest.mark.parametrize("text", [MANY["page-39"], "edited\n"])
+async def test_no_file_is_renamed_into_a_directory_that_is_left_empty(
+    state: State, mine: str, text: str
+) -> None:
+    """Nor is anything done to it under the name that it would get."""
+    copies = await disk_away(state, "moved")
+    known = copies.there.identities
+    known[Slug("page-39")] = "39"
+    await copies.cycle()
+    copies.rename_there("page-39", "disk/moved")
+    known[Slug("disk/moved")] = known.pop(Slug("page-39"))
+    copies.there.put("disk/moved", text)
+    copies.here.put("page-39", mine)
+    for _ in range(4):
+        await copies.cycle()
+    assert copies.here.texts()["page-39"] == mine
+    bring_disk(copies)
+    await copies.rest()
+    assert copies.texts()["disk/moved"] == ("edited\n" if mine != text else text)
+
+
+async def test_rename_into_an_emptied_directory_comes_when_that_is_refused(
+    state: State,
+) -> None:
+    copies = await disk_away(state, "moved")
+    copies.rename_there("page-39", "disk/moved")
+    for _ in range(3):
+        await copies.cycle()
+    copies.decide(Decision.REFUSED)
+    await copies.rest()
+    assert copies.texts()["disk/moved"] == MANY["page-39"]
+
+
+async def test_a_disk_stays_away_though_somebody_saves_in_its_place(
+    state: State,
+) -> None:
+    """What is written there then would be hidden, and its old file an edit."""
+    copies = await disk_away(state)
+    copies.here.put("disk/mine", "mine\n")
+    copies.here.left_empty = frozenset()
+    copies.there.put("disk/0", "x\nedited there\n")
+    for _ in range(4):
+        await copies.cycle()
+    assert "disk/0" not in copies.here.texts()
+    bring_disk(copies)
+    await copies.rest()
+    assert copies.texts()["disk/0"] == "x\nedited there\n"
+
+
+async def test_pages_below_an_emptied_directory_come_when_that_is_refused(
+    state: State,
+) -> None:
+    copies = await settled(state, {**MANY, **{f"disk/{n}": "x\n" for n in range(3)}})
+    for number in range(3):
+        del copies.here.pages[Slug(f"disk/{number}")]
+    copies.there.put("disk/new", "new there\n")
+    names = ("0", "1", "2", "new")
+    copies.here.left_empty = frozenset(Slug(f"disk/{name}") for name in names)
+    for _ in range(3):
+        await copies.cycle()
+    copies.decide(Decision.REFUSED)
+    await copies.rest()
+    assert {f"disk/{name}" for name in names} <= copies.texts().keys()
+
+
+async def test_both_texts_inserted_at_one_place_stay(state: State) -> None:
+    copies = await settled(state)
+    copies.here.put("home", TEXT + "- mine\n")
+    copies.there.put("home", TEXT + "- theirs\n")
+    await copies.rest()
+    assert copies.texts()["home"] == TEXT + "- theirs\n- mine\n"
+
+
+async def test_the_same_edit_on_both_sides_is_no_conflict(state: State) -> None:
+    copies = await settled(state)
+    copies.here.put("home", "edited\n")
+    copies.there.put("home", "edited\n")
+    result = await copies.rest()
+    assert not result.held
+    assert copies.here.changes == copies.there.changes == []
+
+
+async def test_a_rename_here_takes_an_edit_there_along(state: State) -> None:
+    copies = await settled(state)
+    copies.rename_here("home", "start")
+    copies.there.put("home", "edited there\n")
+    await copies.rest()
+    assert copies.texts()["start"] == "edited there\n"
+    assert "home" not in copies.texts()
+
+
+async def test_renamed_to_two_names_the_wikis_wins(state: State) -> None:
+    copies = Copies(state, PAGES)
+    copies.there.identities = {HOME: "7"}
+    await copies.rest()
+    copies.rename_here("home", "mine")
+    page = copies.there.pages.pop(HOME)
+    copies.there.put("theirs", page.content)
+    copies.there.identities = {Slug("theirs"): "7"}
+    await copies.rest()
+    assert copies.texts() == {"theirs": TEXT, "other": "other\n"}
+
+
+async def test_a_subtree_renamed_here_follows_page_by_page(state: State) -> None:
+    pages = {"guide": "g\n", "guide/first": "1\n", "guide/second": "2\n"}
+    copies = await settled(state, pages)
+    for slug in pages:
+        copies.rename_here(slug, slug.replace("guide", "manual"))
+    await copies.rest()
+    assert copies.texts() == {
+        slug.replace("guide", "manual"): text for slug, text in pages.items()
+    }
+
+
+async def test_deleted_on_both_sides_only_the_record_goes(state: State) -> None:
+    copies = await settled(state)
+    copies.here.remove("home")
+    copies.there.remove("home")
+    await copies.rest()
+    assert set(copies.known.base()) == {Slug("other")}
+    assert copies.here.changes == copies.there.changes == []
+
+
+# -- directions and dry runs -------------------------------------------------------
+
+
+async def test_a_dry_run_changes_nothing_anywhere(state: State) -> None:
+    copies = await settled(state)
+    copies.here.put("home", "mine\n")
+    copies.there.put("other", "theirs\n")
+    base = dict(copies.known.base())
+    result = await copies.cycle(CycleOptions(is_dry_run=True))
+    assert len(result.plan.actions) == 2
+    assert copies.here.changes == copies.there.changes == []
+    assert copies.known.base() == base
+
+
+@pytest.mark.parametrize(
+    ("direction", "here", "there"),
+    [
+        (Direction.PULL, ["write other"], []),
+        (Direction.PUSH, [], ["write home"]),
+    ],
+)
+async def test_one_direction_writes_one_side(
+    state: State, direction: Direction, here: list[str], there: list[str]
+) -> None:
+    copies = await settled(state)
+    copies.here.put("home", "mine\n")
+    copies.there.put("other", "theirs\n")
+    await copies.cycle(CycleOptions(direction=direction))
+    assert (copies.here.changes, copies.there.changes) == (here, there)
+
+
+async def test_only_the_page_asked_for_is_carried(state: State) -> None:
+    copies = await settled(state)
+    copies.here.put("home", "mine\n")
+    copies.here.put("other", "mine too\n")
+    await copies.cycle(CycleOptions(pages=frozenset({HOME})))
+    assert copies.there.changes == ["write home"]
+
+
+# -- brakes ------------------------------------------------------------------------
+
+
+async def emptied(state: State) -> Copies:
+    copies = await settled(state, MANY)
+    for slug in list(MANY)[:10]:
+        copies.there.remove(slug)
+    return copies
+
+
+async def test_many_absences_wait_for_a_yes_and_edits_go_on(state: State) -> None:
+    copies = await emptied(state)
+    copies.here.put("page-39", "edited\n")
+    for _ in range(5):
+        result = await copies.cycle()
+    assert len(copies.here.pages) == len(MANY)
+    assert copies.there.texts()["page-39"] == "edited\n"
+    (batch,) = result.batches
+    assert "10 of 40 pages would be removed here" in str(batch)
+
+
+async def test_an_approved_batch_is_carried_out(state: State) -> None:
+    copies = await emptied(state)
+    for _ in range(4):
+        await copies.cycle()
+    copies.decide(Decision.APPROVED)
+    await copies.rest()
+    assert len(copies.texts()) == len(MANY) - 10
+    assert len(copies.here.trash) == 10
+
+
+async def test_a_refused_batch_brings_the_pages_back(state: State) -> None:
+    copies = await emptied(state)
+    for _ in range(4):
+        await copies.cycle()
+    copies.decide(Decision.REFUSED)
+    await copies.rest()
+    assert copies.texts() == MANY
+
+
+async def test_a_batch_is_withdrawn_when_the_pages_are_back(state: State) -> None:
+    copies = await emptied(state)
+    await copies.cycle()
+    for slug in list(MANY)[:10]:
+        copies.there.put(slug, MANY[slug])
+    result = await copies.rest()
+    assert result.batches == ()
+    assert copies.texts() == MANY
+
+
+async def test_an_empty_folder_deletes_no_page_on_the_wiki(state: State) -> None:
+    copies = await settled(state, MANY)
+    copies.here.pages.clear()
+    for _ in range(5):
+        result = await copies.cycle()
+    assert len(copies.there.pages) == len(MANY)
+    assert len(result.batches) == 1
+
+
+async def test_a_page_that_lost_nearly_all_its_text_waits(state: State) -> None:
+    copies = await settled(state, {"home": "word " * 100, "other": "other\n"})
+    copies.here.put("home", "")
+    result = await copies.cycle()
+    assert copies.there.changes == []
+    assert len(result.batches) == 1
+
+
+async def test_most_pages_changed_at_once_wait(state: State) -> None:
+    copies = await settled(state, MANY)
+    for slug in list(MANY)[:21]:
+        copies.here.put(slug, "encrypted\n")
+    await copies.cycle()
+    assert copies.there.changes == []
+
+
+# -- windows that show an older text -----------------------------------------------
+
+LONG = "one\ntwo\nthree\nfour\n"
+CAME = LONG + "five, from the wiki\nsix, from the wiki\n"
+
+
+async def pulled(state: State) -> Copies:
+    """An edit came in while an editor showed the page as it was."""
+    copies = await settled(state, {"home": LONG, "other": "other\n"})
+    copies.there.put("home", CAME)
+    await copies.rest()
+    return copies
+
+
+async def test_a_save_from_an_old_window_takes_nothing_back(state: State) -> None:
+    copies = await pulled(state)
+    copies.here.put("home", LONG.replace("one", "one, edited"))
+    await copies.rest()
+    assert copies.texts()["home"] == CAME.replace("one", "one, edited")
+    said = [event.what for event in copies.known.events(5, HOME)]
+    assert any("save again" in what for what in said)
+
+
+async def test_a_save_from_an_old_window_is_announced_as_one(state: State) -> None:
+    """Nobody edited the wiki meanwhile: its edit was here before the save."""
+    copies = await pulled(state)
+    copies.here.put("home", LONG.replace("two", "TWO"))
+    result = await copies.cycle(CycleOptions(is_dry_run=True))
+    assert str(result.plan) == "merge   home: saved here over an older text"
+
+
+async def test_a_push_merges_no_save_from_an_old_window(state: State) -> None:
+    copies = await pulled(state)
+    copies.here.put("home", LONG.replace("two", "TWO"))
+    await copies.cycle(CycleOptions(direction=Direction.PUSH))
+    assert copies.here.texts()["home"] == LONG.replace("two", "TWO")
+    assert copies.there.texts()["home"] == CAME
+
+
+async def test_the_same_save_once_more_is_meant(state: State) -> None:
+    copies = await pulled(state)
+    save = LONG.replace("one", "one, edited")
+    copies.here.put("home", save)
+    await copies.rest()
+    copies.here.put("home", save)
+    await copies.rest()
+    assert copies.texts()["home"] == save
+
+
+async def test_an_old_window_that_a_person_chose_is_held_no_more(
+    state: State,
+) -> None:
+    """The conflict came back after every settling."""
+    copies = await settled(state, {"home": LONG, "other": "other\n"})
+    copies.there.put("home", CAME.replace("one", "one, there"))
+    await copies.rest()
+    save = LONG.replace("one", "one, here")
+    copies.here.put("home", save)
+    assert [one.slug for one in (await copies.rest()).held] == [HOME]
+    copies.here.conflicts[HOME] = save
+    result = await copies.rest()
+    assert not result.held
+    assert copies.texts()["home"] == save
+
+
+async def test_a_real_edit_of_a_pulled_page_is_taken_as_it_is(state: State) -> None:
+    copies = await pulled(state)
+    copies.here.put("home", CAME.replace("two", "two, edited"))
+    await copies.rest()
+    assert copies.texts()["home"] == CAME.replace("two", "two, edited")
+
+
+async def test_what_a_pull_replaces_is_kept(state: State) -> None:
+    copies = await pulled(state)
+    kept = copies.known.replaced(HOME)
+    assert [(one.replaced, one.written) for one in kept] == [(LONG, CAME)]
+
+
+# -- editors, refusals, what is told -----------------------------------------------
+
+
+async def test_an_open_page_is_pulled_when_it_is_closed(state: State) -> None:
+    copies = await settled(state)
+    copies.there.put("home", "edited there\n")
+    copies.here.busy = {HOME: ".home.md.swp"}
+    await copies.cycle()
+    assert copies.here.texts()["home"] == TEXT
+    copies.here.busy = {}
+    await copies.rest()
+    assert copies.here.texts()["home"] == "edited there\n"
+
+
+async def test_a_page_open_for_ten_minutes_is_told(state: State) -> None:
+    copies = await settled(state)
+    copies.there.put("home", "edited there\n")
+    copies.here.busy = {HOME: ".home.md.swp"}
+    await copies.cycle()
+    copies.now += 600
+    result = await copies.cycle()
+    assert [(one.slug, one.reason) for one in result.held] == [
+        (HOME, HoldReason.OPEN_LONG)
+    ]
+
+
+async def test_another_wiki_under_the_path_is_left_alone(state: State) -> None:
+    pages = {f"page-{number}": TEXT for number in range(9)}
+    first = Copies(state, pages)
+    second = Copies(state, {**dict(list(pages.items())[1:]), "new": "new\n"})
+
+    async def cycle(there: RemoteReplica, number: str) -> None:
+        await run_cycle(there, first.here, state, owner=OWNER, remote_id=number)
+
+    await cycle(first.there, "1")
+    first.here.put("mine", "mine\n")
+    with pytest.raises(Halted, match=r"another project now \(id 2, not 1\)"):
+        await cycle(second.there, "2")
+    assert first.here.texts() == {**pages, "mine": "mine\n"}
+    assert "mine" not in second.there.texts()
+    await cycle(first.there, "1")
+    assert first.there.texts() == {**pages, "mine": "mine\n"}
+
+
+async def test_a_file_in_windows_style_keeps_its_line_ends(state: State) -> None:
+    copies = await settled(state, {"home": "one\r\ntwo\r\n"})
+    copies.there.put("home", "one\ntwo\nthree\n")
+    await copies.rest()
+    assert copies.here.texts()["home"] == "one\r\ntwo\r\nthree\r\n"
+    assert copies.there.texts()["home"] == "one\ntwo\nthree\n"
+
+
+async def test_line_ends_alone_are_no_edit(state: State) -> None:
+    copies = await settled(state)
+    copies.here.put("home", TEXT.replace("\n", "\r\n"))
+    copies.there.put("other", "other")
+    await copies.rest()
+    assert copies.here.changes == copies.there.changes == []
+    assert copies.known.base()[HOME].local == digest_of(TEXT.replace("\n", "\r\n"))
+
+
+async def test_a_cycle_that_failed_says_why_and_the_next_good_one_forgets_it(
+    state: State,
+) -> None:
+    copies = await settled(state)
+
+    async def before(entry: str) -> None:
+        if entry.startswith("snapshot"):
+            raise Unavailable("the service is away")
+
+    copies.there.before = before
     with pytest.raises(Unavailable):
-        await pair.pull()
-
-
-async def test_refused_token_ends_the_cycle_at_once(pair: Pair) -> None:
-    async def fail(entry: str) -> None:
-        if entry.startswith("read "):
-            raise AuthenticationFailed("the token was revoked")
-
-    pair.remote.before = fail
-    with pytest.raises(AuthenticationFailed):
-        await pair.pull()
-
-
-async def test_full_disk_ends_the_cycle_and_the_next_one_finishes_it(
-    pair: Pair,
-) -> None:
-    async def full(entry: str) -> None:
-        if entry == "write dir/a":
-            raise FolderError("cannot write dir/a.md: the disk is full")
-
-    pair.local.before = full
-    with pytest.raises(FolderError, match="disk is full"):
-        await pair.pull()
-    del pair.local.before
-    pair.local.before = MemoryReplica().before
-    await pair.pull()
-    assert pair.is_equal
-    assert pair.base() == pair.remote.texts()
-
-
-# -- absence is not deletion ---------------------------------------------------------
-
-
-async def test_list_that_is_suddenly_empty_removes_nothing(state: State) -> None:
-    pair = Pair(state, wiki_of(20))
-    await pair.mirror()
-    texts = pair.local.texts()
-    pair.remote.pages.clear()
-    with pytest.raises(Halted, match=r"20 of 20 pages") as caught:
-        await pair.mirror()
-    assert pair.local.texts() == texts
-    assert "--allow-emptying" in (caught.value.hint or "")
-
-
-async def test_wiki_really_emptied_is_followed_after_a_yes(state: State) -> None:
-    pair = Pair(state, wiki_of(20))
-    await pair.mirror()
-    pair.remote.pages.clear()
-    await pair.mirror(allow_emptying=True)
-    assert not pair.local.pages
-
-
-async def test_empty_list_is_asked_for_again(pair: Pair) -> None:
-    """A storage that failed for a moment is no reason to stop anybody."""
-    await pair.mirror()
-    pages = dict(pair.remote.pages)
-    pair.remote.pages.clear()
-
-    async def recover(entry: str) -> None:
-        if entry.startswith("snapshot ") and pair.remote.log[-1:] == ["snapshot "]:
-            pair.remote.pages.update(pages)
-
-    pair.remote.log.clear()
-    pair.remote.before = recover
-    result = await pair.mirror(allow_emptying=True)
-    assert pair.is_equal
-    assert codes(result)[0][0] == "absence-doubted"
-
-
-async def test_page_missing_from_the_list_but_readable_is_kept(pair: Pair) -> None:
-    await pair.mirror()
-    hidden = pair.remote.pages[Slug("b")]
-    pair.remote.remove("b")
-
-    async def still_there(entry: str) -> None:
-        if entry == "read b":
-            pair.remote.pages[Slug("b")] = hidden
-
-    pair.remote.before = still_there
-    result = await pair.mirror()
-    assert "b" in pair.local.pages
-    assert codes(result)[0] == ("absence-doubted", "b")
-
-
-async def test_service_that_finds_no_page_at_all_removes_nothing(pair: Pair) -> None:
-    await pair.mirror()
-    pair.remote.remove("b")
-
-    async def find_nothing(entry: str) -> None:
-        if entry.startswith("read "):
-            raise NotFound(f"nothing: {entry}")
-
-    pair.remote.before = find_nothing
-    result = await pair.mirror()
-    assert "b" in pair.local.pages
-    assert codes(result)[0][0] == "absence-doubted"
-
-
-async def test_service_that_does_not_answer_the_question_removes_nothing(
-    pair: Pair,
-) -> None:
-    await pair.mirror()
-    pair.remote.remove("b")
-
-    async def fail(entry: str) -> None:
-        if entry == "read b":
-            raise Unavailable("later")
-
-    pair.remote.before = fail
-    await pair.mirror()
-    assert "b" in pair.local.pages
-
-
-async def test_incomplete_list_removes_nothing(pair: Pair) -> None:
-    await pair.mirror()
-    pair.remote.remove("b")
-    pair.remote.is_complete = False
-    await pair.mirror()
-    assert "b" in pair.local.pages
-
-
-async def test_brake_lets_everything_else_through(state: State) -> None:
-    """A stop for removals must not keep edits from coming."""
-    pair = Pair(state, wiki_of(20))
-    await pair.mirror()
-    for number in range(10):
-        pair.remote.remove(f"page-{number}")
-    pair.remote.put("page-15", "edited")
-    pair.remote.put("new", "created")
-    with pytest.raises(Halted, match="10 of 20 pages"):
-        await pair.mirror()
-    texts = pair.local.texts()
-    assert (texts["page-15"], texts["new"]) == ("edited", "created")
-    assert len(texts) == 21
-
-
-async def test_removals_wait_while_another_page_fails(pair: Pair) -> None:
-    await pair.mirror()
-    pair.remote.remove("b")
-    pair.remote.put("home", "new")
-
-    async def refuse(entry: str) -> None:
-        if entry == "read home":
-            raise ProtocolViolation("page home is cut")
-
-    pair.remote.before = refuse
-    pair.remote.put("a-control", "answers")
-    result = await pair.mirror()
-    assert "b" in pair.local.pages
-    assert ("removals-postponed", "1 page") in codes(result)
-
-
-async def test_wiki_made_anew_under_the_same_path_is_left_alone(pair: Pair) -> None:
-    await pair.pull(remote_id="7")
-    before = set(pair.local.pages)
-    pair.remote.pages.clear()
-    pair.remote.put("other", "another wiki")
-    with pytest.raises(Halted, match=r"another project now \(id 8, not 7\)"):
-        await pair.pull(remote_id="8")
-    assert set(pair.local.pages) == before
-
-
-# -- the wiki's mark -----------------------------------------------------------------
-
-
-async def test_mark_is_kept_when_the_base_is_what_it_stands_for(pair: Pair) -> None:
-    pair.remote.tag = "mark"
-    await pair.pull()
-    assert pair.state.wiki(OWNER).remote_tag == "mark"
-
-
-async def test_mark_is_not_kept_while_something_waits(pair: Pair) -> None:
-    await pair.pull()
-    pair.local.put("home", "mine")
-    pair.remote.put("home", "theirs")
-    pair.remote.tag = "mark"
-    await pair.pull()
-    assert not pair.state.wiki(OWNER).remote_tag
-
-
-async def test_mark_is_not_kept_when_a_page_changed_since_the_list(pair: Pair) -> None:
-    """The text read is newer than the list, and the mark stands for the list."""
-    pair.remote.tag = "mark"
-
-    async def edit(entry: str) -> None:
-        if entry == "read home":
-            pair.remote.put("home", "newer")
-
-    pair.remote.before = edit
-    await pair.pull()
-    assert pair.local.texts()["home"] == "newer"
-    assert not pair.state.wiki(OWNER).remote_tag
-
-
-# -- attachments ---------------------------------------------------------------------
-
-
-@pytest.fixture
-def pictured(pair: Pair) -> Pair:
-    pair.remote.put("home", f"![p]({PICTURE}) and again {PICTURE}")
-    pair.remote.files[PICTURE] = b"\x89PNG" * 5000
-    return pair
-
-
-async def test_mentioned_attachment_is_fetched_once(pictured: Pair) -> None:
-    first = await pictured.pull()
-    again = await pictured.pull()
-    assert pictured.local.files == pictured.remote.files
-    assert (first.attachments, again.attachments) == (1, 0)
-    assert pictured.remote.log.count(f"read_attachment {PICTURE}") == 1
-
-
-async def test_attachment_lost_here_is_fetched_again(pictured: Pair) -> None:
-    await pictured.pull()
-    pictured.local.files.clear()
-    assert (await pictured.pull()).attachments == 1
-    assert pictured.local.files == pictured.remote.files
-
-
-async def test_attachment_that_is_there_already_is_adopted(pictured: Pair) -> None:
-    pictured.local.files[PICTURE] = b"from an interrupted run"
-    assert (await pictured.pull()).attachments == 0
-    assert set(pictured.state.wiki(OWNER).attachments()) == {PICTURE}
-
-
-async def test_missing_attachment_is_told_and_the_rest_goes_on(
-    pictured: Pair,
-) -> None:
-    pictured.remote.put("b", f"{FOLDER}/gone.png")
-    result = await pictured.pull()
-    assert [one.subject for one in result.absent] == [f"{FOLDER}/gone.png"]
-    assert result.problems == ()
-    assert pictured.local.files == pictured.remote.files
-    assert pictured.is_equal
-
-
-async def test_missing_attachment_is_looked_for_every_time(pictured: Pair) -> None:
-    content = pictured.remote.files.pop(PICTURE)
-    await pictured.pull()
-    pictured.remote.files[PICTURE] = content
-    assert (await pictured.pull()).attachments == 1
-
-
-async def test_attachments_are_not_asked_for_one_by_one_when_the_service_is_gone(
-    pair: Pair,
-) -> None:
-    names = [f"{FOLDER}/{number}.png" for number in range(100)]
-    pair.remote.put("home", "\n".join(names))
-
-    async def fail(entry: str) -> None:
-        if entry.startswith("read_attachment "):
-            pair.remote.log.append("asked")
-            raise Unavailable("no answer")
-
-    pair.remote.before = fail
-    result = await pair.pull()
-    assert len(result.problems) == 100
-    assert pair.remote.log.count("asked") < 20
-
-
-async def test_attachment_that_cannot_be_stored_is_a_problem(pictured: Pair) -> None:
-    async def refuse(entry: str) -> None:
-        if entry.startswith("write_attachment "):
-            raise FolderError("cannot write it: a folder exists at this path")
-
-    pictured.local.before = refuse
-    assert codes(await pictured.pull()) == [("attachment-unwritable", PICTURE)]
-
-
-async def test_disk_that_is_full_ends_the_fetching(pictured: Pair) -> None:
-    async def full(entry: str) -> None:
-        if entry.startswith("write_attachment "):
-            cause = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            raise FolderError("cannot write it: the disk is full") from cause
-
-    pictured.local.before = full
-    with pytest.raises(FolderError, match="disk is full"):
-        await pictured.pull()
-
-
-# -- interrupts at every step ----------------------------------------------------------
-
-
-class Interrupt:
-    """Cancels the whole pull when the n-th operation begins."""
-
-    def __init__(self, at: int) -> None:
-        self.left = at
-        self.task: asyncio.Task[CycleResult] | None = None
-
-    async def __call__(self, entry: str) -> None:  # noqa: ARG002
-        self.left -= 1
-        if self.left == 0 and self.task is not None:
-            self.task.cancel()
-            await asyncio.sleep(0)
-
-
-class Watched:
-    """A replica whose every operation tells somebody first."""
-
-    def __init__(self, inner: AttachmentFolder, before: Interrupt) -> None:
-        self._inner = inner
-        self._before = before
-
-    def __getattr__(self, name: str) -> object:
-        method = getattr(self._inner, name)
-
-        async def told(*args: object, **named: object) -> object:
-            await self._before(name)
-            return await method(*args, **named)
-
-        async def told_stream(path: AttachmentPath) -> AsyncIterator[bytes]:
-            await self._before(name)
-            async for chunk in method(path):
-                yield chunk
-
-        return told_stream if name == "read_attachment" else told
-
-
-async def interrupted_pull(
-    remote: MemoryReplica, folder: Path, state: State, at: int
-) -> bool:
-    """Pull and cancel at the n-th operation; whether the pull came to its end."""
-    interrupt = Interrupt(at)
-    local: AttachmentFolder = Watched(FolderReplica(folder), interrupt)  # type: ignore[assignment]
-    remote.before = interrupt
-    async with asyncio.TaskGroup() as group:
-        task = group.create_task(
-            pull_wiki(remote, local, state, owner=OWNER, policy=Policy.MIRROR)
-        )
-        interrupt.task = task
-    return not task.cancelled()
-
-
-async def test_pull_interrupted_anywhere_is_finished_by_the_next_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Real folder, real state; batches of one, so that there are many steps."""
-    monkeypatch.setattr("wikisync.sync.apply.BATCH_PAGES", 1)
-    for at in range(1, 200):
-        place = tmp_path / str(at)
-        (place / "wiki").mkdir(parents=True)
-        with State.open(place / "state.db") as state:
-            if await finishes_after_interrupt(place, state, at):
-                return
-    pytest.fail("the pull has more steps than were tried")
-
-
-async def finishes_after_interrupt(place: Path, state: State, at: int) -> bool:
-    remote = MemoryReplica({"home": f"![p]({PICTURE})", "dir/a": "A", "b": "B"})
-    remote.files[PICTURE] = b"picture" * 3000
-    was_complete = await interrupted_pull(remote, place / "wiki", state, at)
-    assert_only_whole_files(place / "wiki", remote)
-    local = FolderReplica(place / "wiki")
-    remote.before = MemoryReplica().before
-    await pull_wiki(remote, local, state, owner=OWNER, policy=Policy.MIRROR)
-    seen = await local.snapshot()
-    assert {s: (await local.read(s)).content for s in seen.pages} == remote.texts()
-    assert (place / "wiki" / PICTURE).read_bytes() == remote.files[PICTURE]
-    again = await pull_wiki(remote, local, state, owner=OWNER, policy=Policy.MIRROR)
-    assert str(again.plan) == "nothing to do"
-    return was_complete
-
-
-def assert_only_whole_files(folder: Path, remote: MemoryReplica) -> None:
-    whole = {text.encode() for text in remote.texts().values()}
-    whole |= set(remote.files.values())
-    names = [path for path in folder.rglob("*") if path.is_file()]
-    own = [path for path in names if ".wikisync" not in str(path)]
-    assert all(path.read_bytes() in whole for path in own)
+        await copies.cycle()
+    assert copies.known.health().problem == "the service is away"
+    copies.there.before = copies.here.before
+    await copies.cycle()
+    assert copies.known.health().problem == ""
+
+
+async def test_a_refused_token_removes_nothing(state: State) -> None:
+    copies = await settled(state)
+
+    async def before(_entry: str) -> None:
+        raise AuthenticationFailed("the token was revoked")
+
+    copies.there.before = before
+    for _ in range(4):
+        with pytest.raises(AuthenticationFailed):
+            await copies.cycle()
+    assert copies.here.texts() == PAGES
+
+
+async def test_each_change_is_told_in_the_log_of_the_page(state: State) -> None:
+    copies = await settled(state)
+    copies.here.put("home", "edited\n")
+    await copies.rest()
+    assert [event.slug for event in copies.known.events(5)] == [HOME]

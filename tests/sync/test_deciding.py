@@ -11,7 +11,7 @@ from tests.support.copies import Copies
 from tests.support.memory import nothing_before
 from wikisync.errors import FolderError
 from wikisync.model import Digest, Format, PageState, Slug, Snapshot, digest_of
-from wikisync.sync.deciding import Deciding, ExchangeOptions, is_at_rest
+from wikisync.sync.deciding import CycleOptions, Deciding, is_at_rest
 from wikisync.sync.plan import (
     Action,
     BasePage,
@@ -23,7 +23,7 @@ from wikisync.sync.plan import (
     Skip,
     SkipReason,
 )
-from wikisync.sync.reconcile import Policy, reconcile
+from wikisync.sync.reconcile import reconcile
 from wikisync.sync.state import State
 
 HOME = Slug("home")
@@ -52,7 +52,7 @@ async def test_a_dry_run_takes_line_ends_as_known_and_notes_nothing(
 ) -> None:
     copies = await settled(state)
     copies.here.put("home", "one\r\ntwo\r\n")
-    result = await copies.cycle(ExchangeOptions(is_dry_run=True))
+    result = await copies.cycle(CycleOptions(is_dry_run=True))
     assert result.plan.actions == ()
     assert copies.known.base()[HOME].local == digest_of(PAGES["home"])
 
@@ -73,7 +73,7 @@ async def test_adopting_brings_back_what_one_side_lacks(state: State) -> None:
     copies = await settled(state)
     copies.here.remove("home")
     copies.there.remove("other")
-    await copies.cycle(ExchangeOptions(adopts=True))
+    await copies.cycle(CycleOptions(adopts=True))
     assert copies.texts() == PAGES
 
 
@@ -83,7 +83,7 @@ async def test_adopting_carries_the_edits_of_pages_that_both_sides_have(
     copies = await settled(state)
     copies.here.remove("home")
     copies.there.put("other", "edited there\n")
-    result = await copies.rest(ExchangeOptions(adopts=True))
+    result = await copies.rest(CycleOptions(adopts=True))
     assert copies.texts() == {**PAGES, "other": "edited there\n"}
     assert not result.held
 
@@ -93,7 +93,7 @@ async def test_a_dry_run_of_adopting_tells_what_comes_back_and_forgets_nothing(
 ) -> None:
     copies = await settled(state)
     copies.here.remove("home")
-    result = await copies.cycle(ExchangeOptions(adopts=True, is_dry_run=True))
+    result = await copies.cycle(CycleOptions(adopts=True, is_dry_run=True))
     assert [type(action) for action in result.plan.actions] == [CreateLocal]
     assert HOME in copies.known.base()
 
@@ -110,7 +110,7 @@ async def test_a_page_that_adopting_could_not_bring_back_is_not_deleted_next(
 
     copies.here.before = fail
     with pytest.raises(FolderError):
-        await copies.cycle(ExchangeOptions(adopts=True))
+        await copies.cycle(CycleOptions(adopts=True))
     copies.here.before = nothing_before
     await copies.rest()
     assert copies.texts() == PAGES
@@ -121,7 +121,7 @@ async def test_pages_only_here_are_left_where_nobody_asked_for_them(
 ) -> None:
     copies = Copies(state)
     copies.here.put("home", "mine\n")
-    result = await copies.cycle(ExchangeOptions(puts_new=False))
+    result = await copies.cycle(CycleOptions(puts_new=False))
     assert result.plan.actions == (Skip(HOME, SkipReason.NOT_ASKED),)
     assert copies.there.changes == []
 
@@ -158,7 +158,7 @@ async def planned(copies: Copies) -> tuple[Action, ...]:
         copies.there,
         copies.here,
         copies.known,
-        ExchangeOptions(),
+        CycleOptions(),
         lambda: copies.now,
         outdated,
     )
@@ -225,7 +225,7 @@ def test_where_both_sides_are_as_agreed_the_table_has_nothing_to_do(
     here: Snapshot, there: Snapshot
 ) -> None:
     assert is_at_rest(BASE, here, there)
-    assert reconcile(BASE, here, there, Policy.TWO_WAY) == Plan()
+    assert reconcile(BASE, here, there) == Plan()
 
 
 @pytest.mark.parametrize(

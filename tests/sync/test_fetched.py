@@ -12,7 +12,7 @@ from tests.support.pair import OWNER, Pair, paired
 from tests.support.pictures import BLUE, RED, count_uploads, put, there, upload_of
 from wikisync.folder.loose import LooseFiles
 from wikisync.model import AttachmentPath, LooseFile, Slug, Snapshot
-from wikisync.sync.deciding import ExchangeOptions
+from wikisync.sync.deciding import CycleOptions
 from wikisync.sync.narrowing import Direction
 from wikisync.sync.plan import Push
 from wikisync.workspace.status import missing_attachments
@@ -242,7 +242,7 @@ async def test_a_change_that_a_narrowed_sync_left_is_sent_by_the_next_one(
     pair: Pair,
 ) -> None:
     put(pair, PICTURE, BLUE)
-    await pair.cycle(ExchangeOptions(direction=Direction.PULL))
+    await pair.cycle(CycleOptions(direction=Direction.PULL))
     assert await there(pair) == LINK
     await pair.cycle()
     assert await upload_of(pair) != PICTURE
@@ -261,7 +261,7 @@ async def test_a_link_to_a_file_of_the_project_is_no_link_to_the_attachment(
 async def test_a_dry_run_tells_of_the_page_and_remembers_nothing(pair: Pair) -> None:
     put(pair, PICTURE, BLUE)
     before = pair.known.attachments()
-    result = await pair.cycle(ExchangeOptions(is_dry_run=True))
+    result = await pair.cycle(CycleOptions(is_dry_run=True))
     assert [type(action) for action in result.plan.actions] == [Push]
     assert pair.known.attachments() == before
 

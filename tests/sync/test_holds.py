@@ -16,13 +16,13 @@ from tests.support.pair import Pair, paired
 from wikisync.errors import FolderError, PreconditionFailed, WikisyncError
 from wikisync.model import Slug, digest_of
 from wikisync.sync.conflict import Clash, has_marker, read_bundle
-from wikisync.sync.deciding import ExchangeOptions
+from wikisync.sync.deciding import CycleOptions
 from wikisync.sync.ledger import Edit
 from wikisync.sync.narrowing import Direction
 from wikisync.sync.state import State
 
-PULL = ExchangeOptions(direction=Direction.PULL)
-PUSH = ExchangeOptions(direction=Direction.PUSH)
+PULL = CycleOptions(direction=Direction.PULL)
+PUSH = CycleOptions(direction=Direction.PUSH)
 BASE = "# Home\n\nfirst\n\nlast\n"
 MINE = "# Home\n\nfirst, mine\n\nlast\n"
 THEIRS = "# Home\n\nfirst, theirs\n\nlast\n"
@@ -204,7 +204,7 @@ async def test_settled_while_the_page_was_renamed_keeps_no_cycle_busy(
     """It waits: another cycle at once would find no more than this one."""
     (pair.folder / "home.md").unlink()
     bundle_of(pair).write_text(BOTH)
-    result = await pair.cycle(ExchangeOptions(direction=Direction.PUSH))
+    result = await pair.cycle(CycleOptions(direction=Direction.PUSH))
     assert not result.has_more
     await pair.rest()
     assert pair.texts()["home"] == (await pair.wiki_texts())["home"]
@@ -266,7 +266,7 @@ async def test_label_that_changes_alone_leaves_a_begun_settlement(pair: Pair) ->
 # -- a dry run ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("less", [ExchangeOptions(), PULL, PUSH])
+@pytest.mark.parametrize("less", [CycleOptions(), PULL, PUSH])
 @pytest.mark.parametrize("settled", [BOTH, MINE, THEIRS, BASE])
 @pytest.mark.parametrize(
     ("here", "there"),
@@ -279,7 +279,7 @@ async def test_label_that_changes_alone_leaves_a_begun_settlement(pair: Pair) ->
     ],
 )
 async def test_a_dry_run_takes_settled_conflict_files_as_the_run_does(
-    pair: Pair, here: str, there: str, settled: str, less: ExchangeOptions
+    pair: Pair, here: str, there: str, settled: str, less: CycleOptions
 ) -> None:
     pair.save("home", here)
     await pair.edit("home", there)
@@ -344,11 +344,9 @@ async def test_a_settled_page_that_was_renamed_is_carried(pair: Pair) -> None:
     assert result.held == ()
 
 
-@pytest.mark.parametrize(
-    "less", [PULL, ExchangeOptions(pages=frozenset({Slug("other")}))]
-)
+@pytest.mark.parametrize("less", [PULL, CycleOptions(pages=frozenset({Slug("other")}))])
 async def test_a_begun_settlement_stays_where_its_rename_is_left_out(
-    pair: Pair, less: ExchangeOptions
+    pair: Pair, less: CycleOptions
 ) -> None:
     begun = bundle_of(pair).read_text() + "begun\n"
     bundle_of(pair).write_text(begun)

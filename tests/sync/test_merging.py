@@ -11,7 +11,7 @@ from tests.support.copies import Copies
 from wikisync.model import Slug
 from wikisync.sync import flow, merging
 from wikisync.sync import merge as merge_module
-from wikisync.sync.deciding import ExchangeOptions
+from wikisync.sync.deciding import CycleOptions
 from wikisync.sync.diff import changes
 from wikisync.sync.plan import HoldReason
 from wikisync.sync.state import State
@@ -90,7 +90,7 @@ async def test_two_insertions_at_one_place_clash_when_asked_to(state: State) -> 
     await copies.rest()
     copies.here.put("home", TEXT + "mine\n")
     copies.there.put("home", TEXT + "theirs\n")
-    result = await copies.rest(ExchangeOptions(keeps_both=False))
+    result = await copies.rest(CycleOptions(keeps_both=False))
     assert [one.slug for one in result.held] == [HOME]
 
 

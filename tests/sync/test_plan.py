@@ -43,7 +43,7 @@ def test_plan_text_has_one_line_per_action() -> None:
             Adopt(Slug("same"), Format.MARKDOWN, A, A),
             DropRecord(Slug("forgotten")),
             Hold(Slug("both"), HoldReason.EDITED_BOTH),
-            Skip(Slug("mine"), SkipReason.EDITED_HERE),
+            Skip(Slug("mine"), SkipReason.OPEN_HERE),
             delete("old"),
         ]
     )
@@ -53,7 +53,7 @@ def test_plan_text_has_one_line_per_action() -> None:
         "adopt   same",
         "forget  forgotten",
         "hold    both: edited here and on the wiki",
-        "skip    mine: edited here; a pull writes nothing to the wiki",
+        "skip    mine: open in an editor here; waiting until it is closed",
         "remove  old",
     ]
 
@@ -108,15 +108,9 @@ def test_order_does_not_hang_on_the_order_of_finding() -> None:
     assert Plan.from_actions(actions) == Plan.from_actions(actions[::-1])
 
 
-def test_plan_without_deletes_keeps_everything_else() -> None:
-    there = DeleteRemote(Slug("c"), A, Format.MARKDOWN)
-    plan = Plan.from_actions([create("a"), delete("b"), there])
-    assert plan.without_deletes() == Plan.from_actions([create("a")])
-
-
 def test_plan_sorts_its_actions_by_what_they_do() -> None:
     hold = Hold(Slug("h"), HoldReason.CREATED_BOTH)
-    skip = Skip(Slug("s"), SkipReason.CREATED_HERE)
+    skip = Skip(Slug("s"), SkipReason.OPEN_HERE)
     plan = Plan.from_actions([hold, skip, create("c"), delete("d")])
     assert plan.writes == (create("c"),)
     assert plan.deletes == (delete("d"),)

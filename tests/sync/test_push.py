@@ -15,8 +15,8 @@ from wikisync.errors import (
     Unavailable,
 )
 from wikisync.model import Digest, Format, Page, Slug, digest_of
-from wikisync.sync.deciding import ExchangeOptions
-from wikisync.sync.exchange import SENDS_MAX
+from wikisync.sync.cycle import SENDS_MAX
+from wikisync.sync.deciding import CycleOptions
 from wikisync.sync.plan import HoldReason
 from wikisync.sync.push import STEPS_TO_SEND, UNAVAILABLE_MAX
 from wikisync.sync.state import State
@@ -210,7 +210,7 @@ async def test_a_refused_page_is_sent_again_for_who_asks(state: State) -> None:
     failing(copies, "write home", PermissionDenied("this token may not change it"))
     await copies.cycle()
     copies.there.before = copies.here.before
-    await copies.cycle(ExchangeOptions(tries_again=True))
+    await copies.cycle(CycleOptions(tries_again=True))
     assert copies.there.texts()["home"] == "edited\n"
 
 
@@ -368,9 +368,9 @@ async def test_a_removal_that_is_refused_is_held_and_its_text_kept_once(
         (HOME, HoldReason.REFUSED)
     ]
     assert not result.problems
-    await copies.cycle(ExchangeOptions(tries_again=True))
+    await copies.cycle(CycleOptions(tries_again=True))
     assert [slug for slug, *_ in copies.here.trash] == [HOME]
     copies.there.before = copies.here.before
-    await copies.rest(ExchangeOptions(tries_again=True))
+    await copies.rest(CycleOptions(tries_again=True))
     assert "home" not in copies.texts()
     assert not copies.known.refusals()

@@ -133,12 +133,12 @@ async def test_a_revoked_token_ends_the_cycle_and_removes_nothing(
 
 
 async def test_a_pull_writes_nothing_to_the_wiki(tmp_path: Path) -> None:
-    from wikisync.sync.deciding import ExchangeOptions
+    from wikisync.sync.deciding import CycleOptions
 
     async with paired(tmp_path, PAGES) as pair:
         await pair.rest()
         await live(pair)
         before = await pair.wiki_texts()
-        await pair.rest(ExchangeOptions(direction=Direction.PULL))
+        await pair.rest(CycleOptions(direction=Direction.PULL))
         assert await pair.wiki_texts() == before
         assert "end, edited there" in pair.texts()["guide"]

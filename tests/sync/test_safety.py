@@ -17,12 +17,11 @@ from wikisync.sync.plan import (
     Pull,
     Push,
 )
-from wikisync.sync.reconcile import Policy, reconcile
+from wikisync.sync.reconcile import reconcile
 from wikisync.sync.safety import (
     Batch,
     BatchKind,
     Decision,
-    brake_of,
     braked,
     changes_max,
     decide,
@@ -57,29 +56,31 @@ def test_removals_that_pass_unasked(pages: int, removals: int) -> None:
 @pytest.mark.parametrize("pages", [1, 2, 4, 30, 40, 1000])
 def test_brake_starts_at_one_more_than_passes(pages: int) -> None:
     base, limit = tracked(pages), removals_max(pages)
-    assert brake_of(removing(limit), base) is None
-    assert brake_of(removing(limit + 1), base) is not None
+    assert not braked(removing(limit), base).batches
+    assert len(braked(removing(limit + 1), base).batches) == 1
 
 
-def test_brake_names_pages_and_counts() -> None:
-    brake = brake_of(removing(12), tracked(12))
-    assert brake is not None
-    assert str(brake).startswith("12 of 12 pages (page-0000, page-0001, ")
-    assert str(brake).endswith("page-0009 and 2 more)")
+def test_a_batch_names_pages_and_counts() -> None:
+    (batch,) = braked(removing(12), tracked(12)).batches
+    assert batch.share == "12 of 12 pages"
+    assert batch.names.startswith("page-0000, page-0001, ")
+    assert batch.names.endswith("page-0009 and 2 more")
 
 
-def test_brake_names_all_pages_where_they_are_few() -> None:
-    brake = brake_of(removing(10), tracked(10))
-    assert str(brake).endswith("page-0008, page-0009)")
+def test_a_batch_names_all_pages_where_they_are_few() -> None:
+    (batch,) = braked(removing(10), tracked(10)).batches
+    assert batch.names.endswith("page-0008, page-0009")
 
 
-def test_file_that_was_never_agreed_on_pulls_no_brake() -> None:
-    """What an interrupted pull left behind is ours, and not a page at risk."""
-    stray = Plan.from_actions([DeleteLocal(Slug(f"stray-{n}"), D) for n in range(9)])
-    assert brake_of(stray, tracked(4)) is None
+def test_only_what_is_asked_about_is_held() -> None:
+    """A mirror follows a wiki that changed as a whole, but not one that is empty."""
+    plan = Plan.from_actions([*removing(50).actions, *pulls(100)[50:]])
+    result = braked(plan, BASE, kinds={BatchKind.DELETES_HERE})
+    assert result.plan == Plan.from_actions(pulls(100)[50:])
+    assert braked(plan, BASE, kinds=()).plan == plan
 
 
-# -- both ways: batches ------------------------------------------------------------
+# -- batches -----------------------------------------------------------------------
 
 MD = Format.MARKDOWN
 NEW = Digest("n" * 64)
@@ -271,7 +272,7 @@ def test_page_that_loses_nearly_all_its_text_waits(
         Snapshot({slug: side, **{s: PageState(s, MD, D) for s in tracked(5)}})
         for side in ((new, old) if is_pushed else (old, new))
     )
-    plan = reconcile(base, here, there, Policy.TWO_WAY)
+    plan = reconcile(base, here, there)
     shrunk = shrunk_pages(plan, base, here, there)
     assert (braked(plan, base, shrunk=shrunk).plan == Plan()) is is_held
 
@@ -281,7 +282,7 @@ def test_page_that_shrinks_is_found_under_its_new_name() -> None:
     base = {old: BasePage(old, MD, D, D, local_identity="7", size=5000)}
     here = Snapshot({new: PageState(new, MD, digest_of(""), identity="7", size=0)})
     there = Snapshot({old: PageState(old, MD, D, size=5000)})
-    plan = reconcile(base, here, there, Policy.TWO_WAY)
+    plan = reconcile(base, here, there)
     result = braked(plan, base, shrunk=shrunk_pages(plan, base, here, there))
     assert result.plan == Plan((MoveRemote(old, new, old, MD, D),))
     assert [batch.kind for batch in result.waiting] == [BatchKind.SHRUNK_THERE]
@@ -294,7 +295,7 @@ def test_page_renamed_on_both_sides_shrinks_by_the_size_it_had() -> None:
     here = Snapshot({here_name: PageState(here_name, MD, D, identity="7", size=5000)})
     cut = PageState(there_name, MD, digest_of(""), identity="8", size=0)
     there = Snapshot({there_name: cut})
-    plan = reconcile(base, here, there, Policy.TWO_WAY)
+    plan = reconcile(base, here, there)
     assert shrunk_pages(plan, base, here, there) == {there_name}
 
 
@@ -318,7 +319,7 @@ def test_renames_are_no_removals() -> None:
     there = Snapshot({slug: PageState(slug, MD, text) for slug, text in texts.items()})
     moved = {Slug(f"b{slug[1:]}"): text for slug, text in texts.items()}
     here = Snapshot({slug: PageState(slug, MD, text) for slug, text in moved.items()})
-    plan = reconcile(base, here, there, Policy.TWO_WAY)
+    plan = reconcile(base, here, there)
     assert braked(plan, base).plan == plan
 
 

@@ -8,7 +8,7 @@ from tests.support.copies import Copies
 from tests.support.pair import paired
 from wikisync.errors import NotFound, Unavailable
 from wikisync.model import Slug, digest_of
-from wikisync.sync.deciding import ExchangeOptions
+from wikisync.sync.deciding import CycleOptions
 from wikisync.sync.ledger import Side, Sighting
 from wikisync.sync.plan import SkipReason
 from wikisync.sync.sightings import Patience, is_certain, seen_again
@@ -170,7 +170,7 @@ async def test_a_dry_run_counts_nothing(state: State) -> None:
     copies = await settled(state)
     copies.there.remove("home")
     for _ in range(4):
-        await copies.cycle(ExchangeOptions(is_dry_run=True))
+        await copies.cycle(CycleOptions(is_dry_run=True))
     assert copies.known.sightings(Side.REMOTE) == {}
 
 
@@ -185,7 +185,7 @@ async def test_an_ignored_page_is_deleted_nowhere(state: State) -> None:
 
 async def test_nothing_is_removed_in_a_cycle_with_an_error(state: State) -> None:
     copies = await settled(state)
-    patience = ExchangeOptions(patience=Patience(1, 0.0, 1, 0.0))
+    patience = CycleOptions(patience=Patience(1, 0.0, 1, 0.0))
     copies.there.remove("home")
     copies.here.put("other", "edited\n")
 

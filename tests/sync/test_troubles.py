@@ -12,7 +12,7 @@ from tests.support.pair import Pair, paired
 from wikisync.errors import ProtocolViolation
 from wikisync.model import Page, Problem, Slug, Snapshot
 from wikisync.service.quirks import Quirk
-from wikisync.sync.deciding import ExchangeOptions
+from wikisync.sync.deciding import CycleOptions
 from wikisync.sync.plan import Plan, SkipReason
 from wikisync.sync.troubles import postponed, put_off
 
@@ -143,6 +143,6 @@ async def test_removal_that_fails_is_in_no_other_removals_way(pair: Pair) -> Non
     (pair.private / "trash").write_text("a file\n")
     result = await pair.cycle()
     assert [one.subject for one in result.problems] == ["old"]
-    looked = await pair.cycle(ExchangeOptions(is_dry_run=True))
+    looked = await pair.cycle(CycleOptions(is_dry_run=True))
     assert [one.slug for one in looked.plan.deletes] == ["old"]
     assert [one.subject for one in looked.problems] == ["old"]

@@ -9,8 +9,8 @@ import pytest
 from tests.support.copies import Copies, Died
 from wikisync.errors import Unavailable
 from wikisync.model import Digest, Format, Slug
-from wikisync.sync.deciding import ExchangeOptions
-from wikisync.sync.exchange import ExchangeResult
+from wikisync.sync.cycle import CycleResult
+from wikisync.sync.deciding import CycleOptions
 from wikisync.sync.state import State
 from wikisync.sync.steps import Step
 
@@ -19,7 +19,7 @@ MANY = {f"new{number}": f"{number}\n" for number in range(9)}
 Change = Callable[[Copies], None]
 
 
-async def undo(copies: Copies) -> ExchangeResult:
+async def undo(copies: Copies) -> CycleResult:
     """Take the last sync back, until nothing is left to do."""
     last = copies.known.sync_of()
     assert last
@@ -192,7 +192,7 @@ async def test_no_brake_asks_about_what_a_person_takes_back(state: State) -> Non
 # -- what changed since ----------------------------------------------------------------
 
 
-def told(result: ExchangeResult) -> dict[str, str]:
+def told(result: CycleResult) -> dict[str, str]:
     return {one.subject: one.message for one in result.problems}
 
 
@@ -341,7 +341,7 @@ async def test_a_dry_run_says_what_it_would_do_and_changes_nothing(
     assert last
     before = copies.texts()
     changes = len(copies.here.changes) + len(copies.there.changes)
-    options = ExchangeOptions(undoes=last.number, is_dry_run=True)
+    options = CycleOptions(undoes=last.number, is_dry_run=True)
     result = await copies.cycle(options)
     said = set(map(str, result.undone))
     assert "update  home here and on the wiki" in said

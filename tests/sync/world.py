@@ -37,7 +37,7 @@ from wikisync.sync.plan import (
     Rebind,
     Skip,
 )
-from wikisync.sync.reconcile import Policy, reconcile
+from wikisync.sync.reconcile import reconcile
 
 NAMES = ("a", "b", "a/x", "a/y", "a/y/z", "b/x", "c", "A", "d", "e/x", "e/y")
 ROUNDS_MAX = 16
@@ -89,7 +89,7 @@ class World:
             for slug, text in self.base.items()
         }
         local, remote = self.seen(self.local, False), self.seen(self.remote, True)
-        return reconcile(base, local, remote, Policy.TWO_WAY, self.service)
+        return reconcile(base, local, remote, self.service)
 
     def seen(self, side: Side, is_remote: bool) -> Snapshot:
         return Snapshot(

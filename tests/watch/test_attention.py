@@ -18,7 +18,7 @@ from wikisync.cli.console import Console
 from wikisync.config import WikiSection
 from wikisync.errors import Halted, StateDamaged, Unavailable, WikisyncError
 from wikisync.service.quirks import Quirk
-from wikisync.sync.exchange import ExchangeOptions
+from wikisync.sync.cycle import CycleOptions
 from wikisync.sync.standing import Condition, Standing, Trouble
 from wikisync.watch import attention as watch_attention
 from wikisync.watch.attention import lasting_in_s, seen, service_sentence
@@ -320,7 +320,7 @@ async def test_person_is_called_in_time_though_nothing_happens(
     with open_workspace(workspace) as opened:
         async with Client(nobody, "glpat-EXAMPLE") as client:
             section = workspace.config.wikis[0]
-            wiki = WatchedWiki(opened, section, client, ExchangeOptions())
+            wiki = WatchedWiki(opened, section, client, CycleOptions())
             watch = Watch(
                 Console(quiet=True),
                 opened,

@@ -19,7 +19,7 @@ from wikisync.model import WikiOwner
 from wikisync.service.projects import tables as project_tables
 from wikisync.service.projects.tables import ProjectChange
 from wikisync.service.quirks import Quirk
-from wikisync.sync.exchange import ExchangeOptions
+from wikisync.sync.cycle import CycleOptions
 from wikisync.sync.standing import Hint, Why
 from wikisync.watch.wiki import WatchedWiki
 from wikisync.workspace.configured import find_workspace
@@ -60,7 +60,7 @@ def watched(
     workspace = find_workspace(root)
     with open_workspace(workspace) as opened:
         section = workspace.config.wikis[0]
-        yield WatchedWiki(opened, section, client, ExchangeOptions(puts_new=puts_new))
+        yield WatchedWiki(opened, section, client, CycleOptions(puts_new=puts_new))
 
 
 def emptied(root: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from wikisync.model import Slug, WikiOwner
-from wikisync.sync.exchange import Held
+from wikisync.sync.cycle import Held
 from wikisync.sync.plan import Hold, HoldReason
 from wikisync.sync.safety import Batch, BatchKind
 from wikisync.sync.state import State

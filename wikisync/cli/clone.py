@@ -85,7 +85,7 @@ def command(
 
 
 def _report(console: Console, folder: Path, cloned: Pulled, *, as_json: bool) -> int:
-    absent = [one for wiki in cloned.wikis for one in wiki.result.absent]
+    absent = [one for wiki in cloned.wikis for one in wiki.absent]
     show_problems(console, labelled(cloned), [*cloned.skipped, *absent])
     console.problems(cloned.refused)
     if as_json:
@@ -100,10 +100,9 @@ def _report(console: Console, folder: Path, cloned: Pulled, *, as_json: bool) ->
         console.result(json.dumps(answer, ensure_ascii=False, indent=2))
         return exit_code_of(cloned)
     for wiki in cloned.wikis:
-        result = wiki.result
         console.result(
-            f"{wiki.wiki.owner}: {counted(result.pages, 'page')},"
-            f" {result.written} written,"
-            f" {counted(result.attachments, 'attachment')} fetched, in {wiki.folder}"
+            f"{wiki.wiki.owner}: {counted(wiki.pages, 'page')},"
+            f" {wiki.written} written,"
+            f" {counted(wiki.attachments, 'attachment')} fetched, in {wiki.folder}"
         )
     return exit_code_of(cloned)

@@ -16,7 +16,7 @@ from msgspec import Struct
 from wikisync.cli.options import workspace_option
 from wikisync.cli.service_command import token_option
 from wikisync.errors import FolderError, NotFound
-from wikisync.sync.exchange import ExchangeOptions, exchange
+from wikisync.sync.cycle import CycleOptions, run_cycle
 from wikisync.sync.plan import Adopt, DropRecord, Hold, Merge, Move
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.diff_text import unified
@@ -132,13 +132,13 @@ async def _of_wiki(
     slugs: frozenset[Slug] | None,
 ) -> list[Shown]:
     wiki = await opened.synced(client, section, is_real=False)
-    result = await exchange(
+    result = await run_cycle(
         wiki.remote,
         wiki.local,
         opened.state,
         owner=section.owner,
         remote_id=wiki.remote_id,
-        options=ExchangeOptions(
+        options=CycleOptions(
             is_dry_run=True,
             pages=slugs,
             adopts=opened.is_adopting,

@@ -1,4 +1,4 @@
-"""From the wiki to the folder: pull, merge, rename, remove; nothing without a copy.
+"""From the wiki to the folder, page by page: merge, rename, remove.
 
 What is replaced here is kept in the ring of replaced texts first, what is removed
 goes to the trash.  A merge is written here only; that it is pushed is the next
@@ -11,15 +11,13 @@ import logging
 from collections.abc import Callable
 
 from wikisync.errors import FolderError, NotFound, PreconditionFailed
-from wikisync.model import Digest, Page, Slug, Snapshot
-from wikisync.progress import Progress
-from wikisync.sync.apply import Apply, is_disk_error
-from wikisync.sync.echo import with_front_matter, with_line_ends_of
+from wikisync.model import Page, Slug
 from wikisync.sync.flow import finish
 from wikisync.sync.intents import rebase
 from wikisync.sync.ledger import Event, Intent, Level, Operation
 from wikisync.sync.merging import Merged
-from wikisync.sync.plan import DeleteLocal, Merge, MoveLocal, Plan, Rebind, describe
+from wikisync.sync.plan import DeleteLocal, Merge, MoveLocal, Rebind, describe
+from wikisync.sync.pull import is_disk_error
 from wikisync.sync.replica import LocalReplica, RemoteReplica
 from wikisync.sync.state import WikiState
 from wikisync.sync.tally import Tally
@@ -41,62 +39,34 @@ class Arrivals:
         remote: RemoteReplica,
         local: LocalReplica,
         state: WikiState,
-        *,
-        there: Snapshot,
         tally: Tally,
         clock: Callable[[], float],
-        progress: Progress,
-        reads_max: int,
     ) -> None:
-        """Args: ``there`` is the look at the wiki that the plan was made on."""
         self._remote = remote
         self._local = local
         self._state = state
-        self._there = there
         self._tally = tally
         self._clock = clock
-        self._keeping: dict[Slug, int] = {}
-        """Numbers of texts that are kept because they are about to be replaced."""
-        self._apply = Apply(
-            remote,
-            local,
-            state,
-            seen=there,
-            progress=progress,
-            reads_max=reads_max,
-            prepare=self._prepare,
-        )
-
-    async def run_writes(self, plan: Plan) -> None:
-        """Write what the wiki created and edited, and note what is equal already.
-
-        Raises:
-            FolderError: the disk takes no more.
-            RemoteError: the service is gone, or refuses the token.
-        """
-        lost = self._tally.lost_names
-        allowed = plan.turned(lambda a: None if a.slug in lost else a)
-        await self._apply.write_pages(allowed)
-        written = self._apply.outcome.slugs
-        self._state.confirm_replaced(
-            [self._keeping[slug] for slug in written if slug in self._keeping]
-        )
-        await self._apply.record_equal_pages(allowed)
-        self._tally.pulled += self._apply.outcome.written
-        self._take_problems()
 
     async def remove(self, action: DeleteLocal) -> None:
-        """Move a page's file to the trash."""
+        """Move a page's file to the trash; a mirror has none."""
         if self._state.is_rewound:
             # the trash gives a text up after some weeks
             text = self._state.text(action.slug) or ""
             self._state.remember_replaced(action.slug, text, "", self._clock())
-        before = self._apply.outcome.removed
-        await self._apply.remove_pages((action,))
-        if self._apply.outcome.removed > before:
-            self._note(action)
-            self._tally.removed += 1
-        self._take_problems()
+        try:
+            await finish(self._remove(action))
+        except PreconditionFailed as error:
+            self._tally.overtake(action.slug, error)
+        except FolderError as error:
+            hint = error.hint
+            self._tally.fail("page-unwritable", action.slug, error.message, hint)
+
+    async def _remove(self, action: DeleteLocal) -> None:
+        await self._local.delete(action.slug, expected=action.local)
+        self._state.record(dropped=[action.slug], is_step=True)
+        self._note(action)
+        self._tally.removed += 1
 
     async def move(self, action: MoveLocal | Rebind) -> None:
         """Rename a file as its page was renamed, or only its record."""
@@ -109,8 +79,7 @@ class Arrivals:
             await finish(self._move(action, given or action.target))
         except (PreconditionFailed, NotFound) as error:
             self._tally.lost_names.add(action.target)
-            log.info("decide anew about %s: %s", action.slug, error.message)
-            self._tally.overtaken += 1
+            self._tally.overtake(action.slug, error)
         except FolderError as error:
             self._tally.lost_names.add(action.target)
             self._fail(action.slug, error)
@@ -141,8 +110,7 @@ class Arrivals:
         try:
             await finish(self._merge(action, merged))
         except (PreconditionFailed, NotFound) as error:
-            log.info("decide anew about %s: %s", action.slug, error.message)
-            self._tally.overtaken += 1
+            self._tally.overtake(action.slug, error)
         except FolderError as error:
             self._fail(action.slug, error)
 
@@ -191,23 +159,6 @@ class Arrivals:
                 )
         self._tally.merged += 1
 
-    async def _prepare(self, page: Page, expected: Digest) -> Page:
-        """Keep what is about to be replaced; give the new text the file's form."""
-        try:
-            mine = await self._local.read(page.slug)
-        except (NotFound, FolderError):
-            return page  # the write says what is wrong
-        if mine.digest != expected:
-            return page  # nor will the write replace it, and it is not to be kept
-        content = page.content
-        if page.format in self._state.capabilities().strips_front_matter_of:
-            content = with_front_matter(content, mine.content)
-        content = with_line_ends_of(content, mine.content)
-        self._keeping[page.slug] = self._state.remember_replaced(
-            page.slug, mine.content, content, self._clock()
-        )
-        return Page(page.slug, page.format, content, page.title)
-
     def _note(self, action: Merge | MoveLocal | Rebind | DeleteLocal) -> None:
         log.info("%s", describe(action))
         self._state.note_done(self._clock(), action.slug, describe(action))
@@ -216,14 +167,3 @@ class Arrivals:
         if is_disk_error(error):
             raise error
         self._tally.fail("page-unwritable", slug, error.message, error.hint)
-
-    def _take_problems(self) -> None:
-        """Tell pages that changed meanwhile from those that are in trouble."""
-        problems, self._apply.outcome.problems = self._apply.outcome.problems, []
-        overtaken = [one for one in problems if one.code in _OVERTAKEN]
-        self._tally.overtaken += len(overtaken)
-        self._tally.problems += [one for one in problems if one not in overtaken]
-
-
-_OVERTAKEN = {"page-changed", "page-missing"}
-"""What the next cycle sees for itself."""

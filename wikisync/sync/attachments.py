@@ -31,10 +31,10 @@ from wikisync.errors import (
 )
 from wikisync.model import AttachmentPath, Digest, LooseFile, Problem, Slug
 from wikisync.progress import Progress
-from wikisync.sync.apply import UNAVAILABLE_MAX, is_disk_error
 from wikisync.sync.flow import each
 from wikisync.sync.ledger import FetchedFile
 from wikisync.sync.mentions import unmet_mentions
+from wikisync.sync.pull import UNAVAILABLE_MAX, is_disk_error
 from wikisync.sync.replica import AttachmentFolder, Replica
 from wikisync.sync.state import WikiState
 from wikisync.webpage import is_web_page

@@ -1,156 +1,679 @@
-"""One cycle: look at both sides, decide, brake, carry out, record.
+"""One cycle: look at both sides, decide, carry out, record.
 
-The story of ``docs/sync.md`` "A cycle" for a pull.  The only effects are those of the
-two replicas and of the base; deciding is ``reconcile``'s, stopping is ``safety``'s.
+The story of ``docs/sync.md`` "A cycle", for all directions and for mirrors.  Deciding
+is ``deciding``'s, the effects are ``pull``'s, ``arrive``'s and ``push``'s, conflict
+files are ``holds``'.  What a cycle leaves to do at once (a merge is pushed by the next
+one) it says in ``has_more``; after a crash the next cycle finds by comparing, and by
+the intents, what this one did.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from wikisync.errors import Halted
-from wikisync.model import Problem, Slug, WikiOwner
+from wikisync.errors import FolderError, WikisyncError
+from wikisync.model import (
+    AttachmentPath,
+    Problem,
+    Slug,
+    Snapshot,
+    WikiOwner,
+)
 from wikisync.progress import Progress, SilentProgress
-from wikisync.sync.absence import confirm_absences
-from wikisync.sync.apply import Apply
-from wikisync.sync.attachments import AttachmentFetch
+from wikisync.sync.deciding import CycleOptions, Decided, Deciding, Outdated
+from wikisync.sync.flow import each
 from wikisync.sync.frame import (
+    EVENTS_EACH_MAX,
     look,
     note_health,
     note_told,
     refuse_other,
     remember_tag,
 )
-from wikisync.sync.plan import Hold, Plan, Skip, SkipReason
-from wikisync.sync.reconcile import Policy, reconcile
-from wikisync.sync.replica import AttachmentFolder, Replica
-from wikisync.sync.safety import brake_of
-from wikisync.sync.state import State
+from wikisync.sync.ledger import NO_SLUG
+from wikisync.sync.narrowing import Direction, There
+from wikisync.sync.plan import (
+    Action,
+    Adopt,
+    BasePage,
+    CreateLocal,
+    CreateRemote,
+    DeleteLocal,
+    DeleteRemote,
+    DropRecord,
+    Hold,
+    HoldReason,
+    Merge,
+    MoveLocal,
+    MoveRemote,
+    Plan,
+    Pull,
+    Push,
+    Rebind,
+    Skip,
+    describe,
+)
+from wikisync.sync.replica import LocalReplica, RemoteReplica, Replica
+from wikisync.sync.safety import Batch, BatchKind, Decision
+from wikisync.sync.state import State, WikiState
+from wikisync.sync.tally import Tally
+
+if TYPE_CHECKING:
+    # what carries out is loaded where there is something to carry out
+    from wikisync.sync.arrive import Arrivals
+    from wikisync.sync.holds import Holds, Settled
+    from wikisync.sync.late import LateSaves
+    from wikisync.sync.push import Pushes
+    from wikisync.sync.steps import Step
+    from wikisync.sync.undoing import Undone
+
+__all__ = ["CycleOptions", "CycleResult", "Held", "run_cycle"]
 
 log = logging.getLogger(__name__)
 
-READS_MAX = 8
-"""Reads in flight for one wiki."""
+TEXTS_COMPARED_MAX = 20
+"""Pages with an error whose texts are compared with those of removed pages."""
+SENDS_MAX = 3
+"""Pages on their way to the wiki: one is written, the next ones are got ready."""
+
+_OTHER_HINT = "to list the records, run: wikisync records"
+
+NoteLeft: TypeAlias = Callable[[Collection[Slug]], None]
+"""Remembers the pages that a first sync left here, and no others."""
 
 
-_OTHER_HINT = "see what to do about it: wikisync sync"
+class Held(Struct, frozen=True):
+    """A page that waits for a person."""
+
+    slug: Slug
+    reason: HoldReason
+    conflict_file: str = ""
+    """Path of its conflict file in the wiki's folder; empty where there is none."""
+    detail: str = ""
+    """What the service said, or what is in the way; empty for neither."""
+    step: str = ""
+    """What makes way for its conflict file."""
+    file: str = ""
+    """The name of its file where that is neither this one nor what it waits for."""
+
+    @classmethod
+    def of(
+        cls,
+        hold: Hold,
+        known: WikiState,
+        *,
+        shown: str | FolderError = "",
+    ) -> Held:
+        """A hold with what a person needs to know to settle it.
+
+        Args:
+            hold: The page, and why it waits.
+            known: What is known of its wiki.
+            shown: Its conflict file, or why it has none, or none that can be read.
+        """
+        slug, reason = hold.slug, hold.reason
+        if isinstance(shown, FolderError):
+            return cls(slug, reason, "", shown.message, shown.hint or "")
+        refusal = known.refusals().get(slug)
+        if reason is HoldReason.REFUSED and refusal is not None:
+            return cls(slug, reason, shown, refusal.message)
+        return cls(slug, reason, shown, hold.target or "", file=hold.file or "")
+
+    def __str__(self) -> str:
+        told = f"{self.reason}: {self.detail}" if self.detail else str(self.reason)
+        return f"{told} (its file is {self.file})" if self.file else told
 
 
 class CycleResult(Struct, frozen=True):
     """What one cycle found and did."""
 
     plan: Plan
-    written: int
-    """Pages put into the folder."""
+    """What was carried out, or would be."""
+    pulled: int
+    pushed: int
+    merged: int
+    renamed: int
     removed: int
-    """Pages removed from the folder."""
-    unchanged: int
-    """Pages of the wiki that nothing was done about."""
     attachments: int
     """Attachments fetched."""
+    held: tuple[Held, ...]
+    batches: tuple[Batch, ...]
+    """What a brake holds until a person decides."""
     problems: tuple[Problem, ...]
-    """Everything that a person may have to look at, what is held included."""
-    absent: tuple[Problem, ...] = ()
-    """Attachments that the wiki itself lacks; no trouble of the cycle."""
+    absent: tuple[Problem, ...]
+    """Attachments that the wiki itself lacks, told for the first time."""
+    pages: int
+    """How many pages the wiki has, after what was done."""
+    settled: frozenset[Slug] = frozenset()
+    """Pages that settled conflict files became, or would become."""
+    has_more: bool = False
+    """Another cycle has something to do at once."""
+    next_look_s: float | None = None
+    """When one more look can make an absence certain."""
+    undone: tuple[Step, ...] = ()
+    """What of an earlier sync is taken back."""
 
     @property
-    def pages(self) -> int:
-        """How many pages the wiki has."""
-        return self.written + self.unchanged
+    def is_quiet(self) -> bool:
+        """Whether nothing was written on either side."""
+        moved = self.pulled or self.pushed or self.merged or self.renamed
+        return not (moved or self.removed or self.attachments)
 
 
-async def pull_wiki(
-    remote: Replica,
-    local: AttachmentFolder,
+async def run_cycle(
+    remote: RemoteReplica,
+    local: LocalReplica,
     state: State,
     *,
     owner: WikiOwner,
-    policy: Policy = Policy.PULL,
     remote_id: str = "",
-    allow_emptying: bool = False,
-    progress: Progress | None = None,
-    reads_max: int = READS_MAX,
+    options: CycleOptions | None = None,
     clock: Callable[[], float] = time.time,
+    progress: Progress | None = None,
+    outdated: Outdated | None = None,
+    note_left: NoteLeft | None = None,
 ) -> CycleResult:
-    """Bring the wiki's pages and attachments into the local replica.
+    """Carry edits from each side to the other, once; or one way, as asked.
 
-    Interrupted, it leaves complete files and a base that knows them; running it
-    again finishes the work.
+    Interrupted at any point, it leaves whole pages, and a base that knows no more
+    than what was verified; the next cycle finishes the work.
 
-    ``remote_id`` is the service's id of the project or group.  ``allow_emptying`` is
-    a person's yes to removing more pages than the safety stop lets.
+    Args:
+        remote: The wiki.
+        local: Its folder.
+        state: The workspace's base.
+        owner: Which wiki it is.
+        remote_id: The service's id of the project or group.
+        options: What is asked for; everything by default.
+        clock: Seconds since the epoch.
+        progress: Told of long work.
+        outdated: Tells the pages whose attachments changed here.
+        note_left: Told what is not put on the wiki because nobody asked for it,
+            before anything is done: what comes to nothing has left it here, too.
 
     Raises:
-        Halted: another wiki than last time has this path; or more pages would be
-            removed than the safety stop lets, and everything else is done.
-        WikisyncError: the cycle could not go on.
+        Halted: the record in use is of a wiki with another id.
+        WikisyncError: the cycle could not go on: the folder is gone, the service
+            away, the token refused, the disk full.
     """
-    progress = progress or SilentProgress()
-    started_at = clock()
     known = state.wiki(owner)
-    problems: list[Problem] = []
-    refuse_other(known, owner, remote_id, _OTHER_HINT)
-    progress.start("list", None)
-    base = known.base()
-    here, there = await look(local, remote)
-    there = await confirm_absences(remote, there, base, reads_max=reads_max)
-    plan = reconcile(base, here, there, policy)
-    brake = None if allow_emptying else brake_of(plan, base)
-    allowed = plan if brake is None else plan.without_deletes()
-    applied = Apply(
-        remote, local, known, seen=there, progress=progress, reads_max=reads_max
+    options = options or CycleOptions()
+    cycle = _Cycle(
+        remote,
+        local,
+        known,
+        options,
+        clock,
+        progress or SilentProgress(),
+        outdated=outdated,
+        note_left=note_left,
     )
-    outcome = await applied.run(allowed)
-    fetch = AttachmentFetch(
-        remote, local, known, progress=progress, reads_max=reads_max
-    )
-    await fetch.run()
-    if brake is not None:
-        raise Halted(
-            f"{brake} are missing from the wiki of {owner}; none was removed here",
-            hint="check the wiki; if they were deleted on purpose, run the same"
-            " command again with --allow-emptying",
+    try:
+        return await cycle.run(owner, remote_id)
+    except WikisyncError as error:
+        if not options.is_dry_run:
+            known.record_health(replace(known.health(), problem=error.message))
+        raise
+
+
+class _Cycle:
+    """One cycle under way."""
+
+    def __init__(
+        self,
+        remote: RemoteReplica,
+        local: LocalReplica,
+        known: WikiState,
+        options: CycleOptions,
+        clock: Callable[[], float],
+        progress: Progress,
+        *,
+        outdated: Outdated | None,
+        note_left: NoteLeft | None,
+    ) -> None:
+        self._outdated = outdated
+        self._note_left = note_left
+        self._remote = remote
+        self._local = local
+        self._known = known
+        self._options = options
+        self._clock = clock
+        self._progress = progress
+        self._tally = Tally()
+        self._settled: Mapping[Slug, Settled] = {}
+        self._shown: Mapping[Slug, str | FolderError] = {}
+        """Conflict files of held pages, or what is in their way."""
+        self._fetched = 0
+        self._agreed: Mapping[Slug, BasePage] | None = None
+        """The base before anything was carried out; None where nothing was."""
+        self._missing: tuple[Problem, ...] = ()
+        """Attachments that could not be had; no reason to keep a page."""
+        self._absent: tuple[Problem, ...] = ()
+        self._errors: tuple[Problem, ...] = ()
+        self._waiting: Mapping[Slug, Sequence[Problem]] = {}
+        """Removals that wait, and for which of them."""
+        """What keeps removals back."""
+        self._undone: tuple[Step, ...] = ()
+        self._undo_goes_on = False
+        """A sync is not yet taken back whole."""
+        self._is_way_free = False
+        """What kept removals back is held from now on, and so in nobody's way."""
+
+    @cached_property
+    def _holds(self) -> Holds:
+        from wikisync.sync.holds import Holds
+
+        return Holds(
+            self._local,
+            self._known,
+            tally=self._tally,
+            clock=self._clock,
+            is_dry_run=self._options.is_dry_run,
         )
-    # what waits for a person is no trouble of the cycle
-    trouble = (*here.problems, *there.problems, *outcome.problems, *fetch.problems)
-    note_health(known, trouble, here, there, started_at=started_at, now=clock())
-    known.record_troubles(tuple(outcome.problems))
-    note_told(known, {Slug(one.subject): one.message for one in trouble}, clock())
-    problems += (*here.problems, *there.problems, *_waiting(plan), *outcome.problems)
-    if not problems:
-        remember_tag(known, there)
-    return CycleResult(
-        plan=plan,
-        written=outcome.written,
-        removed=outcome.removed,
-        unchanged=len(there.pages) - outcome.written,
-        attachments=fetch.fetched,
-        problems=(*problems, *fetch.problems),
-        absent=tuple(fetch.absent),
-    )
 
+    @cached_property
+    def _late_saves(self) -> LateSaves:
+        from wikisync.sync.late import LateSaves
 
-_QUIET = {
-    SkipReason.UNREADABLE_HERE,  # each replica reports its own unreadable pages
-    SkipReason.UNREADABLE_THERE,
-}
+        return LateSaves(self._local, self._known, self._tally, self._clock)
 
+    async def run(self, owner: WikiOwner, remote_id: str) -> CycleResult:
+        """The whole cycle."""
+        started_at = self._clock()
+        refuse_other(self._known, owner, remote_id, _OTHER_HINT)
+        if self._options.is_undoable:
+            self._known.begin_steps(started_at)
+        if not self._options.is_dry_run:
+            await self._settle_intents()
+            for late in await self._local.late_saves():
+                await self._late_saves.take(late)
+        # a cycle that was killed has not noted what it made of the wiki
+        was_cut, was_rewound = self._known.is_under_way, self._known.is_rewound
+        if self._known.bundles():
+            self._settled = await self._holds.take_resolved(self._options)
+        self._progress.start("list", None)
+        here, there = await look(self._local, self._remote)
+        undone = await self._take_back(here, there)
+        if undone is not None:
+            here, self._undone = undone.here, undone.steps
+        deciding = Deciding(
+            self._remote,
+            self._local,
+            self._known,
+            self._options,
+            self._clock,
+            self._outdated,
+            # what a real run has written by now
+            settled=self._settled if self._options.is_dry_run else {},
+            undone=undone,
+        )
+        decided = await deciding.run(here, there)
+        if not self._options.is_dry_run:
+            if self._note_left is not None:
+                self._note_left(decided.left_out)
+            await self._carry_out(decided)
+            self._note_errors(decided.plan)
+            await self._note_head(decided, was_cut=was_cut, was_rewound=was_rewound)
+            self._undo_goes_on = undone is not None and bool(
+                (undone.has_more and self._tally.renamed) or self._tally.overtaken
+            )
+            if undone is not None and not self._undo_goes_on:
+                self._known.undo(0)
+        else:
+            await self._expect_errors(decided)
+            if self._known.bundles():
+                self._shown = await self._holds.show(decided, self._options)
+        decided, postponed = self._without_removals(decided)
+        problems = (
+            *decided.here.problems,
+            *decided.there.problems,
+            *self._tally.told,
+            *self._tally.problems,
+            *self._missing,
+            *postponed,
+        )
+        if not self._options.is_dry_run:
+            note_health(
+                self._known,
+                problems,
+                decided.here,
+                decided.there,
+                started_at=started_at,
+                now=self._clock(),
+            )
+            # a site has a placeholder for each absent file, and says so every time
+            absent = () if self._options.is_mirror else self._absent
+            self._note_trouble((*problems, *absent), decided.plan)
+        result = self._result(decided, problems)
+        if self._options.is_undoable and not (
+            result.has_more or self._options.is_dry_run
+        ):
+            self._known.end_sync(is_waiting=result.next_look_s is not None)
+        if not problems and not self._options.is_dry_run:
+            remember_tag(self._known, decided.there)
+        return result
 
-def _waiting(plan: Plan) -> list[Problem]:
-    """What the plan leaves to a person, as problems."""
-    found: list[Problem] = []
-    for action in plan.actions:
-        log.debug("planned: %s", action)
+    # -- before the looks --------------------------------------------------------
+
+    async def _settle_intents(self) -> None:
+        """Find out what came of calls that a process did not live to see answered."""
+        if self._known.intents():
+            from wikisync.sync.intents import settle_intents
+
+            await settle_intents(self._remote, self._local, self._known)
+
+    async def _take_back(self, here: Snapshot, there: Snapshot) -> Undone | None:
+        """Change the folder where a person wants a sync taken back."""
+        number = self._options.undoes or self._known.undoing
+        sync = self._known.sync_of(number) if number else None
+        if sync is None:
+            return None
+        from wikisync.sync.undoing import Undoing
+
+        undoing = Undoing(
+            self._local,
+            self._known,
+            sync,
+            tally=self._tally,
+            clock=self._clock,
+            is_dry_run=self._options.is_dry_run,
+        )
+        return await undoing.run(here, there)
+
+    # -- carrying out ------------------------------------------------------------
+
+    async def _carry_out(self, decided: Decided) -> None:
+        """The plan in its order (``docs/sync.md`` "Order"), removals last."""
+        self._agreed = self._known.base()
+        self._tally.overtaken += len(decided.overtaken)
+        if not decided.plan.actions and not self._known.bundles():
+            await self._fetch_attachments()
+            return
+        from wikisync.sync.arrive import Arrivals
+        from wikisync.sync.pull import Pulls
+        from wikisync.sync.push import Pushes
+
+        pulls = Pulls(
+            self._remote,
+            self._local,
+            self._known,
+            here=decided.here,
+            there=decided.there,
+            tally=self._tally,
+            clock=self._clock,
+            progress=self._progress,
+            reads_max=self._options.reads_max,
+            is_mirror=self._options.is_mirror,
+        )
+        arrivals = Arrivals(
+            self._remote, self._local, self._known, self._tally, self._clock
+        )
+        pushes = Pushes(
+            self._remote,
+            self._local,
+            self._known,
+            here=decided.here,
+            there=decided.there,
+            tally=self._tally,
+            clock=self._clock,
+        )
+        plan = decided.plan
+        await self._holds.remove_settled(decided, self._options)
+        for move in plan.moves:
+            await self._one(move, decided, arrivals, pushes)
+        if self._known.bundles():
+            await self._holds.follow(plan)
+        self._shown = await self._holds.show(decided, self._options)
+        ended = [a.slug for a in plan.actions if isinstance(a, DropRecord)]
+        kept = plan.turned(lambda a: None if isinstance(a, DropRecord) else a)
+        await pulls.run(kept)
+        self._note_writes(plan)
+        for merge in plan.merges:
+            await self._one(merge, decided, arrivals, pushes)
+        await self._send(plan, pushes)
+        await self._fetch_attachments()
+        self._errors = tuple(self._tally.problems)
+        self._waiting = await self._put_off(decided)
+        if self._tally.overtaken:
+            return
+        # not before: a page that was to come back under its new name, and could
+        # not, would be a stranger to the one under its old name
+        self._known.record(dropped=[one for one in ended if one not in self._waiting])
+        for action in plan.actions:
+            if not isinstance(action, DeleteLocal | DeleteRemote):
+                continue
+            if action.slug not in self._waiting:
+                await self._one(action, decided, arrivals, pushes)
+
+    async def _one(
+        self, action: Action, decided: Decided, arrivals: Arrivals, pushes: Pushes
+    ) -> None:
         match action:
-            case Hold():
-                hint = "make both texts equal, or save your copy under another name"
-                found.append(Problem("page-held", action.slug, action.reason, hint))
-            case Skip() if action.reason not in _QUIET:
-                found.append(Problem("page-skipped", action.slug, action.reason))
-            case _:
+            case MoveLocal() | Rebind():
+                await arrivals.move(action)
+            case DeleteLocal():
+                await arrivals.remove(action)
+            case Merge():
+                await arrivals.merge(action, decided.merges[action.slug])
+            case MoveRemote() | DeleteRemote():
+                await pushes.run(action)
+            case CreateLocal() | Pull() | Adopt() | CreateRemote() | Push():
+                pass  # many at a time
+            case DropRecord() | Hold() | Skip():
                 pass
-    return found
+            case _:
+                assert_never(action)
+
+    async def _send(self, plan: Plan, pushes: Pushes) -> None:
+        """Texts for the wiki; while one is answered, the next is got ready."""
+        if not plan.sends:
+            return
+        self._progress.start("pages to the wiki", len(plan.sends))
+
+        async def send(action: CreateRemote | Push) -> None:
+            await pushes.run(action)
+            self._progress.advance()
+
+        await each(plan.sends, send, in_flight=SENDS_MAX)
+
+    async def _fetch_attachments(self) -> None:
+        mentions = self._mentions()
+        if not mentions:
+            return
+        from wikisync.sync.attachments import AttachmentFetch
+
+        fetch = AttachmentFetch(
+            self._remote,
+            self._local,
+            self._known,
+            progress=self._progress,
+            reads_max=self._options.reads_max,
+            mentions=mentions,
+        )
+        await fetch.run()
+        self._fetched = fetch.fetched
+        self._missing = tuple(fetch.problems)
+        self._absent = tuple(fetch.absent)
+
+    def _mentions(self) -> Sequence[AttachmentPath]:
+        """Attachments to have in the folder, of the pages asked for."""
+        pages = self._options.pages
+        if self._options.direction is Direction.PUSH:
+            return ()
+        if pages is None:
+            return self._known.mentions()
+        from wikisync.sync.mentions import mentioned_attachments
+
+        texts = [self._known.text(slug) or "" for slug in sorted(pages)]
+        found = [path for text in texts for path in mentioned_attachments(text)]
+        return tuple(dict.fromkeys(found))
+
+    async def _note_head(
+        self, decided: Decided, *, was_cut: bool, was_rewound: bool
+    ) -> None:
+        """Remember the wiki's newest commit, which its history has to hold next time.
+
+        Not while a person has to say what becomes of a wiki that went back in time.
+        One request, in cycles that moved something and in the first one.
+        """
+        if self._options.is_mirror:
+            return
+        tally, is_first = self._tally, self._known.head is None
+        undone = {Decision.WAITING}
+        if tally.problems or tally.overtaken:
+            undone.add(Decision.REFUSED)
+        for batch in decided.batches:
+            if batch.kind is BatchKind.REWOUND and batch.decision in undone:
+                return
+        is_sent = any(isinstance(action, There) for action in decided.plan.actions)
+        moved = (
+            is_sent or tally.pulled or tally.merged or tally.renamed or tally.removed
+        )
+        if not (moved or decided.head or was_cut or was_rewound or is_first):
+            return
+        head = decided.head
+        if is_sent or not head:
+            head = await self._remote.head()
+        if head or was_rewound or is_first:
+            self._known.remember_head(head)
+
+    # -- what went wrong ---------------------------------------------------------
+
+    def _note_errors(self, plan: Plan) -> None:
+        """Keep them for whoever asks how the wiki stands, and tries nothing."""
+        errors = [*self._tally.problems, *self._missing]
+        options = self._options
+        if options.is_partial:
+            tried = {action.slug for action in plan.actions}
+            before = self._known.troubles()
+            errors += [one for one in before if Slug(one.subject) not in tried]
+        self._known.record_troubles(tuple(dict.fromkeys(errors)))
+
+    async def _expect_errors(self, decided: Decided) -> None:
+        """What went wrong last time, and would again."""
+        from wikisync.sync.troubles import in_the_way, lasting
+
+        is_seen = not decided.there.is_remembered
+        errors = lasting(self._known, decided.plan, is_wiki_seen=is_seen)
+        self._tally.problems += errors
+        self._errors = in_the_way(errors, decided.plan)
+        self._waiting = await self._put_off(decided)
+
+    async def _put_off(self, decided: Decided) -> Mapping[Slug, Sequence[Problem]]:
+        """Removals that wait for what went wrong."""
+        if not self._errors:
+            return {}
+        from wikisync.sync.troubles import is_older_here, waiting_removals
+
+        texts: dict[Slug, str] = {}
+        for error in self._errors[:TEXTS_COMPARED_MAX]:
+            slug = Slug(error.subject)
+            text = await self._text_of(slug, decided, error)
+            if text is not None:
+                texts[slug] = text
+        older = is_older_here(self._known)
+        return waiting_removals(decided.plan, self._errors, self._known, texts, older)
+
+    async def _text_of(
+        self, slug: Slug, decided: Decided, error: Problem
+    ) -> str | None:
+        """The text that could not be carried over; None where it cannot be had."""
+        is_sent = any(one.slug == slug for one in decided.plan.sends)
+        known = None if is_sent else decided.there.texts.get(slug)
+        if known is not None:
+            return known.content
+        if error.code == "page-unreadable":
+            return None
+        try:
+            side: Replica = self._local if is_sent else self._remote
+            return (await side.read(slug)).content
+        except WikisyncError:
+            return None
+
+    def _without_removals(self, decided: Decided) -> tuple[Decided, Sequence[Problem]]:
+        """The decision as it came out where an error kept the removals back."""
+        if not self._waiting:
+            return decided, ()
+        from wikisync.sync.troubles import put_off
+
+        plan, postponed = put_off(decided.plan, self._waiting)
+        if postponed:
+            log.info("%s", postponed[0])
+            refused = self._tally.refused
+            self._is_way_free = all(error.subject in refused for error in self._errors)
+        return replace(decided, plan=plan), postponed
+
+    # -- what is said of it ------------------------------------------------------
+
+    def _note_writes(self, plan: Plan) -> None:
+        """Log what came from the wiki; so many pages at once in one line."""
+        base, now = self._known.base(), self._clock()
+        done = [
+            write
+            for write in plan.writes
+            if write.slug in base and base[write.slug].remote == write.remote
+        ]
+        if len(done) > EVENTS_EACH_MAX:
+            what = f"{len(done)} pages came from the wiki"
+            self._known.note_done(now, NO_SLUG, what)
+        elif done:
+            with self._known.together():
+                for write in done:
+                    self._known.note_done(now, write.slug, describe(write))
+
+    def _note_trouble(self, problems: Sequence[Problem], plan: Plan) -> None:
+        """Log what is new of what a person has to look at."""
+        told = {Slug(one.subject): one.message for one in problems}
+        told |= {one.slug: str(one.reason) for one in plan.held}
+        note_told(self._known, told, self._clock())
+
+    def _result(self, decided: Decided, problems: tuple[Problem, ...]) -> CycleResult:
+        tally = self._tally
+        return CycleResult(
+            plan=decided.plan,
+            pulled=tally.pulled,
+            pushed=tally.pushed,
+            merged=tally.merged,
+            renamed=tally.renamed,
+            removed=tally.removed,
+            attachments=self._fetched,
+            held=tuple(map(self._held, decided.plan.held)),
+            batches=self._told_batches(decided),
+            problems=problems,
+            absent=self._absent,
+            pages=self._count(decided.there),
+            settled=frozenset(self._settled),
+            has_more=bool(
+                tally.merged or tally.renamed or tally.overtaken or self._is_way_free
+            )
+            or self._undo_goes_on,
+            next_look_s=decided.next_look_s,
+            undone=self._undone,
+        )
+
+    def _told_batches(self, decided: Decided) -> tuple[Batch, ...]:
+        """Batches that wait for a yes, with any of the pages asked for."""
+        pages = self._options.pages
+        return tuple(
+            batch
+            for batch in decided.batches
+            if batch.decision is Decision.WAITING
+            and (pages is None or any(one.slug in pages for one in batch.members))
+        )
+
+    def _held(self, hold: Hold) -> Held:
+        return Held.of(hold, self._known, shown=self._shown.get(hold.slug, ""))
+
+    def _count(self, there: Snapshot) -> int:
+        """How many pages the wiki has now, without another look at it."""
+        if self._agreed is None:
+            return len(there.pages)
+        before, after = self._agreed.keys(), self._known.base().keys()
+        return len((there.pages.keys() | (after - before)) - (before - after))

@@ -1,4 +1,4 @@
-"""The decision of one cycle both ways: from two looks to the plan carried out.
+"""The decision of one cycle: from two looks to the plan carried out.
 
 ``reconcile`` decides, and everything that may stop or change its plan has its say
 here in turn: open editors, the texts themselves, brakes, and the patience that an
@@ -10,7 +10,7 @@ digests where only line ends differ.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -31,6 +31,7 @@ from wikisync.sync import narrowing
 from wikisync.sync.capabilities import Capabilities
 from wikisync.sync.identity import Between
 from wikisync.sync.ledger import BundleRecord, Side
+from wikisync.sync.mirror import mirror_base
 from wikisync.sync.narrowing import Direction
 from wikisync.sync.plan import (
     BasePage,
@@ -55,6 +56,7 @@ from wikisync.sync.rewinding import (
     rewinding_of,
 )
 from wikisync.sync.safety import (
+    ALL_KINDS,
     EMPTIED_PAGES_MIN,
     NO_ID,
     REMOVALS_WITHIN_S,
@@ -94,7 +96,7 @@ Outdated = Callable[[], Awaitable[frozenset[Slug]]]
 """Pages whose attachments here are other ones than the wiki's."""
 
 
-class ExchangeOptions(Struct, frozen=True):
+class CycleOptions(Struct, frozen=True):
     """What a person asked of a cycle."""
 
     direction: Direction = Direction.BOTH
@@ -116,12 +118,34 @@ class ExchangeOptions(Struct, frozen=True):
     neither put on this wiki, nor taken for an edit or a deletion."""
     puts_new: bool = True
     """In a first sync, put pages that are only here on the wiki."""
+    is_mirror: bool = False
+    """The folder is private to us: it becomes equal to the wiki, and nothing of it is
+    kept."""
+    allows_emptying: bool = False
+    """A person's yes to all removals here that the safety stop would hold."""
+    is_undoable: bool = True
+    """What it does can be taken back by an undo."""
     undoes: int = 0
     """In a dry run, a sync to take back; else the state says which."""
     leaves: frozenset[Slug] = frozenset()
     """Pages that a first sync left here, and that nobody has asked for since."""
     patience: Patience = PATIENCE
     reads_max: int = READS_MAX
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether some differences are left alone because nobody asked for them."""
+        is_one_way = self.direction is not Direction.BOTH and not self.is_mirror
+        return self.pages is not None or is_one_way
+
+    @property
+    def stops(self) -> frozenset[BatchKind]:
+        """What the safety stop holds until a person says yes.
+
+        A mirror follows every change of the wiki but a loss of pages.
+        """
+        stops = frozenset({BatchKind.DELETES_HERE} if self.is_mirror else ALL_KINDS)
+        return stops - {BatchKind.DELETES_HERE} if self.allows_emptying else stops
 
     def writes_here(self, slug: Slug) -> bool:
         """Whether the folder may be written for this page."""
@@ -164,7 +188,7 @@ class Deciding:
         remote: RemoteReplica,
         local: LocalReplica,
         known: WikiState,
-        options: ExchangeOptions,
+        options: CycleOptions,
         clock: Callable[[], float],
         outdated: Outdated | None = None,
         *,
@@ -242,7 +266,8 @@ class Deciding:
                 self._local, plan, base, here, self._known.batches()
             ),
             is_set_back=is_set_back,
-            agreed_to=self._undone.names if self._undone else frozenset(),
+            stops=self._options.stops,
+            agreed_to=self._agreed_to(plan),
             now=self._clock(),
             is_dry_run=self._options.is_dry_run,
         )
@@ -270,15 +295,15 @@ class Deciding:
         self, here: Snapshot, there: Snapshot
     ) -> tuple[Mapping[Slug, BasePage], Plan, Absences, Snapshot]:
         """The base to believe, the plan by the table, and what absences make of it."""
-        from wikisync.sync.reconcile import Policy, reconcile
+        from wikisync.sync.reconcile import reconcile
 
         service = self._capabilities(there)
         base = self._believed_base(here, there)
-        plan = reconcile(base, here, there, Policy.TWO_WAY, service)
+        plan = reconcile(base, here, there, service)
         absences = await self._watch(plan, here, there)
         if absences.doubted is not None:
             there = _doubted(there, absences.doubted)
-            plan = reconcile(base, here, there, Policy.TWO_WAY, service)
+            plan = reconcile(base, here, there, service)
         return base, plan, absences, there
 
     # -- what is looked at -------------------------------------------------------
@@ -312,6 +337,8 @@ class Deciding:
         They are no edits: an editor or the service made them (``docs/sync.md`` "Echo").
         """
         base = self._base()
+        if self._options.is_mirror:
+            return mirror_base(base, here, there)
         refreshed = {
             slug: now
             for slug, page in base.items()
@@ -416,12 +443,21 @@ class Deciding:
 
     # -- who has a say -----------------------------------------------------------
 
+    def _agreed_to(self, plan: Plan) -> frozenset[Slug]:
+        """Pages about which nobody is asked once more, or at all."""
+        if self._options.is_mirror:
+            # never agreed on: left behind by a pull that was interrupted
+            return frozenset(a.slug for a in plan.deletes) - self._base().keys()
+        return self._undone.names if self._undone else frozenset()
+
     async def _is_set_back(self, plan: Plan) -> bool | None:
         """Whether the wiki's history lacks the commit of the last sync.
 
         Asked where the wiki would take something back: one request, and a second one
         where its newest commit is another.  None where that is not known.
         """
+        if self._options.is_mirror:
+            return False  # it follows, wherever the wiki goes
         earlier, bundles = self._known.head, self._known.bundles()
         if not earlier or not any(
             may_take_back(action)
@@ -628,6 +664,7 @@ def with_brakes(
     now: float,
     is_dry_run: bool,
     is_set_back: bool | None = None,
+    stops: Collection[BatchKind] = ALL_KINDS,
     agreed_to: frozenset[Slug] = frozenset(),
 ) -> tuple[Plan, tuple[Batch, ...]]:
     """The plan without what must have a person's yes, and what they are asked."""
@@ -646,6 +683,7 @@ def with_brakes(
         shrunk=shrunk,
         emptied=emptied,
         rewinding=replace(rewinding, renamed=renamed),
+        kinds=stops,
         agreed_to=agreed_to,
         removed=known.removed_since(now - REMOVALS_WITHIN_S) if plan.removals else {},
         last_id=last,

@@ -37,7 +37,7 @@ from wikisync.sync.state import WikiState
 from wikisync.sync.tally import Tally
 
 if TYPE_CHECKING:
-    from wikisync.sync.deciding import Decided, ExchangeOptions
+    from wikisync.sync.deciding import CycleOptions, Decided
 
 log = logging.getLogger(__name__)
 
@@ -87,7 +87,7 @@ class Holds:
 
     # -- what a person saved -----------------------------------------------------
 
-    async def take_resolved(self, options: ExchangeOptions) -> Mapping[Slug, Settled]:
+    async def take_resolved(self, options: CycleOptions) -> Mapping[Slug, Settled]:
         """Make every conflict file that was saved without marker lines the page.
 
         Returns:
@@ -210,16 +210,9 @@ class Holds:
     def _settled(
         self, slug: Slug, record: BundleRecord, page: Page | None, text: str
     ) -> Settled:
-        remote = digest_of(record.remote)
-        base = self._state.base().get(slug)
-        agreed = BasePage(
-            slug,
-            record.format,
-            remote,
-            remote,
-            local_identity=base.local_identity if base else "",
-            remote_identity=base.remote_identity if base else "",
-            size=len(record.remote.encode("utf-8", "surrogatepass")),
+        agreed = BasePage.agreed(
+            Page(slug, record.format, record.remote),
+            known=self._state.base().get(slug),
         )
         page_format = record.format if page is None else page.format
         return Settled(page, Page(slug, page_format, text), agreed, record.remote)
@@ -301,7 +294,7 @@ class Holds:
             )
             await self._local.remove_conflict(old, expected=digest_of(file.text))
 
-    async def remove_settled(self, decided: Decided, options: ExchangeOptions) -> None:
+    async def remove_settled(self, decided: Decided, options: CycleOptions) -> None:
         """Remove the conflict files of pages that are held no more.
 
         Only of pages that were asked for.  Whether a page is settled, the whole plan
@@ -416,7 +409,7 @@ class Holds:
         )
 
     async def show(
-        self, decided: Decided, options: ExchangeOptions
+        self, decided: Decided, options: CycleOptions
     ) -> Mapping[Slug, str | FolderError]:
         """Write the conflict files of held pages that were asked for.
 

@@ -17,7 +17,7 @@ from wikisync.errors import (
     ProtocolViolation,
     Rejected,
 )
-from wikisync.model import Digest, Page, Slug, digest_of, temporary_name
+from wikisync.model import Digest, Page, Slug, temporary_name
 from wikisync.sync.ledger import Agreed, Intent, Operation, PackedText
 from wikisync.sync.plan import BasePage
 from wikisync.sync.replica import LocalReplica, RemoteReplica
@@ -164,15 +164,10 @@ class _Settling:
 
     def _agree(self, slug: Slug, remote: Digest) -> None:
         intent = self._intent
-        known = self._state.base().get(slug)
-        agreed = BasePage(
-            slug,
-            intent.format,
-            digest_of(intent.text),
-            remote,
-            local_identity=known.local_identity if known else "",
-            remote_identity=known.remote_identity if known else "",
-            size=len(intent.text.encode("utf-8", "surrogatepass")),
+        agreed = BasePage.agreed(
+            Page(slug, intent.format, intent.text),
+            remote=remote,
+            known=self._state.base().get(slug),
         )
         self._state.record([Agreed(agreed, PackedText.of(intent.text))], is_step=True)
 
@@ -185,15 +180,10 @@ class _Settling:
 
 def rebase(state: WikiState, intent: Intent) -> None:
     """Take the wiki's text that was merged as the one both sides agreed on."""
-    known = state.base().get(intent.slug)
-    agreed = BasePage(
-        intent.slug,
-        intent.format,
-        digest_of(intent.text),
-        intent.before,
-        local_identity=known.local_identity if known else "",
-        remote_identity=known.remote_identity if known else "",
-        size=len(intent.text.encode("utf-8", "surrogatepass")),
+    agreed = BasePage.agreed(
+        Page(intent.slug, intent.format, intent.text),
+        remote=intent.before,
+        known=state.base().get(intent.slug),
     )
     with state.together():
         state.record([Agreed(agreed, PackedText.of(intent.text))], is_step=True)

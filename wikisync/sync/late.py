@@ -51,7 +51,7 @@ class LateSaves:
         Raises:
             FolderError: the disk takes no more.
         """
-        from wikisync.sync.apply import is_disk_error
+        from wikisync.sync.pull import is_disk_error
 
         try:
             if late.text is None:

@@ -1,6 +1,6 @@
 """What one cycle is going to do, as values: actions, and the plan that holds them.
 
-Pure.  ``reconcile`` makes plans, ``safety`` looks at them, ``apply`` carries them
+Pure.  ``reconcile`` makes plans, ``safety`` looks at them, ``cycle`` carries them
 out, and the text of a plan is the dry run, word for word.
 """
 
@@ -12,7 +12,7 @@ from typing import TypeAlias, assert_never
 
 from msgspec import Struct
 
-from wikisync.model import Digest, Format, PageState, Slug
+from wikisync.model import Digest, Format, Page, PageState, Slug
 
 
 class BasePage(Struct, frozen=True):
@@ -32,6 +32,40 @@ class BasePage(Struct, frozen=True):
     """What the wiki knows it by (``wiki_page_meta_id``), or empty."""
     size: int | None = None
     """Of the agreed text in bytes, or None where it was not noted."""
+
+    @classmethod
+    def agreed(
+        cls,
+        page: Page,
+        *,
+        local: Digest | None = None,
+        remote: Digest | None = None,
+        here: PageState | None = None,
+        there: PageState | None = None,
+        known: BasePage | None = None,
+    ) -> BasePage:
+        """The record of a text that both sides hold.
+
+        Args:
+            page: The text, under the wiki's name of the page.
+            local: Digest of the file's text where it differs from the page's.
+            remote: Digest of the wiki's text where it differs from the page's.
+            here: The page in the folder's snapshot, which tells its identity.
+            there: The page in the wiki's snapshot, which tells its identity.
+            known: The record before, whose identities count where no snapshot
+                tells them.
+        """
+        local_identity = known.local_identity if known else ""
+        remote_identity = known.remote_identity if known else ""
+        return cls(
+            page.slug,
+            page.format,
+            page.digest if local is None else local,
+            page.digest if remote is None else remote,
+            local_identity=here.identity if here else local_identity,
+            remote_identity=there.identity if there else remote_identity,
+            size=len(page.content.encode("utf-8", "surrogatepass")),
+        )
 
     @property
     def local_state(self) -> PageState:
@@ -53,7 +87,6 @@ class HoldReason(StrEnum):
 
     EDITED_BOTH = "edited here and on the wiki"
     CREATED_BOTH = "created here and on the wiki with different texts"
-    EDITED_HERE_GONE_THERE = "edited here, deleted on the wiki"
     FORMATS = "given two different formats here and on the wiki"
     NAME_TAKEN = "renamed to a name that another page has on the other side"
     CASE_TWIN = (
@@ -81,14 +114,10 @@ class Notice(StrEnum):
 class SkipReason(StrEnum):
     """Why nothing is done about a difference; the value is the sentence shown."""
 
-    EDITED_HERE = "edited here; a pull writes nothing to the wiki"
-    CREATED_HERE = "only here; a pull writes nothing to the wiki"
-    DELETED_HERE = "deleted here; a pull writes nothing to the wiki"
     UNREADABLE_HERE = "the file here cannot be read"
     UNREADABLE_THERE = "the page on the wiki cannot be read"
     UNSEEN_HERE = "not found here, but not every file could be read"
     UNSEEN_THERE = "not on the wiki's list, but the list cannot be trusted"
-    FIRST_SYNC = "only here; a first sync removes nothing"
     READ_ONLY = "changed here, but the service does not accept this format"
     OPEN_HERE = "open in an editor here; waiting until it is closed"
     OPEN_WITH_IT = (
@@ -351,10 +380,6 @@ class Plan(Struct, frozen=True):
     def sends(self) -> tuple[CreateRemote | Push, ...]:
         """Actions that put a page's text on the wiki."""
         return tuple(a for a in self.actions if isinstance(a, CreateRemote | Push))
-
-    def without_deletes(self) -> Plan:
-        """The same plan for a cycle that may not remove anything."""
-        return Plan(tuple(a for a in self.actions if not isinstance(a, Delete)))
 
     def holding(self, slugs: Collection[Slug]) -> Plan:
         """The same plan, with these pages held whose texts turned out to clash."""

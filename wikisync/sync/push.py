@@ -234,18 +234,13 @@ class Pushes:
                 "check the page on the wiki",
                 is_once=True,
             )
-        there = self._there.pages.get(answer.slug, self._there.pages.get(sent.slug))
-        here = self._here.pages.get(sent.slug)
-        agreed = BasePage(
-            answer.slug,
-            sent.format,
-            sent.digest,
-            # an answer with another text shows somebody's edit: the next look
-            # finds it on the wiki, and it is pulled
-            sent.digest if echo is Echo.OTHER else answer.digest,
-            local_identity=here.identity if here else "",
-            remote_identity=there.identity if there else "",
-            size=len(sent.content.encode("utf-8", "surrogatepass")),
+        agreed = BasePage.agreed(
+            Page(answer.slug, sent.format, sent.content),
+            # an answer with another text shows somebody's edit: the next snapshot
+            # has it, and it is pulled
+            remote=sent.digest if echo is Echo.OTHER else answer.digest,
+            here=self._here.pages.get(sent.slug),
+            there=self._there.pages.get(answer.slug, self._there.pages.get(sent.slug)),
         )
         with self._state.together():
             self._state.note_sent(answer.slug, self._clock(), sent.digest)

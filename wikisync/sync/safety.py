@@ -4,14 +4,14 @@ Pure.  An outage of the service's storage looks exactly like a wiki that somebod
 emptied (list ``200 []``, reads ``404``), so no amount of asking tells them apart;
 only the share of what would go can (``docs/sync.md`` "Safety stop").
 
-Going one way, a brake ends the cycle (``brake_of``).  Going both ways it holds one
-class of actions as a *batch* that a person approves or refuses once, and everything
-else goes on (``braked``); the batches of one cycle are the memory of the next.
+A brake holds one class of actions as a *batch* that a person approves or refuses once,
+and everything else goes on (``braked``); the batches of one cycle are the memory of the
+next.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
 
 from msgspec import Struct
@@ -64,36 +64,12 @@ NAMES_SHOWN_MAX = 10
 NO_ID = 0
 
 
-class Brake(Struct, frozen=True):
-    """Removals that wait for a yes."""
-
-    slugs: tuple[Slug, ...]
-    tracked: int
-    """How many pages the base knows."""
-
-    def __str__(self) -> str:
-        return f"{len(self.slugs)} of {self.tracked} pages ({_named(self.slugs)})"
-
-
 def removals_max(tracked: int) -> int:
     """How many pages may be removed unasked within an hour; never all of them."""
     if tracked > LARGE_PAGES:
         return int(tracked * LARGE_SHARE)
     share = min(int(tracked * BRAKE_SHARE), BRAKE_PAGES_MAX)
     return min(max(BRAKE_PAGES, share), max(tracked - 1, 0))
-
-
-def brake_of(plan: Plan, base: Mapping[Slug, BasePage]) -> Brake | None:
-    """The brake that this plan pulls, or None where it may go ahead."""
-    slugs = tuple(action.slug for action in plan.deletes)
-    # a page that was never agreed on is a stray file of ours, not a page at risk
-    tracked = [slug for slug in slugs if slug in base]
-    if len(tracked) <= removals_max(len(base)):
-        return None
-    return Brake(slugs=tuple(sorted(slugs)), tracked=len(base))
-
-
-# -- both ways: batches ------------------------------------------------------------
 
 
 class BatchKind(StrEnum):
@@ -112,6 +88,7 @@ class BatchKind(StrEnum):
     )
 
 
+ALL_KINDS = frozenset(BatchKind)
 NOTHING_REMOVED: Mapping[BatchKind, frozenset[Slug]] = {}
 
 
@@ -144,11 +121,22 @@ class Batch(Struct, frozen=True):
     it meanwhile make no removal a smaller one."""
     decision: Decision = Decision.WAITING
 
+    @property
+    def share(self) -> str:
+        """How many pages it holds, of how many: ``3 of 20 pages``."""
+        return f"{len(self.members)} of {self.tracked} pages"
+
+    @property
+    def names(self) -> str:
+        """The first of its pages, and how many more there are."""
+        slugs = [member.slug for member in self.members]
+        names = ", ".join(slugs[:NAMES_SHOWN_MAX])
+        more = len(slugs) - NAMES_SHOWN_MAX
+        return f"{names} and {more} more" if more > 0 else names
+
     def __str__(self) -> str:
-        count = len(self.members)
-        pages = f"{count} of {self.tracked} pages"
-        names = _named([member.slug for member in self.members])
-        return f"{pages} would be {_VERBS[self.kind]} because {self.kind}: {names}"
+        verb = _VERBS[self.kind]
+        return f"{self.share} would be {verb} because {self.kind}: {self.names}"
 
 
 _VERBS = {
@@ -194,6 +182,7 @@ def braked(
     emptied: frozenset[Slug] = frozenset(),
     rewinding: Rewinding = NO_REWINDING,
     removed: Mapping[BatchKind, frozenset[Slug]] = NOTHING_REMOVED,
+    kinds: Collection[BatchKind] = ALL_KINDS,
     agreed_to: frozenset[Slug] = frozenset(),
     last_id: int = 0,
 ) -> Braked:
@@ -214,6 +203,7 @@ def braked(
             were away.
         rewinding: What a wiki that went back in time would take back.
         removed: By kind, pages that were removed unasked within the last hour.
+        kinds: What is held at all; the rest goes through.
         agreed_to: Pages about which a person said yes already.
         last_id: The highest id ever given, for batches that are forgotten.
     """
@@ -222,7 +212,7 @@ def braked(
     batches: list[Batch] = []
     skipped: dict[Slug, Skip] = {}
     special = _special(plan, base, memory, emptied, rewinding)
-    for kind in BatchKind:
+    for kind in (one for one in BatchKind if one in kinds):
         found = {
             _member(action, base): action
             for action in plan.actions
@@ -447,9 +437,3 @@ def _turned(
             return [action]
         case _:
             return []
-
-
-def _named(slugs: Sequence[Slug]) -> str:
-    names = ", ".join(slugs[:NAMES_SHOWN_MAX])
-    more = len(slugs) - NAMES_SHOWN_MAX
-    return f"{names} and {more} more" if more > 0 else names

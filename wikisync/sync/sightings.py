@@ -3,18 +3,23 @@
 A page that is gone from the wiki is removed here only after several complete lists over
 some time lacked it, the service denied it each time, and a page that must exist did
 answer; one that is gone here is removed from the wiki only after several scans
-(``docs/sync.md`` "Absence").  What was seen so far is kept with the base, so that it
-counts across runs.  A page that may have been renamed to one whose text cannot be had
-is not removed before that one can be read.
+(``docs/sync.md`` "Absence").  A list can be wrong (a storage error is ``200 []``, Q1),
+so each time the pages are read: only "not found" confirms an absence, and a page that
+is on the list must still answer, or the service answers "not found" to everything.
+What was seen so far is kept with the base, so that it counts across runs.  A page that
+may have been renamed to one whose text cannot be had is not removed before that one can
+be read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct
 
+from wikisync.errors import NotFound, RemoteError
 from wikisync.model import Slug, Snapshot
+from wikisync.sync.flow import each
 from wikisync.sync.ledger import Side, Sighting
 from wikisync.sync.plan import (
     DeleteLocal,
@@ -44,6 +49,11 @@ class Patience(Struct, frozen=True):
 
 
 PATIENCE = Patience()
+MIRROR_PATIENCE = Patience(remote_span_s=5.0)
+"""For a mirror, which the next run of a command makes right again at no loss: so its
+command ends at once, by looking as often in a shorter time."""
+CONTROL_READS_MAX = 3
+"""Listed pages that are tried before the service counts as out of order."""
 UNCERTAIN = frozenset({SkipReason.GONE_HERE, SkipReason.GONE_THERE})
 """Why a removal waits for one more look."""
 
@@ -162,8 +172,6 @@ async def _doubted(
     """A page whose absence the service does not stand by."""
     if not missing:
         return None
-    from wikisync.sync.absence import is_answering, still_there
-
     asked = sorted(missing)
     if len(asked) > removals_max(tracked):
         asked = asked[:1]
@@ -171,3 +179,37 @@ async def _doubted(
     if liar is None and there.pages and not await is_answering(remote, there):
         return asked[0]
     return liar
+
+
+async def still_there(
+    remote: Replica, slugs: Sequence[Slug], *, reads_max: int
+) -> Slug | None:
+    """A slug that the service does not deny, or None where it denies all."""
+    found: list[Slug] = []
+
+    async def ask(slug: Slug) -> None:
+        try:
+            await remote.read(slug)
+        except NotFound:
+            return
+        except RemoteError:
+            pass  # no answer is no denial
+        found.append(slug)
+
+    await each(slugs, ask, in_flight=reads_max)
+    return min(found, default=None)
+
+
+async def is_answering(remote: Replica, seen: Snapshot) -> bool:
+    """Whether a page that must exist can be read.
+
+    More than one is tried, because a case twin is never found under its own slug.
+    """
+    known = sorted(seen.pages, key=lambda slug: (slug.count("/"), slug))
+    for slug in known[:CONTROL_READS_MAX]:
+        try:
+            await remote.read(slug)
+        except RemoteError:
+            continue
+        return True
+    return False

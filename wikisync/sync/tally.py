@@ -6,7 +6,7 @@ import logging
 
 from msgspec import Struct, field
 
-from wikisync.errors import SyncError
+from wikisync.errors import WikisyncError
 from wikisync.model import Problem, Slug
 
 log = logging.getLogger(__name__)
@@ -59,7 +59,7 @@ class Tally(Struct):
         log.info("waiting: %s: %s", slug, message)
         self.told.append(Problem(code, slug, message, hint or "", is_once))
 
-    def overtake(self, slug: Slug, error: SyncError) -> None:
+    def overtake(self, slug: Slug, error: WikisyncError) -> None:
         """Note a page that someone changed meanwhile."""
         log.info("decide anew about %s: %s", slug, error.message)
         self.overtaken += 1

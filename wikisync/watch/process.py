@@ -17,7 +17,7 @@ from wikisync.api.settings import ClientSettings
 from wikisync.errors import ExitCode, WikisyncError
 from wikisync.file_status import status_at
 from wikisync.site.preview.server import PreviewOptions, running_preview
-from wikisync.sync.exchange import ExchangeOptions
+from wikisync.sync.cycle import CycleOptions
 from wikisync.sync.standing import Condition
 from wikisync.sync.standings import REFUSED_RETRY_S
 from wikisync.watch.log import logging_to
@@ -178,7 +178,7 @@ async def _watch_with(
 def _wikis(
     opened: OpenWorkspace, client: Client, request: WatchRequest
 ) -> Sequence[WatchedWiki]:
-    asked = ExchangeOptions(
+    asked = CycleOptions(
         puts_new=request.puts_new,
         reads_max=opened.workspace.config.sync.reads_max,
     )

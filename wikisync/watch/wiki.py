@@ -16,7 +16,7 @@ from wikisync.api.git import WikiHistory
 from wikisync.errors import NotFound, PermissionDenied
 from wikisync.folder.stamp import folder_stamp
 from wikisync.model import Slug
-from wikisync.sync.exchange import ExchangeOptions, ExchangeResult, exchange
+from wikisync.sync.cycle import CycleOptions, CycleResult, run_cycle
 from wikisync.sync.ledger import Edit
 from wikisync.sync.standing import CycleOutcome, Hint, Why
 from wikisync.workspace.attention import sentences
@@ -42,7 +42,7 @@ class WatchedWiki:
         opened: OpenWorkspace,
         section: WikiSection,
         client: Client,
-        options: ExchangeOptions,
+        options: CycleOptions,
         *,
         settle_s: float | None = None,
     ) -> None:
@@ -119,7 +119,7 @@ class WatchedWiki:
         if len(self._edits) > EDITS_MAX:
             del self._edits[next(iter(self._edits))]
 
-    async def _exchange(self, why: Why) -> ExchangeResult:
+    async def _exchange(self, why: Why) -> CycleResult:
         wiki = await self._connected(why)
         puts_new = self._options.puts_new and wiki.found.may_adopt
         self._opened.refuse_lost(self.section)
@@ -134,7 +134,7 @@ class WatchedWiki:
         try:
             with self._opened.meeting(self.section) as is_other:
                 self.synced.has_other_folder = is_other
-                result = await exchange(
+                result = await run_cycle(
                     wiki.remote,
                     wiki.local,
                     self._opened.state,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from wikisync.errors import AuthenticationFailed, WikisyncError, command_line
 from wikisync.model import Problem, Slug
-from wikisync.sync.exchange import Held
+from wikisync.sync.cycle import Held
 from wikisync.sync.plan import HoldReason
 from wikisync.sync.safety import BatchKind
 from wikisync.workspace.transient import is_transient, needs_person
@@ -42,8 +42,6 @@ def next_step(folder: str, held: Held) -> str:
                 first = f"resolve {folder}/{held.conflict_file} and save it; or"
             keep = command_line("resolve", name, "--both")
             return f"{first} run (--mine or --wiki keep one text): {keep}"
-        case HoldReason.EDITED_HERE_GONE_THERE:
-            return "delete the file, or rename it to keep it"
         case HoldReason.FORMATS:
             return (
                 "rename the file to the extension of the wiki's format, or change"

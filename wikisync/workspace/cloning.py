@@ -25,7 +25,6 @@ from wikisync.layout import (
     TEMPORARY_FOLDER,
 )
 from wikisync.model import Problem
-from wikisync.sync.reconcile import Policy
 from wikisync.sync.state import State
 from wikisync.workspace.creating import refuse_folder
 from wikisync.workspace.discovery import Selection, find_wikis, skipped
@@ -73,7 +72,7 @@ async def clone(
             place = Place(
                 private=folder / PRIVATE_FOLDER,
                 folder_of=lambda wiki: folder / workspace.folders[wiki.owner],
-                policy=Policy.PULL,
+                is_mirror=False,
                 allow_emptying=allow_emptying,
             )
             try:

@@ -22,7 +22,6 @@ from wikisync.site.groups import common_group, group_titles
 from wikisync.site.model import SiteOptions, WikiOrigin, WikiSource
 from wikisync.site.output import open_output, published_wikis
 from wikisync.site.theme import load_theme
-from wikisync.sync.reconcile import Policy
 from wikisync.sync.state import State
 from wikisync.workspace.cache import check_apart, default_cache, folder_in, held_cache
 from wikisync.workspace.discovery import Selection, find_wikis
@@ -164,7 +163,7 @@ async def pull(
     place = Place(
         private=cache,
         folder_of=lambda wiki: folder_in(cache, wiki.owner),
-        policy=Policy.MIRROR,
+        is_mirror=True,
         allow_emptying=allow_emptying,
     )
     async with client:
@@ -296,7 +295,7 @@ def _source(client: Client, one: PulledWiki) -> WikiSource:
             has_token=client.has_token,
             deletion_date=wiki.deletion_date,
         ),
-        problems=one.result.problems,
+        problems=one.problems,
     )
 
 

@@ -274,12 +274,12 @@ class Keeping:
         staying = []
         for wiki in self.published:
             one = read.find(wiki.owner, wiki.origin)
-            if self.may_leave(wiki) or (one and not _is_shrunk(wiki, one.result.pages)):
+            if self.may_leave(wiki) or (one and not _is_shrunk(wiki, one.pages)):
                 continue
             if one:
                 pulled.wikis.remove(one)
                 self._reasons[wiki.owner] = (
-                    f"the service lists {one.result.pages} of its {wiki.pages} pages"
+                    f"the service lists {one.pages} of its {wiki.pages} pages"
                 )
             elif error := index.find(wiki.owner, wiki.origin):
                 self._reasons[wiki.owner] = error.message

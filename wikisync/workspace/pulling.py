@@ -1,6 +1,8 @@
 """Pulling several wikis into folders, one after the other: clone's and export's half.
 
-One wiki that cannot be read keeps no other one back, unless the service is away as a
+Each gets cycles of one direction until it is at rest; where a page is missing from a
+wiki, the command waits until its deletion is confirmed, so that one run is enough.  One
+wiki that cannot be read keeps no other one back, unless the service is away as a
 whole.  A named one that does not exist, or is not for this token, ends the command
 where the caller does not spare it.  A safety stop is raised at the end, so that the
 other wikis are complete.
@@ -8,9 +10,9 @@ other wikis are complete.
 
 from __future__ import annotations
 
+import asyncio
 import shutil
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -29,18 +31,23 @@ from wikisync.errors import (
     PermissionDenied,
     RemoteError,
     WikisyncError,
+    command_line,
 )
 from wikisync.folder.replica import FolderReplica
 from wikisync.layout import CACHE_FOLDER, STATE_FILE, TEMPORARY_FOLDER
-from wikisync.model import Problem, Slug
+from wikisync.model import Problem, WikiOwner
 from wikisync.progress import Progress
 from wikisync.sync.aliases import AliasedFolder
-from wikisync.sync.cycle import CycleResult, pull_wiki
+from wikisync.sync.cycle import CycleOptions, CycleResult, run_cycle
+from wikisync.sync.deciding import Outdated
 from wikisync.sync.identity import Located, carried_records
-from wikisync.sync.ledger import Event, Level
-from wikisync.sync.reconcile import Policy
-from wikisync.sync.replica import AttachmentFolder, Replica
+from wikisync.sync.narrowing import Direction
+from wikisync.sync.plan import SkipReason
+from wikisync.sync.replica import LocalReplica, RemoteReplica
+from wikisync.sync.safety import Batch, BatchKind
+from wikisync.sync.sightings import MIRROR_PATIENCE, PATIENCE
 from wikisync.sync.state import State, WikiState
+from wikisync.workspace.attention import next_step
 from wikisync.workspace.discovery import FoundWiki, skipped
 from wikisync.workspace.links import translated_wiki
 from wikisync.workspace.reach import is_of_all
@@ -48,6 +55,14 @@ from wikisync.workspace.sentences import problem_as_json
 
 LEFT_OUT = "wiki-left-out"
 """Code of the problems of wikis that could not be read."""
+CYCLES_MAX = 16
+"""Cycles of one wiki in one run; one that is edited all the time ends, too."""
+STOPS_HERE = frozenset(BatchKind) - {
+    BatchKind.DELETES_THERE,
+    BatchKind.CHANGES_THERE,
+    BatchKind.SHRUNK_THERE,
+}
+"""Batches that hold what a pull would do; it writes nothing to a wiki."""
 
 
 class PulledWiki(Struct, frozen=True):
@@ -55,7 +70,18 @@ class PulledWiki(Struct, frozen=True):
 
     wiki: FoundWiki
     folder: Path
-    result: CycleResult
+    pages: int
+    """How many pages the wiki has."""
+    written: int
+    """Pages put into the folder."""
+    removed: int
+    """Pages removed from the folder."""
+    attachments: int
+    """Attachments fetched."""
+    problems: tuple[Problem, ...]
+    """Everything that a person may have to look at, what is held included."""
+    absent: tuple[Problem, ...]
+    """Attachments that the wiki itself lacks; no trouble of the pull."""
 
 
 class FailedWiki(Struct, frozen=True):
@@ -106,7 +132,7 @@ class Pulled(Struct):
         """What a person may have to look at, of all wikis."""
         return (
             *((self.state_problem,) if self.state_problem else ()),
-            *(problem for wiki in self.wikis for problem in wiki.result.problems),
+            *(problem for wiki in self.wikis for problem in wiki.problems),
             *self.left_out,
         )
 
@@ -120,10 +146,6 @@ class Pulled(Struct):
         )
         return (*self.missing, *failed)
 
-    def count(self, what: Callable[[CycleResult], int]) -> int:
-        """A sum over all wikis."""
-        return sum(what(wiki.result) for wiki in self.wikis)
-
 
 class Place(Struct, frozen=True):
     """Where a command keeps what it pulls."""
@@ -131,8 +153,22 @@ class Place(Struct, frozen=True):
     private: Path
     """State, lock and temporary files."""
     folder_of: Callable[[FoundWiki], Path]
-    policy: Policy
+    is_mirror: bool
+    """The folders are private to us; else persons edit them."""
     allow_emptying: bool = False
+
+    @property
+    def options(self) -> CycleOptions:
+        """What every cycle of the command is asked for."""
+        return CycleOptions(
+            direction=Direction.PULL,
+            is_mirror=self.is_mirror,
+            allows_emptying=self.allow_emptying,
+            is_undoable=False,
+            # what a mirror has more is no page of anybody
+            puts_new=self.is_mirror,
+            patience=MIRROR_PATIENCE if self.is_mirror else PATIENCE,
+        )
 
 
 async def pull_all(
@@ -190,45 +226,136 @@ async def _pull(
     folder = place.folder_of(wiki)
     own = _local(folder, place)
     known = state.wiki(wiki.owner)
-    if place.policy is Policy.MIRROR and not known.is_same_wiki(str(wiki.id)):
+    if place.is_mirror and not known.is_same_wiki(str(wiki.id)):
         # pages of another project that had this path would outlive it
         known = state.bind(wiki.owner, state.begin(wiki.owner, str(wiki.id)))
         shutil.rmtree(folder, ignore_errors=True)
-    elif place.policy is Policy.PULL and not known.base():
+    elif not place.is_mirror and not known.base():
         known = _carried(state, wiki, str(client.address), folder, place)
     behind = _remote(client, wiki, state, place, has_folder=folder.is_dir())
-    if place.policy is Policy.MIRROR or not known.base():
+    if place.is_mirror or not known.base():
         # a folder that is gone later on may be a disk that is away
         await own.create()
-    local: AttachmentFolder = own
-    remote: Replica = behind
-    if place.policy is not Policy.MIRROR:
+    local: LocalReplica = own
+    remote: RemoteReplica = behind
+    outdated: Outdated | None = None
+    if not place.is_mirror:
         # a workspace that was synced before knows names and links by other words
         local = AliasedFolder(own, known)
-        remote = translated_wiki(behind, folder, known, place.private)
-    result = await pull_wiki(
-        remote,
-        local,
-        state,
-        owner=wiki.owner,
-        policy=place.policy,
-        remote_id=str(wiki.id),
-        allow_emptying=place.allow_emptying,
-        progress=progress,
-    )
-    if place.policy is Policy.MIRROR:
+        remote = translated = translated_wiki(behind, folder, known, place.private)
+        outdated = translated.outdated
+
+    async def cycle() -> CycleResult:
+        return await run_cycle(
+            remote,
+            local,
+            state,
+            owner=wiki.owner,
+            remote_id=str(wiki.id),
+            options=replace(place.options, leaves=known.left_out),
+            progress=progress,
+            outdated=outdated,
+            note_left=known.note_left_out,
+        )
+
+    results = await _at_rest(cycle, progress)
+    for batch in results[-1].batches:
+        if batch.kind in STOPS_HERE:
+            raise _halted(wiki.owner, folder, batch)
+    if place.is_mirror:
         _drop_unmentioned(folder, known)
-        # the site has a placeholder there
-        problems = (*result.problems, *result.absent)
-        result = replace(result, problems=problems, absent=())
-    else:
-        _note_absent(known, result)
-    if wiki.is_named or result.pages or result.problems:
-        pulled.wikis.append(PulledWiki(wiki, folder, result))
+    one = _pulled(wiki, folder, results, place)
+    if wiki.is_named or one.pages or one.problems:
+        pulled.wikis.append(one)
         return
     pulled.skipped.append(skipped(wiki.owner, "its wiki has no pages"))
     with suppress(OSError):
         folder.rmdir()
+
+
+async def _at_rest(
+    cycle: Callable[[], Awaitable[CycleResult]], progress: Progress
+) -> Sequence[CycleResult]:
+    """Cycles until nothing is left to do, and every absence is certain."""
+    results = [await cycle()]
+    while len(results) < CYCLES_MAX:
+        last = results[-1]
+        if not last.has_more:
+            if last.next_look_s is None:
+                break
+            progress.start("wait until deletions of missing pages are confirmed", None)
+            await asyncio.sleep(last.next_look_s)
+        results.append(await cycle())
+    return results
+
+
+def _halted(owner: WikiOwner, folder: Path, batch: Batch) -> Halted:
+    """What ends the pull of a wiki when everything else of it is done."""
+    if batch.kind is BatchKind.DELETES_HERE:
+        return Halted(
+            f"{batch.share} ({batch.names}) are missing from the wiki of {owner};"
+            " none was removed here",
+            hint="check the wiki; if they were deleted on purpose, run the same"
+            " command again with --allow-emptying",
+        )
+    name = f"{folder.name}:{batch.id}"
+    return Halted(
+        f"{owner}: {batch}",
+        hint=f"to approve, run: {command_line('approve', name)}; to reject, run:"
+        f" {command_line('refuse', name)}",
+    )
+
+
+def _pulled(
+    wiki: FoundWiki, folder: Path, results: Sequence[CycleResult], place: Place
+) -> PulledWiki:
+    """What all cycles of one wiki did, and what is left to a person."""
+    last = results[-1]
+    absent = [problem for result in results for problem in result.absent]
+    problems = [*_problems(wiki, folder, results)]
+    if place.is_mirror:
+        # the site has a placeholder there
+        problems += absent
+        absent = []
+    return PulledWiki(
+        wiki,
+        folder,
+        pages=last.pages,
+        written=sum(result.pulled + result.merged for result in results),
+        removed=sum(result.removed for result in results),
+        attachments=sum(result.attachments for result in results),
+        problems=tuple(dict.fromkeys(problems)),
+        absent=tuple(dict.fromkeys(absent)),
+    )
+
+
+TOLD_OTHERWISE = {
+    SkipReason.UNREADABLE_HERE,
+    SkipReason.UNREADABLE_THERE,
+    SkipReason.BRAKED,
+    SkipReason.TROUBLE,
+    SkipReason.COPY,
+}
+"""Pages that wait, and of which a problem or a batch tells."""
+
+
+def _problems(
+    wiki: FoundWiki, folder: Path, results: Sequence[CycleResult]
+) -> Iterator[Problem]:
+    """What went wrong, and what waits for a person."""
+    for result in results[:-1]:
+        yield from (problem for problem in result.problems if problem.is_once)
+    last = results[-1]
+    yield from last.problems
+    for held in last.held:
+        step = next_step(folder.name, held)
+        yield Problem("page-held", held.slug, str(held), step)
+    for one in last.plan.skipped:
+        if one.reason not in TOLD_OTHERWISE:
+            yield Problem("page-skipped", one.slug, str(one.reason))
+    if last.has_more or last.next_look_s is not None:
+        message = "pages changed during the run; some are not up to date yet"
+        yield Problem("not-at-rest", str(wiki.owner), message, "run it again")
 
 
 def _carried(
@@ -249,16 +376,9 @@ def _carried(
 
 def _local(folder: Path, place: Place) -> FolderReplica:
     """The folder; in a workspace a person edits it, and what goes is kept."""
-    if place.policy is Policy.MIRROR:
+    if place.is_mirror:
         return FolderReplica(folder, temporary=place.private / TEMPORARY_FOLDER)
     return FolderReplica.two_way(folder, private=place.private, settle_s=0.0)
-
-
-def _note_absent(known: WikiState, result: CycleResult) -> None:
-    """Log it as a sync does, which then tells nothing of it again."""
-    for one in result.absent:
-        slug = Slug(one.subject)
-        known.note(Event(time.time(), Level.WARNING, slug, one.message))
 
 
 def _drop_unmentioned(folder: Path, known: WikiState) -> None:
@@ -314,7 +434,7 @@ def labelled(pulled: Pulled) -> tuple[Problem, ...]:
     of_wikis = tuple(
         replace(problem, subject=f"{wiki.wiki.owner}: {problem.subject}")
         for wiki in pulled.wikis
-        for problem in wiki.result.problems
+        for problem in wiki.problems
     )
     return (*own, *of_wikis, *pulled.left_out)
 
@@ -332,15 +452,14 @@ def exit_code_of(pulled: Pulled) -> ExitCode:
 
 def wiki_as_json(wiki: PulledWiki) -> dict[str, object]:
     """One wiki for programs."""
-    result = wiki.result
     return {
         "kind": wiki.wiki.owner.kind,
         "path": wiki.wiki.owner.full_path,
         "folder": str(wiki.folder),
-        "pages": result.pages,
-        "written": result.written,
-        "removed": result.removed,
-        "attachments_fetched": result.attachments,
-        "problems": [problem_as_json(problem) for problem in result.problems],
-        "absent": [problem_as_json(problem) for problem in result.absent],
+        "pages": wiki.pages,
+        "written": wiki.written,
+        "removed": wiki.removed,
+        "attachments_fetched": wiki.attachments,
+        "problems": [problem_as_json(problem) for problem in wiki.problems],
+        "absent": [problem_as_json(problem) for problem in wiki.absent],
     }

@@ -18,7 +18,7 @@ from wikisync.api.quiet import shown_time
 from wikisync.errors import ExitCode, FolderError, Halted, WikisyncError
 from wikisync.model import Problem
 from wikisync.sync.arrive import STALE_SAVE
-from wikisync.sync.exchange import ExchangeOptions, ExchangeResult, Held, exchange
+from wikisync.sync.cycle import CycleOptions, CycleResult, Held, run_cycle
 from wikisync.sync.mentions import unmet_mentions
 from wikisync.sync.plan import (
     Action,
@@ -163,13 +163,13 @@ async def _next_sync(
         remote, local = wiki.remote, wiki.local
         known, found = wiki.known, wiki.found
     status = _with_place(opened, status)
-    result = await exchange(
+    result = await run_cycle(
         remote,
         local,
         opened.state,
         owner=section.owner,
         remote_id="" if wiki is None else wiki.remote_id,
-        options=ExchangeOptions(
+        options=CycleOptions(
             is_dry_run=True,
             adopts=opened.is_adopting,
             is_other_folder=status.has_other_folder,
@@ -226,7 +226,7 @@ def missing_attachments(known: WikiState) -> tuple[AttachmentPath, ...]:
 
 
 def _differences(
-    known: WikiState, folder: str, result: ExchangeResult
+    known: WikiState, folder: str, result: CycleResult
 ) -> tuple[Difference, ...]:
     found: list[Difference] = []
     failed = {trouble.subject for trouble in known.troubles()}

@@ -23,7 +23,7 @@ from wikisync.errors import (
 )
 from wikisync.messages import Messages
 from wikisync.model import Problem, Slug
-from wikisync.sync.exchange import ExchangeOptions, exchange
+from wikisync.sync.cycle import CycleOptions, run_cycle
 from wikisync.sync.narrowing import Direction
 from wikisync.sync.plan import CreateRemote
 from wikisync.sync.standings import LASTING_HINT, LASTING_TRIES, lasting
@@ -268,7 +268,7 @@ async def _one(
     )
     if adopt == "push" and not wiki.found.may_adopt:
         messages.note(f"{section.folder}: --adopt does not apply; {AFTER_ANOTHER}")
-    asked = ExchangeOptions(
+    asked = CycleOptions(
         direction=request.direction,
         pages=slugs,
         is_dry_run=request.is_dry_run,
@@ -290,7 +290,7 @@ async def _one(
     return synced
 
 
-def _asks(wiki: SyncedWiki, asked: ExchangeOptions) -> bool:
+def _asks(wiki: SyncedWiki, asked: CycleOptions) -> bool:
     """Whether this is a first sync, where a person may be asked."""
     if asked.puts_new or asked.is_dry_run:
         return False
@@ -325,10 +325,10 @@ def _unknown(
 
 
 async def _asks_first(
-    messages: Messages, opened: OpenWorkspace, wiki: SyncedWiki, asked: ExchangeOptions
+    messages: Messages, opened: OpenWorkspace, wiki: SyncedWiki, asked: CycleOptions
 ) -> bool:
     """Whether a first sync puts pages on the wiki that are only here."""
-    seen = await exchange(
+    seen = await run_cycle(
         wiki.remote,
         wiki.local,
         opened.state,

@@ -20,7 +20,7 @@ from wikisync.errors import (
     WikisyncError,
 )
 from wikisync.model import Problem, Slug
-from wikisync.sync.exchange import exchange
+from wikisync.sync.cycle import run_cycle
 from wikisync.sync.plan import CreateLocal, CreateRemote, SkipReason
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from wikisync.config import WikiSection
     from wikisync.progress import Progress
-    from wikisync.sync.exchange import ExchangeOptions, ExchangeResult, Held
+    from wikisync.sync.cycle import CycleOptions, CycleResult, Held
     from wikisync.sync.plan import Notice, Skip
     from wikisync.sync.safety import Batch
 
@@ -43,7 +43,7 @@ class Synced(Struct):
     """One wiki after its cycles."""
 
     section: WikiSection
-    results: list[ExchangeResult] = field(default_factory=list)
+    results: list[CycleResult] = field(default_factory=list)
     paused: str | None = None
     """Why a person wants it left alone; None where it is not paused."""
     failure: WikisyncError | None = None
@@ -60,7 +60,7 @@ class Synced(Struct):
     """What is wrong with the wiki as a whole."""
 
     @property
-    def last(self) -> ExchangeResult:
+    def last(self) -> CycleResult:
         """The cycle after which nothing was left to do at once."""
         return self.results[-1]
 
@@ -135,7 +135,7 @@ class Synced(Struct):
 async def sync_wiki(
     opened: OpenWorkspace,
     wiki: SyncedWiki,
-    options: ExchangeOptions,
+    options: CycleOptions,
     *,
     progress: Progress | None = None,
     waits: bool = False,
@@ -162,7 +162,7 @@ async def sync_wiki(
         rounds += 1
         try:
             with opened.meeting(wiki.section, is_real=not options.is_dry_run) as other:
-                result = await exchange(
+                result = await run_cycle(
                     wiki.remote,
                     wiki.local,
                     opened.state,

@@ -29,10 +29,8 @@ TRANSIENT_PROBLEMS = frozenset(
         # no text waits for it, and status names each
         "attachment-missing",
         "not-at-rest",
-        "page-changed",
         "page-limited",
         "page-listed-twice",
-        "page-missing",
         "page-unavailable",
         # a word of the command line, which its answer is for
         "page-unknown",

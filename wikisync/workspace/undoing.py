@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from wikisync.errors import SyncError, UsageError, command_line
 from wikisync.folder.workspace import holder_of
-from wikisync.sync.exchange import ExchangeOptions
+from wikisync.sync.cycle import CycleOptions
 from wikisync.sync.ledger import NO_SLUG
 from wikisync.workspace.opening import open_workspace
 from wikisync.workspace.service import open_service
@@ -60,7 +60,7 @@ async def planned_undo(
                 hint=f"go on with it first: {command_line('resume', section.folder)}",
             )
         refuse_running(workspace, opened, section)
-        options = ExchangeOptions(pages=sync.names, is_dry_run=True, undoes=sync.number)
+        options = CycleOptions(pages=sync.names, is_dry_run=True, undoes=sync.number)
         async with open_service(workspace, token_file, messages, env) as client:
             both = await opened.synced(client, section, is_real=False)
             synced = await sync_wiki(opened, both, options)

@@ -1,12 +1,13 @@
-"""Carrying a plan out on the local side, and recording what was really done.
+"""Texts from the wiki to the folder, and records of what both sides hold already.
 
 Pages flow from readers (several in flight) through a short queue to one writer,
 which puts them into the folder in batches.  A batch and its record in the base
 are one unit that an interrupt waits for; whatever else is cut short leaves
 complete files, and the next cycle finds them equal and adopts them.
 
-One page that fails becomes a problem and the rest goes on.  A disk that takes
-nothing, a refused token or a service that stays away ends the cycle.
+What is replaced here is kept in the ring of replaced texts first, except in a mirror,
+which nobody edits.  One page that fails becomes a problem and the rest goes on.  A disk
+that takes nothing, a refused token or a service that stays away ends the cycle.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from wikisync.errors import (
     AuthenticationFailed,
@@ -29,20 +30,21 @@ from wikisync.errors import (
     Unavailable,
     WikisyncError,
 )
-from wikisync.model import Digest, Page, Problem, Slug, Snapshot
+from wikisync.model import Digest, Page, Slug, Snapshot
 from wikisync.progress import Progress
+from wikisync.sync.echo import with_front_matter, with_line_ends_of
 from wikisync.sync.flow import each, finish, plain_errors
 from wikisync.sync.plan import (
     Adopt,
     BasePage,
-    DeleteLocal,
     DropRecord,
     Plan,
     Pull,
     Write,
 )
-from wikisync.sync.replica import Replica
+from wikisync.sync.replica import LocalReplica, RemoteReplica
 from wikisync.sync.state import Agreed, PackedText, WikiState
+from wikisync.sync.tally import Tally
 
 log = logging.getLogger(__name__)
 
@@ -56,21 +58,6 @@ DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
 """What no other page will survive either."""
 
 
-Prepare = Callable[[Page, Digest], Awaitable[Page]]
-"""Takes a page from the wiki before it replaces the text of a digest here, and gives
-it in the form that the folder wants; what it replaces can be kept then."""
-
-
-class Outcome(Struct):
-    """What was done so far; counts pages."""
-
-    written: int = 0
-    removed: int = 0
-    problems: list[Problem] = field(default_factory=list)
-    slugs: list[Slug] = field(default_factory=list)
-    """Pages that were written."""
-
-
 class _Fetched(Struct, frozen=True):
     """A page on its way from the wiki to the folder."""
 
@@ -78,19 +65,22 @@ class _Fetched(Struct, frozen=True):
     expected: Digest | None
 
 
-class Apply:
-    """One plan, two replicas and the base they agree in."""
+class Pulls:
+    """Carries out what a plan writes into the folder, many pages at a time."""
 
     def __init__(
         self,
-        remote: Replica,
-        local: Replica,
+        remote: RemoteReplica,
+        local: LocalReplica,
         state: WikiState,
         *,
-        seen: Snapshot,
+        here: Snapshot,
+        there: Snapshot,
+        tally: Tally,
+        clock: Callable[[], float],
         progress: Progress,
         reads_max: int,
-        prepare: Prepare | None = None,
+        is_mirror: bool,
     ) -> None:
         """Prepare to carry out a plan.
 
@@ -98,23 +88,30 @@ class Apply:
             remote: Where pages come from.
             local: Where they go.
             state: The base that learns of it.
-            seen: The look at the remote that the plan was made on.
+            here: The snapshot of the folder that the plan was made on.
+            there: The snapshot of the wiki that the plan was made on.
+            tally: What the cycle did so far.
+            clock: Seconds since the epoch.
             progress: Told of every batch.
             reads_max: Reads in flight.
-            prepare: Called before a text is replaced, see ``Prepare``.
+            is_mirror: Nothing that is replaced has to be kept.
         """
         self._remote = remote
         self._local = local
         self._state = state
-        self._seen = seen
+        self._here = here
+        self._there = there
+        self._tally = tally
+        self._clock = clock
         self._progress = progress
         self._reads_max = reads_max
-        self._prepare = prepare
+        self._is_mirror = is_mirror
         self._failures_in_row = 0
-        self.outcome = Outcome()
+        self._keeping: dict[Slug, int] = {}
+        """Numbers of texts that are kept because they are about to be replaced."""
 
-    async def run(self, plan: Plan) -> Outcome:
-        """Write, record, and remove last, and only if nothing else failed.
+    async def run(self, plan: Plan) -> None:
+        """Write what the wiki created and edited, and record what is equal already.
 
         Cancelled, it leaves complete files and a base that knows them, but for
         the batch whose time ran out.
@@ -123,36 +120,14 @@ class Apply:
             FolderError: the disk takes no more.
             RemoteError: the service is gone, or refuses the token.
         """
-        await self.write_pages(plan)
-        await self.record_equal_pages(plan)
-        if self.outcome.problems and plan.deletes:
-            plan = self._without_waiting(plan)
-        await self.remove_pages(plan.deletes)
-        return self.outcome
-
-    def _without_waiting(self, plan: Plan) -> Plan:
-        """The plan without the removals that wait for what went wrong."""
-        from wikisync.sync.troubles import put_off, waiting_removals
-
-        problems = self.outcome.problems
-        last = {one.subject for one in self._state.troubles()}
-        failed = {Slug(one.subject) for one in problems}
-        seen = self._seen.texts
-        waiting = waiting_removals(
-            plan,
-            problems,
-            self._state,
-            {slug: seen[slug].content for slug in failed & seen.keys()},
-            # a page that is gone was still there when it went wrong the last time
-            lambda error, _: error in last,
-        )
-        plan, told = put_off(plan, waiting)
-        self.outcome.problems += told
-        return plan
+        lost = self._tally.lost_names
+        plan = plan.turned(lambda a: None if a.slug in lost else a)
+        await self._write_pages(plan)
+        await self._record_equal_pages(plan)
 
     # -- pages from the wiki to the folder ---------------------------------------
 
-    async def write_pages(self, plan: Plan) -> None:
+    async def _write_pages(self, plan: Plan) -> None:
         """Write what the plan creates and updates here, in batches."""
         if not plan.writes:
             return
@@ -167,7 +142,7 @@ class Apply:
         self, writes: tuple[Write, ...], queue: asyncio.Queue[_Fetched | None]
     ) -> None:
         async def read(action: Write) -> None:
-            page = self._seen.texts.get(action.slug) or await self._read(action.slug)
+            page = self._there.texts.get(action.slug) or await self._read(action.slug)
             if page is not None:
                 expected = action.local if isinstance(action, Pull) else None
                 await queue.put(_Fetched(page, expected))
@@ -185,13 +160,13 @@ class Apply:
             self._failures_in_row += 1
             if self._failures_in_row >= UNAVAILABLE_MAX:
                 raise
-            self._fail("page-unavailable", slug, error.message, "run it again")
+            self._tally.fail("page-unavailable", slug, error.message, "run it again")
             return None
         except NotFound as error:
-            self._fail("page-missing", slug, error.message, error.hint or "")
+            self._tally.overtake(slug, error)
             return None
         except RemoteError as error:
-            self._fail("page-unreadable", slug, error.message, error.hint or "")
+            self._tally.fail("page-unreadable", slug, error.message, error.hint)
             return None
         self._failures_in_row = 0
         return page
@@ -222,46 +197,58 @@ class Apply:
                 log.info("pulled %s", page.slug)
                 agreed.append(Agreed(self._agreed_on(page, result), text))
             else:
-                self._fail_write(page.slug, result)
+                self._fail(page.slug, result)
+        slugs = [one.page.slug for one in agreed]
+        kept = [self._keeping[slug] for slug in slugs if slug in self._keeping]
         self._state.record(agreed, is_step=True)
-        self.outcome.written += len(agreed)
-        self.outcome.slugs += [one.page.slug for one in agreed]
+        self._state.confirm_replaced(kept)
+        self._tally.pulled += len(agreed)
         self._progress.advance(len(agreed))
 
     async def _written(self, batch: list[_Fetched]) -> Sequence[Page | WikisyncError]:
         pages = [(fetched.page, fetched.expected) for fetched in batch]
-        if self._prepare is not None:
+        if not self._is_mirror:
             pages = [
                 (
-                    page if expected is None else await self._prepare(page, expected),
+                    page if expected is None else await self._kept(page, expected),
                     expected,
                 )
                 for page, expected in pages
             ]
         return await self._local.write_pages(pages)
 
+    async def _kept(self, page: Page, expected: Digest) -> Page:
+        """Keep what is about to be replaced; give the new text the file's form."""
+        try:
+            mine = await self._local.read(page.slug)
+        except (NotFound, FolderError):
+            return page  # the write says what is wrong
+        if mine.digest != expected:
+            return page  # nor will the write replace it, and it is not to be kept
+        content = page.content
+        if page.format in self._state.capabilities().strips_front_matter_of:
+            content = with_front_matter(content, mine.content)
+        content = with_line_ends_of(content, mine.content)
+        self._keeping[page.slug] = self._state.remember_replaced(
+            page.slug, mine.content, content, self._clock()
+        )
+        return Page(page.slug, page.format, content, page.title)
+
     def _agreed_on(self, theirs: Page, mine: Page) -> BasePage:
-        remote = theirs.digest
-        local = remote if mine.content == theirs.content else mine.digest
-        seen = self._seen.pages.get(theirs.slug)
-        return BasePage(
-            theirs.slug,
-            theirs.format,
-            local,
-            remote,
-            remote_identity=seen.identity if seen else "",
-            size=seen.size if seen else None,
+        local = None if mine.content == theirs.content else mine.digest
+        return BasePage.agreed(
+            theirs, local=local, there=self._there.pages.get(theirs.slug)
         )
 
-    def _fail_write(self, slug: Slug, error: WikisyncError) -> None:
+    def _fail(self, slug: Slug, error: WikisyncError) -> None:
         if isinstance(error, PreconditionFailed):
-            self._fail("page-changed", slug, error.message, "run it again")
+            self._tally.overtake(slug, error)
         else:
-            self._fail("page-unwritable", slug, error.message, error.hint or "")
+            self._tally.fail("page-unwritable", slug, error.message, error.hint)
 
     # -- the base alone ----------------------------------------------------------
 
-    async def record_equal_pages(self, plan: Plan) -> None:
+    async def _record_equal_pages(self, plan: Plan) -> None:
         """Note what both sides hold already, and forget what neither holds."""
         for batch in _batches(plan):
             adopted = [a for a in batch if isinstance(a, Adopt)]
@@ -271,17 +258,19 @@ class Apply:
 
     async def _agreed(self, action: Adopt) -> Agreed | None:
         """What both sides hold; None where it changed on both meanwhile."""
-        page = self._seen.texts.get(action.slug)
+        page = self._there.texts.get(action.slug)
         if page is None:
             page = await self._read_equal(action)
         if page is None:
             return None
-        # without a size the brake for shrunken pages would not know this one
-        size = len(page.content.encode("utf-8", "surrogatepass"))
-        base = BasePage(
-            action.slug, action.format, action.local, action.remote, size=size
+        agreed = BasePage.agreed(
+            Page(action.slug, action.format, page.content),
+            local=action.local,
+            remote=action.remote,
+            here=self._here.pages.get(action.slug),
+            there=self._there.pages.get(action.slug),
         )
-        return Agreed(base, PackedText.of(page.content))
+        return Agreed(agreed, PackedText.of(page.content))
 
     async def _read_equal(self, action: Adopt) -> Page | None:
         """The text that both sides held, from the side that still has it.
@@ -295,33 +284,12 @@ class Apply:
         try:
             page = await self._remote.read(action.slug)
         except NotFound as error:
-            self._fail("page-missing", action.slug, error.message, "run it again")
+            self._tally.overtake(action.slug, error)
             return None
         if page.digest == action.remote:
             return page
-        self._fail("page-changed", action.slug, "was saved meanwhile", "run it again")
+        self._tally.overtake(action.slug, PreconditionFailed("it was saved meanwhile"))
         return None
-
-    # -- removals ----------------------------------------------------------------
-
-    async def remove_pages(self, deletes: tuple[DeleteLocal, ...]) -> None:
-        """Remove pages here, one after the other."""
-        for action in deletes:
-            await finish(self._remove(action))
-
-    async def _remove(self, action: DeleteLocal) -> None:
-        try:
-            await self._local.delete(action.slug, expected=action.local)
-        except (PreconditionFailed, FolderError) as error:
-            self._fail_write(action.slug, error)
-            return
-        log.info("removed %s", action.slug)
-        self._state.record(dropped=[action.slug], is_step=True)
-        self.outcome.removed += 1
-
-    def _fail(self, code: str, subject: str, message: str, hint: str) -> None:
-        log.info("problem with %s: %s", subject, message)
-        self.outcome.problems.append(Problem(code, subject, message, hint))
 
 
 def is_disk_error(error: FolderError) -> bool:

@@ -1,0 +1,353 @@
+"""The plans of one direction: into a folder that persons edit, and into a mirror."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from wikisync.model import Format, PageState, Slug, Snapshot, digest_of
+from wikisync.sync.mirror import mirror_base
+from wikisync.sync.narrowing import Direction, in_direction
+from wikisync.sync.plan import (
+    Action,
+    Adopt,
+    BasePage,
+    CreateLocal,
+    DeleteLocal,
+    DropRecord,
+    HoldReason,
+    MoveLocal,
+    Notice,
+    Plan,
+    Pull,
+    Rebind,
+    SkipReason,
+    describe,
+)
+from wikisync.sync.reconcile import reconcile
+
+Planner = Callable[[Mapping[Slug, BasePage], Snapshot, Snapshot], Plan]
+
+
+def pull(base: Mapping[Slug, BasePage], here: Snapshot, there: Snapshot) -> Plan:
+    """The part of the plan that writes the folder."""
+    return in_direction(reconcile(base, here, there), Direction.PULL)
+
+
+def mirror(base: Mapping[Slug, BasePage], here: Snapshot, there: Snapshot) -> Plan:
+    """The same for a folder that nobody edits."""
+    return pull(mirror_base(base, here, there), here, there)
+
+
+ONE_WAY = pytest.mark.parametrize("planned", [pull, mirror])
+PLANNERS = st.sampled_from([pull, mirror])
+P = Slug("p")
+OTHER = Slug("other")
+
+
+def state(
+    text: str, slug: Slug = P, page_format: Format = Format.MARKDOWN
+) -> PageState:
+    return PageState(slug, page_format, digest_of(text))
+
+
+def snapshot(text: str | None) -> Snapshot:
+    """A side that holds the page ``p``, or not, and always ``other``."""
+    pages = {OTHER: state("o", OTHER)}
+    if text is not None:
+        pages[P] = state(text)
+    return Snapshot(pages)
+
+
+def base(text: str | None) -> Mapping[Slug, BasePage]:
+    pages = {OTHER: agreed("o", OTHER)}
+    if text is not None:
+        pages[P] = agreed(text)
+    return pages
+
+
+def agreed(text: str, slug: Slug = P) -> BasePage:
+    return BasePage(slug, Format.MARKDOWN, digest_of(text), digest_of(text))
+
+
+def line(plan: Plan) -> str:
+    return str(plan) if plan.actions else ""
+
+
+# base, local, remote: the page's text, None where it is absent
+TABLE = [
+    ("nothing changed: nothing is done", "b", "b", "b", "", ""),
+    (
+        "edited on the wiki: the folder gets the text",
+        *("b", "b", "R"),
+        *("update  p", "update  p"),
+    ),
+    (
+        "deleted on the wiki: the folder's copy goes",
+        *("b", "b", None),
+        *("remove  p", "remove  p"),
+    ),
+    (
+        "edited here: a pull leaves it alone, a mirror takes it back",
+        *("b", "L", "b"),
+        *("", "update  p"),
+    ),
+    (
+        "edited on both sides alike: both learn that they agree",
+        *("b", "E", "E"),
+        *("adopt   p", "adopt   p"),
+    ),
+    (
+        "edited on both sides differently: merged, never overwritten by a pull",
+        *("b", "L", "R"),
+        *(f"merge   p: {HoldReason.EDITED_BOTH}", "update  p"),
+    ),
+    (
+        "edited here, deleted on the wiki: a pull leaves it alone",
+        *("b", "L", None),
+        *("", "remove  p"),
+    ),
+    (
+        "deleted here: a pull does not bring it back, a mirror does",
+        *("b", None, "b"),
+        *("", "create  p"),
+    ),
+    (
+        "deleted here, edited on the wiki: the edit beats the deletion",
+        *("b", None, "R"),
+        *(f"create  p: {Notice.EDIT_BEATS_DELETE_HERE}", "create  p"),
+    ),
+    (
+        "deleted on both sides: only the record goes",
+        *("b", None, None),
+        *("forget  p", "forget  p"),
+    ),
+    (
+        "created on the wiki: the folder gets it",
+        *(None, None, "R"),
+        *("create  p", "create  p"),
+    ),
+    (
+        "created here: a pull leaves it alone, a mirror removes it",
+        *(None, "L", None),
+        *("", "remove  p"),
+    ),
+    (
+        "created on both sides alike: adopted",
+        *(None, "E", "E"),
+        *("adopt   p", "adopt   p"),
+    ),
+    (
+        "created on both sides differently: held, for there is no ancestor",
+        *(None, "L", "R"),
+        *(f"hold    p: {HoldReason.CREATED_BOTH}", "update  p"),
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("old", "here", "there", "pulled", "mirrored"),
+    [row[1:] for row in TABLE],
+    ids=[row[0] for row in TABLE],
+)
+def test_table(
+    old: str | None, here: str | None, there: str | None, pulled: str, mirrored: str
+) -> None:
+    sides = (base(old), snapshot(here), snapshot(there))
+    assert line(pull(*sides)) == pulled
+    assert line(mirror(*sides)) == mirrored
+
+
+@ONE_WAY
+def test_absence_from_an_incomplete_list_deletes_nothing(planned: Planner) -> None:
+    there = replace(snapshot(None), is_complete=False)
+    plan = planned(base("b"), snapshot("b"), there)
+    assert line(plan) == f"skip    p: {SkipReason.UNSEEN_THERE}"
+
+
+@ONE_WAY
+def test_change_in_an_incomplete_list_is_still_taken(planned: Planner) -> None:
+    there = replace(snapshot("R"), is_complete=False)
+    plan = planned(base("b"), snapshot("b"), there)
+    assert line(plan) == "update  p"
+
+
+@ONE_WAY
+def test_absence_from_an_incomplete_scan_writes_nothing(planned: Planner) -> None:
+    """A file that could not be seen may hold a text that nobody else has."""
+    here = replace(snapshot(None), is_complete=False)
+    plan = planned(base("b"), here, snapshot("R"))
+    assert line(plan) == f"skip    p: {SkipReason.UNSEEN_HERE}"
+
+
+@ONE_WAY
+def test_page_that_cannot_be_read_on_the_wiki_stays_as_it_is(planned: Planner) -> None:
+    there = replace(snapshot(None), unreadable=frozenset({P}))
+    plan = planned(base("b"), snapshot("b"), there)
+    assert line(plan) == f"skip    p: {SkipReason.UNREADABLE_THERE}"
+
+
+@ONE_WAY
+def test_file_that_cannot_be_read_is_never_overwritten(planned: Planner) -> None:
+    here = replace(snapshot(None), unreadable=frozenset({P}))
+    plan = planned(base("b"), here, snapshot("R"))
+    assert line(plan) == f"skip    p: {SkipReason.UNREADABLE_HERE}"
+
+
+def test_first_sync_removes_nothing() -> None:
+    """Without a base a stray file cannot be told from a text of a person."""
+    here = Snapshot({P: state("L")})
+    plan = mirror({}, here, Snapshot({OTHER: state("o", OTHER)}))
+    assert str(plan) == "create  other"
+
+
+@ONE_WAY
+def test_format_change_alone_is_an_edit(planned: Planner) -> None:
+    there = Snapshot({**snapshot(None).pages, P: state("b", page_format=Format.ORG)})
+    plan = planned(base("b"), snapshot("b"), there)
+    assert plan.writes == (
+        Pull(P, Format.ORG, local=digest_of("b"), remote=digest_of("b")),
+    )
+
+
+@ONE_WAY
+def test_side_that_stores_its_own_version_does_not_look_changed(
+    planned: Planner,
+) -> None:
+    """A folder with other line ends than the wiki must not loop for ever."""
+    page = BasePage(P, Format.MARKDOWN, digest_of("x\r\n"), digest_of("x\n"))
+    here, there = Snapshot({P: state("x\r\n")}), Snapshot({P: state("x\n")})
+    assert planned({P: page}, here, there) == Plan()
+
+
+# -- properties --------------------------------------------------------------------
+
+SLUGS = st.sampled_from([Slug(s) for s in ("home", "a", "a/b", "A", "c d", "é")])
+TEXTS = st.sampled_from(["", "one", "two", "three"])
+WIKI = st.dictionaries(SLUGS, TEXTS)
+
+
+@dataclass
+class World:
+    """Both sides and the base as dicts; carries plans out perfectly."""
+
+    base: dict[Slug, BasePage]
+    local: dict[Slug, str]
+    remote: dict[Slug, str]
+
+    def plan(self, planned: Planner) -> Plan:
+        return planned(self.base, seen(self.local), seen(self.remote))
+
+    def apply(self, plan: Plan) -> None:
+        for action in plan.actions:
+            self._apply(action)
+
+    def _apply(self, action: Action) -> None:
+        match action:
+            case CreateLocal(slug) | Pull(slug):
+                self.local[slug] = self.remote[slug]
+                self.base[slug] = agreed(self.remote[slug], slug)
+            case Adopt(slug):
+                self.base[slug] = agreed(self.local[slug], slug)
+            case DropRecord(slug):
+                del self.base[slug]
+            case MoveLocal(slug, target, record):
+                self.local[target] = self.local.pop(slug)
+                if record in self.base:  # else it is a stray file of a mirror
+                    self.base[target] = replace(self.base.pop(record), slug=target)
+            case Rebind(slug, target):
+                self.base[target] = replace(self.base.pop(slug), slug=target)
+            case DeleteLocal(slug):
+                del self.local[slug]
+                self.base.pop(slug, None)
+            case _:
+                pass
+
+
+def seen(side: dict[Slug, str]) -> Snapshot:
+    return Snapshot({slug: state(text, slug) for slug, text in side.items()})
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> World:
+    """One wiki perturbed twice, so that the sides have something in common."""
+    old = draw(WIKI)
+    local = {**old, **draw(WIKI)}
+    remote = {**old, **draw(WIKI)}
+    for side in (local, remote):
+        for slug in draw(st.sets(SLUGS)):
+            side.pop(slug, None)
+    return World({s: agreed(t, s) for s, t in old.items()}, local, remote)
+
+
+@given(worlds(), PLANNERS)
+def test_same_observation_gives_the_same_plan(world: World, planned: Planner) -> None:
+    assert world.plan(planned) == world.plan(planned)
+
+
+@given(worlds())
+def test_mirror_becomes_equal_to_the_wiki_in_two_cycles(world: World) -> None:
+    """Two, because a first sync leaves removals to the second."""
+    world.apply(world.plan(mirror))
+    world.apply(world.plan(mirror))
+    if world.base or not world.local:
+        assert world.local == world.remote
+        assert world.plan(mirror) == Plan()
+
+
+@given(worlds(), PLANNERS)
+def test_carried_out_plan_leaves_only_what_waits(
+    world: World, planned: Planner
+) -> None:
+    """In three cycles: a rename may show another one, and the first removes nothing."""
+    for _ in range(3):
+        world.apply(world.plan(planned))
+    again = world.plan(planned)
+    assert not again.writes
+    assert not again.deletes
+
+
+@given(worlds())
+def test_pull_never_touches_a_text_that_only_the_folder_has(world: World) -> None:
+    """A page's file may get the name that the page has on the wiki."""
+    known = {page.local for page in world.base.values()}
+    known |= {digest_of(text) for text in world.remote.values()}
+    own = {text for text in world.local.values() if digest_of(text) not in known}
+    world.apply(world.plan(pull))
+    assert own <= set(world.local.values())
+
+
+@given(worlds(), PLANNERS)
+def test_side_equal_to_the_base_gets_nothing_it_does_not_need(
+    world: World, planned: Planner
+) -> None:
+    """Where the wiki did not change, a pull writes nothing into the folder."""
+    world.remote = {
+        slug: text
+        for slug, text in world.remote.items()
+        if slug in world.base and world.base[slug].remote == digest_of(text)
+    }
+    world.local = dict(world.remote)
+    world.base = {slug: agreed(text, slug) for slug, text in world.remote.items()}
+    assert world.plan(planned) == Plan()
+
+
+@given(worlds(), PLANNERS)
+def test_incomplete_sides_never_lead_to_a_removal(
+    world: World, planned: Planner
+) -> None:
+    there = replace(seen(world.remote), is_complete=False)
+    plan = planned(world.base, seen(world.local), there)
+    assert not plan.deletes
+
+
+@given(worlds(), PLANNERS)
+def test_no_page_has_two_actions(world: World, planned: Planner) -> None:
+    slugs = [action.slug for action in world.plan(planned).actions]
+    assert len(slugs) == len(set(slugs))
+    assert all(describe(action) for action in world.plan(planned).actions)

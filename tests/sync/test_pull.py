@@ -1,0 +1,610 @@
+"""Pulls as a whole: real state, replicas in memory, and faults at every step."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from tests.support.memory import MemoryReplica
+from wikisync.errors import (
+    AuthenticationFailed,
+    FolderError,
+    Halted,
+    NotFound,
+    ProtocolViolation,
+    Unavailable,
+)
+from wikisync.folder.replica import FolderReplica
+from wikisync.model import (
+    AttachmentPath,
+    Format,
+    Page,
+    Problem,
+    Slug,
+    WikiOwner,
+)
+from wikisync.sync.cycle import CycleOptions, CycleResult, run_cycle
+from wikisync.sync.narrowing import Direction
+from wikisync.sync.replica import LocalReplica
+from wikisync.sync.safety import Batch
+from wikisync.sync.sightings import Patience
+from wikisync.sync.state import State
+
+OWNER = WikiOwner("project", "docs/handbook")
+HOME = Slug("home")
+FOLDER = "uploads/" + "0123456789abcdef" * 2
+PICTURE = AttachmentPath(f"{FOLDER}/p.png")
+
+
+PULL = CycleOptions(direction=Direction.PULL, patience=Patience(remote_span_s=0.0))
+MIRROR = replace(PULL, is_mirror=True)
+
+
+@dataclass
+class Pair:
+    """A wiki, its folder in memory, and the base between them."""
+
+    state: State
+    remote: MemoryReplica = field(default_factory=MemoryReplica)
+    local: MemoryReplica = field(default_factory=MemoryReplica)
+
+    async def pull(
+        self,
+        options: CycleOptions = PULL,
+        *,
+        remote_id: str = "",
+        allow_emptying: bool = False,
+    ) -> CycleResult:
+        return await run_cycle(
+            self.remote,
+            self.local,
+            self.state,
+            owner=OWNER,
+            remote_id=remote_id,
+            options=replace(options, allows_emptying=allow_emptying),
+        )
+
+    async def mirror(self, *, allow_emptying: bool = False) -> CycleResult:
+        """As many looks as make an absence certain."""
+        for _ in range(PULL.patience.remote_looks):
+            result = await self.pull(MIRROR, allow_emptying=allow_emptying)
+            if result.next_look_s is None:
+                break
+        return result
+
+    @property
+    def is_equal(self) -> bool:
+        return self.local.texts() == self.remote.texts()
+
+    def base(self) -> dict[str, str | None]:
+        wiki = self.state.wiki(OWNER)
+        return {slug: wiki.text(slug) for slug in wiki.base()}
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Iterator[State]:
+    with State.open(tmp_path / "state.db") as opened:
+        yield opened
+
+
+@pytest.fixture
+def pair(state: State) -> Pair:
+    return Pair(state, MemoryReplica({"home": "H", "dir/a": "A", "b": "B"}))
+
+
+def wiki_of(count: int) -> MemoryReplica:
+    return MemoryReplica({f"page-{number}": "text" for number in range(count)})
+
+
+def stopped(result: CycleResult) -> Batch:
+    """What the safety stop holds."""
+    (batch,) = result.batches
+    return batch
+
+
+def codes(result: CycleResult) -> list[tuple[str, str]]:
+    return [(problem.code, problem.subject) for problem in result.problems]
+
+
+# -- what a pull does --------------------------------------------------------------
+
+
+async def test_first_pull_fills_the_folder_and_the_base(pair: Pair) -> None:
+    result = await pair.pull()
+    assert pair.is_equal
+    assert pair.base() == pair.remote.texts()
+    assert (result.pulled, result.pages) == (3, 3)
+
+
+async def test_second_pull_does_nothing(pair: Pair) -> None:
+    await pair.pull()
+    pair.local.log.clear()
+    result = await pair.pull()
+    assert not pair.local.changes
+    assert str(result.plan) == "nothing to do"
+    assert (result.pulled, result.pages) == (0, 3)
+
+
+async def test_pull_never_writes_to_the_wiki(pair: Pair) -> None:
+    await pair.pull()
+    pair.local.put("home", "edited here")
+    pair.local.put("new", "made here")
+    pair.local.remove("b")
+    await pair.pull()
+    assert not pair.remote.changes
+
+
+async def test_edit_on_the_wiki_reaches_the_folder(pair: Pair) -> None:
+    await pair.pull()
+    pair.remote.put("home", "new text", Format.ORG)
+    result = await pair.pull()
+    assert pair.local.pages[HOME] == Page(HOME, Format.ORG, "new text")
+    assert result.pulled == 1
+
+
+async def test_texts_that_came_with_the_list_are_not_read_again(pair: Pair) -> None:
+    pair.remote.gives_texts = True
+    await pair.pull()
+    assert pair.is_equal
+    assert not [entry for entry in pair.remote.log if entry.startswith("read ")]
+
+
+async def test_edit_made_here_is_held_when_the_wiki_changed_too(pair: Pair) -> None:
+    await pair.pull()
+    pair.local.put("home", "mine")
+    pair.remote.put("home", "theirs")
+    result = await pair.pull()
+    assert pair.local.texts()["home"] == "mine"
+    assert [held.slug for held in result.held] == ["home"]
+    assert pair.base()["home"] == "H"
+
+
+async def test_mirror_takes_an_edit_back(pair: Pair) -> None:
+    await pair.mirror()
+    pair.local.put("home", "not ours")
+    pair.local.put("stray", "left behind")
+    await pair.mirror()
+    assert pair.is_equal
+
+
+async def test_page_that_is_equal_on_both_sides_is_adopted(pair: Pair) -> None:
+    """What an interrupted pull wrote and could not record any more."""
+    pair.local.put("home", "H")
+    await pair.pull()
+    assert "write home" not in pair.local.log
+    assert pair.base()["home"] == "H"
+
+
+async def test_page_deleted_on_the_wiki_leaves_the_folder(pair: Pair) -> None:
+    await pair.pull()
+    pair.remote.remove("b")
+    looks = [await pair.pull() for _ in range(PULL.patience.remote_looks)]
+    assert pair.is_equal
+    assert [result.removed for result in looks] == [0, 0, 1]
+    assert "b" not in pair.base()
+
+
+async def test_problems_of_both_replicas_are_told(pair: Pair) -> None:
+    pair.remote.problems = (Problem("there", "x", "odd"),)
+    pair.local.problems = (Problem("here", "y", "odd"),)
+    assert codes(await pair.pull()) == [("here", "y"), ("there", "x")]
+
+
+# -- pages that cannot be had ------------------------------------------------------
+
+
+async def test_page_that_cannot_be_read_is_a_problem_and_the_rest_goes_on(
+    pair: Pair,
+) -> None:
+    async def refuse(entry: str) -> None:
+        if entry == "read b":
+            raise ProtocolViolation("page b is cut")
+
+    pair.remote.before = refuse
+    result = await pair.pull()
+    assert set(pair.local.pages) == {"home", "dir/a"}
+    assert codes(result) == [("page-unreadable", "b")]
+
+
+async def test_page_that_was_saved_meanwhile_waits_and_the_rest_goes_on(
+    pair: Pair,
+) -> None:
+    pair.remote.put("b", "new")
+    changed = False
+
+    async def meddle(entry: str) -> None:
+        nonlocal changed
+        if entry == "write b" and not changed:
+            changed = True
+            pair.local.put("b", "saved by an editor just now")
+
+    pair.local.before = meddle
+    result = await pair.pull()
+    assert result.has_more
+    assert pair.local.texts()["b"] == "saved by an editor just now"
+    assert set(pair.base()) == {"home", "dir/a"}
+
+
+async def test_service_that_is_gone_ends_the_cycle(state: State) -> None:
+    pair = Pair(state, wiki_of(200))
+
+    async def fail(entry: str) -> None:
+        if entry.startswith("read "):
+            raise Unavailable(f"no answer: {entry}")
+
+    pair.remote.before = fail
+    with pytest.raises(Unavailable):
+        await pair.pull()
+
+
+async def test_refused_token_ends_the_cycle_at_once(pair: Pair) -> None:
+    async def fail(entry: str) -> None:
+        if entry.startswith("read "):
+            raise AuthenticationFailed("the token was revoked")
+
+    pair.remote.before = fail
+    with pytest.raises(AuthenticationFailed):
+        await pair.pull()
+
+
+async def test_full_disk_ends_the_cycle_and_the_next_one_finishes_it(
+    pair: Pair,
+) -> None:
+    async def full(entry: str) -> None:
+        if entry == "write dir/a":
+            raise FolderError("cannot write dir/a.md: the disk is full")
+
+    pair.local.before = full
+    with pytest.raises(FolderError, match="disk is full"):
+        await pair.pull()
+    del pair.local.before
+    pair.local.before = MemoryReplica().before
+    await pair.pull()
+    assert pair.is_equal
+    assert pair.base() == pair.remote.texts()
+
+
+# -- absence is not deletion ---------------------------------------------------------
+
+
+async def test_list_that_is_suddenly_empty_removes_nothing(state: State) -> None:
+    pair = Pair(state, wiki_of(20))
+    await pair.mirror()
+    texts = pair.local.texts()
+    pair.remote.pages.clear()
+    assert stopped(await pair.mirror()).share == "20 of 20 pages"
+    assert pair.local.texts() == texts
+
+
+async def test_wiki_really_emptied_is_followed_after_a_yes(state: State) -> None:
+    pair = Pair(state, wiki_of(20))
+    await pair.mirror()
+    pair.remote.pages.clear()
+    await pair.mirror(allow_emptying=True)
+    assert not pair.local.pages
+
+
+async def test_empty_list_is_asked_for_again(pair: Pair) -> None:
+    """A storage that failed for a moment is no reason to remove anything."""
+    await pair.mirror()
+    pages = dict(pair.remote.pages)
+    pair.remote.pages.clear()
+
+    async def recover(entry: str) -> None:
+        if entry.startswith("snapshot ") and "snapshot " in pair.remote.log:
+            pair.remote.pages.update(pages)
+
+    pair.remote.log.clear()
+    pair.remote.before = recover
+    await pair.mirror(allow_emptying=True)
+    assert pair.is_equal
+    assert set(pair.local.pages) == set(pages)
+
+
+async def test_page_missing_from_the_list_but_readable_is_kept(pair: Pair) -> None:
+    await pair.mirror()
+    hidden = pair.remote.pages[Slug("b")]
+    pair.remote.remove("b")
+
+    async def still_there(entry: str) -> None:
+        if entry == "read b":
+            pair.remote.pages[Slug("b")] = hidden
+
+    pair.remote.before = still_there
+    result = await pair.mirror()
+    assert "b" in pair.local.pages
+    assert codes(result)[0] == ("absence-doubted", "b")
+
+
+async def test_service_that_finds_no_page_at_all_removes_nothing(pair: Pair) -> None:
+    await pair.mirror()
+    pair.remote.remove("b")
+
+    async def find_nothing(entry: str) -> None:
+        if entry.startswith("read "):
+            raise NotFound(f"nothing: {entry}")
+
+    pair.remote.before = find_nothing
+    result = await pair.mirror()
+    assert "b" in pair.local.pages
+    assert codes(result)[0][0] == "absence-doubted"
+
+
+async def test_service_that_does_not_answer_the_question_removes_nothing(
+    pair: Pair,
+) -> None:
+    await pair.mirror()
+    pair.remote.remove("b")
+
+    async def fail(entry: str) -> None:
+        if entry == "read b":
+            raise Unavailable("later")
+
+    pair.remote.before = fail
+    await pair.mirror()
+    assert "b" in pair.local.pages
+
+
+async def test_incomplete_list_removes_nothing(pair: Pair) -> None:
+    await pair.mirror()
+    pair.remote.remove("b")
+    pair.remote.is_complete = False
+    await pair.mirror()
+    assert "b" in pair.local.pages
+
+
+async def test_brake_lets_everything_else_through(state: State) -> None:
+    """A stop for removals must not keep edits from coming."""
+    pair = Pair(state, wiki_of(20))
+    await pair.mirror()
+    for number in range(10):
+        pair.remote.remove(f"page-{number}")
+    pair.remote.put("page-15", "edited")
+    pair.remote.put("new", "created")
+    assert stopped(await pair.mirror()).share == "10 of 20 pages"
+    texts = pair.local.texts()
+    assert (texts["page-15"], texts["new"]) == ("edited", "created")
+    assert len(texts) == 21
+
+
+async def test_removals_wait_while_another_page_fails(pair: Pair) -> None:
+    await pair.mirror()
+    pair.remote.remove("b")
+    pair.remote.put("home", "new")
+
+    async def refuse(entry: str) -> None:
+        if entry == "read home":
+            raise ProtocolViolation("page home is cut")
+
+    pair.remote.before = refuse
+    pair.remote.put("a-control", "answers")
+    result = await pair.mirror()
+    assert "b" in pair.local.pages
+    assert ("removals-postponed", "1 page") in codes(result)
+
+
+async def test_wiki_made_anew_under_the_same_path_is_left_alone(pair: Pair) -> None:
+    await pair.pull(remote_id="7")
+    before = set(pair.local.pages)
+    pair.remote.pages.clear()
+    pair.remote.put("other", "another wiki")
+    with pytest.raises(Halted, match=r"another project now \(id 8, not 7\)"):
+        await pair.pull(remote_id="8")
+    assert set(pair.local.pages) == before
+
+
+# -- the wiki's mark -----------------------------------------------------------------
+
+
+async def test_mark_is_kept_when_the_base_is_what_it_stands_for(pair: Pair) -> None:
+    pair.remote.tag = "mark"
+    await pair.pull()
+    assert pair.state.wiki(OWNER).remote_tag == "mark"
+
+
+async def test_mark_is_not_kept_while_something_waits(pair: Pair) -> None:
+    await pair.pull()
+    pair.local.put("home", "mine")
+    pair.remote.put("home", "theirs")
+    pair.remote.tag = "mark"
+    await pair.pull()
+    assert not pair.state.wiki(OWNER).remote_tag
+
+
+async def test_mark_is_not_kept_when_a_page_changed_since_the_list(pair: Pair) -> None:
+    """The text read is newer than the list, and the mark stands for the list."""
+    pair.remote.tag = "mark"
+
+    async def edit(entry: str) -> None:
+        if entry == "read home":
+            pair.remote.put("home", "newer")
+
+    pair.remote.before = edit
+    await pair.pull()
+    assert pair.local.texts()["home"] == "newer"
+    assert not pair.state.wiki(OWNER).remote_tag
+
+
+# -- attachments ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def pictured(pair: Pair) -> Pair:
+    pair.remote.put("home", f"![p]({PICTURE}) and again {PICTURE}")
+    pair.remote.files[PICTURE] = b"\x89PNG" * 5000
+    return pair
+
+
+async def test_mentioned_attachment_is_fetched_once(pictured: Pair) -> None:
+    first = await pictured.pull()
+    again = await pictured.pull()
+    assert pictured.local.files == pictured.remote.files
+    assert (first.attachments, again.attachments) == (1, 0)
+    assert pictured.remote.log.count(f"read_attachment {PICTURE}") == 1
+
+
+async def test_attachment_lost_here_is_fetched_again(pictured: Pair) -> None:
+    await pictured.pull()
+    pictured.local.files.clear()
+    assert (await pictured.pull()).attachments == 1
+    assert pictured.local.files == pictured.remote.files
+
+
+async def test_attachment_that_is_there_already_is_adopted(pictured: Pair) -> None:
+    pictured.local.files[PICTURE] = b"from an interrupted run"
+    assert (await pictured.pull()).attachments == 0
+    assert set(pictured.state.wiki(OWNER).attachments()) == {PICTURE}
+
+
+async def test_missing_attachment_is_told_and_the_rest_goes_on(
+    pictured: Pair,
+) -> None:
+    pictured.remote.put("b", f"{FOLDER}/gone.png")
+    result = await pictured.pull()
+    assert [one.subject for one in result.absent] == [f"{FOLDER}/gone.png"]
+    assert result.problems == ()
+    assert pictured.local.files == pictured.remote.files
+    assert pictured.is_equal
+
+
+async def test_missing_attachment_is_looked_for_every_time(pictured: Pair) -> None:
+    content = pictured.remote.files.pop(PICTURE)
+    await pictured.pull()
+    pictured.remote.files[PICTURE] = content
+    assert (await pictured.pull()).attachments == 1
+
+
+async def test_attachments_are_not_asked_for_one_by_one_when_the_service_is_gone(
+    pair: Pair,
+) -> None:
+    names = [f"{FOLDER}/{number}.png" for number in range(100)]
+    pair.remote.put("home", "\n".join(names))
+
+    async def fail(entry: str) -> None:
+        if entry.startswith("read_attachment "):
+            pair.remote.log.append("asked")
+            raise Unavailable("no answer")
+
+    pair.remote.before = fail
+    result = await pair.pull()
+    assert len(result.problems) == 100
+    assert pair.remote.log.count("asked") < 20
+
+
+async def test_attachment_that_cannot_be_stored_is_a_problem(pictured: Pair) -> None:
+    async def refuse(entry: str) -> None:
+        if entry.startswith("write_attachment "):
+            raise FolderError("cannot write it: a folder exists at this path")
+
+    pictured.local.before = refuse
+    assert codes(await pictured.pull()) == [("attachment-unwritable", PICTURE)]
+
+
+async def test_disk_that_is_full_ends_the_fetching(pictured: Pair) -> None:
+    async def full(entry: str) -> None:
+        if entry.startswith("write_attachment "):
+            cause = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            raise FolderError("cannot write it: the disk is full") from cause
+
+    pictured.local.before = full
+    with pytest.raises(FolderError, match="disk is full"):
+        await pictured.pull()
+
+
+# -- interrupts at every step ----------------------------------------------------------
+
+
+class Interrupt:
+    """Cancels the whole pull when the n-th operation begins."""
+
+    def __init__(self, at: int) -> None:
+        self.left = at
+        self.task: asyncio.Task[CycleResult] | None = None
+
+    async def __call__(self, entry: str) -> None:  # noqa: ARG002
+        self.left -= 1
+        if self.left == 0 and self.task is not None:
+            self.task.cancel()
+            await asyncio.sleep(0)
+
+
+class Watched:
+    """A replica whose every operation tells somebody first."""
+
+    def __init__(self, inner: LocalReplica, before: Interrupt) -> None:
+        self._inner = inner
+        self._before = before
+
+    def __getattr__(self, name: str) -> object:
+        method = getattr(self._inner, name)
+
+        async def told(*args: object, **named: object) -> object:
+            await self._before(name)
+            return await method(*args, **named)
+
+        async def told_stream(path: AttachmentPath) -> AsyncIterator[bytes]:
+            await self._before(name)
+            async for chunk in method(path):
+                yield chunk
+
+        return told_stream if name == "read_attachment" else told
+
+
+async def interrupted_pull(
+    remote: MemoryReplica, folder: Path, state: State, at: int
+) -> bool:
+    """Pull and cancel at the n-th operation; whether the pull came to its end."""
+    interrupt = Interrupt(at)
+    local: LocalReplica = Watched(FolderReplica(folder), interrupt)  # type: ignore[assignment]
+    remote.before = interrupt
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(
+            run_cycle(remote, local, state, owner=OWNER, options=MIRROR)
+        )
+        interrupt.task = task
+    return not task.cancelled()
+
+
+async def test_pull_interrupted_anywhere_is_finished_by_the_next_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Real folder, real state; batches of one, so that there are many steps."""
+    monkeypatch.setattr("wikisync.sync.pull.BATCH_PAGES", 1)
+    for at in range(1, 200):
+        place = tmp_path / str(at)
+        (place / "wiki").mkdir(parents=True)
+        with State.open(place / "state.db") as state:
+            if await finishes_after_interrupt(place, state, at):
+                return
+    pytest.fail("the pull has more steps than were tried")
+
+
+async def finishes_after_interrupt(place: Path, state: State, at: int) -> bool:
+    remote = MemoryReplica({"home": f"![p]({PICTURE})", "dir/a": "A", "b": "B"})
+    remote.files[PICTURE] = b"picture" * 3000
+    was_complete = await interrupted_pull(remote, place / "wiki", state, at)
+    assert_only_whole_files(place / "wiki", remote)
+    local = FolderReplica(place / "wiki")
+    remote.before = MemoryReplica().before
+    await run_cycle(remote, local, state, owner=OWNER, options=MIRROR)
+    seen = await local.snapshot()
+    assert {s: (await local.read(s)).content for s in seen.pages} == remote.texts()
+    assert (place / "wiki" / PICTURE).read_bytes() == remote.files[PICTURE]
+    again = await run_cycle(remote, local, state, owner=OWNER, options=MIRROR)
+    assert str(again.plan) == "nothing to do"
+    return was_complete
+
+
+def assert_only_whole_files(folder: Path, remote: MemoryReplica) -> None:
+    whole = {text.encode() for text in remote.texts().values()}
+    whole |= set(remote.files.values())
+    names = [path for path in folder.rglob("*") if path.is_file()]
+    own = [path for path in names if ".wikisync" not in str(path)]
+    assert all(path.read_bytes() in whole for path in own)
