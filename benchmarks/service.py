@@ -99,8 +99,8 @@ def main() -> int:
 
 async def serve(folder: Path, projects: int) -> None:
     """Fill a service, then run it until stdin is closed."""
+    from wikisync.service.committing import Author
     from wikisync.service.loading import load_wiki
-    from wikisync.service.repository import Author
     from wikisync.service.server import running_service
     from wikisync.service.tables import Tables
 

@@ -33,10 +33,11 @@ from wikisync.processes import (
     start_program_async,
     start_worker,
 )
+from wikisync.service.committing import Author
 from wikisync.service.editing import Change
 from wikisync.service.import_worker import FetchJob, fetch_repository
 from wikisync.service.render_pool import RenderPool
-from wikisync.service.repository import Author, WikiRepository
+from wikisync.service.repository import WikiRepository
 from wikisync.service.settings import Rendering
 from wikisync.site.preview.editor import Editor
 

@@ -15,11 +15,13 @@ from tests.security.service_imports import INSIDE, OUTSIDE, SPELLED_ODDLY
 from tests.security.service_requests import Sent, send
 from tests.support.git_http import git_server, redirecting_server, silent_server
 from tests.support.service import EmbeddedService, embedded_service
+from wikisync.service.committing import Author
+from wikisync.service.copying import copy_repository
 from wikisync.service.editing import Change
 from wikisync.service.import_address import address_problem
 from wikisync.service.import_tunnel import NoWay, tunnel_to
 from wikisync.service.import_worker import FetchFailed, FetchJob, fetch_repository
-from wikisync.service.repository import Author, WikiRepository, copy_repository
+from wikisync.service.repository import WikiRepository
 from wikisync.service.settings import Imports, Settings
 
 WEB = frozenset({"http", "https"})

@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.git_http import git_server, redirecting_server, silent_server
 from wikisync.frames import read_frames, write_frame
+from wikisync.service.committing import Author
 from wikisync.service.editing import Change
 from wikisync.service.import_worker import (
     GRACE_S,
@@ -20,7 +21,7 @@ from wikisync.service.import_worker import (
     fetch_repository,
     main,
 )
-from wikisync.service.repository import Author, WikiRepository
+from wikisync.service.repository import WikiRepository
 
 DEADLINE_S = 30.0
 MIB = 1024 * 1024

@@ -11,6 +11,7 @@ import pytest
 from wikisync.api.schema import WikiPageRecord
 from wikisync.model import Format
 from wikisync.service import pages as pages_module
+from wikisync.service.committing import Author
 from wikisync.service.editing import Change
 from wikisync.service.pages import (
     FullList,
@@ -19,7 +20,7 @@ from wikisync.service.pages import (
     encode_list,
     front_matter_of,
 )
-from wikisync.service.repository import Author, WikiRepository
+from wikisync.service.repository import WikiRepository
 from wikisync.service.tree import PageFile
 
 AUTHOR = Author("n", "e")

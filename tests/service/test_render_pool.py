@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from wikisync.processes import Child
+from wikisync.service.committing import Author
 from wikisync.service.editing import Change
 from wikisync.service.pages import ShownPage
 from wikisync.service.render_pool import RenderJob, RenderPool
-from wikisync.service.repository import Author, WikiRepository
+from wikisync.service.repository import WikiRepository
 from wikisync.service.settings import Rendering
 
 

@@ -9,9 +9,10 @@ import pytest
 from tests.service.conftest import GROUP_WIKIS, PROJECT, WIKIS, Api
 from tests.support.service import EmbeddedService
 from wikisync.model import Slug
+from wikisync.service.committing import Author
 from wikisync.service.editing import Change
 from wikisync.service.rendering import INCLUDED_BYTES_MAX, included_text
-from wikisync.service.repository import Author, WikiRepository
+from wikisync.service.repository import WikiRepository
 
 
 @pytest.fixture

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from wikisync.service.committing import Author, GitRefused
 from wikisync.service.editing import Change
-from wikisync.service.repository import Author, GitRefused, WikiRepository
+from wikisync.service.repository import WikiRepository
 from wikisync.service.tree import RepositoryFile, WikiTree
 
 AUTHOR = Author("Dana", "dana@example.com")

@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from wikisync.folder import rename
+from wikisync import libc
 
 
 def no_links(*_names: object, **_folders: object) -> None:
@@ -18,4 +18,4 @@ def no_links(*_names: object, **_folders: object) -> None:
 def make_plain(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every disk be such a one until the test ends."""
     monkeypatch.setattr(os, "link", no_links)
-    monkeypatch.setattr(rename, "_function", lambda _platform: None)
+    monkeypatch.setattr(libc, "_renaming", lambda _platform: None)

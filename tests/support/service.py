@@ -32,10 +32,10 @@ from msgspec.structs import replace
 from wikisync.model import OwnerKind, Page, WikiOwner
 from wikisync.service import jobs
 from wikisync.service.access import Level
+from wikisync.service.committing import Author
 from wikisync.service.editing import Change
 from wikisync.service.loading import LoadedFolder
 from wikisync.service.quirks import Quirk
-from wikisync.service.repository import Author
 from wikisync.service.server import RunningService, running_service
 from wikisync.service.settings import Hook, Settings
 from wikisync.service.storage import WikiStorage

@@ -37,11 +37,11 @@ from wikisync.service.answers import (
     refuse,
     unauthorized,
 )
+from wikisync.service.committing import Author
 from wikisync.service.instance import Service
 from wikisync.service.pagination import Window, read_window
 from wikisync.service.parameters import Parameters
 from wikisync.service.projects.tables import moved_project
-from wikisync.service.repository import Author
 from wikisync.service.rows import Group, Project, Token, User
 from wikisync.service.storage import WikiStorage
 from wikisync.service.tables import Tables, id_of, is_number

@@ -24,9 +24,10 @@ from wikisync.child import standard_streams
 from wikisync.decoding import json_decoder
 from wikisync.frames import READY, read_frames, write_frame
 from wikisync.processes import python_worker
+from wikisync.service.committing import GitRefused
+from wikisync.service.copying import copy_repository
 from wikisync.service.import_address import is_same_server, shown, without_user
 from wikisync.service.import_tunnel import NoWay, tunnel_to
-from wikisync.service.repository import GitRefused, copy_repository
 from wikisync.worker import Worker, WorkerLost, WorkerNotStarted
 
 GRACE_S = 5

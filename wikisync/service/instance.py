@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from wikisync.model import OwnerKind
+from wikisync.service.copying import DEFAULT_BRANCH
 from wikisync.service.git_process import GitRunner
 from wikisync.service.pages import PageCache
 from wikisync.service.projects.tables import note_write
@@ -23,7 +24,7 @@ from wikisync.service.quirk_parts import (
 from wikisync.service.quirks import Quirks, Turns
 from wikisync.service.records import Records
 from wikisync.service.render_pool import RenderPool
-from wikisync.service.repository import DEFAULT_BRANCH, WikiRepository
+from wikisync.service.repository import WikiRepository
 from wikisync.service.settings import Limits, Settings
 from wikisync.service.storage import WikiStorage
 from wikisync.service.tree_walk import TreeLimits

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from wikisync.service.answers import Refusal
 from wikisync.service.code import folder_size, is_sound, read_facts
+from wikisync.service.committing import Author, GitRefused
 from wikisync.service.editing import Change
 from wikisync.service.import_address import shown
 from wikisync.service.import_worker import FetchFailed, FetchJob, fetch_repository
@@ -24,7 +25,6 @@ from wikisync.service.listing import read_projects
 from wikisync.service.projects import facts as project_facts
 from wikisync.service.projects import tables as project_tables
 from wikisync.service.projects.templates import COMMIT_MESSAGE, template_files
-from wikisync.service.repository import Author, GitRefused
 from wikisync.service.rows import Project
 from wikisync.service.tables import Tables
 from wikisync.service.tree_walk import TreeTooLarge

@@ -18,6 +18,7 @@ from msgspec import Struct
 from wikisync.errors import ServiceError
 from wikisync.folder.naming import attachment_path, parse_path
 from wikisync.model import OwnerKind, WikiOwner, split_extension
+from wikisync.service.committing import Author, GitRefused
 from wikisync.service.editing import Change
 from wikisync.service.instance import Service
 from wikisync.service.manifest import (
@@ -29,7 +30,7 @@ from wikisync.service.manifest import (
     parse_manifest,
 )
 from wikisync.service.projects.tables import set_columns
-from wikisync.service.repository import Author, GitRefused, WikiRepository
+from wikisync.service.repository import WikiRepository
 from wikisync.service.rows import User
 from wikisync.service.tables import Tables
 from wikisync.service.tree import RepositoryFile, WikiTree

@@ -13,8 +13,9 @@ from typing import BinaryIO
 
 from msgspec import Struct
 
+from wikisync.service.committing import GitRefused
 from wikisync.service.git_process import GitFailed, GitInput, GitRunner
-from wikisync.service.repository import GitRefused, WikiRepository
+from wikisync.service.repository import WikiRepository
 from wikisync.service.settings import GitService
 from wikisync.service.tree_walk import TreeTooLarge
 

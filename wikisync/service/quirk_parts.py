@@ -10,10 +10,11 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
+from wikisync.service.committing import Author
 from wikisync.service.editing import Change
 from wikisync.service.hooks import Deliveries, Event
 from wikisync.service.quirks import Quirk, Quirks, Turns
-from wikisync.service.repository import Author, WikiRepository
+from wikisync.service.repository import WikiRepository
 from wikisync.service.settings import KIB, Hook, HookLimits, Limits
 from wikisync.service.storage import WikiStorage
 from wikisync.service.tree import WikiTree

@@ -12,28 +12,34 @@ import shutil
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta, timezone
 from itertools import islice
 from pathlib import Path
 
 import pygit2
-from msgspec import Struct
 
 from wikisync.private import make_private_folder
+from wikisync.service.commit_notes import CommitNote, changed_files, note_of
+from wikisync.service.committing import (
+    Author,
+    GitRefused,
+    commit_change,
+    edit_tree,
+    signature_of,
+    tip_of,
+    tree_of,
+    tree_reader,
+)
+from wikisync.service.copying import DEFAULT_BRANCH, copy_repository
 from wikisync.service.editing import Change
 from wikisync.service.packing import blob_id, write_blob_pack
 from wikisync.service.settings import MIB
 from wikisync.service.tree import EMPTY, Directory, RepositoryFile, WikiTree
 from wikisync.service.tree_walk import (
-    DIRECTORY_MODE,
     USUAL_LIMITS,
-    Read,
     TreeLimits,
-    tree_entries,
     walk,
 )
 
-DEFAULT_BRANCH = "main"
 LOADED_REFERENCE = "refs/wikisync/loaded"
 COMMIT_ID = re.compile("[0-9a-fA-F]{4,40}")
 """A commit's id, or how it begins."""
@@ -44,47 +50,8 @@ BRANCH_BYTES_MAX = 244
 """As the real service has it; one component of a path holds 255, with a suffix."""
 TAGS_MAX = 10
 """Tags of tags that are followed to their commit."""
-COMPARED_MAX = 200
-"""Of a commit that changes more files none is looked for under another name."""
 HEADER_BYTES = 100
 """The first line of a commit or tag is shorter."""
-FILE_MODE = 0o100644
-
-_TreeEdits = Mapping[str, RepositoryFile | None]
-
-
-class Author(Struct, frozen=True):
-    """Whose name a commit bears."""
-
-    name: str
-    email: str
-
-
-class Signed(Struct, frozen=True):
-    """Who made a commit, and when by their own clock."""
-
-    name: str
-    email: str
-    moment: datetime
-
-
-class CommitNote(Struct, frozen=True):
-    """What a commit says of itself; of texts that are no UTF-8 what can be read."""
-
-    id: str
-    parents: tuple[str, ...]
-    message: str
-    author: Signed
-    committer: Signed
-
-    @property
-    def title(self) -> str:
-        """The first line of the message."""
-        return self.message.partition("\n")[0]
-
-
-class GitRefused(Exception):
-    """Git would not make a commit of the change; the text says why."""
 
 
 class WikiRepository:
@@ -114,7 +81,7 @@ class WikiRepository:
             repository = self._open()
             if repository is None:
                 return WikiTree(None, ())
-            commit = _tip(repository, self.branch())
+            commit = tip_of(repository, self.branch())
             if commit is None:
                 return WikiTree(None, ())
             if self._tree is None or self._tree.commit != commit:
@@ -130,7 +97,7 @@ class WikiRepository:
             repository, tree = self._opened, self._tree
             if repository is None or tree is None:
                 return None
-            return tree if _tip(repository, self.branch()) == tree.commit else None
+            return tree if tip_of(repository, self.branch()) == tree.commit else None
         finally:
             self._lock.release()
 
@@ -196,7 +163,7 @@ class WikiRepository:
             branches = repository.branches.local
             names = sorted(branches)
             tips = (branches[name].peel(pygit2.Commit) for name in names)
-            return [(name, _note(tip)) for name, tip in zip(names, tips, strict=True)]
+            return [(name, note_of(tip)) for name, tip in zip(names, tips, strict=True)]
 
     def show_branch(self, branch: str) -> None:
         """Make a branch that is there the one whose files are shown."""
@@ -209,7 +176,7 @@ class WikiRepository:
         """The commit that gave a file its present content, or None."""
         with self._lock:
             repository = self._open()
-            tip = None if repository is None else _tip(repository, self.branch())
+            tip = None if repository is None else tip_of(repository, self.branch())
             if repository is None or tip is None:
                 return None
             commit = repository[tip].peel(pygit2.Commit)
@@ -237,7 +204,7 @@ class WikiRepository:
         """
         with self._lock:
             shared = self._open()
-            tip = None if shared is None else _tip(shared, self.branch())
+            tip = None if shared is None else tip_of(shared, self.branch())
         if tip is None:
             return []
         bare = pygit2.enums.RepositoryOpenFlag.BARE
@@ -245,8 +212,8 @@ class WikiRepository:
         found: list[tuple[CommitNote, list[tuple[str, str]]]] = []
         left = files_max
         for commit in islice(repository.walk(pygit2.Oid(hex=tip)), commits_max):
-            files = _changed(commit) if files_max else []
-            found.append((_note(commit), files))
+            files = changed_files(commit) if files_max else []
+            found.append((note_of(commit), files))
             left -= len(files)
             if left < 0:
                 break
@@ -256,7 +223,7 @@ class WikiRepository:
         """Commits on the default branch."""
         with self._lock:
             repository = self._open()
-            tip = None if repository is None else _tip(repository, self.branch())
+            tip = None if repository is None else tip_of(repository, self.branch())
             if repository is None or tip is None:
                 return 0
             return sum(1 for _commit in repository.walk(pygit2.Oid(hex=tip)))
@@ -354,9 +321,9 @@ class WikiRepository:
                 return
             repository = self._open() or self.create()
             edits = {file.path: file for file in files}
-            tree = _edit_tree(repository, None, edits)
+            tree = edit_tree(repository, None, edits)
             tree = tree or repository.TreeBuilder().write().raw
-            signature = _signature(author)
+            signature = signature_of(author)
             commit = repository.create_commit(
                 None, signature, signature, "Loaded", pygit2.Oid(raw=tree), []
             )
@@ -382,7 +349,7 @@ class WikiRepository:
         with self._lock:
             change = decide(self.tree())
             repository = self._open() or self.create()
-            _commit(repository, change, author, branch or self.branch())
+            commit_change(repository, change, author, branch or self.branch())
             return self.tree()
 
     def _unknown(
@@ -405,8 +372,8 @@ class WikiRepository:
 
     def _walk(self, repository: pygit2.Repository, commit: str) -> Directory:
         """The root of a commit; what is known of the present one is not read again."""
-        root = _root(repository, commit)
-        return walk(_reader(repository), root, self._root, self._limits)
+        root = tree_of(repository, commit)
+        return walk(tree_reader(repository), root, self._root, self._limits)
 
     def _open(self) -> pygit2.Repository | None:
         if self._opened is None and self.path.exists():
@@ -454,7 +421,7 @@ class WikiRepository:
         """Where the default branch was never made, show the first there is."""
         with self._lock:
             repository = self._open()
-            if repository is None or _tip(repository, self.branch()) is not None:
+            if repository is None or tip_of(repository, self.branch()) is not None:
                 return
             names = (str(name) for name in repository.references)
             heads = sorted(name for name in names if name.startswith("refs/heads/"))
@@ -471,50 +438,6 @@ class WikiRepository:
         opened = self._open()
         assert opened is not None
         return opened
-
-
-def _changed(commit: pygit2.Commit) -> list[tuple[str, str]]:
-    if commit.parents:
-        diff = commit.parents[0].tree.diff_to_tree(commit.tree)
-    else:
-        diff = commit.tree.diff_to_tree(swap=True)
-    if len(diff) <= COMPARED_MAX:
-        diff.find_similar()
-    deleted = pygit2.enums.DeltaStatus.DELETED
-    return [
-        (
-            delta.status_char(),
-            _readable(
-                (delta.old_file if delta.status == deleted else delta.new_file).raw_path
-            ),
-        )
-        for delta in diff.deltas
-    ]
-
-
-def _note(commit: pygit2.Commit) -> CommitNote:
-    return CommitNote(
-        id=str(commit.id),
-        parents=tuple(str(parent) for parent in commit.parent_ids),
-        message=_readable(commit.raw_message),
-        author=_signed(commit.author),
-        committer=_signed(commit.committer),
-    )
-
-
-def _signed(signature: pygit2.Signature) -> Signed:
-    try:
-        zone = timezone(timedelta(minutes=signature.offset))
-        moment = datetime.fromtimestamp(signature.time, zone)
-    except (ValueError, OverflowError, OSError):
-        # anybody may write any number into a commit
-        moment = datetime.fromtimestamp(0, UTC)
-    name, email = _readable(signature.raw_name), _readable(signature.raw_email)
-    return Signed(name, email, moment)
-
-
-def _readable(text: bytes) -> str:
-    return text.decode("utf-8", "replace")
 
 
 def root_of(tip: bytes, database: pygit2.Odb) -> bytes | None:
@@ -544,60 +467,6 @@ def is_branch_name(name: str) -> bool:
     )
 
 
-def copy_repository(
-    address: str,
-    fresh: Path,
-    branch: str | None = None,
-    *,
-    callbacks: Callable[[], pygit2.RemoteCallbacks] = pygit2.RemoteCallbacks,
-    proxy: str | None = None,
-) -> None:
-    """Copy a repository to a folder that is not there: one branch, or all and tags.
-
-    Args:
-        address: a folder, or an address that git can fetch from.
-        fresh: the folder; after a failure part of it may be there.
-        branch: the only one wanted; it becomes the default branch.
-        callbacks: makes what is asked during one connection.
-        proxy: the way to http and https addresses; None for a direct one.
-
-    Raises:
-        GitRefused: it cannot be read.
-    """
-    try:
-        _copy(address, fresh, branch, callbacks, proxy)
-    except (pygit2.GitError, ValueError, KeyError, OSError) as error:
-        raise GitRefused(str(error)) from error
-
-
-def _copy(
-    address: str,
-    fresh: Path,
-    branch: str | None,
-    callbacks: Callable[[], pygit2.RemoteCallbacks],
-    proxy: str | None,
-) -> None:
-    make_private_folder(fresh)
-    repository = pygit2.init_repository(str(fresh), bare=True)
-    remote = repository.remotes.create_anonymous(address)
-    wanted = f"refs/heads/{branch}" if branch else "refs/heads/*"
-    tags = [] if branch else ["+refs/tags/*:refs/tags/*"]
-    # an empty repository has nothing to ask for
-    found = remote.list_heads(callbacks=callbacks(), proxy=proxy)
-    heads = {head.name: head.symref_target for head in found}
-    if heads:
-        names = [f"+{wanted}:{wanted}", *tags]
-        remote.fetch(names, callbacks=callbacks(), proxy=proxy)
-    shown = wanted if branch else heads.get("HEAD") or f"refs/heads/{DEFAULT_BRANCH}"
-    repository.set_head(shown)
-    repository.free()
-
-
-def _tip(repository: pygit2.Repository, branch: str) -> str | None:
-    reference = repository.references.get(f"refs/heads/{branch}")
-    return None if reference is None else str(reference.peel(pygit2.Commit).id)
-
-
 def _shown(commit: str, root: Directory) -> WikiTree:
     return WikiTree(commit, root.files, root.pages, root=root)
 
@@ -607,128 +476,3 @@ def _blob_at(commit: pygit2.Commit, path: str) -> pygit2.Oid | None:
         return commit.tree[path].id
     except KeyError:
         return None
-
-
-def _root(repository: pygit2.Repository, commit: str) -> bytes:
-    return bytes(repository[commit].peel(pygit2.Tree).id.raw)
-
-
-def _reader(repository: pygit2.Repository) -> Read:
-    def read(tree: bytes) -> bytes:
-        return bytes(repository.read(pygit2.Oid(raw=tree))[1])
-
-    return read
-
-
-def _commit(
-    repository: pygit2.Repository, change: Change, author: Author, branch: str
-) -> None:
-    reference = f"refs/heads/{branch}"
-    tip = _tip(repository, branch) or _tip(repository, _head_branch(repository))
-    is_new_branch = reference not in repository.references
-    try:
-        edits = _edits(repository, change)
-        before = _root(repository, tip) if tip else None
-        tree = _edit_tree(repository, before, edits)
-        if tree is None:
-            tree = repository.TreeBuilder().write().raw
-        if tree == before and not is_new_branch:
-            return
-        signature = _signature(author)
-        # git refuses when the branch no longer points at the parent
-        commit = repository.create_commit(
-            None if is_new_branch else reference,
-            signature,
-            signature,
-            change.message,
-            pygit2.Oid(raw=tree),
-            [tip] if tip else [],
-        )
-        if is_new_branch:
-            repository.references.create(reference, commit)
-    except (pygit2.GitError, ValueError, OSError) as error:
-        # where the service keeps its data is nothing that callers should learn
-        raise GitRefused(str(error).replace(repository.path, "")) from error
-
-
-def _signature(author: Author) -> pygit2.Signature:
-    return pygit2.Signature(author.name or "unknown", author.email or "-")
-
-
-def _head_branch(repository: pygit2.Repository) -> str:
-    return str(repository.lookup_reference("HEAD").target).removeprefix("refs/heads/")
-
-
-def _edits(repository: pygit2.Repository, change: Change) -> _TreeEdits:
-    edits: dict[str, RepositoryFile | None] = dict.fromkeys(change.removes)
-    edits |= change.links
-    for path, content in change.writes.items():
-        blob = repository.create_blob(content).raw
-        edits[path] = RepositoryFile(path, blob, FILE_MODE)
-    return edits
-
-
-def _edit_tree(
-    repository: pygit2.Repository, tree: bytes | None, edits: _TreeEdits
-) -> bytes | None:
-    """Write the tree with the edits, touching only directories on their way.
-
-    Returns:
-        The raw id of the new tree, or None when nothing is left in it.
-    """
-    here: dict[str, RepositoryFile | None] = {}
-    below: dict[str, dict[str, RepositoryFile | None]] = {}
-    for path, file in edits.items():
-        name, slash, rest = path.partition("/")
-        if slash:
-            below.setdefault(name, {})[rest] = file
-        else:
-            here[name] = file
-    present = _present(repository, tree)
-    builder = (
-        repository.TreeBuilder(pygit2.Oid(raw=tree))
-        if tree
-        else repository.TreeBuilder()
-    )
-    # files go first and come last, so that a directory may take a file's place
-    # or give it up, but nothing is ever replaced that was not removed
-    for name, file in here.items():
-        if file is None and name in present and not _is_directory(present[name]):
-            builder.remove(name)
-            del present[name]
-    for name, inner in below.items():
-        entry = present.get(name)
-        if entry is not None and not _is_directory(entry):
-            if any(file is not None for file in inner.values()):
-                raise ValueError(f"{name} is a file and cannot be a directory")
-            continue
-        subtree = _edit_tree(repository, entry[1] if entry else None, inner)
-        if subtree is not None:
-            present[name] = DIRECTORY_MODE, subtree
-            builder.insert(name, pygit2.Oid(raw=subtree), DIRECTORY_MODE)
-        elif entry is not None:
-            builder.remove(name)
-            del present[name]
-    for name, file in here.items():
-        if file is None:
-            continue
-        if name in present and _is_directory(present[name]):
-            raise ValueError(f"{name} is a directory and cannot be a file")
-        builder.insert(name, pygit2.Oid(raw=file.blob), file.mode)
-    return bytes(builder.write().raw) if len(builder) else None
-
-
-def _is_directory(entry: tuple[int, bytes]) -> bool:
-    return entry[0] == DIRECTORY_MODE
-
-
-def _present(
-    repository: pygit2.Repository, tree: bytes | None
-) -> dict[str, tuple[int, bytes]]:
-    """A tree's entries: name to mode and raw object id."""
-    if tree is None:
-        return {}
-    return {
-        name.decode("utf-8", "surrogateescape"): (mode, raw)
-        for name, mode, raw in tree_entries(_reader(repository)(tree))
-    }

@@ -6,8 +6,9 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from wikisync.service.answers import invalid, unreadable
+from wikisync.service.committing import Author, GitRefused
 from wikisync.service.editing import Change
-from wikisync.service.repository import Author, GitRefused, WikiRepository
+from wikisync.service.repository import WikiRepository
 from wikisync.service.tree import WikiTree
 from wikisync.service.tree_walk import TreeTooLarge
 

@@ -27,6 +27,8 @@ from wikisync.service.answers import (
 from wikisync.service.attributes import COLUMNS, KEPT
 from wikisync.service.avatars import check_avatar, keep_avatar, remove_avatar
 from wikisync.service.call import Call, Caller
+from wikisync.service.committing import Author
+from wikisync.service.copying import DEFAULT_BRANCH
 from wikisync.service.editing import Change
 from wikisync.service.import_address import address_problem, shown
 from wikisync.service.jobs import BUILT_IN_TYPE, TEMPLATE_TYPE, URL_TYPE
@@ -37,7 +39,7 @@ from wikisync.service.projects.reading import answer_project
 from wikisync.service.projects.tables import NewProject, ProjectChange, Taken
 from wikisync.service.projects.templates import BUILT_IN
 from wikisync.service.projects.views import reads_code
-from wikisync.service.repository import DEFAULT_BRANCH, Author, is_branch_name
+from wikisync.service.repository import is_branch_name
 from wikisync.service.rows import Namespace, Project, User
 from wikisync.service.tables import Tables, id_of, is_number
 from wikisync.service.validation import (

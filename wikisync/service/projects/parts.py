@@ -17,10 +17,11 @@ from wikisync.service.access import Verdict, judge_code
 from wikisync.service.answers import forbidden, too_large, unmatched_route, weak_etag
 from wikisync.service.attachments import file_headers, send_content
 from wikisync.service.call import Call, Caller
+from wikisync.service.commit_notes import CommitNote
 from wikisync.service.projects import people as project_people
 from wikisync.service.projects.reading import answer_part, read_part
 from wikisync.service.projects.views import level_of_feature
-from wikisync.service.repository import CommitNote, WikiRepository
+from wikisync.service.repository import WikiRepository
 from wikisync.service.rows import Project
 from wikisync.service.tables import Tables
 from wikisync.service.tree import is_regular

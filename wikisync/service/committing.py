@@ -1,0 +1,170 @@
+"""Commits: a change to files becomes one in a bare repository, by pygit2.
+
+Called by ``repository`` under its lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pygit2
+from msgspec import Struct
+
+from wikisync.service.editing import Change
+from wikisync.service.tree import RepositoryFile
+from wikisync.service.tree_walk import DIRECTORY_MODE, Read, tree_entries
+
+FILE_MODE = 0o100644
+
+_TreeEdits = Mapping[str, RepositoryFile | None]
+
+
+class Author(Struct, frozen=True):
+    """Whose name a commit bears."""
+
+    name: str
+    email: str
+
+
+class GitRefused(Exception):
+    """Git would not make a commit of the change; the text says why."""
+
+
+def commit_change(
+    repository: pygit2.Repository, change: Change, author: Author, branch: str
+) -> None:
+    """Commit a change to a branch, which may be new; none where nothing changes.
+
+    Raises:
+        GitRefused: git cannot hold such a path, or cannot write.
+    """
+    reference = f"refs/heads/{branch}"
+    tip = tip_of(repository, branch) or tip_of(repository, _head_branch(repository))
+    is_new_branch = reference not in repository.references
+    try:
+        edits = _edits(repository, change)
+        before = tree_of(repository, tip) if tip else None
+        tree = edit_tree(repository, before, edits)
+        if tree is None:
+            tree = repository.TreeBuilder().write().raw
+        if tree == before and not is_new_branch:
+            return
+        signature = signature_of(author)
+        # git refuses when the branch no longer points at the parent
+        commit = repository.create_commit(
+            None if is_new_branch else reference,
+            signature,
+            signature,
+            change.message,
+            pygit2.Oid(raw=tree),
+            [tip] if tip else [],
+        )
+        if is_new_branch:
+            repository.references.create(reference, commit)
+    except (pygit2.GitError, ValueError, OSError) as error:
+        # where the service keeps its data is nothing that callers should learn
+        raise GitRefused(str(error).replace(repository.path, "")) from error
+
+
+def signature_of(author: Author) -> pygit2.Signature:
+    """Who made a commit, and that it was now."""
+    return pygit2.Signature(author.name or "unknown", author.email or "-")
+
+
+def _head_branch(repository: pygit2.Repository) -> str:
+    return str(repository.lookup_reference("HEAD").target).removeprefix("refs/heads/")
+
+
+def _edits(repository: pygit2.Repository, change: Change) -> _TreeEdits:
+    edits: dict[str, RepositoryFile | None] = dict.fromkeys(change.removes)
+    edits |= change.links
+    for path, content in change.writes.items():
+        blob = repository.create_blob(content).raw
+        edits[path] = RepositoryFile(path, blob, FILE_MODE)
+    return edits
+
+
+def edit_tree(
+    repository: pygit2.Repository, tree: bytes | None, edits: _TreeEdits
+) -> bytes | None:
+    """Write the tree with the edits, touching only directories on their way.
+
+    Returns:
+        The raw id of the new tree, or None when nothing is left in it.
+    """
+    here: dict[str, RepositoryFile | None] = {}
+    below: dict[str, dict[str, RepositoryFile | None]] = {}
+    for path, file in edits.items():
+        name, slash, rest = path.partition("/")
+        if slash:
+            below.setdefault(name, {})[rest] = file
+        else:
+            here[name] = file
+    present = _present(repository, tree)
+    builder = (
+        repository.TreeBuilder(pygit2.Oid(raw=tree))
+        if tree
+        else repository.TreeBuilder()
+    )
+    # files go first and come last, so that a directory may take a file's place
+    # or give it up, but nothing is ever replaced that was not removed
+    for name, file in here.items():
+        if file is None and name in present and not _is_directory(present[name]):
+            builder.remove(name)
+            del present[name]
+    for name, inner in below.items():
+        entry = present.get(name)
+        if entry is not None and not _is_directory(entry):
+            if any(file is not None for file in inner.values()):
+                raise ValueError(f"{name} is a file and cannot be a directory")
+            continue
+        subtree = edit_tree(repository, entry[1] if entry else None, inner)
+        if subtree is not None:
+            present[name] = DIRECTORY_MODE, subtree
+            builder.insert(name, pygit2.Oid(raw=subtree), DIRECTORY_MODE)
+        elif entry is not None:
+            builder.remove(name)
+            del present[name]
+    for name, file in here.items():
+        if file is None:
+            continue
+        if name in present and _is_directory(present[name]):
+            raise ValueError(f"{name} is a directory and cannot be a file")
+        builder.insert(name, pygit2.Oid(raw=file.blob), file.mode)
+    return bytes(builder.write().raw) if len(builder) else None
+
+
+def _is_directory(entry: tuple[int, bytes]) -> bool:
+    return entry[0] == DIRECTORY_MODE
+
+
+def _present(
+    repository: pygit2.Repository, tree: bytes | None
+) -> dict[str, tuple[int, bytes]]:
+    """A tree's entries: name to mode and raw object id."""
+    if tree is None:
+        return {}
+    return {
+        name.decode("utf-8", "surrogateescape"): (mode, raw)
+        for name, mode, raw in tree_entries(tree_reader(repository)(tree))
+    }
+
+
+def tip_of(repository: pygit2.Repository, branch: str) -> str | None:
+    """The last commit of a branch; None where there is no such branch."""
+    reference = repository.references.get(f"refs/heads/{branch}")
+    return None if reference is None else str(reference.peel(pygit2.Commit).id)
+
+
+def tree_of(repository: pygit2.Repository, commit: str) -> bytes:
+    """The raw id of a commit's root."""
+    return bytes(repository[commit].peel(pygit2.Tree).id.raw)
+
+
+def tree_reader(repository: pygit2.Repository) -> Read:
+    """What gives the content of a tree by its raw id."""
+
+    def read(tree: bytes) -> bytes:
+        return bytes(repository.read(pygit2.Oid(raw=tree))[1])
+
+    return read
