@@ -10,7 +10,7 @@ import pytest
 from tests.api.conftest import TOKEN
 from tests.api.wire import Wire, http
 from wikisync.api.client import Client
-from wikisync.api.git import wiki_head
+from wikisync.api.git import WikiHistory
 from wikisync.api.wikis import Wiki
 from wikisync.errors import WikisyncError
 from wikisync.model import WikiOwner
@@ -71,7 +71,7 @@ async def test_token_is_in_no_error_and_no_log(
     said = ""
     for ask in (
         lambda: Wiki(wired, OWNER).list_pages(),
-        lambda: wiki_head(wired, OWNER),
+        lambda: WikiHistory(wired, OWNER).head(),
         wired.version,
     ):
         try:

@@ -28,8 +28,8 @@ from wikisync.api.git import (
     REFUSED_S,
     RETRY_S,
     NoRepository,
+    WikiHistory,
     WikiRepository,
-    wiki_head,
 )
 from wikisync.api.secret import Secret
 from wikisync.errors import FolderError, NotFound, Unavailable
@@ -78,10 +78,10 @@ def packs(cache: Path) -> list[Path]:
 async def test_head_moves_with_every_edit(
     service: EmbeddedService, client: Client
 ) -> None:
-    first = await wiki_head(client, OWNER)
-    assert await wiki_head(client, OWNER) == first
+    first = await WikiHistory(client, OWNER).head()
+    assert await WikiHistory(client, OWNER).head() == first
     await service.put_file(OWNER, "home.md", b"other")
-    second = await wiki_head(client, OWNER)
+    second = await WikiHistory(client, OWNER).head()
     assert first
     assert second
     assert first != second
@@ -91,18 +91,18 @@ async def test_wiki_without_a_page_has_no_head(
     service: EmbeddedService, client: Client
 ) -> None:
     await service.add_project("docs/empty")
-    assert await wiki_head(client, WikiOwner("project", "docs/empty")) is None
+    assert await WikiHistory(client, WikiOwner("project", "docs/empty")).head() is None
 
 
 async def test_group_wiki_has_a_head(service: EmbeddedService, client: Client) -> None:
     await service.add_group("team", {"home": "x"})
-    assert await wiki_head(client, WikiOwner("group", "team"))
+    assert await WikiHistory(client, WikiOwner("group", "team")).head()
 
 
 async def test_public_wiki_has_a_head_for_anybody(service: EmbeddedService) -> None:
     await service.add_project(OWNER.full_path, visibility="public")
     async with Client(service.url) as anybody:
-        assert await wiki_head(anybody, OWNER)
+        assert await WikiHistory(anybody, OWNER).head()
 
 
 @pytest.mark.parametrize("scopes", [("read_api",), ("read_user",)])
@@ -111,20 +111,20 @@ async def test_head_is_not_known_to_a_token_without_git(
 ) -> None:
     token = await service.add_user("ann", scopes=scopes, is_admin=True)
     async with Client(service.url, token) as client:
-        assert await wiki_head(client, OWNER) is None
+        assert await WikiHistory(client, OWNER).head() is None
 
 
 async def test_head_is_not_known_where_wikis_cannot_be_cloned(
     service: EmbeddedService, client: Client
 ) -> None:
     service.quirks = {Quirk.NO_GIT}
-    assert await wiki_head(client, OWNER) is None
+    assert await WikiHistory(client, OWNER).head() is None
 
 
 async def test_web_page_is_no_head(wired: Client, wire: Wire) -> None:
     line = b"003f" + b"ab" * 20 + b" HEAD\n"
     wire.will(http(200, b"<html>" + line, "text/html"))
-    assert await wiki_head(wired, OWNER) is None
+    assert await WikiHistory(wired, OWNER).head() is None
 
 
 async def test_head_of_a_longer_kind_of_id_is_read_too(
@@ -133,7 +133,7 @@ async def test_head_of_a_longer_kind_of_id_is_read_too(
     line = b"00" + b"ab" * 33
     body = b"001e# service=git-upload-pack\n0000" + line + b" HEAD\0caps\n0000"
     wire.will(http(200, body, ADVERTISEMENT))
-    assert await wiki_head(wired, OWNER) == "ab" * 32
+    assert await WikiHistory(wired, OWNER).head() == "ab" * 32
 
 
 async def test_service_that_is_gone_is_an_error_and_no_missing_head(
@@ -142,7 +142,7 @@ async def test_service_that_is_gone_is_an_error_and_no_missing_head(
     wire.will(http(503))
     wire.repeats = True
     with pytest.raises(Unavailable):
-        await wiki_head(wired, OWNER)
+        await WikiHistory(wired, OWNER).head()
 
 
 async def test_token_goes_to_git_as_a_password_and_not_elsewhere(
@@ -150,7 +150,7 @@ async def test_token_goes_to_git_as_a_password_and_not_elsewhere(
 ) -> None:
     elsewhere = "https://elsewhere.example.com/docs/handbook.wiki.git/info/refs"
     wire.will(http(302, Location=elsewhere))
-    assert await wiki_head(wired, OWNER) is None
+    assert await WikiHistory(wired, OWNER).head() is None
     (request,) = wire.requests
     target = "/docs/handbook.wiki.git/info/refs?service=git-upload-pack"
     assert request.target == target

@@ -51,30 +51,10 @@ async def test_a_list_with_content(wiki: Wiki, network: PlayedNetwork) -> None:
     assert page.content == "text"
 
 
-async def test_pages_can_be_taken_one_by_one(
-    wiki: Wiki, network: PlayedNetwork
-) -> None:
-    network.get(f"{PAGES}?with_content=true", payload=[HOME, {"slug": "b"}])
-
-    slugs = [page.slug async for page in wiki.iterate_pages(with_content=True)]
-
-    assert slugs == ["home", "b"]
-
-
 async def test_an_empty_wiki_has_no_pages(wiki: Wiki, network: PlayedNetwork) -> None:
     network.get(PAGES, payload=[], repeat=True)
 
     assert await wiki.list_pages() == ()
-    assert [page async for page in wiki.iterate_pages()] == []
-
-
-async def test_a_list_cut_short_is_asked_for_again_before_the_first_page(
-    wiki: Wiki, network: PlayedNetwork
-) -> None:
-    network.get(PAGES, body='[{"slug":"home"},{"sl')
-    network.get(PAGES, payload=[HOME])
-
-    assert [page.slug async for page in wiki.iterate_pages()] == ["home"]
 
 
 async def test_a_list_that_did_not_change_is_not_sent_again(

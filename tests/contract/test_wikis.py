@@ -44,12 +44,6 @@ async def test_a_list_with_content_holds_every_text_unchanged(wiki: Wiki) -> Non
     assert {page.encoding for page in pages} == {"UTF-8"}
 
 
-async def test_pages_one_by_one_are_the_pages_of_the_list(wiki: Wiki) -> None:
-    one_by_one = [page async for page in wiki.iterate_pages(with_content=True)]
-
-    assert tuple(one_by_one) == await wiki.list_pages(with_content=True)
-
-
 async def test_a_list_is_told_unchanged_until_a_page_changes(wiki: Wiki) -> None:
     first = await wiki.poll_pages()
     assert first is not None

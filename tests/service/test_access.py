@@ -11,7 +11,6 @@ from wikisync.service.access import (
     Verdict,
     WikiDoor,
     judge_container,
-    judge_signed_in,
     judge_wiki,
     scope_allows,
 )
@@ -99,11 +98,6 @@ def test_member_below_a_private_group_sees_it_but_not_its_wiki() -> None:
 
     assert judge_container("private", inside) is OK
     assert judge_wiki(PRIVATE, inside, Operation.READ) is NO
-
-
-def test_operation_about_oneself_needs_somebody() -> None:
-    assert judge_signed_in(ANONYMOUS) is Verdict.UNAUTHENTICATED
-    assert judge_signed_in(STRANGER) is OK
 
 
 @pytest.mark.parametrize(

@@ -181,7 +181,8 @@ class EmbeddedService:
 
     async def wait_for_imports(self) -> None:
         """Return when no fork or import is under way any more."""
-        await self.running.service.wait_for_imports()
+        for is_fetched in (False, True):
+            await self.running.service.imports(is_fetched=is_fetched).join()
 
     async def remove_file(self, owner: WikiOwner, path: str) -> None:
         """Commit the removal of a file as a git push would."""

@@ -21,7 +21,6 @@ from collections.abc import (
 )
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from http import HTTPStatus
-from itertools import chain, islice
 from random import random as spread
 from types import TracebackType
 from typing import Self, TypeVar
@@ -305,22 +304,6 @@ class Client:
 
         return await self._repeated(request, attempt)
 
-    async def fetch_each(self, request: Request, kind: type[T]) -> AsyncIterator[T]:
-        """Ask for one JSON list and decode its records when they are wanted.
-
-        Raises:
-            RemoteError: in all its kinds.
-        """
-
-        async def attempt() -> tuple[Iterator[T], list[T]]:
-            answer = await self._pool.exchange(request)
-            records = decode_each(answer, kind, request.purpose)
-            return records, _first_of(records)
-
-        records, first = await self._repeated(request, attempt)
-        for record in chain(first, records):
-            yield record
-
     async def send(self, request: Request) -> Answer:
         """Ask for a success of any kind.
 
@@ -498,11 +481,6 @@ class Client:
             f"still waiting for {self.address.authority}, for more than"
             f" {after_s:.0f} s: {action}"
         )
-
-
-def _first_of(records: Iterator[T]) -> list[T]:
-    """The first record, if any: an answer that was cut shows itself here."""
-    return _all_of(islice(records, 1))
 
 
 def _all_of(records: Iterator[T]) -> list[T]:

@@ -81,20 +81,6 @@ class Advertised(Struct, frozen=True):
 NOTHING_TOLD = Advertised()
 
 
-async def wiki_head(client: Client, owner: WikiOwner) -> str | None:
-    """The newest commit of a wiki, as a sign of change.
-
-    Returns:
-        A commit's id; None where the service does not tell it: the wiki is empty,
-        there is no access by git, or the token may not use it.
-
-    Raises:
-        Unavailable: the service does not answer now.
-        RateLimited: it wants fewer requests.
-    """
-    return (await _told(client, owner)).head
-
-
 class WikiHistory:
     """The newest commit of one wiki, and what it follows."""
 

@@ -52,7 +52,6 @@ class ClientSettings(Struct, frozen=True):
     answer_bytes_max: int = 256 * MEBIBYTE
     """Largest JSON answer, decompressed."""
     attachment_bytes_max: int = 512 * MEBIBYTE
-    chunk_bytes: int = 64 * 1024
 
     fork_delay_s: float = 1.0
     """First pause between looks at a fork that is being made."""

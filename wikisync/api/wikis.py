@@ -8,7 +8,7 @@ Writes to one wiki are serial, whoever makes them.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from http import HTTPStatus
 from pathlib import Path
 from typing import TypeVar
@@ -94,16 +94,6 @@ class Wiki:
         """
         request = self._list_request(with_content=with_content)
         return await self.client.fetch(request, tuple[WikiPageRecord, ...])
-
-    def iterate_pages(
-        self, *, with_content: bool = False
-    ) -> AsyncIterator[WikiPageRecord]:
-        """Every page as ``list_pages`` gives it, but one record at a time.
-
-        For big wikis: it holds the answer's bytes and a single record.
-        """
-        request = self._list_request(with_content=with_content)
-        return self.client.fetch_each(request, WikiPageRecord)
 
     async def poll_pages(
         self, etag: str | None = None, *, with_content: bool = False

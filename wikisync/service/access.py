@@ -198,11 +198,6 @@ def judge_code(
     return Verdict.ALLOWED
 
 
-def judge_signed_in(standing: Standing) -> Verdict:
-    """For operations about the caller itself: they need one."""
-    return Verdict.ALLOWED if standing.is_signed_in else Verdict.UNAUTHENTICATED
-
-
 def scope_allows(scopes: frozenset[str], *, is_reading: bool) -> bool:
     """Whether a token's scopes reach to this API at all.
 

@@ -153,11 +153,6 @@ class Service:
         """Let a project's repository be filled, soon."""
         self.imports(is_fetched=is_fetched).put_nowait(project_id)
 
-    async def wait_for_imports(self) -> None:
-        """Wait until every import that was started is over."""
-        await self._copies.join()
-        await self._fetches.join()
-
     def start_purge(self) -> None:
         """Let what is due be removed now and not at the next interval."""
         self._purge_wanted.set()

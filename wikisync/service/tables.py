@@ -180,12 +180,6 @@ class Tables:
             "UPDATE user SET is_blocked = ? WHERE id = ?", (int(is_blocked), user_id)
         )
 
-    def count_users(self) -> int:
-        """How many users there are."""
-        row = self.one("SELECT count(*) AS users FROM user", ())
-        assert row is not None
-        return int(row["users"])
-
     def add_token(
         self,
         user_id: int,

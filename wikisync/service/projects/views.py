@@ -141,7 +141,6 @@ _PAID = frozenset(
 )
 _ON_FOR_ALL = frozenset({"enabled", "public"})
 _ON_FOR_MEMBERS = _ON_FOR_ALL | {"private"}
-_FALSE_UNTIL_SET = frozenset({"mirror"})
 _SIMPLE_TEXT = re.compile(r"[\w ,;()'\"/?!-]*(?:[\w ,;()'\"/?!-]|\.(?= |$))*")
 
 
