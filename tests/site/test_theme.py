@@ -22,6 +22,7 @@ from wikisync.site.context import (
     GroupContext,
     Listing,
     ListingItem,
+    NavNode,
     PageRef,
     TocNode,
     WikiContext,
@@ -484,3 +485,43 @@ def test_landing_page_shows_groups_in_groups() -> None:
     assert '<h2 id="docs">outer</h2>' in page
     assert '<h3 id="docs/inner">inner</h3>' in page
     assert "1,234 pages" in page
+
+
+# -- what pages of a directory share -------------------------------------------------
+
+SHARED = "{% call shared('x', nav) %}{{ at }}{% endcall %}"
+
+
+def test_a_shared_text_is_rendered_once_for_each_directory(tmp_path: Path) -> None:
+    project = write_files(tmp_path, {"templates/try.html": SHARED})
+    theme, context = load_theme("default", project=project), full_context()
+    shown = [
+        theme.render("try.html", context, at=at)
+        for at in ("a/one.html", "a/two.html", "one.html", "404.html", "a/three.html")
+    ]
+    assert shown == ["a/one.html", "a/one.html", "one.html", "404.html", "a/one.html"]
+
+
+def test_each_value_and_each_name_has_a_shared_text_of_its_own(tmp_path: Path) -> None:
+    one, two = NavNode("one", None), NavNode("one", None)
+    both = SHARED + SHARED.replace("'x'", "'y'").replace("{{ at }}", " {{ root }}")
+    project = write_files(tmp_path, {"templates/try.html": both})
+    theme = load_theme("default", project=project)
+    texts = [
+        theme.render("try.html", full_context(nav=node), at=at)
+        for node, at in ((one, "a/b.html"), (two, "a/c.html"))
+    ]
+    assert texts == ["a/b.html ../", "a/c.html ../"]
+
+
+def test_shared_texts_of_a_large_site_are_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wikisync.site.theme.SHARED_TEXTS_MAX", 2)
+    project = write_files(tmp_path, {"templates/try.html": SHARED})
+    theme, context = load_theme("default", project=project), full_context()
+    shown = [
+        theme.render("try.html", context, at=f"{folder}/{name}.html")
+        for name, folder in (("one", "a"), ("one", "b"), ("one", "c"), ("two", "a"))
+    ]
+    assert shown[-1] == "a/two.html"

@@ -20,7 +20,7 @@ from wikisync.site.titles import (
     shortened,
 )
 
-NAV_LINKS_MAX = 150
+NAV_LINKS_MAX = 60
 """Links of the navigation tree on one page, at any size of the wiki."""
 
 

@@ -69,6 +69,8 @@ MERMAID = "mermaid.js"
 DRAWER = "diagrams.js"
 """What asks that script to draw; a site without diagrams has no use for it."""
 SCRIPT_BYTES_MAX = 16 * 1024 * 1024
+SHARED_TEXTS_MAX = 8192
+"""Texts kept for the pages of the same directories."""
 _CSS_URL = re.compile(r"""url\(\s*(["']?)([^"')]+)\1\s*\)""")
 _EMPTY: Mapping[str, Any] = {
     "wiki": None,
@@ -457,9 +459,46 @@ def _filters(theme: Theme) -> dict[str, Callable[..., Any]]:
     return {"url": url, "date": as_date, "plural": plural, "csp_hash": csp_hash}
 
 
+class _SharedTexts:
+    """Texts that all pages of a directory share, so that each is rendered once.
+
+    Most of a page's tree is closed entries, which stand on hundreds of its
+    neighbours, with the same links.
+    """
+
+    def __init__(self) -> None:
+        self._texts: dict[tuple[str, str, int], tuple[object, Markup]] = {}
+
+    def text(
+        self, folder: str, name: str, value: object, render: Callable[[], Markup]
+    ) -> Markup:
+        """The text that shows a value on the pages of a directory."""
+        key = (folder, name, id(value))
+        known = self._texts.get(key)
+        # another value may have the place in memory of one that is gone
+        if known is not None and known[0] is value:
+            return known[1]
+        if len(self._texts) >= SHARED_TEXTS_MAX:
+            self._texts.clear()
+        text = render()
+        self._texts[key] = (value, text)
+        return text
+
+
 def _functions(theme: Theme) -> dict[str, Any]:
     from jinja2 import pass_context
     from markupsafe import Markup
+
+    texts = _SharedTexts()
+
+    @pass_context
+    def shared(
+        context: Context, name: str, value: object, caller: Callable[[], Markup]
+    ) -> Markup:
+        at = str(context["at"])
+        # the links of this page begin at the top of the host
+        folder = at if at == NOT_FOUND_PAGE else posixpath.dirname(at)
+        return texts.text(folder, name, value, caller)
 
     @pass_context
     def asset(context: Context, name: str) -> str:
@@ -480,6 +519,7 @@ def _functions(theme: Theme) -> dict[str, Any]:
         "t": t,
         "inline_svg": inline_svg,
         "markdown": markdown,
+        "shared": shared,
     }
 
 
