@@ -263,6 +263,62 @@ def test_module_imports_only_what_its_package_may(path: Path) -> None:
     assert not forbidden
 
 
+KNOWN_CIRCLES: dict[str, list[set[str]]] = {
+    "workspace": [{"workspace.opening", "workspace.whose"}],
+}
+"""Modules of a package that import each other in a circle, to be taken apart."""
+
+
+def circles_in(modules: dict[str, set[str]]) -> list[set[str]]:
+    """Modules that reach each other by imports; each group once.
+
+    Args:
+        modules: Each module with the modules that it imports anywhere, also inside of
+            functions and for types alone: a reader has to follow these, too.
+    """
+    reached = {name: set(imports) for name, imports in modules.items()}
+    for through in modules:
+        for name in modules:
+            if through in reached[name]:
+                reached[name] |= reached[through]
+    groups = {
+        frozenset(
+            other for other in imports if other in reached and name in reached[other]
+        )
+        for name, imports in reached.items()
+        if name in imports
+    }
+    return [set(group) for group in sorted(groups, key=sorted)]
+
+
+def imports_within(package: str) -> dict[str, set[str]]:
+    """The modules of a package, each with those of the package that it imports."""
+    names = {module_name(path): path for path in MODULES}
+    own = {
+        name: path
+        for name, path in names.items()
+        if name == package or name.startswith(f"{package}.")
+    }
+    return {
+        name: {
+            found
+            for imported in imported_names(path)
+            if (found := imported.removeprefix("wikisync.")) in own and found != name
+        }
+        for name, path in own.items()
+    }
+
+
+@pytest.mark.parametrize("package", sorted(ALLOWED))
+def test_no_modules_of_a_package_import_each_other_in_a_circle(package: str) -> None:
+    assert circles_in(imports_within(package)) == KNOWN_CIRCLES.get(package, [])
+
+
+def test_a_circle_is_found() -> None:
+    imports = {"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a", "d.x"}, "d.x": set()}
+    assert circles_in(imports) == [{"b", "c"}]
+
+
 PURE = [path for path in MODULES if is_declared_pure(path)]
 
 

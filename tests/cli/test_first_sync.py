@@ -13,7 +13,7 @@ from tests.support.service import EmbeddedService
 from tests.support.workspaces import Cloned
 from wikisync.api.client import Client
 from wikisync.errors import Unavailable
-from wikisync.sync.cycle import CycleOptions
+from wikisync.sync.options import CycleOptions
 from wikisync.sync.standing import Why
 from wikisync.watch.wiki import WatchedWiki
 from wikisync.workspace.configured import find_workspace

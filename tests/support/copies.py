@@ -14,9 +14,10 @@ from tests.support.memory import MemoryReplica
 from wikisync.errors import Unavailable
 from wikisync.model import Digest, Page, Slug, WikiOwner
 from wikisync.sync.aliases import AliasedFolder
-from wikisync.sync.cycle import CycleResult, run_cycle
-from wikisync.sync.deciding import CycleOptions
+from wikisync.sync.cycle import run_cycle
+from wikisync.sync.options import CycleOptions
 from wikisync.sync.replica import GONE_THERE
+from wikisync.sync.result import CycleResult
 from wikisync.sync.safety import Decision, decide
 from wikisync.sync.state import State, WikiState
 

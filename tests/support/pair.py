@@ -33,9 +33,10 @@ from wikisync.folder.replica import FolderReplica
 from wikisync.model import Format, WikiOwner
 from wikisync.service.quirks import Quirk
 from wikisync.sync.aliases import AliasedFolder
-from wikisync.sync.cycle import CycleResult, run_cycle
-from wikisync.sync.deciding import CycleOptions
+from wikisync.sync.cycle import run_cycle
 from wikisync.sync.linking import FileLinks
+from wikisync.sync.options import CycleOptions
+from wikisync.sync.result import CycleResult
 from wikisync.sync.safety import Decision, decide
 from wikisync.sync.state import State, WikiState
 from wikisync.sync.translation import TranslatedWiki

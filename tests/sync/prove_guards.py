@@ -204,7 +204,7 @@ GUARDS = (
     ),
     Guard(
         "brake for shrunken pages",
-        f"{SYNC}.deciding:shrunk_pages",
+        f"{SYNC}.stopping:shrunk_pages",
         answer(frozenset()),
         "sync/test_cycle.py::test_a_page_that_lost_nearly_all_its_text_waits",
     ),
@@ -312,13 +312,13 @@ GUARDS = (
     ),
     Guard(
         "a wiki that went back in time",
-        f"{SYNC}.deciding:rewinding_of",
+        f"{SYNC}.stopping:rewinding_of",
         answer(NO_REWINDING),
         "sync/test_rewinding.py::test_nothing_is_taken_back_unasked",
     ),
     Guard(
         "a wiki whose history lacks the last sync",
-        f"{SYNC}.deciding:rewinding_by_history",
+        f"{SYNC}.stopping:rewinding_by_history",
         answer(NO_REWINDING),
         f"{SCHEDULES}[last commit pushed over]",
     ),
@@ -330,7 +330,7 @@ GUARDS = (
     ),
     Guard(
         "removals within an hour",
-        f"{SYNC}.deciding:removed_unasked",
+        f"{SYNC}.stopping:removed_unasked",
         answer({}),
         "sync/test_cycle.py::test_pages_removed_one_after_the_other_are_asked_about",
     ),

@@ -34,12 +34,13 @@ from wikisync.errors import WikisyncError
 from wikisync.model import STRAY_CONFLICT, Slug, WikiOwner, fold_text
 from wikisync.sync.aliases import AliasedFolder
 from wikisync.sync.conflict import read_bundle
-from wikisync.sync.cycle import CycleResult, run_cycle
+from wikisync.sync.cycle import run_cycle
 from wikisync.sync.database import Database
-from wikisync.sync.deciding import CycleOptions
 from wikisync.sync.echo import front_matter_of
 from wikisync.sync.linking import FileLinks
 from wikisync.sync.migrations import SCHEMA_VERSION, create
+from wikisync.sync.options import CycleOptions
+from wikisync.sync.result import CycleResult
 from wikisync.sync.safety import BatchKind, Decision, decide
 from wikisync.sync.sightings import Patience
 from wikisync.sync.state import State, WikiState

@@ -10,8 +10,8 @@ import pytest
 from tests.support.copies import Copies
 from tests.support.pair import Pair, paired
 from wikisync.model import AttachmentPath, Slug
-from wikisync.sync.deciding import CycleOptions
 from wikisync.sync.narrowing import Direction
+from wikisync.sync.options import CycleOptions
 from wikisync.sync.safety import Decision
 from wikisync.sync.state import State
 

@@ -9,8 +9,8 @@ from tests.support.memory import nothing_before
 from wikisync.errors import AuthenticationFailed, Halted, Unavailable
 from wikisync.model import Slug, digest_of
 from wikisync.sync.cycle import run_cycle
-from wikisync.sync.deciding import CycleOptions
 from wikisync.sync.narrowing import Direction
+from wikisync.sync.options import CycleOptions
 from wikisync.sync.plan import HoldReason
 from wikisync.sync.replica import RemoteReplica
 from wikisync.sync.safety import BatchKind, Decision

@@ -11,7 +11,9 @@ from tests.support.copies import Copies
 from tests.support.memory import nothing_before
 from wikisync.errors import FolderError
 from wikisync.model import Digest, Format, PageState, Slug, Snapshot, digest_of
-from wikisync.sync.deciding import CycleOptions, Deciding, is_at_rest
+from wikisync.sync.comparing import is_at_rest
+from wikisync.sync.deciding import Deciding
+from wikisync.sync.options import CycleOptions
 from wikisync.sync.plan import (
     Action,
     BasePage,

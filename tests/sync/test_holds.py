@@ -16,9 +16,9 @@ from tests.support.pair import Pair, paired
 from wikisync.errors import FolderError, PreconditionFailed, WikisyncError
 from wikisync.model import Slug, digest_of
 from wikisync.sync.conflict import Clash, has_marker, read_bundle
-from wikisync.sync.deciding import CycleOptions
 from wikisync.sync.ledger import Edit
 from wikisync.sync.narrowing import Direction
+from wikisync.sync.options import CycleOptions
 from wikisync.sync.state import State
 
 PULL = CycleOptions(direction=Direction.PULL)

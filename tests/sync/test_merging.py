@@ -11,8 +11,8 @@ from tests.support.copies import Copies
 from wikisync.model import Slug
 from wikisync.sync import flow, merging
 from wikisync.sync import merge as merge_module
-from wikisync.sync.deciding import CycleOptions
 from wikisync.sync.diff import changes
+from wikisync.sync.options import CycleOptions
 from wikisync.sync.plan import HoldReason
 from wikisync.sync.state import State
 

@@ -30,9 +30,11 @@ from wikisync.model import (
     Slug,
     WikiOwner,
 )
-from wikisync.sync.cycle import CycleOptions, CycleResult, run_cycle
+from wikisync.sync.cycle import run_cycle
 from wikisync.sync.narrowing import Direction
+from wikisync.sync.options import CycleOptions
 from wikisync.sync.replica import LocalReplica
+from wikisync.sync.result import CycleResult
 from wikisync.sync.safety import Batch
 from wikisync.sync.sightings import Patience
 from wikisync.sync.state import State

@@ -16,7 +16,7 @@ from wikisync.errors import (
 )
 from wikisync.model import Digest, Format, Page, Slug, digest_of
 from wikisync.sync.cycle import SENDS_MAX
-from wikisync.sync.deciding import CycleOptions
+from wikisync.sync.options import CycleOptions
 from wikisync.sync.plan import HoldReason
 from wikisync.sync.push import STEPS_TO_SEND, UNAVAILABLE_MAX
 from wikisync.sync.state import State

@@ -8,8 +8,8 @@ from tests.support.copies import Copies
 from tests.support.pair import paired
 from wikisync.errors import NotFound, Unavailable
 from wikisync.model import Slug, digest_of
-from wikisync.sync.deciding import CycleOptions
 from wikisync.sync.ledger import Side, Sighting
+from wikisync.sync.options import CycleOptions
 from wikisync.sync.plan import SkipReason
 from wikisync.sync.sightings import Patience, is_certain, seen_again
 from wikisync.sync.state import State

@@ -12,7 +12,7 @@ from tests.support.pair import Pair, paired
 from wikisync.errors import ProtocolViolation
 from wikisync.model import Page, Problem, Slug, Snapshot
 from wikisync.service.quirks import Quirk
-from wikisync.sync.deciding import CycleOptions
+from wikisync.sync.options import CycleOptions
 from wikisync.sync.plan import Plan, SkipReason
 from wikisync.sync.troubles import postponed, put_off
 

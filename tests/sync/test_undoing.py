@@ -9,8 +9,8 @@ import pytest
 from tests.support.copies import Copies, Died
 from wikisync.errors import Unavailable
 from wikisync.model import Digest, Format, Slug
-from wikisync.sync.cycle import CycleResult
-from wikisync.sync.deciding import CycleOptions
+from wikisync.sync.options import CycleOptions
+from wikisync.sync.result import CycleResult
 from wikisync.sync.state import State
 from wikisync.sync.steps import Step
 

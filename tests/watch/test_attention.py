@@ -18,7 +18,7 @@ from wikisync.cli.console import Console
 from wikisync.config import WikiSection
 from wikisync.errors import Halted, StateDamaged, Unavailable, WikisyncError
 from wikisync.service.quirks import Quirk
-from wikisync.sync.cycle import CycleOptions
+from wikisync.sync.options import CycleOptions
 from wikisync.sync.standing import Condition, Standing, Trouble
 from wikisync.watch import attention as watch_attention
 from wikisync.watch.attention import lasting_in_s, seen, service_sentence

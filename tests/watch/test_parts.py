@@ -20,8 +20,8 @@ from wikisync.errors import FolderError, Halted, UsageError, WikisyncError
 from wikisync.layout import HEALTH_FILE
 from wikisync.model import Format, Problem, Slug, digest_of
 from wikisync.site.preview.states import PageStatus
-from wikisync.sync.cycle import Held
 from wikisync.sync.plan import Action, CreateRemote, HoldReason, Plan
+from wikisync.sync.result import Held
 from wikisync.sync.standing import Condition, Standing, Trouble
 from wikisync.sync.work import CYCLE
 from wikisync.watch.log import LOG_FILES_KEPT, logging_to

@@ -19,7 +19,7 @@ from wikisync.model import WikiOwner
 from wikisync.service.projects import tables as project_tables
 from wikisync.service.projects.tables import ProjectChange
 from wikisync.service.quirks import Quirk
-from wikisync.sync.cycle import CycleOptions
+from wikisync.sync.options import CycleOptions
 from wikisync.sync.standing import Hint, Why
 from wikisync.watch.wiki import WatchedWiki
 from wikisync.workspace.configured import find_workspace

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from wikisync.model import Slug, WikiOwner
-from wikisync.sync.cycle import Held
 from wikisync.sync.plan import Hold, HoldReason
+from wikisync.sync.result import Held
 from wikisync.sync.safety import Batch, BatchKind
 from wikisync.sync.state import State
 from wikisync.workspace.attention import batch_sentence, held_sentence

@@ -16,7 +16,8 @@ from msgspec import Struct
 from wikisync.cli.options import workspace_option
 from wikisync.cli.service_command import token_option
 from wikisync.errors import FolderError, NotFound
-from wikisync.sync.cycle import CycleOptions, run_cycle
+from wikisync.sync.cycle import run_cycle
+from wikisync.sync.options import CycleOptions
 from wikisync.sync.plan import Adopt, DropRecord, Hold, Merge, Move
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.diff_text import unified

@@ -12,10 +12,10 @@ from collections.abc import Callable
 
 from wikisync.errors import FolderError, NotFound, PreconditionFailed
 from wikisync.model import Page, Slug
+from wikisync.sync.decided import Merged
 from wikisync.sync.flow import finish
 from wikisync.sync.intents import rebase
 from wikisync.sync.ledger import Event, Intent, Level, Operation
-from wikisync.sync.merging import Merged
 from wikisync.sync.plan import DeleteLocal, Merge, MoveLocal, Rebind, describe
 from wikisync.sync.pull import is_disk_error
 from wikisync.sync.replica import LocalReplica, RemoteReplica

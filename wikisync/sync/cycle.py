@@ -15,7 +15,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync.errors import FolderError, WikisyncError
@@ -27,18 +26,19 @@ from wikisync.model import (
     WikiOwner,
 )
 from wikisync.progress import Progress, SilentProgress
-from wikisync.sync.deciding import CycleOptions, Decided, Deciding, Outdated
+from wikisync.sync.decided import Decided, Settled
+from wikisync.sync.deciding import Deciding
 from wikisync.sync.flow import each
 from wikisync.sync.frame import (
-    EVENTS_EACH_MAX,
     look,
     note_health,
     note_told,
+    note_writes,
     refuse_other,
     remember_tag,
 )
-from wikisync.sync.ledger import NO_SLUG
 from wikisync.sync.narrowing import Direction, There
+from wikisync.sync.options import CycleOptions, Outdated
 from wikisync.sync.plan import (
     Action,
     Adopt,
@@ -49,7 +49,6 @@ from wikisync.sync.plan import (
     DeleteRemote,
     DropRecord,
     Hold,
-    HoldReason,
     Merge,
     MoveLocal,
     MoveRemote,
@@ -58,9 +57,9 @@ from wikisync.sync.plan import (
     Push,
     Rebind,
     Skip,
-    describe,
 )
 from wikisync.sync.replica import LocalReplica, RemoteReplica, Replica
+from wikisync.sync.result import CycleResult, Held
 from wikisync.sync.safety import Batch, BatchKind, Decision
 from wikisync.sync.state import State, WikiState
 from wikisync.sync.tally import Tally
@@ -68,13 +67,11 @@ from wikisync.sync.tally import Tally
 if TYPE_CHECKING:
     # what carries out is loaded where there is something to carry out
     from wikisync.sync.arrive import Arrivals
-    from wikisync.sync.holds import Holds, Settled
+    from wikisync.sync.holds import Holds
     from wikisync.sync.late import LateSaves
     from wikisync.sync.push import Pushes
     from wikisync.sync.steps import Step
     from wikisync.sync.undoing import Undone
-
-__all__ = ["CycleOptions", "CycleResult", "Held", "run_cycle"]
 
 log = logging.getLogger(__name__)
 
@@ -87,84 +84,6 @@ _OTHER_HINT = "to list the records, run: wikisync records"
 
 NoteLeft: TypeAlias = Callable[[Collection[Slug]], None]
 """Remembers the pages that a first sync left here, and no others."""
-
-
-class Held(Struct, frozen=True):
-    """A page that waits for a person."""
-
-    slug: Slug
-    reason: HoldReason
-    conflict_file: str = ""
-    """Path of its conflict file in the wiki's folder; empty where there is none."""
-    detail: str = ""
-    """What the service said, or what is in the way; empty for neither."""
-    step: str = ""
-    """What makes way for its conflict file."""
-    file: str = ""
-    """The name of its file where that is neither this one nor what it waits for."""
-
-    @classmethod
-    def of(
-        cls,
-        hold: Hold,
-        known: WikiState,
-        *,
-        shown: str | FolderError = "",
-    ) -> Held:
-        """A hold with what a person needs to know to settle it.
-
-        Args:
-            hold: The page, and why it waits.
-            known: What is known of its wiki.
-            shown: Its conflict file, or why it has none, or none that can be read.
-        """
-        slug, reason = hold.slug, hold.reason
-        if isinstance(shown, FolderError):
-            return cls(slug, reason, "", shown.message, shown.hint or "")
-        refusal = known.refusals().get(slug)
-        if reason is HoldReason.REFUSED and refusal is not None:
-            return cls(slug, reason, shown, refusal.message)
-        return cls(slug, reason, shown, hold.target or "", file=hold.file or "")
-
-    def __str__(self) -> str:
-        told = f"{self.reason}: {self.detail}" if self.detail else str(self.reason)
-        return f"{told} (its file is {self.file})" if self.file else told
-
-
-class CycleResult(Struct, frozen=True):
-    """What one cycle found and did."""
-
-    plan: Plan
-    """What was carried out, or would be."""
-    pulled: int
-    pushed: int
-    merged: int
-    renamed: int
-    removed: int
-    attachments: int
-    """Attachments fetched."""
-    held: tuple[Held, ...]
-    batches: tuple[Batch, ...]
-    """What a brake holds until a person decides."""
-    problems: tuple[Problem, ...]
-    absent: tuple[Problem, ...]
-    """Attachments that the wiki itself lacks, told for the first time."""
-    pages: int
-    """How many pages the wiki has, after what was done."""
-    settled: frozenset[Slug] = frozenset()
-    """Pages that settled conflict files became, or would become."""
-    has_more: bool = False
-    """Another cycle has something to do at once."""
-    next_look_s: float | None = None
-    """When one more look can make an absence certain."""
-    undone: tuple[Step, ...] = ()
-    """What of an earlier sync is taken back."""
-
-    @property
-    def is_quiet(self) -> bool:
-        """Whether nothing was written on either side."""
-        moved = self.pulled or self.pushed or self.merged or self.renamed
-        return not (moved or self.removed or self.attachments)
 
 
 async def run_cycle(
@@ -434,7 +353,7 @@ class _Cycle:
         ended = [a.slug for a in plan.actions if isinstance(a, DropRecord)]
         kept = plan.turned(lambda a: None if isinstance(a, DropRecord) else a)
         await pulls.run(kept)
-        self._note_writes(plan)
+        note_writes(self._known, plan, self._clock())
         for merge in plan.merges:
             await self._one(merge, decided, arrivals, pushes)
         await self._send(plan, pushes)
@@ -611,22 +530,6 @@ class _Cycle:
         return replace(decided, plan=plan), postponed
 
     # -- what is said of it ------------------------------------------------------
-
-    def _note_writes(self, plan: Plan) -> None:
-        """Log what came from the wiki; so many pages at once in one line."""
-        base, now = self._known.base(), self._clock()
-        done = [
-            write
-            for write in plan.writes
-            if write.slug in base and base[write.slug].remote == write.remote
-        ]
-        if len(done) > EVENTS_EACH_MAX:
-            what = f"{len(done)} pages came from the wiki"
-            self._known.note_done(now, NO_SLUG, what)
-        elif done:
-            with self._known.together():
-                for write in done:
-                    self._known.note_done(now, write.slug, describe(write))
 
     def _note_trouble(self, problems: Sequence[Problem], plan: Plan) -> None:
         """Log what is new of what a person has to look at."""

@@ -10,10 +10,9 @@ digests where only line ends differ.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync.errors import FolderError, NotFound
@@ -29,155 +28,43 @@ from wikisync.model import (
 )
 from wikisync.sync import narrowing
 from wikisync.sync.capabilities import Capabilities
-from wikisync.sync.identity import Between
+from wikisync.sync.comparing import is_at_rest, met_anew
+from wikisync.sync.decided import Decided, Merged, Settled
 from wikisync.sync.ledger import BundleRecord, Side
 from wikisync.sync.mirror import mirror_base
-from wikisync.sync.narrowing import Direction
+from wikisync.sync.options import CycleOptions, Outdated
 from wikisync.sync.plan import (
     BasePage,
-    CreateLocal,
-    DeleteRemote,
     HoldReason,
     Merge,
-    MoveLocal,
     Plan,
-    Pull,
     Push,
     SkipReason,
 )
 from wikisync.sync.replica import LocalReplica, RemoteReplica
 from wikisync.sync.rewinding import (
-    NO_REWINDING,
-    REWOUND_PAGES_MIN,
-    Rewinding,
     may_take_back,
-    renamed_back,
-    rewinding_by_history,
-    rewinding_of,
 )
 from wikisync.sync.safety import (
-    ALL_KINDS,
-    EMPTIED_PAGES_MIN,
-    NO_ID,
-    REMOVALS_WITHIN_S,
-    Batch,
-    BatchKind,
-    Decision,
-    Member,
-    braked,
     record_of,
-    removed_unasked,
-    shrunk_pages,
 )
 from wikisync.sync.sightings import (
-    PATIENCE,
     UNCERTAIN,
     Absences,
-    Patience,
     is_certain,
     seen_again,
     watch_absences,
 )
 from wikisync.sync.state import WikiState
+from wikisync.sync.stopping import emptied_pages, is_followed, with_brakes
 
 if TYPE_CHECKING:
-    from wikisync.sync.holds import Settled
-    from wikisync.sync.merging import Merged
     from wikisync.sync.undoing import Undone
 
-READS_MAX = 8
-"""Reads in flight for one wiki."""
 SAME_TEXT_MAX = 4
 """Times that one text of a page may be sent within ten minutes."""
 REFUSAL_S = 900.0
 """A page that the service refused is not sent again as it is for so long."""
-
-Outdated = Callable[[], Awaitable[frozenset[Slug]]]
-"""Pages whose attachments here are other ones than the wiki's."""
-
-
-class CycleOptions(Struct, frozen=True):
-    """What a person asked of a cycle."""
-
-    direction: Direction = Direction.BOTH
-    pages: frozenset[Slug] | None = None
-    """Only these pages, or all."""
-    is_dry_run: bool = False
-    """Decide, and change nothing anywhere."""
-    keeps_both: bool = True
-    """Keep both texts that were inserted at one place; False makes it a clash."""
-    adopts: bool = False
-    """Take both sides as they are: what one of them lacks was not deleted."""
-    is_other_folder: bool = False
-    """The folder may be an older copy: moreover, what differs in it is no edit of what
-    was agreed on, and waits for a person."""
-    tries_again: bool = False
-    """Send once more what the service refused: its rights may be others by now."""
-    between: Between | None = None
-    """What the folder had of another wiki since the last cycle with this one: it is
-    neither put on this wiki, nor taken for an edit or a deletion."""
-    puts_new: bool = True
-    """In a first sync, put pages that are only here on the wiki."""
-    is_mirror: bool = False
-    """The folder is private to us: it becomes equal to the wiki, and nothing of it is
-    kept."""
-    allows_emptying: bool = False
-    """A person's yes to all removals here that the safety stop would hold."""
-    is_undoable: bool = True
-    """What it does can be taken back by an undo."""
-    undoes: int = 0
-    """In a dry run, a sync to take back; else the state says which."""
-    leaves: frozenset[Slug] = frozenset()
-    """Pages that a first sync left here, and that nobody has asked for since."""
-    patience: Patience = PATIENCE
-    reads_max: int = READS_MAX
-
-    @property
-    def is_partial(self) -> bool:
-        """Whether some differences are left alone because nobody asked for them."""
-        is_one_way = self.direction is not Direction.BOTH and not self.is_mirror
-        return self.pages is not None or is_one_way
-
-    @property
-    def stops(self) -> frozenset[BatchKind]:
-        """What the safety stop holds until a person says yes.
-
-        A mirror follows every change of the wiki but a loss of pages.
-        """
-        stops = frozenset({BatchKind.DELETES_HERE} if self.is_mirror else ALL_KINDS)
-        return stops - {BatchKind.DELETES_HERE} if self.allows_emptying else stops
-
-    def writes_here(self, slug: Slug) -> bool:
-        """Whether the folder may be written for this page."""
-        is_asked = self.pages is None or slug in self.pages
-        return is_asked and self.direction is not Direction.PUSH
-
-
-class Decided(Struct, frozen=True):
-    """What is to be done, and all that it was decided on."""
-
-    plan: Plan
-    """What is carried out: the part that was asked for."""
-    whole: Plan
-    """What there is to do and what waits, whoever asks."""
-    here: Snapshot
-    there: Snapshot
-    merges: Mapping[Slug, Merged]
-    """Merges and clashes by page."""
-    batches: tuple[Batch, ...]
-    """What brakes hold, and what was said about it."""
-    overtaken: frozenset[Slug]
-    """Pages whose text changed while this was decided; they are in no plan."""
-    next_look_s: float | None
-    """When one more look can make an absence certain that the plan waits for."""
-    head: str = ""
-    """The wiki's newest commit, where the plan made it worth asking."""
-
-    @property
-    def left_out(self) -> frozenset[Slug]:
-        """Pages that a first sync leaves here because nobody asked for them."""
-        skipped = self.whole.skipped
-        return frozenset(s.slug for s in skipped if s.reason is SkipReason.NOT_ASKED)
 
 
 class Deciding:
@@ -251,7 +138,7 @@ class Deciding:
         plan = self._allowed(plan, base, here)
         is_set_back = await self._is_set_back(plan)
         # merged with an older text, a page would lose what that lacks
-        unmerged = plan.merges if is_set_back and not _is_followed(self._known) else ()
+        unmerged = plan.merges if is_set_back and not is_followed(self._known) else ()
         plan = plan.turned(lambda a: None if a in unmerged else a)
         plan, merges, overtaken = await self._merged(plan, there)
         plan = Plan.from_actions([*plan.actions, *unmerged])
@@ -611,178 +498,10 @@ async def without_ignored(
     return replace(here, unreadable=here.unreadable | ignored), ignored
 
 
-async def emptied_pages(
-    local: LocalReplica,
-    plan: Plan,
-    base: Mapping[Slug, BasePage],
-    here: Snapshot,
-    known: Sequence[Batch],
-) -> frozenset[Slug]:
-    """Pages to be deleted on the wiki whose directory here is left empty.
-
-    Also those to be written below it, or renamed into it: a disk that comes back would
-    hide them, and then they would seem to be deleted here, or their old files to be
-    edited.  A directory that a person was asked about stays such a one while a page
-    that they were asked about is missing, whatever somebody saves there meanwhile.
-    """
-    kinds = (CreateLocal, DeleteRemote)
-    missing = {a.slug: a.format for a in plan.actions if isinstance(a, kinds)}
-    moves = [move for move in plan.moves if isinstance(move, MoveLocal)]
-    missing |= {move.target: base[move.record].format for move in moves}
-    if not missing:
-        return frozenset()
-    records = base.keys() - here.pages.keys()
-    # of a disk that is known to be away, pages may go on the wiki meanwhile
-    away = records & {
-        member.slug
-        for one in known
-        if one.kind is BatchKind.EMPTIED and one.decision is Decision.WAITING
-        for member in one.members
-    }
-    least = 1 if away else EMPTIED_PAGES_MIN
-    if len(records) < least:
-        return frozenset()
-    missing |= {slug: base[slug].format for slug in records}
-    found = await local.emptied(missing.items())
-    gone = found & records | away
-    if len(gone) < least:
-        return frozenset()
-    disks = {slug.partition("/")[0] for slug in gone}
-    found = frozenset(slug for slug in found if slug.partition("/")[0] in disks)
-    asked = tuple({f"{slug.rpartition('/')[0]}/" for slug in away})
-    return found | {slug for slug in missing if slug.startswith(asked)}
-
-
-def with_brakes(
-    known: WikiState,
-    plan: Plan,
-    base: Mapping[Slug, BasePage],
-    here: Snapshot,
-    there: Snapshot,
-    *,
-    emptied: frozenset[Slug],
-    now: float,
-    is_dry_run: bool,
-    is_set_back: bool | None = None,
-    stops: Collection[BatchKind] = ALL_KINDS,
-    agreed_to: frozenset[Slug] = frozenset(),
-) -> tuple[Plan, tuple[Batch, ...]]:
-    """The plan without what must have a person's yes, and what they are asked."""
-    last = known.last_batch
-    shrunk: frozenset[Slug] = frozenset()
-    if plan.actions:
-        shrunk = shrunk_pages(plan, base, here, there)
-    rewinding = _rewinding(known, plan, base, there, is_set_back=is_set_back)
-    # a name that could not be put back at once is one to be put back still
-    refused = _refused_renames(plan, known.batches())
-    renamed = {**renamed_back(refused, base, there), **rewinding.renamed}
-    stopped = braked(
-        plan,
-        base,
-        known.batches(),
-        shrunk=shrunk,
-        emptied=emptied,
-        rewinding=replace(rewinding, renamed=renamed),
-        kinds=stops,
-        agreed_to=agreed_to,
-        removed=known.removed_since(now - REMOVALS_WITHIN_S) if plan.removals else {},
-        last_id=last,
-    )
-    batches = stopped.batches
-    if not is_dry_run:
-        known.note_removed(removed_unasked(stopped, agreed_to), now)
-        known.record_batches(batches, last)
-        if any(batch.kind is BatchKind.REWOUND for batch in batches):
-            known.keep_replaced()
-    else:
-        # nobody can decide on what is not remembered
-        numbers = {batch.id for batch in known.batches()}
-        batches = tuple(
-            batch if batch.id in numbers else replace(batch, id=NO_ID)
-            for batch in batches
-        )
-    plan = narrowing.without_twins(stopped.plan, there.pages)
-    return Plan.from_actions([*plan.actions, *stopped.skipped]), batches
-
-
-def _refused_renames(plan: Plan, batches: Sequence[Batch]) -> Sequence[MoveLocal]:
-    """Renames of a wiki that went back, instead of which the newer name is wanted."""
-    refused = {
-        member
-        for batch in batches
-        if batch.kind is BatchKind.REWOUND and batch.decision is Decision.REFUSED
-        for member in batch.members
-    }
-    moves = [move for move in plan.moves if isinstance(move, MoveLocal)]
-    return [move for move in moves if Member(move.slug, move.local) in refused]
-
-
-def _rewinding(
-    known: WikiState,
-    plan: Plan,
-    base: Mapping[Slug, BasePage],
-    there: Snapshot,
-    *,
-    is_set_back: bool | None,
-) -> Rewinding:
-    """What a wiki that went back in time would take back, by what this plan brings.
-
-    Texts of before are only a sign where the history is not known: somebody may take
-    back any number of pages.
-    """
-    if is_set_back is False:
-        return NO_REWINDING
-    if is_set_back and not _is_followed(known):
-        return rewinding_by_history(plan, base, there)
-    brought = {one.slug for one in plan.actions if isinstance(one, Pull | Merge)}
-    is_known = any(
-        batch.kind is BatchKind.REWOUND and batch.decision is not Decision.APPROVED
-        for batch in known.batches()
-    )
-    if len(brought) < REWOUND_PAGES_MIN and not (is_known and brought):
-        return NO_REWINDING
-    records = {move.target: record_of(move) for move in plan.moves}
-    earlier = known.earlier([records.get(slug, slug) for slug in brought])
-    found = {slug: earlier.get(records.get(slug, slug), ()) for slug in brought}
-    return rewinding_of(plan, found, is_known=is_known)
-
-
 def _is_shown(action: Merge, bundles: Mapping[Slug, BundleRecord]) -> bool:
     """Whether a conflict file shows the wiki's text, which was asked about then."""
     known = bundles.get(action.slug)
     return known is not None and digest_of(known.remote) == action.remote
-
-
-def _is_followed(known: WikiState) -> bool:
-    """Whether a person said to follow the wiki to where it went back."""
-    return any(
-        batch.kind is BatchKind.REWOUND and batch.decision is Decision.APPROVED
-        for batch in known.batches()
-    )
-
-
-def met_anew(
-    base: Mapping[Slug, BasePage],
-    here: Snapshot,
-    there: Snapshot,
-    *,
-    is_other_folder: bool,
-) -> frozenset[Slug]:
-    """Pages to be met as new ones where both sides are taken as they are.
-
-    What one of them lacks was not deleted; and in another folder what differs from
-    what was agreed on is no edit of it.
-    """
-    seen_here = here.pages.keys() | here.unreadable
-    seen_there = there.pages.keys() | there.unreadable
-    missing = base.keys() - (seen_here & seen_there)
-    if not is_other_folder:
-        return frozenset(missing)
-    pages = here.pages
-    changed = {
-        s for s, one in base.items() if s in pages and pages[s].digest != one.local
-    }
-    return frozenset(missing | changed)
 
 
 def refused_texts(known: WikiState, now: float) -> Mapping[Slug, Digest]:
@@ -792,30 +511,6 @@ def refused_texts(known: WikiState, now: float) -> Mapping[Slug, Digest]:
         for slug, one in known.refusals().items()
         if now - one.at < REFUSAL_S
     }
-
-
-def is_at_rest(base: Mapping[Slug, BasePage], here: Snapshot, there: Snapshot) -> bool:
-    """Whether both sides hold the very pages, texts and names of the base.
-
-    Then every row of the table says that there is nothing to do, and nothing new is
-    known of any page.
-    """
-    if here.unreadable or there.unreadable:
-        return False
-    mine, theirs = here.pages, there.pages
-    if not base.keys() == mine.keys() == theirs.keys():
-        return False
-    for slug, page in base.items():
-        local, remote = mine[slug], theirs[slug]
-        if local.digest != page.local or remote.digest != page.remote:
-            return False
-        if not local.format is remote.format is page.format:
-            return False
-        if local.identity not in {"", page.local_identity}:
-            return False
-        if remote.identity not in {"", page.remote_identity}:
-            return False
-    return True
 
 
 def _without_copies(plan: Plan, here: Snapshot) -> tuple[Plan, Snapshot]:

@@ -1,4 +1,4 @@
-"""How every cycle begins and ends, whichever way it carries texts."""
+"""How every cycle begins and ends, and what it writes into the log."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from wikisync.model import Problem, Slug, Snapshot, WikiOwner
 from wikisync.sync.flow import plain_errors
 from wikisync.sync.identity import other_error
-from wikisync.sync.ledger import Event, Level
+from wikisync.sync.ledger import NO_SLUG, Event, Level
+from wikisync.sync.plan import Plan, describe
 from wikisync.sync.replica import Replica
 from wikisync.sync.state import WikiState
 
@@ -53,6 +54,22 @@ def note_told(known: WikiState, told: Mapping[Slug, str], now: float) -> None:
         last = known.events(1, slug)
         if not last or last[0].what != what:
             known.note(Event(now, Level.WARNING, slug, what))
+
+
+def note_writes(known: WikiState, plan: Plan, now: float) -> None:
+    """Log what came from the wiki; so many pages at once in one line."""
+    base = known.base()
+    done = [
+        write
+        for write in plan.writes
+        if write.slug in base and base[write.slug].remote == write.remote
+    ]
+    if len(done) > EVENTS_EACH_MAX:
+        known.note_done(now, NO_SLUG, f"{len(done)} pages came from the wiki")
+    elif done:
+        with known.together():
+            for write in done:
+                known.note_done(now, write.slug, describe(write))
 
 
 async def look(local: Replica, remote: Replica) -> tuple[Snapshot, Snapshot]:

@@ -11,9 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence, Set
 from datetime import datetime
-from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync.errors import (
@@ -25,19 +23,17 @@ from wikisync.errors import (
 )
 from wikisync.model import NO_FILE, ConflictFile, Digest, Page, Slug, digest_of
 from wikisync.sync.conflict import Bundle, Clash, Piece, read_bundle, write_bundle
+from wikisync.sync.decided import Decided, Merged, Settled
 from wikisync.sync.flow import on_texts
 from wikisync.sync.frame import note_told
 from wikisync.sync.ledger import NO_DIGEST, Agreed, BundleRecord, PackedText
 from wikisync.sync.merge import merge
-from wikisync.sync.merging import Merged
 from wikisync.sync.narrowing import Direction
+from wikisync.sync.options import CycleOptions
 from wikisync.sync.plan import BasePage, HoldReason, MoveLocal, Plan
 from wikisync.sync.replica import LocalReplica
 from wikisync.sync.state import WikiState
 from wikisync.sync.tally import Tally
-
-if TYPE_CHECKING:
-    from wikisync.sync.deciding import CycleOptions, Decided
 
 log = logging.getLogger(__name__)
 
@@ -50,18 +46,6 @@ UNWRITTEN_HINT = "see what wikisync sync says"
 
 SETTLED = "the wiki's text when its conflict was resolved"
 """Why the text is in the trash."""
-
-
-class Settled(Struct, frozen=True):
-    """What a settled conflict file makes of its page."""
-
-    before: Page | None
-    """The page as it was found here; None where its file was removed."""
-    after: Page
-    agreed: BasePage
-    """The wiki's text of then counts as agreed on."""
-    remote: str
-    """That text."""
 
 
 class Holds:

@@ -8,13 +8,12 @@ text we replaced since (``stale``) becomes a merge too, with that text as ancest
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, TypeAlias, TypeGuard
-
-from msgspec import Struct
+from typing import TypeAlias, TypeGuard
 
 from wikisync.errors import FolderError, NotFound, PreconditionFailed
 from wikisync.model import Format, Page, Slug, Snapshot
 from wikisync.sync.conflict import Clash, Piece
+from wikisync.sync.decided import Merged, Settled
 from wikisync.sync.diff import changes
 from wikisync.sync.echo import with_front_matter
 from wikisync.sync.flow import on_texts
@@ -35,25 +34,8 @@ from wikisync.sync.replica import LocalReplica, RemoteReplica
 from wikisync.sync.stale import STALE_TEXTS_MAX, stale_ancestor
 from wikisync.sync.state import WikiState
 
-if TYPE_CHECKING:
-    from wikisync.sync.holds import Settled
-
-
 Candidate: TypeAlias = Merge | Push | Hold
 """What may turn out to be a merge or a clash."""
-
-
-class Merged(Struct, frozen=True):
-    """The texts of one merge and what came of it."""
-
-    slug: Slug
-    """The page's name when it is its turn, as in the plan."""
-    local: Page
-    remote: Page
-    """The wiki's text in the form that the folder would have it."""
-    result: Merge3
-    stale: Replaced | None = None
-    """The text that the save here really was an edit of, if not the base's."""
 
 
 class Merging:

@@ -17,7 +17,7 @@ from wikisync.api.settings import ClientSettings
 from wikisync.errors import ExitCode, WikisyncError
 from wikisync.file_status import status_at
 from wikisync.site.preview.server import PreviewOptions, running_preview
-from wikisync.sync.cycle import CycleOptions
+from wikisync.sync.options import CycleOptions
 from wikisync.sync.standing import Condition
 from wikisync.sync.standings import REFUSED_RETRY_S
 from wikisync.watch.log import logging_to

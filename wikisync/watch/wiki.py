@@ -16,8 +16,10 @@ from wikisync.api.git import WikiHistory
 from wikisync.errors import NotFound, PermissionDenied
 from wikisync.folder.stamp import folder_stamp
 from wikisync.model import Slug
-from wikisync.sync.cycle import CycleOptions, CycleResult, run_cycle
+from wikisync.sync.cycle import run_cycle
 from wikisync.sync.ledger import Edit
+from wikisync.sync.options import CycleOptions
+from wikisync.sync.result import CycleResult
 from wikisync.sync.standing import CycleOutcome, Hint, Why
 from wikisync.workspace.attention import sentences
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, assert_never
 
 from wikisync.errors import AuthenticationFailed, WikisyncError, command_line
 from wikisync.model import Problem, Slug
-from wikisync.sync.cycle import Held
 from wikisync.sync.plan import HoldReason
+from wikisync.sync.result import Held
 from wikisync.sync.safety import BatchKind
 from wikisync.workspace.transient import is_transient, needs_person
 

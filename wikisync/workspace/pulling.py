@@ -38,12 +38,13 @@ from wikisync.layout import CACHE_FOLDER, STATE_FILE, TEMPORARY_FOLDER
 from wikisync.model import Problem, WikiOwner
 from wikisync.progress import Progress
 from wikisync.sync.aliases import AliasedFolder
-from wikisync.sync.cycle import CycleOptions, CycleResult, run_cycle
-from wikisync.sync.deciding import Outdated
+from wikisync.sync.cycle import run_cycle
 from wikisync.sync.identity import Located, carried_records
 from wikisync.sync.narrowing import Direction
+from wikisync.sync.options import CycleOptions, Outdated
 from wikisync.sync.plan import SkipReason
 from wikisync.sync.replica import LocalReplica, RemoteReplica
+from wikisync.sync.result import CycleResult
 from wikisync.sync.safety import Batch, BatchKind
 from wikisync.sync.sightings import MIRROR_PATIENCE, PATIENCE
 from wikisync.sync.state import State, WikiState

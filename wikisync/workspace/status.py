@@ -18,8 +18,9 @@ from wikisync.api.quiet import shown_time
 from wikisync.errors import ExitCode, FolderError, Halted, WikisyncError
 from wikisync.model import Problem
 from wikisync.sync.arrive import STALE_SAVE
-from wikisync.sync.cycle import CycleOptions, CycleResult, Held, run_cycle
+from wikisync.sync.cycle import run_cycle
 from wikisync.sync.mentions import unmet_mentions
+from wikisync.sync.options import CycleOptions
 from wikisync.sync.plan import (
     Action,
     Adopt,
@@ -38,6 +39,7 @@ from wikisync.sync.plan import (
     Skip,
     SkipReason,
 )
+from wikisync.sync.result import CycleResult, Held
 from wikisync.sync.safety import Batch, Decision
 from wikisync.sync.standing import Condition
 from wikisync.workspace.attention import held_sentence

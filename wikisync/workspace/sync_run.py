@@ -23,8 +23,9 @@ from wikisync.errors import (
 )
 from wikisync.messages import Messages
 from wikisync.model import Problem, Slug
-from wikisync.sync.cycle import CycleOptions, run_cycle
+from wikisync.sync.cycle import run_cycle
 from wikisync.sync.narrowing import Direction
+from wikisync.sync.options import CycleOptions
 from wikisync.sync.plan import CreateRemote
 from wikisync.sync.standings import LASTING_HINT, LASTING_TRIES, lasting
 from wikisync.workspace.attention_file import show_attention, told_where_halted

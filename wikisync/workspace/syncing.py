@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 
     from wikisync.config import WikiSection
     from wikisync.progress import Progress
-    from wikisync.sync.cycle import CycleOptions, CycleResult, Held
+    from wikisync.sync.options import CycleOptions
     from wikisync.sync.plan import Notice, Skip
+    from wikisync.sync.result import CycleResult, Held
     from wikisync.sync.safety import Batch
 
 ROUNDS_MAX = 8

@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from wikisync.errors import SyncError, UsageError, command_line
 from wikisync.folder.workspace import holder_of
-from wikisync.sync.cycle import CycleOptions
 from wikisync.sync.ledger import NO_SLUG
+from wikisync.sync.options import CycleOptions
 from wikisync.workspace.opening import open_workspace
 from wikisync.workspace.service import open_service
 from wikisync.workspace.syncing import sync_wiki
