@@ -17,10 +17,8 @@ from wikisync.api.answers import (
     decode,
     decode_each,
     decode_written,
-    error_of,
-    in_words,
-    said,
 )
+from wikisync.api.refusals import error_of, in_words, said
 from wikisync.api.schema import WikiPageRecord
 from wikisync.errors import (
     AuthenticationFailed,

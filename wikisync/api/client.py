@@ -28,21 +28,14 @@ from urllib.parse import urlsplit
 
 from wikisync.api import routes
 from wikisync.api.address import ServiceAddress
-from wikisync.api.answers import (
-    LIMIT_HINT,
-    Answer,
-    CutAnswer,
-    Purpose,
-    decode,
-    decode_each,
-    in_words,
-)
+from wikisync.api.answers import Answer, CutAnswer, Purpose, decode, decode_each
 from wikisync.api.listing import Listing, Part
 from wikisync.api.paging import encode_query, next_query, says_end, total_of
 from wikisync.api.pool import Pool
 from wikisync.api.project_schema import ProjectRecord
 from wikisync.api.proxy import proxy_for
 from wikisync.api.quiet import Area, Quiet
+from wikisync.api.refusals import LIMIT_HINT, in_words
 from wikisync.api.request import Request
 from wikisync.api.retry import (
     Clock,

@@ -24,16 +24,10 @@ from yarl import URL
 
 from wikisync.api import routes
 from wikisync.api.address import ServiceAddress
-from wikisync.api.answers import (
-    AUTHENTICATION_HINT,
-    NOT_THE_API_HINT,
-    Answer,
-    NotHandedOut,
-    Purpose,
-    error_of,
-)
+from wikisync.api.answers import NOT_THE_API_HINT, Answer, NotHandedOut, Purpose
 from wikisync.api.network import password_wanted, translating
 from wikisync.api.proxy import Proxy
+from wikisync.api.refusals import AUTHENTICATION_HINT, error_of
 from wikisync.api.request import Request, headers_of
 from wikisync.api.retry import Clock, PassingFailure, parse_retry_after
 from wikisync.api.secret import Secret
