@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wikisync.model import EXTENSIONS, Format, split_extension
+from wikisync.model import EXTENSIONS, Format, folders_above, split_extension
 
 PARTS = st.sampled_from(
     ["a", ".", "/", "-", "İ", "K", *(e for every in EXTENSIONS.values() for e in every)]
@@ -46,3 +46,10 @@ def test_longest_extension_wins(name: str, is_upper: bool) -> None:
 )
 def test_name_is_split(name: str, split: tuple[str, Format] | None) -> None:
     assert split_extension(name) == split
+
+
+@pytest.mark.parametrize(
+    ("path", "above"), [("a", []), ("a/b", ["a"]), ("a/b/c", ["a/b", "a"]), ("", [])]
+)
+def test_folders_above_come_the_nearest_first(path: str, above: list[str]) -> None:
+    assert list(folders_above(path)) == above

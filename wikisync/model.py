@@ -10,11 +10,13 @@ Read next: ``sync.replica`` (who holds pages), ``sync.reconcile`` (who decides).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
-from typing import Literal, NewType
+from typing import Literal, NewType, TypeVar, cast
 
 from msgspec import Struct, field
+
+NameT = TypeVar("NameT", bound=str)
 
 Slug = NewType("Slug", str)
 """A page's identity inside one wiki, as the service spells it, never computed."""
@@ -95,6 +97,16 @@ _COMPOUND: Mapping[str, Format] = {
 WRITABLE_FORMATS = frozenset(
     {Format.MARKDOWN, Format.RDOC, Format.ASCIIDOC, Format.ORG}
 )
+
+
+def folders_above(path: NameT) -> Iterator[NameT]:
+    """The folders above a slug or path, the nearest first, without the top.
+
+    ``a/b/c`` has ``a/b`` and ``a``.
+    """
+    while "/" in path:
+        path = cast(NameT, path.rpartition("/")[0])
+        yield path
 
 
 def split_extension(name: str) -> tuple[str, Format] | None:

@@ -16,7 +16,6 @@ from wikisync.folder.workspace import (
     Standing,
     adopt,
     file_system_of,
-    held_folder,
     locked,
     refuse_emptied,
     refuse_network_disk,
@@ -100,17 +99,6 @@ def test_lock_is_not_written_through_a_link(private: Path, tmp_path: Path) -> No
     ):
         pass
     assert (tmp_path / "outside").read_text() == "theirs"
-
-
-def test_folder_of_two_workspaces_is_held_once(tmp_path: Path) -> None:
-    with (
-        held_folder(tmp_path),
-        pytest.raises(FolderError, match="another wikisync is running in"),
-        held_folder(tmp_path),
-    ):
-        pass
-    with held_folder(tmp_path):
-        pass
 
 
 # -- the marker ------------------------------------------------------------------------

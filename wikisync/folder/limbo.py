@@ -12,6 +12,16 @@ and which stands in no page.  So before any name is touched a record of both
 digests is on the disk.  A late save that stands in a page by now is what is
 expected from then on.  The files of one batch are ``<batch>-<number>``, its record
 is ``<batch>.json``; without a record no name was touched.
+
+What holds throughout, and why nothing is lost:
+
+1. Every text that ever had a page's name is under that name or here, from the moment
+   it lost the name until it is judged: names are swapped or renamed, never replaced
+   (but for disks that cannot swap, see ``_replace``).
+2. A file here is removed only when its content is known from the record or empty, and
+   nobody can write to it any more.  In doubt it stays.
+3. What lies here is judged by its content alone, so that it makes no difference
+   whether the process that brought it here still lives.
 """
 
 from __future__ import annotations
@@ -227,7 +237,9 @@ class Limbo:
             status = os.fstat(descriptor)
             # also where the clock was set back since
             unchanged_s = abs(self._clock() - status.st_ctime)
-            # first: what nobody has open stays as it is read then
+            # The order matters: who may write is asked before the content is read.
+            # What nobody had open then is the same for good, since it has no name in
+            # the folder by which a program could open it.
             is_open = writers.may_write(descriptor, unchanged_s)
             if is_open and self._is_to_wait(status, unchanged_s, known_at):
                 return True
@@ -236,6 +248,7 @@ class Limbo:
             return True
         finally:
             os.close(descriptor)
+        # At this point we know a content, and that it is final unless ``is_open``.
         digest = digest_of(content)
         is_known = kept is not None and digest in {kept.expected, kept.ours}
         # an aside with two names is still the page's own file
@@ -243,6 +256,8 @@ class Limbo:
         if content and not is_known and not is_page:
             before = kept.expected if kept else None
             return Late(kept.path if kept else "", content, f"{name}:{digest}", before)
+        # What is left is no loss as it is now: the text that was expected, our own,
+        # nothing, or another name of the page.  An open file may still become one.
         if is_open:
             return True
         _remove(folder, name)
@@ -329,15 +344,21 @@ class Batch:
         if not self._can_swap:
             self._replace(entry, folder, name)
             return
+        # At this point ``entry`` is our new file, which nobody else has open, and the
+        # record says what is to come out for it.
         ours = _look(self.folder, entry)
         try:
             swap_names(self.folder, entry, folder, name)
         except FileNotFoundError as exc:
             raise PreconditionFailed(f"{kept.path} is gone") from exc
+        # The name has our file, and ``entry`` is whatever had the name in the moment of
+        # the swap: the race is over, and we can look at leisure.
         self._unused.discard(entry)
         came_out = _look(self.folder, entry)
         if came_out.digest == kept.expected:
+            # A program that still has it open may write to it: ``late_saves`` finds it.
             return
+        # A person's save came out, which must have its name again.
         self._give_back(entry, folder, name, put=ours, held=came_out)
         raise PreconditionFailed(f"{kept.path} was changed in the meantime")
 
@@ -359,10 +380,17 @@ class Batch:
                     put_back(self.folder, entry, folder, name)
                     return
                 continue
+            # The name has ``held`` now.
             came_out = _look(self.folder, entry)
             if came_out == put:
+                # Nobody saved since the swap before: the newest text has the name, and
+                # the one before it lies here.
                 return
+            # A save took the name from ``put``: it came out and is newer than what went
+            # in.  ``put`` itself was replaced by whoever saved, as in any editor.
             put, held = held, came_out
+        # A program saves faster than we swap.  The text that lies here is in no record,
+        # so it will be found as a late save.
 
     def _replace(self, entry: str, folder: int, name: str) -> None:
         """The same as well as a disk can that does not swap.
@@ -377,13 +405,17 @@ class Batch:
                 aside = ""
         except FileNotFoundError as exc:
             raise PreconditionFailed(f"{kept.path} is gone") from exc
+        # Either the file has a second name here, by which a later save into it is
+        # found, or the disk has no second names: such a save is lost with the name.
         looked = _look(self.folder, aside) if aside else _look(folder, name)
         if looked.digest != kept.expected or looked != _look(folder, name):
             if aside:
                 _remove(self.folder, aside)
             raise PreconditionFailed(f"{kept.path} was changed in the meantime")
+        # The name had the expected file just now: the same inode, the same text.
         os.replace(entry, name, src_dir_fd=self.folder, dst_dir_fd=folder)
         self._unused.discard(entry)
+        # ``entry`` is free again: it becomes what ``swap`` would have left there.
         if aside:
             os.rename(aside, entry, src_dir_fd=self.folder, dst_dir_fd=self.folder)
 
@@ -401,8 +433,11 @@ class Batch:
             os.rename(name, entry, src_dir_fd=folder, dst_dir_fd=self.folder)
         except FileNotFoundError as exc:
             raise PreconditionFailed(f"{kept.path} is gone") from exc
+        # Nothing has the name now, or what a program made there since.
         if _look(self.folder, entry).digest == kept.expected:
             return
+        # Another text came out.  It goes back unless the name was taken meanwhile; then
+        # it stays here, and is a late save since no record knows it.
         with suppress(FileExistsError):
             put_back(self.folder, entry, folder, name)
         raise PreconditionFailed(f"{kept.path} was changed in the meantime")

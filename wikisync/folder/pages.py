@@ -44,7 +44,7 @@ from wikisync.folder.scan import (
 )
 from wikisync.folder.swap import FileWrite, FolderWriter
 from wikisync.folder.text import decode_page, encode_page, folded_digest, title_of
-from wikisync.folder.traces import busy_pages, pages_hidden, ways_to
+from wikisync.folder.traces import busy_pages, pages_hidden
 from wikisync.folder.trash import Trash
 from wikisync.model import (
     FOLDER_OF_PAGES,
@@ -57,6 +57,7 @@ from wikisync.model import (
     Slug,
     Snapshot,
     digest_of,
+    folders_above,
     split_extension,
 )
 
@@ -223,7 +224,8 @@ class PageFolder:
         if self._patterns.hides(path):
             return True
         hidden = self._scanned.hidden
-        return bool(hidden) and any(way in hidden for way in ways_to(path))
+        ways = (path, *folders_above(path), "")
+        return bool(hidden) and any(way in hidden for way in ways)
 
     def emptied(self, pages: Iterable[tuple[Slug, Format]]) -> frozenset[Slug]:
         """Those of the pages below a directory that is there and holds nothing."""

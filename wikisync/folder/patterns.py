@@ -24,7 +24,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from wikisync.model import Problem
+from wikisync.model import Problem, folders_above
 
 IGNORE_FILE = ".wikisyncignore"
 FILE_BYTES_MAX = 64 * 1024
@@ -69,10 +69,8 @@ class Patterns(Struct, frozen=True):
         """Whether a file is ignored, by itself or with a folder it is in."""
         if not self.rules:
             return False
-        parts = path.split("/")
-        folders = ("/".join(parts[:count]) for count in range(1, len(parts)))
         return any(
-            self.is_ignored(folder, is_folder=True) for folder in folders
+            self.is_ignored(folder, is_folder=True) for folder in folders_above(path)
         ) or self.is_ignored(path)
 
 

@@ -6,6 +6,16 @@ has the name is compared with what the caller expects right before.  In a folder
 that a person edits a comparison is not enough: with a ``Limbo`` the two files swap
 names, and what came out is looked at.  ``descent`` sees to it that nothing is
 written through a symbolic link, ``private`` that no temporary file stays behind.
+
+What holds throughout:
+
+1. A name in the folder always has a whole file: an old one, a new one, or one that a
+   person saved.
+2. A new file is on the disk before its name is touched, and for a file that is
+   replaced through a limbo the record of both digests is, too.
+3. A name that is to be new is taken only where nothing has it.
+4. Whoever compares by ``check_expected`` alone knows what the name had a moment ago,
+   not what it has: only what comes out of a swap is known.
 """
 
 from __future__ import annotations
@@ -165,7 +175,12 @@ class FolderWriter:
             if self._limbo and any(_replaces(write) for write in writes):
                 batch = stack.enter_context(self._limbo.batch())
             staged = [self._stage(writes[index], batch) for index in order]
+            # At this point every new content lies under a name of ours, and no name in
+            # the folder was touched: an error until here changes nothing.
             self._bring_to_disk(len(staged), lambda: _fsync_files(staged))
+            # Now all contents are on the disk.  The record must follow them and come
+            # before the first name: after a crash it alone tells a person's text in
+            # the limbo from ours.
             if batch:
                 batch.seal()
             with Folders(self._root, mode=self._modes.folder) as folders:
@@ -173,8 +188,12 @@ class FolderWriter:
                     try:
                         self._give_name(file, writes[index], folders)
                     except (FolderError, PreconditionFailed) as exc:
+                        # This name has what it had, or what a person saved; the names
+                        # before it have whole files and stay.
                         _raise_if_whole_disk(exc)
                         results[index] = exc
+                # Names are on the disk only now.  A crash before loses entries, never
+                # contents: the next look finds the old file or the new one.
                 self._bring_to_disk(len(folders.touched), folders.fsync)
         return results
 
@@ -192,8 +211,10 @@ class FolderWriter:
         with Folders(self._root) as folders:
             parent = _opened_parent(folders, parts, path)
             check_expected(parent, name, path, expected)
+            # The file was what is expected; a program may save over it from now on.
             try:
                 if self._trash and self._limbo:
+                    # looks again at what came out, so that such a save is kept
                     take_file(
                         Place(parent, name, path),
                         expected=expected,
@@ -202,6 +223,7 @@ class FolderWriter:
                         why=why,
                     )
                 else:
+                    # nobody edits this folder: it is a mirror, or a file of ours
                     os.unlink(name, dir_fd=parent)
             except OSError as exc:
                 raise folder_error("remove", path, exc) from exc
@@ -231,6 +253,8 @@ class FolderWriter:
             except OSError as exc:
                 raise folder_error("rename", path, exc) from exc
             finally:
+                # The folders of the new name were made for it, or have other files,
+                # which keep them: only empty ones can go.
                 self._remove_empty(target_parts)
         self._remove_empty(parts)
 
@@ -301,14 +325,19 @@ class FolderWriter:
         try:
             parent = folders.open(parts, makes=True)
             status = check_expected(parent, name, path, expected)
+            # At this point the name had what the caller expects: a text (``status``),
+            # or nothing.  Each branch below holds if that changed since.
             if status is not None:
                 mode = status.st_mode & self._modes.file
                 os.chmod(staged.name, mode, dir_fd=staged.folder)
             if staged.batch is not None:
+                # a save in between comes out of the swap, and goes back in
                 staged.batch.swap(staged.name, parent, name)
             elif expected is None:
+                # a file that took the name in between is an error of the link
                 self._link(staged.name, parent, name)
             else:
+                # no limbo: whoever asked for this says that nobody else writes here
                 self._rename(staged.name, parent, name)
         except FileExistsError as exc:
             raise PreconditionFailed(f"{path} already exists") from exc
@@ -336,6 +365,8 @@ class FolderWriter:
             raise folder_error("write to", str(self._path), exc) from exc
 
     def _remove_empty(self, parts: list[str]) -> None:
+        # From the innermost on.  ``rmdir`` refuses a folder that has anything in it, so
+        # a file made meanwhile keeps its folder and all above it.
         for length in range(len(parts), 0, -1):
             try:
                 parent = open_folder(self._root, parts[: length - 1])

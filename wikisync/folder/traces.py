@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 
 from wikisync.folder.busy import WRITE_TEST
 from wikisync.folder.naming import parse_path
 from wikisync.folder.scan import ScannedFolder
 from wikisync.model import Slug
-
-
-def ways_to(path: str) -> Iterator[str]:
-    """A path and every folder on the way to it."""
-    yield path
-    while "/" in path:
-        path = path.rpartition("/")[0]
-        yield path
-    yield ""
 
 
 def pages_hidden(hidden: Collection[str]) -> set[Slug]:

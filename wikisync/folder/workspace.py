@@ -33,7 +33,7 @@ from wikisync.layout import (
     PRIVATE_FOLDER,
     TEMPORARY_FOLDER,
 )
-from wikisync.locks import is_locked, lock, open_locked_folder
+from wikisync.locks import is_locked, lock
 from wikisync.private import FILE_MODE, make_private_folder
 
 WATCH = "`wikisync watch` is running"
@@ -129,29 +129,6 @@ def holder_of(private: Path) -> str | None:
         return None  # a disk without locks: whoever wants one is told so
     else:
         return None
-    finally:
-        os.close(descriptor)
-
-
-@contextmanager
-def held_folder(root: Path) -> Iterator[None]:
-    """Hold a wiki's folder against another workspace that has it, too.
-
-    Raises:
-        FolderError: another process holds it, or it does not exist.
-    """
-    try:
-        descriptor = open_locked_folder(root)
-    except BlockingIOError as exc:
-        raise FolderError(
-            f"another wikisync is running in {root}",
-            path=str(root),
-            hint="use different folders for each workspace",
-        ) from exc
-    except OSError as exc:
-        raise folder_error("open", str(root), exc) from exc
-    try:
-        yield
     finally:
         os.close(descriptor)
 

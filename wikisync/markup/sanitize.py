@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable
 
 import nh3
 
@@ -109,8 +108,6 @@ FOOTNOTE_ID = re.compile(r"fn(ref)?-[^\s\"'<>]+")
 DOCUMENT_ID = re.compile(r"(user-content-|_footnote(ref|def)_)[^\s\"'<>]*")
 HEADING_ID = re.compile(r"user-content-[^\s\"'<>]*")
 CELL_STYLE = re.compile(r"(?:^|;)\s*text-align\s*:\s*(left|right|center)\s*(?:;|$)")
-
-AttributeFilter = Callable[[str, str, str], str | None]
 
 
 def sanitize(html: str, page_format: Format = Format.MARKDOWN) -> str:

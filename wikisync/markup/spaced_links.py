@@ -16,7 +16,6 @@ from wikisync.markup.tokens import escape
 
 TAG = re.compile(r"(<[^<>]*+>)")
 OPENS = re.compile(r"<(?:a|code|pre|tt)[\s>]|<span data-math")
-CLOSES = re.compile(r"</(?:a|code|pre|tt|span)>")
 CANDIDATE = re.compile(r"\]\([^\s()<>'\[\]]++ ")
 SPACED = re.compile(
     r"(?P<bang>!?)\[(?P<text>[^\[\]\n<>]*+)\]\("

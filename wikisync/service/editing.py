@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct, field
 
-from wikisync.model import Format, path_of_title
+from wikisync.model import Format, folders_above, path_of_title
 from wikisync.service.answers import COLLISION, invalid, not_found
 from wikisync.service.redirects import (
     REDIRECTS_PATH,
@@ -180,9 +180,7 @@ def check_place(
 
     ``a.md`` and ``a.md/b.md`` cannot both be, though their titles differ.
     """
-    parts = path.split("/")
-    for depth in range(1, len(parts)):
-        above = "/".join(parts[:depth])
+    for above in folders_above(path):
         if above not in without and tree.file(above) is not None:
             raise invalid("base", f"A file already exists with the path {above}")
     inside = path + "/"

@@ -14,7 +14,7 @@ import hashlib
 import posixpath
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -22,7 +22,7 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from wikisync.markup.file_types import inert_name, without_run_names
-from wikisync.model import AttachmentPath, Problem, Slug
+from wikisync.model import AttachmentPath, Problem, Slug, folders_above
 
 if TYPE_CHECKING:
     from wikisync.model import WikiOwner
@@ -193,7 +193,7 @@ class _Claims:
         path, digits = wanted, TWIN_DIGITS
         while not self._is_free(path):
             folder, _, name = wanted.rpartition("/")
-            if any(_fold(parent) in self._files for parent in _parents(wanted)):
+            if any(_fold(parent) in self._files for parent in folders_above(wanted)):
                 folder = self._prefix.removesuffix("/")
             stem, extension = posixpath.splitext(name)
             name = f"{stem}-{_hash(subject, digits)}{extension}"
@@ -202,7 +202,7 @@ class _Claims:
         if path != wanted:
             self.problems.append(_twin(subject, path))
         self._files.add(_fold(path))
-        self._folders.update(_fold(parent) for parent in _parents(path))
+        self._folders.update(_fold(parent) for parent in folders_above(path))
         return path
 
     def _is_free(self, path: str) -> bool:
@@ -210,14 +210,8 @@ class _Claims:
         return not (
             folded in self._files
             or folded in self._folders
-            or any(_fold(parent) in self._files for parent in _parents(path))
+            or any(_fold(parent) in self._files for parent in folders_above(path))
         )
-
-
-def _parents(path: str) -> Iterator[str]:
-    """Every folder above a path, the nearest first."""
-    while path := path.rpartition("/")[0]:
-        yield path
 
 
 def relative_url(at: str, to: str, fragment: str = "") -> str:

@@ -29,7 +29,7 @@ from wikisync.errors import FolderError, SiteError
 from wikisync.folder.descent import opened_below, read_chunks
 from wikisync.locks import open_locked_folder
 from wikisync.markup.file_types import file_extension, file_type
-from wikisync.model import Digest, Problem
+from wikisync.model import Digest, Problem, folders_above
 from wikisync.site.addresses import MANIFEST
 from wikisync.site.output_place import STAGED_MANIFEST, STAGING, OutputPlace
 from wikisync.site.published import PublishedWiki
@@ -444,7 +444,7 @@ def _is_same_file(path: Path, twin: Path) -> bool:
 
 
 def _has_link_above(root: Path, path: str) -> bool:
-    return any((root / parent).is_symlink() for parent in _parents(path))
+    return any((root / parent).is_symlink() for parent in folders_above(path))
 
 
 def _in_the_way(gone: list[str], new: Mapping[str, str]) -> list[str]:
@@ -453,20 +453,15 @@ def _in_the_way(gone: list[str], new: Mapping[str, str]) -> list[str]:
     A folder takes their place, a file takes that of a folder above them, or
     only the case of the name changed.
     """
-    folders = {parent for path in new for parent in _parents(path)}
+    folders = {parent for path in new for parent in folders_above(path)}
     folded = {path.casefold() for path in new}
     return [
         path
         for path in gone
         if path in folders
         or path.casefold() in folded
-        or any(parent in new for parent in _parents(path))
+        or any(parent in new for parent in folders_above(path))
     ]
-
-
-def _parents(path: str) -> Iterator[str]:
-    while path := path.rpartition("/")[0]:
-        yield path
 
 
 def _copy(source: int, name: str, target: BinaryIO) -> tuple[int, Digest]:

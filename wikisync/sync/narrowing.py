@@ -6,11 +6,11 @@ out that a person did not ask for or that must wait, each with its reason.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from enum import Enum, auto
 from typing import TypeAlias
 
-from wikisync.model import Digest, Slug
+from wikisync.model import Digest, Slug, folders_above
 from wikisync.sync.plan import (
     Action,
     Adopt,
@@ -121,7 +121,7 @@ def _together(
 
     for move in moves:
         names = {name for pair in move.renamed for name in pair}
-        names |= given_up.intersection(_folders_of(move.target))
+        names |= given_up.intersection(folders_above(move.target))
         if carried and move.target in carried:
             names.add(carried[move.target])
         for name in names:
@@ -130,12 +130,6 @@ def _together(
     for move in moves:
         groups.setdefault(leader_of(move.target), []).append(move)
     return groups.values()
-
-
-def _folders_of(slug: Slug) -> Iterator[Slug]:
-    while "/" in slug:
-        slug = Slug(slug.rpartition("/")[0])
-        yield slug
 
 
 def around_editors(
@@ -181,7 +175,7 @@ def _kept_back(moves: Sequence[Move], busy: Collection[Slug]) -> Set[Move]:
     carried = {
         move.target: above.target
         for move in here.values()
-        for folder in _folders_of(move.slug)
+        for folder in folders_above(move.slug)
         if (above := here.get(folder))
         and move.target == above.target + move.slug[len(folder) :]
     }

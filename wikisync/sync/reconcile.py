@@ -31,6 +31,7 @@ from wikisync.model import (
     Slug,
     Snapshot,
     digest_of,
+    folders_above,
     is_dashed,
     path_of_title,
 )
@@ -427,7 +428,7 @@ class _RemoteNames:
         self._cases = Counter(map(self._case, remote.pages))
         self._below: Counter[str] = Counter()
         for slug in remote.pages:
-            self._below.update(_folders_of(slug))
+            self._below.update(folders_above(slug))
 
     def now(self, slug: Slug) -> Slug:
         """The name a page has after the renames planned so far."""
@@ -479,8 +480,8 @@ class _RemoteNames:
         for old, new in moves.items():
             self._was[new] = was[old]
             self._now[was[old]] = new
-            self._below.subtract(Counter(_folders_of(old)))
-            self._below.update(_folders_of(new))
+            self._below.subtract(Counter(folders_above(old)))
+            self._below.update(folders_above(new))
 
     def _key(self, slug: str) -> str:
         return unicodedata.normalize("NFC", self._case(path_of_title(slug)))
@@ -492,7 +493,7 @@ class _RemoteNames:
 def _waits(record: _Record, waiting: Mapping[Slug, _Record]) -> bool:
     """Whether a page above this one's old or new name is still to be renamed."""
     assert record.local is not None
-    above = {*_folders_of(record.slug), *_folders_of(record.local)} - {record.slug}
+    above = {*folders_above(record.slug), *folders_above(record.local)} - {record.slug}
     return any(folder in waiting for folder in above)
 
 
@@ -511,9 +512,3 @@ def _merge(
     if not merged.is_writable:
         return Hold(name, HoldReason.EDITED_BOTH)
     return Merge(name, merged, mine.digest, theirs.digest)
-
-
-def _folders_of(slug: str) -> Iterator[str]:
-    while "/" in slug:
-        slug = slug.rpartition("/")[0]
-        yield slug

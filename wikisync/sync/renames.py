@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 
-from wikisync.model import PageState, Slug, Snapshot, digest_of, name_key
+from wikisync.model import PageState, Slug, Snapshot, digest_of, folders_above, name_key
 
 NO_TEXT = digest_of("")
 
@@ -76,7 +76,7 @@ class _Matching:
         """
         parents, folders = self._moves()
         for slug in sorted(self._gone):
-            for folder in _folders_of(slug):
+            for folder in folders_above(slug):
                 rest = slug[len(folder) :]
                 if target := parents.get(folder):
                     self._match(slug, Slug(target + rest))
@@ -134,10 +134,3 @@ def _folders_moved(old: str, new: str) -> Iterable[tuple[str, str]]:
         if old_leaf != new_leaf or old == new:
             return
         yield old, new
-
-
-def _folders_of(slug: str) -> Iterable[str]:
-    """Every folder above a page, the nearest first."""
-    while "/" in slug:
-        slug = slug.rpartition("/")[0]
-        yield slug

@@ -16,7 +16,6 @@ KEYWORD = re.compile(
 )
 COMMENT = re.compile(r"^\s*#(?:\s|$)")
 DRAWER = re.compile(r"^\s*:([\w@#%-]+):\s*$")
-PROPERTY = re.compile(r"^\s*:[\w@#%+-]+:(?:\s|$)")
 PLANNING = re.compile(r"^\s*(?:CLOSED|DEADLINE|SCHEDULED|CLOCK):\s")
 TABLE = re.compile(r"^\s*\|")
 FIXED = re.compile(r"^\s*:(?: (.*)|)$")
