@@ -442,8 +442,8 @@ class _Cycle:
         Not while a person has to say what becomes of a wiki that went back in time.
         One request, in cycles that moved something and in the first one.
         """
-        if self._options.is_mirror:
-            return
+        if not self._options.is_undoable:
+            return  # a clone or an export; the first sync remembers it
         tally, is_first = self._tally, self._known.head is None
         undone = {Decision.WAITING}
         if tally.problems or tally.overtaken:
