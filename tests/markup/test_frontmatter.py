@@ -90,3 +90,10 @@ def test_page_without_a_block_is_left_alone(source: str) -> None:
 def test_block_beyond_the_limit_is_text() -> None:
     source = f"---\na: {'x' * FRONT_MATTER_CHARS_MAX}\n---\nrest"
     assert split_front_matter(source).body == source
+
+
+def test_escapes_of_what_no_text_may_hold_are_replaced() -> None:
+    """A lone surrogate cannot be written as UTF-8, and ended the parser."""
+    page = render('---\ntitle: "a\\ud800\\u0000b"\ntags: ["\\udc00"]\n---\ntext\n')
+    assert page.meta == {"title": "a\ufffd\ufffdb", "tags": ["\ufffd"]}
+    assert "text" in page.html

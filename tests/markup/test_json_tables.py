@@ -75,3 +75,12 @@ def test_two_tables_and_what_stands_between() -> None:
     html = render(f"{block}\nbetween\n\n{block}").html
     assert html.count("<table>") == 2
     assert "<p>between</p>" in html
+
+
+@pytest.mark.parametrize("is_markdown", [False, True])
+def test_escapes_of_what_no_text_may_hold_are_replaced(is_markdown: bool) -> None:
+    """A lone surrogate cannot be written as UTF-8, and the page was shown as source."""
+    bad = "x\ud800\0"
+    html = table({"items": [{bad: bad}], "caption": bad, "markdown": is_markdown})
+    assert html.count("x\ufffd\ufffd") == 3
+    assert "after" in html

@@ -16,6 +16,8 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from wikisync.markup.source import clean_source
+
 FRONT_MATTER_CHARS_MAX = 25_000
 """Longer blocks are page text, as in the service."""
 
@@ -154,7 +156,8 @@ def parse_scalar(text: str) -> object:
             decoded: object = json.loads(text)
         except ValueError:
             return text[1:-1]
-        return decoded
+        # escapes can say what the source itself may not hold
+        return clean_source(decoded) if isinstance(decoded, str) else decoded
     if len(text) > 1 and text[0] == text[-1] == "'":
         return text[1:-1].replace("''", "'")
     if text in WORDS:

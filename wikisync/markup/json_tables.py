@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from html import unescape
 from typing import NamedTuple
 
+from wikisync.markup.source import clean_source
 from wikisync.markup.tokens import escape
 
 START = re.compile(r'<pre lang="json:table"[^<>]*+><code>')
@@ -67,9 +68,9 @@ def read_table(source: str) -> Table | None:
     rows = [[cell_text(item.get(key)) for key, _ in fields] for item in items]
     caption = value.get("caption")
     return Table(
-        [label for _, label in fields],
+        [clean_source(label) for _, label in fields],
         rows,
-        caption if isinstance(caption, str) else CAPTION,
+        clean_source(caption) if isinstance(caption, str) else CAPTION,
         is_markdown=value.get("markdown") is True,
     )
 
@@ -93,7 +94,8 @@ def cell_text(value: object) -> str:
     """A value as the text of a cell."""
     if value is None:
         return ""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return clean_source(text)  # escapes can say what the source itself may not hold
 
 
 def table_html(table: Table, parse: Callable[[str], str]) -> str:
