@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from wikisync.cli.batches import decide_batch
+from wikisync.cli.console import Console
 from wikisync.cli.options import workspace_option
 from wikisync.cli.service_command import token_option
 from wikisync.sync.safety import Decision
-
-if TYPE_CHECKING:
-    from wikisync.cli.console import Console
 
 
 @click.command(name="approve", epilog="Example: wikisync approve handbook:1")

@@ -10,9 +10,10 @@ import asyncio
 import os
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from wikisync.cli.console import Console
 from wikisync.cli.sync_report import report_sync
+from wikisync.config import WikiSection
 from wikisync.errors import ExitCode
 from wikisync.folder.workspace import holder_of
 from wikisync.sync.ledger import NO_SLUG
@@ -22,10 +23,6 @@ from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
 from wikisync.workspace.sync_run import sync_pages
 from wikisync.workspace.syncing import exit_code_of
-
-if TYPE_CHECKING:
-    from wikisync.cli.console import Console
-    from wikisync.config import WikiSection
 
 
 def decide_batch(

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from wikisync.cli.console import show_problems
+from wikisync.cli.console import Console, show_problems
 from wikisync.cli.site_report import (
     broken_links_as_json,
     files_as_json,
@@ -21,9 +20,6 @@ from wikisync.errors import ExitCode
 from wikisync.workspace.building import Built, build, publish, site_folder
 from wikisync.workspace.folders import find_shown
 from wikisync.workspace.sentences import counted, problem_as_json
-
-if TYPE_CHECKING:
-    from wikisync.cli.console import Console
 
 
 @click.command(

@@ -5,18 +5,14 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from wikisync.cli.console import Console
 from wikisync.errors import ExitCode
-from wikisync.site.checking import check_wikis
+from wikisync.site.checking import CheckReport, check_wikis
 from wikisync.workspace.folders import cache_folder, find_shown
 from wikisync.workspace.sentences import counted, problem_as_json
-
-if TYPE_CHECKING:
-    from wikisync.cli.console import Console
-    from wikisync.site.checking import CheckReport
 
 
 @click.command(

@@ -11,22 +11,17 @@ import asyncio
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from wikisync.cli.console import show_problems
+from wikisync.cli.console import Console, show_problems
 from wikisync.cli.context import service_options
 from wikisync.cli.service_command import ServiceCommand
 from wikisync.workspace.cloning import clone
 from wikisync.workspace.discovery import Selection
-from wikisync.workspace.pulling import exit_code_of, labelled, wiki_as_json
+from wikisync.workspace.pulling import Pulled, exit_code_of, labelled, wiki_as_json
 from wikisync.workspace.sentences import counted, problem_as_json
 from wikisync.workspace.service import open_selected
-
-if TYPE_CHECKING:
-    from wikisync.cli.console import Console
-    from wikisync.workspace.pulling import Pulled
 
 
 @click.command(

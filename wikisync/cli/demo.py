@@ -9,23 +9,20 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from wikisync.api.client import Client
+from wikisync.cli.console import Console
 from wikisync.cli.export import show_report
 from wikisync.errors import ServiceError
+from wikisync.progress import Progress
 from wikisync.service.server import running_service
 from wikisync.workspace.cache import held_cache
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.exporting import build, check_output, pull
 from wikisync.workspace.keeping import Keeping, service_of
-
-if TYPE_CHECKING:
-    from wikisync.cli.console import Console
-    from wikisync.progress import Progress
-    from wikisync.workspace.pulling import Pulled
+from wikisync.workspace.pulling import Pulled
 
 GUIDE_FOLDER = "sample-site"
 NO_SERVICE = {"edit_link": False, "service_link": False}

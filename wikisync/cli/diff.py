@@ -8,31 +8,26 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 from msgspec import Struct
 
+from wikisync.api.client import Client
+from wikisync.cli.console import Console
 from wikisync.cli.options import workspace_option
 from wikisync.cli.service_command import token_option
+from wikisync.config import WikiSection
 from wikisync.errors import FolderError, NotFound
+from wikisync.model import Slug
 from wikisync.sync.cycle import run_cycle
 from wikisync.sync.options import CycleOptions
-from wikisync.sync.plan import Adopt, DropRecord, Hold, Merge, Move
+from wikisync.sync.plan import Action, Adopt, DropRecord, Hold, Merge, Move
+from wikisync.sync.replica import Replica
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.diff_text import unified
-from wikisync.workspace.opening import OpenWorkspace, open_workspace
+from wikisync.workspace.opening import OpenWorkspace, SyncedWiki, open_workspace
 from wikisync.workspace.service import open_service
 from wikisync.workspace.sync_run import wanted_pages
-
-if TYPE_CHECKING:
-    from wikisync.api.client import Client
-    from wikisync.cli.console import Console
-    from wikisync.config import WikiSection
-    from wikisync.model import Slug
-    from wikisync.sync.plan import Action
-    from wikisync.sync.replica import Replica
-    from wikisync.workspace.opening import SyncedWiki
 
 Wanted = Sequence[tuple["WikiSection", frozenset["Slug"] | None]]
 

@@ -7,10 +7,10 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from wikisync.cli.console import Console
 from wikisync.cli.options import workspace_option
 from wikisync.cli.service_command import token_option
 from wikisync.errors import ConfigError, ExitCode, UsageError, WikisyncError
@@ -18,13 +18,9 @@ from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.doctor.findings import Finding, Grade
 from wikisync.workspace.doctor.here import check_disk, check_folder, check_state
 from wikisync.workspace.doctor.there import check_there
-from wikisync.workspace.opening import open_workspace
+from wikisync.workspace.opening import OpenWorkspace, open_workspace
 from wikisync.workspace.sentences import counted
 from wikisync.workspace.token import workspace_token
-
-if TYPE_CHECKING:
-    from wikisync.cli.console import Console
-    from wikisync.workspace.opening import OpenWorkspace
 
 
 @click.command(name="doctor", epilog="Example: wikisync doctor -C my-wikis")

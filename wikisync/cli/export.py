@@ -10,11 +10,10 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from wikisync.cli.console import show_problems
+from wikisync.cli.console import Console, show_problems
 from wikisync.cli.context import service_options
 from wikisync.cli.options import markup_option
 from wikisync.cli.service_command import ServiceCommand
@@ -27,6 +26,7 @@ from wikisync.cli.site_report import (
 )
 from wikisync.cli.theming import theme_choice, theme_options
 from wikisync.errors import ExitCode
+from wikisync.model import Problem
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.exporting import (
     DEFAULT_THEME,
@@ -38,10 +38,6 @@ from wikisync.workspace.keeping import KeptWiki
 from wikisync.workspace.pulling import wiki_as_json
 from wikisync.workspace.rendering import chosen_markup
 from wikisync.workspace.sentences import counted, problem_as_json
-
-if TYPE_CHECKING:
-    from wikisync.cli.console import Console
-    from wikisync.model import Problem
 
 
 @click.command(

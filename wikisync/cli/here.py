@@ -7,16 +7,12 @@ workspace never goes to another service.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from wikisync.workspace.configured import find_workspace
+from wikisync.model import WikiOwner
+from wikisync.workspace.configured import Workspace, find_workspace
 from wikisync.workspace.folders import find_shown
-
-if TYPE_CHECKING:
-    from wikisync.model import WikiOwner
-    from wikisync.workspace.configured import Workspace
 
 WORKSPACE = "wikisync.workspace"
 """Under this name a command's context keeps the workspace that named its service."""

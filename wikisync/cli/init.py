@@ -12,10 +12,11 @@ import os
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from wikisync.cli.console import Console
 from wikisync.cli.init_questions import Questions, can_ask
 from wikisync.cli.init_report import report, tell
 from wikisync.cli.service_command import URL_VARIABLE, token_option
@@ -23,7 +24,8 @@ from wikisync.config import Config, ServiceSection, WikiSection, parse_config
 from wikisync.config.writing import render_config
 from wikisync.errors import ExitCode, FolderError, UsageError
 from wikisync.folder.workspace import refuse_overlaps
-from wikisync.workspace.addresses import find_target
+from wikisync.model import Problem, WikiOwner
+from wikisync.workspace.addresses import Target, find_target
 from wikisync.workspace.cloning import folder_names
 from wikisync.workspace.creating import (
     Planned,
@@ -33,14 +35,14 @@ from wikisync.workspace.creating import (
 )
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.kept_token import KeptToken, from_home, keeping, token_place
-from wikisync.workspace.rights import check_token, check_wikis, name_wikis
+from wikisync.workspace.rights import (
+    Service,
+    WikiRights,
+    check_token,
+    check_wikis,
+    name_wikis,
+)
 from wikisync.workspace.token import TOKEN_VARIABLE, workspace_token
-
-if TYPE_CHECKING:
-    from wikisync.cli.console import Console
-    from wikisync.model import Problem, WikiOwner
-    from wikisync.workspace.addresses import Target
-    from wikisync.workspace.rights import Service, WikiRights
 
 FOLDERS_ASKED_MAX = 10
 """For more wikis no folders are asked for: they get their own names."""

@@ -10,20 +10,17 @@ import asyncio
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import click
 from msgspec.structs import replace
 
 from wikisync.api.secret import could_be_token
+from wikisync.cli.console import Console
 from wikisync.errors import ConfigError, RemoteError, UsageError
+from wikisync.model import WikiOwner
 from wikisync.workspace.discovery import Selection
-from wikisync.workspace.rights import list_owners, name_wikis
-
-if TYPE_CHECKING:
-    from wikisync.cli.console import Console
-    from wikisync.model import WikiOwner
-    from wikisync.workspace.rights import Service
+from wikisync.workspace.rights import Service, list_owners, name_wikis
 
 T = TypeVar("T")
 

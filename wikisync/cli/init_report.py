@@ -6,18 +6,14 @@ import json
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from wikisync.cli.console import Console
 from wikisync.errors import ExitCode, command_line
 from wikisync.terminal import one_line
-from wikisync.workspace.creating import pages_in
+from wikisync.workspace.creating import Planned, pages_in
+from wikisync.workspace.rights import Service, WikiRights
 from wikisync.workspace.sentences import counted
 from wikisync.workspace.token import TOKEN_VARIABLE
-
-if TYPE_CHECKING:
-    from wikisync.cli.console import Console
-    from wikisync.workspace.creating import Planned
-    from wikisync.workspace.rights import Service, WikiRights
 
 EXPIRY_WARNING_DAYS = 30
 

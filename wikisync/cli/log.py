@@ -5,20 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from wikisync.cli.console import Console
 from wikisync.cli.options import workspace_option
+from wikisync.config import WikiSection
+from wikisync.sync.ledger import Event
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.named import named_page
 from wikisync.workspace.opening import open_workspace
 from wikisync.workspace.times import local_time
-
-if TYPE_CHECKING:
-    from wikisync.cli.console import Console
-    from wikisync.config import WikiSection
-    from wikisync.sync.ledger import Event
 
 SHOWN = 50
 SHOWN_MAX = 100_000

@@ -8,17 +8,14 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import click
 
 from wikisync import __version__
 from wikisync.cli.console import Console
 from wikisync.errors import ExitCode, UsageError, WikisyncError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 SECTIONS: dict[str, dict[str, str]] = {
     "Site": {

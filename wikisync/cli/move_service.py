@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from wikisync.cli.console import Console
 from wikisync.cli.options import workspace_option
 from wikisync.cli.service_command import token_option
 from wikisync.workspace.configured import find_workspace
@@ -16,9 +16,6 @@ from wikisync.workspace.moving import checked_addresses, compared_wikis, move_se
 from wikisync.workspace.opening import open_workspace
 from wikisync.workspace.sentences import counted
 from wikisync.workspace.token import workspace_token
-
-if TYPE_CHECKING:
-    from wikisync.cli.console import Console
 
 
 @click.command(

@@ -9,12 +9,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
 from wikisync.api.address import ServiceAddress
+from wikisync.api.client import Client
+from wikisync.api.schema import WikiPageRecord
 from wikisync.api.wikis import Wiki
+from wikisync.cli.console import Console
 from wikisync.cli.here import wiki_here
 from wikisync.cli.project_changes import YES, confirm, report
 from wikisync.cli.project_lists import Columns, as_plain, connection_of, print_json
@@ -27,11 +30,6 @@ from wikisync.cli.service_command import (
 )
 from wikisync.errors import ExitCode, FolderError, UsageError
 from wikisync.model import WRITABLE_FORMATS, Format, WikiOwner
-
-if TYPE_CHECKING:
-    from wikisync.api.client import Client
-    from wikisync.api.schema import WikiPageRecord
-    from wikisync.cli.console import Console
 
 T = TypeVar("T")
 

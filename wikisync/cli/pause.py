@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from wikisync.cli.console import Console
 from wikisync.cli.options import workspace_option
 from wikisync.errors import command_line
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.opening import open_workspace
-
-if TYPE_CHECKING:
-    from wikisync.cli.console import Console
 
 REASON_CHARS_MAX = 500
 """A longer reason is cut."""

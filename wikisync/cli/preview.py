@@ -7,22 +7,18 @@ import os
 import signal
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from wikisync import processes
+from wikisync.cli.console import Console
 from wikisync.cli.theming import theme_choice, theme_options
 from wikisync.config import PreviewSection
 from wikisync.errors import ExitCode
 from wikisync.memory import give_back_memory
-from wikisync.site.preview.server import PreviewOptions, running_preview
+from wikisync.site.preview.server import Preview, PreviewOptions, running_preview
 from wikisync.workspace.folders import ShownFolder, cache_folder, find_shown
 from wikisync.workspace.previewing import editor_command, preview_inputs
-
-if TYPE_CHECKING:
-    from wikisync.cli.console import Console
-    from wikisync.site.preview.server import Preview
 
 
 @click.command(

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from rich.console import Console as RichConsole
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    TaskID,
     TextColumn,
     TimeRemainingColumn,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rich.progress import TaskID
 
 
 class ProgressBar:

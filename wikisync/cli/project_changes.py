@@ -5,22 +5,19 @@ from __future__ import annotations
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from wikisync.api.client import Client
 from wikisync.api.endpoints import Endpoint
-from wikisync.api.projects import Projects
+from wikisync.api.projects import Deletion, Projects, Toggle
 from wikisync.cli.attributes import parameter_options, read_newer, read_values
+from wikisync.cli.console import Console
 from wikisync.cli.project_lists import as_plain, command_of, connection_of, print_json
 from wikisync.cli.service_command import Connection, speak
 from wikisync.errors import ExitCode, UsageError
 from wikisync.terminal import one_line
-
-if TYPE_CHECKING:
-    from wikisync.api.client import Client
-    from wikisync.api.projects import Deletion, Toggle
-    from wikisync.cli.console import Console
 
 Operate = Callable[["Projects"], Awaitable[Any]]
 

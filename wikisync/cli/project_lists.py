@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from wikisync.api.address import ServiceAddress
+from wikisync.api.client import Client
 from wikisync.api.endpoints import Endpoint
+from wikisync.api.listing import Listing
 from wikisync.api.projects import Projects
 from wikisync.cli.attributes import (
     newer_option,
@@ -17,6 +19,7 @@ from wikisync.cli.attributes import (
     read_newer,
     read_values,
 )
+from wikisync.cli.console import Console
 from wikisync.cli.here import named_by, project_here
 from wikisync.cli.service_command import (
     Connection,
@@ -26,12 +29,7 @@ from wikisync.cli.service_command import (
     speak,
 )
 from wikisync.errors import ExitCode, UsageError
-
-if TYPE_CHECKING:
-    from wikisync.api.client import Client
-    from wikisync.api.listing import Listing
-    from wikisync.cli.console import Console
-    from wikisync.progress import Progress
+from wikisync.progress import Progress
 
 ROWS_SHOWN = 100
 PROJECT = click.argument("project", required=True, default=project_here)

@@ -5,22 +5,18 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 from msgspec.structs import replace
 
+from wikisync.cli.console import Console
 from wikisync.cli.options import workspace_option
+from wikisync.config import WikiSection
 from wikisync.errors import UsageError
+from wikisync.sync.identity import WikiRecord
 from wikisync.workspace.configured import find_workspace
-from wikisync.workspace.opening import open_workspace
+from wikisync.workspace.opening import OpenWorkspace, open_workspace
 from wikisync.workspace.times import ago
-
-if TYPE_CHECKING:
-    from wikisync.cli.console import Console
-    from wikisync.config import WikiSection
-    from wikisync.sync.identity import WikiRecord
-    from wikisync.workspace.opening import OpenWorkspace
 
 COLUMNS = ("record", "folder", "wiki", "id", "service", "pages", "synced", "state")
 

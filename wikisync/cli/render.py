@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
+from wikisync.cli.console import Console
 from wikisync.cli.options import markup_option
 from wikisync.errors import ExitCode, WikisyncError
 from wikisync.model import (
@@ -22,9 +22,6 @@ from wikisync.workspace.page_files import (
     write_html,
 )
 from wikisync.workspace.rendering import chosen_markup
-
-if TYPE_CHECKING:
-    from wikisync.cli.console import Console
 
 
 @click.command("render")

@@ -7,14 +7,15 @@ import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 from msgspec import Struct
 
+from wikisync.cli.console import Console
 from wikisync.cli.options import workspace_option
 from wikisync.cli.resolve_report import ResolveReport
 from wikisync.cli.service_command import token_option
+from wikisync.config import WikiSection
 from wikisync.errors import (
     ExitCode,
     FolderError,
@@ -24,10 +25,11 @@ from wikisync.errors import (
 )
 from wikisync.folder.swap import PRIVATE, write_atomically
 from wikisync.folder.workspace import holder_of
-from wikisync.model import digest_of
-from wikisync.sync.conflict import read_bundle, resolved, write_bundle
+from wikisync.model import Format, Slug, digest_of
+from wikisync.sync.conflict import Choice, read_bundle, resolved, write_bundle
 from wikisync.sync.holds import remote_label
-from wikisync.workspace.configured import find_workspace
+from wikisync.sync.ledger import BundleRecord
+from wikisync.workspace.configured import Workspace, find_workspace
 from wikisync.workspace.conflict_texts import (
     conflict_path,
     conflict_texts,
@@ -53,14 +55,6 @@ from wikisync.workspace.resolving import (
 )
 from wikisync.workspace.sync_run import sync_pages
 from wikisync.workspace.syncing import exit_code_of
-
-if TYPE_CHECKING:
-    from wikisync.cli.console import Console
-    from wikisync.config import WikiSection
-    from wikisync.model import Format, Slug
-    from wikisync.sync.conflict import Choice
-    from wikisync.sync.ledger import BundleRecord
-    from wikisync.workspace.configured import Workspace
 
 CHOICES: Mapping[str, Choice] = {"mine": "mine", "wiki": "wiki", "both": "both"}
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from wikisync.cli.console import Console
 from wikisync.cli.sync_report import report_sync
 from wikisync.workspace.outcomes import wiki_as_json
-
-if TYPE_CHECKING:
-    from wikisync.cli.console import Console
-    from wikisync.workspace.syncing import Synced
+from wikisync.workspace.syncing import Synced
 
 Outcome = Literal["synced", "settled", "unsettled", "no-conflict"]
 """``settled``: written for the running process, which syncs it."""

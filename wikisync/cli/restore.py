@@ -6,15 +6,15 @@ import asyncio
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from wikisync.cli.console import Console
 from wikisync.cli.options import workspace_option
 from wikisync.cli.restore_all import restore_since
 from wikisync.errors import UsageError
 from wikisync.sync.conflict import MARKER, has_marker
-from wikisync.workspace.configured import find_workspace
+from wikisync.workspace.configured import Workspace, find_workspace
 from wikisync.workspace.named import named_page
 from wikisync.workspace.opening import open_workspace
 from wikisync.workspace.restoring import chosen_version, find_page
@@ -25,10 +25,6 @@ from wikisync.workspace.versions import (
     versions_of,
     when,
 )
-
-if TYPE_CHECKING:
-    from wikisync.cli.console import Console
-    from wikisync.workspace.configured import Workspace
 
 FIRST_LINE_CHARS_MAX = 60
 """So much of a text's first line is shown in the list."""

@@ -9,15 +9,12 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
+from wikisync.cli.console import Console
 from wikisync.errors import WikisyncError
 from wikisync.workspace.configured import Workspace
 from wikisync.workspace.restoring import Earlier, restore_pages
 from wikisync.workspace.times import local_time
-
-if TYPE_CHECKING:
-    from wikisync.cli.console import Console
 
 
 def restore_since(

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from wikisync.cli.console import Console
 from wikisync.cli.options import workspace_option
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.opening import open_workspace
-
-if TYPE_CHECKING:
-    from wikisync.cli.console import Console
 
 
 @click.command(name="resume", epilog="Example: wikisync resume handbook")

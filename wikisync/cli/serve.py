@@ -7,8 +7,8 @@ import ipaddress
 import os
 import signal
 import socket
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import click
@@ -16,22 +16,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync.cli import serve_admin
+from wikisync.cli.console import Console
 from wikisync.connections import USUAL_LIMITS
 from wikisync.errors import ExitCode, UsageError, command_line
 from wikisync.memory import give_back_memory
+from wikisync.model import WikiOwner
 from wikisync.private import make_private_file
+from wikisync.service.loading import LoadedFolder
 from wikisync.service.quirks import Quirk
-from wikisync.service.server import running_service
+from wikisync.service.server import RunningService, running_service
 from wikisync.service.settings import Deletion, Faults, Hook, Imports, Profile, Settings
 from wikisync.workspace.hook_secret import hook_secret
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from wikisync.cli.console import Console
-    from wikisync.model import WikiOwner
-    from wikisync.service.loading import LoadedFolder
-    from wikisync.service.server import RunningService
 
 LATENCY_S_MAX = 60.0
 PORT_FILE = "port"

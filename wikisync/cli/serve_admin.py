@@ -7,26 +7,22 @@ lets both in, one write at a time, and the service keeps no copies.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 from msgspec.structs import asdict
 
+from wikisync.cli.console import Console
 from wikisync.errors import ServiceError, UsageError, command_line
 from wikisync.private import keep_private
 from wikisync.service.access import Level
 from wikisync.service.manifest import PATH_PART
 from wikisync.service.removal import remove, to_remove
+from wikisync.service.rows import User
 from wikisync.service.tables import Tables
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from wikisync.cli.console import Console
-    from wikisync.service.rows import User
 
 ROLES = ("guest", "planner", "reporter", "developer", "maintainer", "owner")
 SCOPES = (

@@ -11,20 +11,18 @@ import os
 import warnings
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 from msgspec import Struct
 
 from wikisync.api.client import Client
+from wikisync.api.request import Request
+from wikisync.cli.console import Console
 from wikisync.cli.here import is_in_workspace, url_here
 from wikisync.errors import UsageError
+from wikisync.workspace.configured import Workspace
 from wikisync.workspace.token import read_token, workspace_token
-
-if TYPE_CHECKING:
-    from wikisync.api.request import Request
-    from wikisync.cli.console import Console
-    from wikisync.workspace.configured import Workspace
 
 URL_VARIABLE = "WIKISYNC_URL"
 ADDRESS = "import_url"

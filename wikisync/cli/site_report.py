@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import click
 
+from wikisync.cli.console import Console
 from wikisync.markup.record import place_of
+from wikisync.site.model import BuildReport
 from wikisync.workspace.sentences import counted
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from wikisync.cli.console import Console
-    from wikisync.site.model import BuildReport
 
 BROKEN_LINKS_SHOWN_MAX = 20
 

@@ -9,21 +9,23 @@ import time
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from wikisync.cli.console import Console
 from wikisync.cli.options import exclude_option, workspace_option
 from wikisync.cli.service_command import token_option
+from wikisync.config import WikiSection
 from wikisync.errors import WikisyncError
 from wikisync.folder.workspace import WATCH, holder_of
 from wikisync.watch.report import read_health
-from wikisync.workspace.configured import find_workspace
-from wikisync.workspace.opening import open_workspace
+from wikisync.workspace.configured import Workspace, find_workspace
+from wikisync.workspace.opening import OpenWorkspace, open_workspace
 from wikisync.workspace.outcomes import told_batch
 from wikisync.workspace.reach import is_of_all
 from wikisync.workspace.service import open_service
 from wikisync.workspace.status import (
+    WikiStatus,
     exit_code_of,
     headline,
     look_at,
@@ -31,13 +33,6 @@ from wikisync.workspace.status import (
     notes_of_watch,
     status_as_json,
 )
-
-if TYPE_CHECKING:
-    from wikisync.cli.console import Console
-    from wikisync.config import WikiSection
-    from wikisync.workspace.configured import Workspace
-    from wikisync.workspace.opening import OpenWorkspace
-    from wikisync.workspace.status import WikiStatus
 
 
 @click.command(name="status", epilog="Example: wikisync status handbook")

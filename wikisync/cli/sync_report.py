@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from wikisync.cli.console import Console
 from wikisync.errors import WikisyncError
+from wikisync.model import Problem
 from wikisync.workspace.attention import held_sentence
 from wikisync.workspace.outcomes import (
     _plan_lines,
@@ -16,10 +17,6 @@ from wikisync.workspace.outcomes import (
 )
 from wikisync.workspace.sentences import counted, problem_as_json
 from wikisync.workspace.syncing import Synced
-
-if TYPE_CHECKING:
-    from wikisync.cli.console import Console
-    from wikisync.model import Problem
 
 WAITING_SHOWN_MAX = 10
 """Pages that wait, each told in a line of its own; ``status`` tells all."""

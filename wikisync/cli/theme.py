@@ -5,17 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from wikisync.cli.console import Console
 from wikisync.errors import ExitCode, FolderError, UsageError
-from wikisync.site.theme_layers import contract_file, theme_chain, theme_names
-
-if TYPE_CHECKING:
-    from wikisync.cli.console import Console
-    from wikisync.site.theme_layers import Layer
-    from wikisync.site.theme_manifest import ThemeOption
+from wikisync.site.theme_layers import Layer, contract_file, theme_chain, theme_names
+from wikisync.site.theme_manifest import ThemeOption
 
 MANIFEST = """\
 name = {name}

@@ -6,16 +6,16 @@ import asyncio
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from wikisync.cli.console import Console
 from wikisync.cli.options import workspace_option
 from wikisync.cli.service_command import token_option
 from wikisync.cli.sync_report import report_sync
 from wikisync.errors import ExitCode
 from wikisync.folder.workspace import holder_of
-from wikisync.workspace.configured import find_workspace
+from wikisync.workspace.configured import Workspace, find_workspace
 from wikisync.workspace.opening import open_workspace
 from wikisync.workspace.sentences import counted
 from wikisync.workspace.sync_run import sync_pages
@@ -26,10 +26,6 @@ from wikisync.workspace.undoing import (
     note_undo,
     planned_undo,
 )
-
-if TYPE_CHECKING:
-    from wikisync.cli.console import Console
-    from wikisync.workspace.configured import Workspace
 
 
 @click.command(

@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from wikisync.cli.console import Console
 from wikisync.cli.options import exclude_option, workspace_option
 from wikisync.cli.service_command import token_option
 from wikisync.errors import ExitCode
 from wikisync.watch.process import WatchRequest, watch_workspace
 from wikisync.watch.systemd import command_path, unit_text
 from wikisync.workspace.configured import find_workspace
-
-if TYPE_CHECKING:
-    from wikisync.cli.console import Console
 
 NOT_IN_UNITS = frozenset({"start", "print_unit", "system"})
 """Options that say which unit is printed, and are none of the watch in it."""

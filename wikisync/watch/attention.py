@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from wikisync.api.quiet import shown_time
+from wikisync.api.quiet import Wait, shown_time
 from wikisync.errors import OF_SERVICE, OWN_TROUBLE, SyncError, WikisyncError
-from wikisync.sync.standing import Condition
+from wikisync.sync.daemon import Daemon
+from wikisync.sync.standing import Condition, Standing
 from wikisync.sync.standings import LASTING_TRIES, REFUSED_RETRY_S
+from wikisync.watch.wiki import WatchedWiki
 from wikisync.workspace.attention import SERVICE, refused_sentence
 from wikisync.workspace.syncing import Synced
 from wikisync.workspace.transient import LASTING_S, is_transient
-
-if TYPE_CHECKING:
-    from wikisync.api.quiet import Wait
-    from wikisync.sync.daemon import Daemon
-    from wikisync.sync.standing import Standing
-    from wikisync.watch.wiki import WatchedWiki
 
 _LONG = f"for more than {LASTING_S / 3600:.0f} hours"
 _LIMIT_STEP = (

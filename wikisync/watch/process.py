@@ -9,13 +9,15 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec import Struct
 
+from wikisync.api.client import Client
 from wikisync.api.settings import ClientSettings
 from wikisync.errors import ExitCode, WikisyncError
 from wikisync.file_status import status_at
+from wikisync.messages import Messages
 from wikisync.site.preview.server import PreviewOptions, running_preview
 from wikisync.sync.options import CycleOptions
 from wikisync.sync.standing import Condition
@@ -34,25 +36,14 @@ from wikisync.workspace.reach import is_of_all
 from wikisync.workspace.service import open_service
 from wikisync.workspace.token import workspace_token
 
-if TYPE_CHECKING:
-    from wikisync.api.client import Client
-    from wikisync.messages import Messages
-
-
 STOP_S = 1.5
 """How long a request under way may hold up the end; what came of it is found out
 by the next start."""
-
-
 PAUSE_MAX_S = 10.0
 """A longer pause that the service asks for is made by what met it alone, and told."""
-
-
 QUIET_MAX_S = 600.0
 """Then a request may be made again; the next cycle that makes it comes within five
 minutes, so that one is made every 15 minutes at least."""
-
-
 ANEW_LOOK_S = 2.0
 """How often it is looked whether to begin anew."""
 

@@ -6,19 +6,15 @@ import json
 import os
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from wikisync import __version__
+from wikisync.api.quiet import Quiet, Wait
 from wikisync.layout import HEALTH_FILE
-from wikisync.sync.standing import Condition
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from wikisync.api.quiet import Quiet, Wait
-    from wikisync.sync.daemon import Daemon
-    from wikisync.sync.standing import Standing
-    from wikisync.watch.wiki import WatchedWiki
+from wikisync.sync.daemon import Daemon
+from wikisync.sync.standing import Condition, Standing
+from wikisync.watch.wiki import WatchedWiki
 
 """In ``.wikisync``."""
 STOPPED = "stopped"

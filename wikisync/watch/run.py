@@ -16,11 +16,10 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from wikisync.api.quiet import shown_time
+from wikisync.api.quiet import Quiet, shown_time
 from wikisync.errors import FolderError, StateError, WikisyncError
 from wikisync.folder.busy import locked_name
 from wikisync.folder.ignore import CONFLICT_MARK
@@ -29,15 +28,21 @@ from wikisync.folder.swap import PRIVATE, write_atomically
 from wikisync.folder.watch import is_watched, watch_folders
 from wikisync.layout import ASK_FILE, HEALTH_FILE
 from wikisync.memory import give_back_memory
+from wikisync.messages import Messages
+from wikisync.model import Problem, Slug
 from wikisync.sync.daemon import Daemon
-from wikisync.sync.standing import Why
-from wikisync.sync.work import guarded
+from wikisync.sync.ledger import Edit
+from wikisync.sync.standing import CycleOutcome, Standing, Trouble, Why
+from wikisync.sync.standings import IsAway
+from wikisync.sync.work import WikiWork, guarded
 from wikisync.watch.attention import lasting_in_s, seen, service_sentence
 from wikisync.watch.listen import Listener, listening
 from wikisync.watch.person import Caller
 from wikisync.watch.report import WatchReport
 from wikisync.watch.site import PublishedSite
 from wikisync.watch.states import WatchedStates
+from wikisync.watch.systemd import Notifier
+from wikisync.watch.wiki import WatchedWiki
 from wikisync.workspace.attention import failure_sentence
 from wikisync.workspace.attention_file import (
     ATTENTION_FILE,
@@ -47,21 +52,10 @@ from wikisync.workspace.attention_file import (
     write_attention,
 )
 from wikisync.workspace.conflict_texts import conflict_texts, show_conflict_texts
+from wikisync.workspace.opening import OpenWorkspace
 from wikisync.workspace.outcomes import note_sentence
 from wikisync.workspace.status import look_at, status_as_json
 from wikisync.workspace.syncing import other_folder
-
-if TYPE_CHECKING:
-    from wikisync.api.quiet import Quiet
-    from wikisync.messages import Messages
-    from wikisync.model import Problem, Slug
-    from wikisync.sync.ledger import Edit
-    from wikisync.sync.standing import CycleOutcome, Standing, Trouble
-    from wikisync.sync.standings import IsAway
-    from wikisync.sync.work import WikiWork
-    from wikisync.watch.systemd import Notifier
-    from wikisync.watch.wiki import WatchedWiki
-    from wikisync.workspace.opening import OpenWorkspace
 
 log = logging.getLogger(__name__)
 

@@ -10,16 +10,13 @@ import asyncio
 import logging
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from wikisync.errors import UsageError, WikisyncError
 from wikisync.site.publish import publish
 from wikisync.sync.work import guarded
 from wikisync.workspace.building import after_command
+from wikisync.workspace.configured import Workspace
 from wikisync.workspace.folders import ShownFolder, cache_folder
-
-if TYPE_CHECKING:
-    from wikisync.workspace.configured import Workspace
 
 log = logging.getLogger(__name__)
 

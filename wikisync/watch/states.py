@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
-from typing import TYPE_CHECKING
 
 from wikisync.folder.naming import parse_path
 from wikisync.model import Slug, WikiOwner
 from wikisync.site.preview.states import PageStatus
+from wikisync.sync.daemon import Daemon
 from wikisync.sync.plan import CreateRemote, Merge, MoveRemote, Push
 from wikisync.sync.standing import Condition
+from wikisync.watch.wiki import WatchedWiki
 from wikisync.workspace.attention import held_sentence
-
-if TYPE_CHECKING:
-    from wikisync.sync.daemon import Daemon
-    from wikisync.watch.wiki import WatchedWiki
 
 PAGES_MAX = 5_000
 """Pages of one wiki whose state is kept; of more, only what is held is told."""

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from wikisync.api.client import Client, Id
 from wikisync.api.git import WikiHistory
+from wikisync.config import WikiSection
 from wikisync.errors import NotFound, PermissionDenied
 from wikisync.folder.stamp import folder_stamp
 from wikisync.model import Slug
@@ -25,10 +26,6 @@ from wikisync.workspace.attention import sentences
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki
 from wikisync.workspace.syncing import Synced
 from wikisync.workspace.whose import find_wiki
-
-if TYPE_CHECKING:
-    from wikisync.api.client import Client, Id
-    from wikisync.config import WikiSection
 
 NAMED_MAX = 3
 """Pages that a condition names."""
@@ -162,7 +159,9 @@ class WatchedWiki:
     async def _connected(self, why: Why) -> SyncedWiki:
         """Both sides of the wiki; a whole look sees where it is now, too."""
         if self._wiki is not None and why is Why.EVERYTHING:
-            found = await find_wiki(self._opened, self._client, self.section)
+            found = await find_wiki(
+                self._opened.workspace, self._opened.state, self._client, self.section
+            )
             before = self._wiki.found
             is_same = found.there.owner == before.there.owner
             if is_same and found.known is before.known:

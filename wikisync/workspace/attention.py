@@ -6,19 +6,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, assert_never
+from typing import assert_never
 
+from wikisync.config import WikiSection
 from wikisync.errors import AuthenticationFailed, WikisyncError, command_line
 from wikisync.model import Problem, Slug
 from wikisync.sync.plan import HoldReason
 from wikisync.sync.result import Held
-from wikisync.sync.safety import BatchKind
+from wikisync.sync.safety import Batch, BatchKind
+from wikisync.workspace.syncing import Synced
 from wikisync.workspace.transient import is_transient, needs_person
-
-if TYPE_CHECKING:
-    from wikisync.config import WikiSection
-    from wikisync.sync.safety import Batch
-    from wikisync.workspace.syncing import Synced
 
 SERVICE = "the service"
 """What sentences are about that are of no single wiki."""

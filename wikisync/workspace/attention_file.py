@@ -11,8 +11,8 @@ import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from wikisync.config import WikiSection
 from wikisync.errors import (
     OF_SERVICE,
     AuthenticationFailed,
@@ -39,9 +39,6 @@ from wikisync.workspace.attention import (
 )
 from wikisync.workspace.syncing import Synced
 from wikisync.workspace.transient import is_transient
-
-if TYPE_CHECKING:
-    from wikisync.config import WikiSection
 
 ATTENTION_FILE = "WIKISYNC-ATTENTION.md"
 TITLE = "# wikisync needs your decision"

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from wikisync.config import WikiSection
 from wikisync.errors import UsageError
 from wikisync.sync.safety import Batch, Decision
+from wikisync.workspace.configured import Workspace
 from wikisync.workspace.opening import OpenWorkspace
-
-if TYPE_CHECKING:
-    from wikisync.config import WikiSection
-    from wikisync.workspace.configured import Workspace
 
 
 def _find(opened: OpenWorkspace, name: str) -> tuple[WikiSection, Batch]:

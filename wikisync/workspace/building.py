@@ -6,24 +6,20 @@ import asyncio
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from wikisync.config import Config
 from wikisync.errors import UsageError
+from wikisync.model import Problem
+from wikisync.progress import Progress
 from wikisync.site.build import build_site
-from wikisync.site.publish import KEEP_DEFAULT, AfterCommand
+from wikisync.site.model import BuildReport
+from wikisync.site.publish import KEEP_DEFAULT, AfterCommand, Published
 from wikisync.site.publish import publish as publish_site
 from wikisync.site.published import leave
 from wikisync.workspace.folders import ShownFolder, cache_folder
-
-if TYPE_CHECKING:
-    from wikisync.config import Config
-    from wikisync.model import Problem
-    from wikisync.progress import Progress
-    from wikisync.site.model import BuildReport
-    from wikisync.site.publish import Published
 
 
 class Built(Struct, frozen=True):

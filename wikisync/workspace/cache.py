@@ -8,28 +8,20 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from wikisync.errors import FolderError, UsageError
 from wikisync.folder.descent import folder_error
 from wikisync.folder.workspace import locked
 from wikisync.layout import LOCK_FILE, STATE_FILE
+from wikisync.model import WikiOwner
 from wikisync.private import keep_private, make_private_file, make_private_folder
 
-if TYPE_CHECKING:
-    from wikisync.model import WikiOwner
-
-
 CACHE_TAG = "CACHEDIR.TAG"
-
-
 CACHE_TAG_TEXT = """\
 Signature: 8a477f597d28d172789f06886806bc55
 # Wikis that `wikisync export` has read; it is safe to delete this folder; the next
 # export takes longer.
 """
-
-
 WIKIS_FOLDER = "wikis"
 
 

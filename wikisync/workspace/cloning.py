@@ -7,10 +7,10 @@ import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from wikisync.api.client import Client
 from wikisync.config import FILE_NAME, Config, ServiceSection, WikiSection
 from wikisync.config.writing import render_config
 from wikisync.errors import FolderError, WikisyncError
@@ -24,20 +24,20 @@ from wikisync.layout import (
     STATE_FILE,
     TEMPORARY_FOLDER,
 )
-from wikisync.model import Problem
+from wikisync.model import Problem, WikiOwner
+from wikisync.progress import Progress
 from wikisync.sync.state import State
 from wikisync.workspace.creating import refuse_folder
-from wikisync.workspace.discovery import Selection, find_wikis, skipped
+from wikisync.workspace.discovery import (
+    Found,
+    FoundWiki,
+    Selection,
+    find_wikis,
+    skipped,
+)
 from wikisync.workspace.opening import IDENTITY
-from wikisync.workspace.pulling import Place, pull_all
+from wikisync.workspace.pulling import Place, Pulled, pull_all
 from wikisync.workspace.settings import read_config
-
-if TYPE_CHECKING:
-    from wikisync.api.client import Client
-    from wikisync.model import WikiOwner
-    from wikisync.progress import Progress
-    from wikisync.workspace.discovery import Found, FoundWiki
-    from wikisync.workspace.pulling import Pulled
 
 
 async def clone(

@@ -5,19 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from wikisync.config import Config, WikiSection
 from wikisync.errors import ConfigError, UsageError
 from wikisync.folder.naming import page_of_conflict, parse_path
 from wikisync.layout import PRIVATE_FOLDER
 from wikisync.model import EXTENSIONS, Slug
 from wikisync.workspace.folders import find_shown
-
-if TYPE_CHECKING:
-    from wikisync.config import Config, WikiSection
 
 
 class Workspace(Struct, frozen=True):

@@ -11,17 +11,13 @@ import hashlib
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from wikisync.config import WikiSection
 from wikisync.folder.naming import path_of
 from wikisync.folder.swap import PRIVATE, write_atomically
 from wikisync.layout import CONFLICTS_FOLDER
-from wikisync.model import EXTENSIONS
-
-if TYPE_CHECKING:
-    from wikisync.config import WikiSection
-    from wikisync.model import Format, Slug
-    from wikisync.workspace.opening import OpenWorkspace
+from wikisync.model import EXTENSIONS, Format, Slug
+from wikisync.workspace.opening import OpenWorkspace
 
 NAMES = ("base", "here", "wiki")
 STEM_CHARS_MAX = 40

@@ -10,11 +10,10 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from wikisync.config import FILE_NAME
+from wikisync.config import FILE_NAME, Config
 from wikisync.config.writing import render_config
 from wikisync.errors import FolderError
 from wikisync.folder.ignore import is_ignored_folder
@@ -24,12 +23,9 @@ from wikisync.folder.private import private_place
 from wikisync.folder.swap import OWNERS, write_atomically
 from wikisync.folder.workspace import adopt, locked, refuse_network_disk
 from wikisync.layout import FOLDER_ID_FILE, LOCK_FILE, PRIVATE_FOLDER, TEMPORARY_FOLDER
-
-if TYPE_CHECKING:
-    from wikisync.config import Config
-    from wikisync.model import Problem
-    from wikisync.workspace.kept_token import KeptToken
-    from wikisync.workspace.rights import Service, WikiRights
+from wikisync.model import Problem
+from wikisync.workspace.kept_token import KeptToken
+from wikisync.workspace.rights import Service, WikiRights
 
 FOLDERS_ABOVE_MAX = 64
 PAGES_COUNTED_MAX = 10_000

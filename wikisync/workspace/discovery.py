@@ -11,21 +11,17 @@ from collections.abc import (
     Mapping,
 )
 from functools import partial
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from wikisync.api.address import ServiceAddress
+from wikisync.api.client import Client
+from wikisync.api.project_schema import ProjectRecord
+from wikisync.api.schema import GroupRecord
 from wikisync.errors import RemoteError, UsageError
 from wikisync.model import Problem, WikiOwner
 from wikisync.workspace.reach import is_of_all
-
-if TYPE_CHECKING:
-    from wikisync.api.address import ServiceAddress
-    from wikisync.api.client import Client
-    from wikisync.api.project_schema import ProjectRecord
-    from wikisync.api.schema import GroupRecord
-
 
 SKIPPED = "wiki-skipped"
 """Code of the notes about wikis that were found but cannot or need not be had."""

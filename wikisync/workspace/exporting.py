@@ -9,38 +9,30 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from wikisync.api.client import Client
 from wikisync.errors import UsageError, WikisyncError
 from wikisync.layout import STATE_FILE
 from wikisync.markup.record import MarkupOptions
 from wikisync.messages import Messages
+from wikisync.model import Problem
+from wikisync.progress import Progress
 from wikisync.site.build import build_site
 from wikisync.site.groups import common_group, group_titles
-from wikisync.site.model import SiteOptions, WikiOrigin, WikiSource
+from wikisync.site.model import BuildReport, SiteOptions, WikiOrigin, WikiSource
 from wikisync.site.output import open_output, published_wikis
+from wikisync.site.published import PublishedWiki
 from wikisync.site.theme import load_theme
 from wikisync.sync.state import State
 from wikisync.workspace.cache import check_apart, default_cache, folder_in, held_cache
 from wikisync.workspace.discovery import Selection, find_wikis
 from wikisync.workspace.keeping import Keeping, KeptWiki, service_of
-from wikisync.workspace.pulling import Place, pull_all
+from wikisync.workspace.pulling import Place, Pulled, PulledWiki, pull_all
 from wikisync.workspace.service import open_selected
 
-if TYPE_CHECKING:
-    from wikisync.api.client import Client
-    from wikisync.model import Problem
-    from wikisync.progress import Progress
-    from wikisync.site.model import BuildReport
-    from wikisync.site.published import PublishedWiki
-    from wikisync.workspace.pulling import Pulled, PulledWiki
-
-
 SITE_FOLDER = "site"
-
-
 DEFAULT_THEME = "default"
 
 

@@ -10,11 +10,10 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from wikisync.config import FILE_NAME
+from wikisync.config import FILE_NAME, Config, WikiSection
 from wikisync.config.checks import overlap
 from wikisync.errors import ConfigError, UsageError
 from wikisync.layout import CACHE_FOLDER, PRIVATE_FOLDER
@@ -24,9 +23,6 @@ from wikisync.workspace.cache import default_cache
 from wikisync.workspace.rendering import markup_options
 from wikisync.workspace.settings import FOLDERS_ABOVE_MAX, read_config
 from wikisync.workspace.theming import ThemeChoice
-
-if TYPE_CHECKING:
-    from wikisync.config import Config, WikiSection
 
 DEFAULT_CHOICE = ThemeChoice()
 PROJECT_THEME = "theme"

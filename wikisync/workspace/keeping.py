@@ -18,16 +18,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from msgspec import Struct
 
+from wikisync.api.client import Client
 from wikisync.errors import NotFound, RemoteError, UsageError
 from wikisync.folder.scan import scan_pages
 from wikisync.model import Problem, WikiOwner
 from wikisync.site.model import WikiOrigin, WikiSource
 from wikisync.site.published import PublishedWiki, WikiIndex, refuse_leaving
 from wikisync.sync.safety import removals_max
+from wikisync.sync.state import State
 from wikisync.workspace.discovery import (
     Found,
     FoundWiki,
@@ -35,13 +37,9 @@ from wikisync.workspace.discovery import (
     of_group,
     of_project,
 )
+from wikisync.workspace.pulling import Pulled
 from wikisync.workspace.reach import is_of_all
 from wikisync.workspace.times import ago
-
-if TYPE_CHECKING:
-    from wikisync.api.client import Client
-    from wikisync.sync.state import State
-    from wikisync.workspace.pulling import Pulled
 
 T = TypeVar("T")
 

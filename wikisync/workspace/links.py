@@ -10,18 +10,14 @@ from collections.abc import (
     Sequence,
 )
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from wikisync.folder.loose import LooseFiles
 from wikisync.markup.retarget import link_places, link_targets, retarget
 from wikisync.model import LinkPlace, LinkTarget, Page
 from wikisync.sync.linking import FileLinks
+from wikisync.sync.replica import RemoteReplica
+from wikisync.sync.state import WikiState
 from wikisync.sync.translation import TranslatedWiki
-
-if TYPE_CHECKING:
-    from wikisync.sync.replica import RemoteReplica
-    from wikisync.sync.state import WikiState
-
 
 _PARSING = threading.Lock()
 """The parsers are the process's, and made for one page at a time."""

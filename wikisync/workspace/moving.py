@@ -7,7 +7,7 @@ by what the file says then.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
@@ -19,14 +19,10 @@ from wikisync.errors import Halted, UsageError, command_line
 from wikisync.folder.swap import OWNERS, write_atomically
 from wikisync.layout import TEMPORARY_FOLDER
 from wikisync.workspace.addresses import find_service
+from wikisync.workspace.configured import Workspace
+from wikisync.workspace.opening import OpenWorkspace
 from wikisync.workspace.settings import read_config
 from wikisync.workspace.whose import wiki_at
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from wikisync.workspace.configured import Workspace
-    from wikisync.workspace.opening import OpenWorkspace
 
 
 def checked_addresses(workspace: Workspace, old: str, new: str) -> tuple[str, str]:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import PurePath
-from typing import TYPE_CHECKING
 
+from wikisync.config import WikiSection
 from wikisync.errors import UsageError
 from wikisync.model import Slug
-
-if TYPE_CHECKING:
-    from wikisync.config import WikiSection
-    from wikisync.workspace.configured import Workspace
+from wikisync.workspace.configured import Workspace
 
 
 def named_page(workspace: Workspace, name: str) -> tuple[WikiSection, Slug]:

@@ -11,14 +11,15 @@ import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from wikisync.api.attachments import AttachmentSource
+from wikisync.api.client import Client
 from wikisync.api.git import WikiRepository
 from wikisync.api.replica import WikiReplica
 from wikisync.api.wikis import Wiki
+from wikisync.config import WikiSection
 from wikisync.errors import FolderError
 from wikisync.folder.descent import folder_error
 from wikisync.folder.place import Place, place_of
@@ -39,18 +40,12 @@ from wikisync.model import Slug
 from wikisync.private import make_private_folder
 from wikisync.sync.aliases import AliasedFolder
 from wikisync.sync.remembered import RememberedWiki
-from wikisync.sync.state import State
+from wikisync.sync.replica import LocalReplica
+from wikisync.sync.state import State, WikiState
+from wikisync.sync.translation import TranslatedWiki
 from wikisync.workspace.configured import Workspace
 from wikisync.workspace.links import translated_wiki
-from wikisync.workspace.whose import find_wiki
-
-if TYPE_CHECKING:
-    from wikisync.api.client import Client
-    from wikisync.config import WikiSection
-    from wikisync.sync.replica import LocalReplica
-    from wikisync.sync.state import WikiState
-    from wikisync.sync.translation import TranslatedWiki
-    from wikisync.workspace.whose import FoundRecord
+from wikisync.workspace.whose import FoundRecord, find_wiki
 
 IDENTITY = "identity"
 """Under this name the state keeps which workspace it belongs to."""
@@ -202,7 +197,9 @@ class OpenWorkspace:
             Halted: another one has its path; or the folder had pages and is empty.
             FolderError: it is gone.
         """
-        found = await find_wiki(self, client, wiki, is_real=is_real)
+        found = await find_wiki(
+            self.workspace, self.state, client, wiki, is_real=is_real
+        )
         # by its present path: the old one may lead to another wiki
         owner, known = found.there.owner, found.known
         folder = self.folder_of(wiki)

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from wikisync.errors import WikisyncError, command_line
+from wikisync.model import Problem
 from wikisync.sync.plan import describe
-from wikisync.sync.safety import NO_ID
+from wikisync.sync.safety import NO_ID, Batch
 from wikisync.workspace.attention import batch_sentence
 from wikisync.workspace.sentences import counted, problem_as_json
 from wikisync.workspace.syncing import Synced
-
-if TYPE_CHECKING:
-    from wikisync.model import Problem
-    from wikisync.sync.safety import Batch
-
 
 COUNTS = ("pulled", "pushed", "merged", "renamed", "removed")
 

@@ -8,7 +8,7 @@ import posixpath
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 from urllib.parse import quote
 
 import msgspec
@@ -18,9 +18,11 @@ from wikisync.errors import FolderError, RenderError, WikisyncError
 from wikisync.folder.descent import opened_inside, read_all
 from wikisync.folder.naming import attachment_path, parse_path
 from wikisync.markup.bounded import bounded_parser
+from wikisync.markup.context import Include
 from wikisync.markup.links import LinkIndex, normal_path
 from wikisync.markup.record import LinkResult, MarkupOptions, TocEntry, place_of
 from wikisync.markup.resolve import REASONS, finish_page
+from wikisync.messages import Messages
 from wikisync.model import (
     AttachmentPath,
     Format,
@@ -31,28 +33,13 @@ from wikisync.model import (
 )
 from wikisync.workspace.rendering import chosen_markup, workspace_markup
 
-if TYPE_CHECKING:
-    from wikisync.markup.context import Include
-    from wikisync.messages import Messages
-
-
 STDIN = "-"
-
-
 STDIN_SLUG = Slug("page")
-
-
 FILE_BYTES_MAX = 16 * 1024 * 1024
 """A larger file is refused before it is read."""
-
-
 INCLUDE_BYTES_MAX = 1024 * 1024
-
-
 NEIGHBOURS_MAX = 20_000
 """Files looked at around a single file, which may lie in a very large folder."""
-
-
 Stage = Literal["parse", "safe", "final"]
 
 

@@ -7,8 +7,7 @@ of any wiki.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from wikisync.api.client import Client
 from wikisync.errors import (
     OF_SERVICE,
     AuthenticationFailed,
@@ -17,9 +16,6 @@ from wikisync.errors import (
     Unavailable,
     WikisyncError,
 )
-
-if TYPE_CHECKING:
-    from wikisync.api.client import Client
 
 
 async def is_of_all(client: Client, error: WikisyncError) -> bool:

@@ -7,30 +7,25 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from wikisync.config import WikiSection
 from wikisync.errors import (
     FolderError,
     PlaceTaken,
     PreconditionFailed,
     UsageError,
 )
-from wikisync.sync.conflict import Clash, read_bundle
+from wikisync.model import Slug
+from wikisync.sync.conflict import Bundle, Clash, Piece, read_bundle
 from wikisync.sync.holds import Holds
+from wikisync.sync.ledger import BundleRecord
 from wikisync.sync.merge import merge
+from wikisync.sync.state import WikiState
 from wikisync.sync.tally import Tally
 from wikisync.workspace.opening import OpenWorkspace
 from wikisync.workspace.sentences import counted
-
-if TYPE_CHECKING:
-    from wikisync.config import WikiSection
-    from wikisync.model import Slug
-    from wikisync.sync.conflict import Bundle, Piece
-    from wikisync.sync.ledger import BundleRecord
-    from wikisync.sync.state import WikiState
-
 
 FOREIGN_MARKER = re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE)
 """What other tools leave around a clash that is not settled."""

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
 
-from wikisync.errors import UsageError
-from wikisync.model import Page, Slug
+from msgspec import Struct
+
+from wikisync.config import WikiSection
+from wikisync.errors import FolderError, PreconditionFailed, UsageError, WikisyncError
+from wikisync.folder.trash import Trash, Trashed
+from wikisync.model import Format, Page, Slug, Snapshot
+from wikisync.sync.ledger import Side
+from wikisync.sync.plan import BasePage
+from wikisync.sync.state import WikiState
+from wikisync.workspace.configured import Workspace
 from wikisync.workspace.named import named_page
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
 from wikisync.workspace.times import local_time
@@ -15,25 +22,6 @@ from wikisync.workspace.versions import (
     bring_back,
     current_page,
     given_name,
-)
-
-if TYPE_CHECKING:
-    from wikisync.config import WikiSection
-    from wikisync.workspace.configured import Workspace
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
-
-from msgspec import Struct
-
-from wikisync.config import WikiSection
-from wikisync.errors import FolderError, PreconditionFailed, WikisyncError
-from wikisync.folder.trash import Trash, Trashed
-from wikisync.model import Format, Snapshot
-from wikisync.sync.ledger import Side
-from wikisync.sync.plan import BasePage
-from wikisync.sync.state import WikiState
-from wikisync.workspace.configured import Workspace
-from wikisync.workspace.versions import (
     trash_of,
     trashed,
     was_page,

@@ -11,23 +11,26 @@ import difflib
 from collections.abc import AsyncIterator, Sequence
 from datetime import date
 from itertools import islice
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from wikisync.api.client import Client
+from wikisync.api.project_schema import ProjectRecord
+from wikisync.api.schema import GroupRecord, TokenRecord
 from wikisync.api.wikis import Wiki
 from wikisync.errors import NotFound, PermissionDenied, RemoteError
+from wikisync.model import Problem, WikiOwner
 from wikisync.sync.flow import each
 from wikisync.workspace.addresses import Told, client_at, probe
-from wikisync.workspace.discovery import Selection, find_wikis, is_switched_off, skipped
-
-if TYPE_CHECKING:
-    from wikisync.api.client import Client
-    from wikisync.api.project_schema import ProjectRecord
-    from wikisync.api.schema import GroupRecord, TokenRecord
-    from wikisync.model import Problem, WikiOwner
-    from wikisync.workspace.discovery import FoundWiki
+from wikisync.workspace.discovery import (
+    FoundWiki,
+    Selection,
+    find_wikis,
+    is_switched_off,
+    skipped,
+)
 
 R = TypeVar("R", "ProjectRecord", "GroupRecord")
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from wikisync.model import Problem
+from wikisync.model import Problem
 
 OTHER_FOLDER = (
     "its folder is not the folder of the last sync; the next sync accepts it as it is,"

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from wikisync.config import load_config
-
-if TYPE_CHECKING:
-    from wikisync.config import Config
-
+from wikisync.config import Config, load_config
 
 FOLDERS_ABOVE_MAX = 64
 """A workspace is looked for in no more folders above."""

@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from wikisync.api.client import Client
 from wikisync.api.quiet import shown_time
+from wikisync.config import WikiSection
 from wikisync.errors import ExitCode, FolderError, Halted, WikisyncError
-from wikisync.model import Problem
+from wikisync.model import AttachmentPath, Problem, Slug
 from wikisync.sync.arrive import STALE_SAVE
 from wikisync.sync.cycle import run_cycle
+from wikisync.sync.ledger import Event, Health
 from wikisync.sync.mentions import unmet_mentions
 from wikisync.sync.options import CycleOptions
 from wikisync.sync.plan import (
@@ -42,18 +45,12 @@ from wikisync.sync.plan import (
 from wikisync.sync.result import CycleResult, Held
 from wikisync.sync.safety import Batch, Decision
 from wikisync.sync.standing import Condition
+from wikisync.sync.state import WikiState
 from wikisync.workspace.attention import held_sentence
+from wikisync.workspace.opening import OpenWorkspace, SyncedWiki
 from wikisync.workspace.outcomes import batch_as_json
 from wikisync.workspace.sentences import OTHER_FOLDER, counted, problem_as_json
 from wikisync.workspace.times import ago
-
-if TYPE_CHECKING:
-    from wikisync.api.client import Client
-    from wikisync.config import WikiSection
-    from wikisync.model import AttachmentPath, Slug
-    from wikisync.sync.ledger import Event, Health
-    from wikisync.sync.state import WikiState
-    from wikisync.workspace.opening import OpenWorkspace, SyncedWiki
 
 NOTICED_S = 86_400.0
 """What was done longer ago is told by ``wikisync log`` alone."""

@@ -9,30 +9,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from wikisync.config import WikiSection
 from wikisync.errors import (
     ExitCode,
     Halted,
     WikisyncError,
 )
 from wikisync.model import Problem, Slug
+from wikisync.progress import Progress
 from wikisync.sync.cycle import run_cycle
-from wikisync.sync.plan import CreateLocal, CreateRemote, SkipReason
+from wikisync.sync.options import CycleOptions
+from wikisync.sync.plan import CreateLocal, CreateRemote, Notice, Skip, SkipReason
+from wikisync.sync.result import CycleResult, Held
+from wikisync.sync.safety import Batch
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from wikisync.config import WikiSection
-    from wikisync.progress import Progress
-    from wikisync.sync.options import CycleOptions
-    from wikisync.sync.plan import Notice, Skip
-    from wikisync.sync.result import CycleResult, Held
-    from wikisync.sync.safety import Batch
 
 ROUNDS_MAX = 8
 """Cycles in a row for one wiki; a merge and its push are two."""

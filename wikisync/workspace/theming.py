@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-if TYPE_CHECKING:
-    from wikisync.site.model import SiteOptions
+from wikisync.site.model import SiteOptions
 
 
 class ThemeChoice(Struct, frozen=True):

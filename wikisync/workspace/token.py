@@ -13,8 +13,6 @@ from wikisync.messages import Messages
 from wikisync.processes import output_of
 
 TOKEN_VARIABLE = "WIKISYNC_TOKEN"  # noqa: S105 - the variable's name
-
-
 TOKEN_FILE_BYTES_MAX = 4096
 
 

@@ -5,26 +5,21 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from wikisync.config import WikiSection
 from wikisync.errors import SyncError, UsageError, command_line
 from wikisync.folder.workspace import holder_of
+from wikisync.messages import Messages
 from wikisync.sync.ledger import NO_SLUG
 from wikisync.sync.options import CycleOptions
-from wikisync.workspace.opening import open_workspace
+from wikisync.sync.steps import LastSync
+from wikisync.workspace.configured import Workspace
+from wikisync.workspace.opening import OpenWorkspace, open_workspace
 from wikisync.workspace.service import open_service
-from wikisync.workspace.syncing import sync_wiki
+from wikisync.workspace.syncing import Synced, sync_wiki
 from wikisync.workspace.times import local_time
-
-if TYPE_CHECKING:
-    from wikisync.config import WikiSection
-    from wikisync.messages import Messages
-    from wikisync.sync.steps import LastSync
-    from wikisync.workspace.configured import Workspace
-    from wikisync.workspace.opening import OpenWorkspace
-    from wikisync.workspace.syncing import Synced
 
 
 class PlannedUndo(Struct, frozen=True):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from wikisync.config import WikiSection
 from wikisync.errors import FolderError, NotFound
 from wikisync.folder.naming import page_of_conflict, parse_path
 from wikisync.folder.text import decode_page
@@ -16,14 +16,11 @@ from wikisync.folder.trash import Trash, Trashed
 from wikisync.layout import TRASH_FOLDER
 from wikisync.model import Format, Page, Slug, path_of_title
 from wikisync.sync.holds import SETTLED
+from wikisync.sync.replica import LocalReplica
+from wikisync.sync.state import WikiState
 from wikisync.sync.undoing import put_back
+from wikisync.workspace.opening import OpenWorkspace
 from wikisync.workspace.times import local_time
-
-if TYPE_CHECKING:
-    from wikisync.config import WikiSection
-    from wikisync.sync.replica import LocalReplica
-    from wikisync.sync.state import WikiState
-    from wikisync.workspace.opening import OpenWorkspace
 
 
 class Version(Struct, frozen=True):

@@ -10,12 +10,13 @@ import logging
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from wikisync.api.client import Client, Id
 from wikisync.api.replica import WikiReplica
 from wikisync.api.wikis import Wiki
+from wikisync.config import WikiSection
 from wikisync.errors import NotFound, ProtocolViolation, RemoteError
 from wikisync.model import Problem, WikiOwner
 from wikisync.sync.identity import (
@@ -38,12 +39,8 @@ from wikisync.sync.identity import (
     whose,
 )
 from wikisync.sync.ledger import NO_SLUG
-
-if TYPE_CHECKING:
-    from wikisync.api.client import Client, Id
-    from wikisync.config import WikiSection
-    from wikisync.sync.state import WikiState
-    from wikisync.workspace.opening import OpenWorkspace
+from wikisync.sync.state import State, WikiState
+from wikisync.workspace.configured import Workspace
 
 log = logging.getLogger(__name__)
 
@@ -64,12 +61,18 @@ class FoundRecord(Struct, frozen=True):
 
 
 async def find_wiki(
-    opened: OpenWorkspace, client: Client, section: WikiSection, *, is_real: bool = True
+    workspace: Workspace,
+    state: State,
+    client: Client,
+    section: WikiSection,
+    *,
+    is_real: bool = True,
 ) -> FoundRecord:
     """Where a wiki is now, and the record to sync it with.
 
     Args:
-        opened: The workspace.
+        workspace: That of the wiki.
+        state: What is known of its wikis.
         client: For its service.
         section: Which of its wikis.
         is_real: False to use the record in this process alone.
@@ -78,11 +81,11 @@ async def find_wiki(
         NotFound: the project or group does not exist or is hidden.
         Halted: another one has its path.
     """
-    owner, known = section.owner, opened.known(section)
-    others = _others(opened, section)
+    owner, known = section.owner, state.wiki(section.owner)
+    others = _others(workspace, section)
     if known.folder in others.values():
         # two wikis have changed places in the configuration: this is the other's
-        known = opened.state.of_record(opened.state.begin(owner, ""))
+        known = state.of_record(state.begin(owner, ""))
     found = await _locate(client, section, known)
     there = found.there
     if not found.is_certain:
@@ -93,15 +96,15 @@ async def find_wiki(
     warnings: list[Problem] = []
     before: WikiRecord | None = None
     if known.remote_id not in {"", str(there.id)} or not known.base():
-        search = _Search(opened, client, section, there, is_real=is_real)
+        search = _Search(workspace, state, client, section, there, is_real=is_real)
         known, before = await search.run(known)
         notes += search.notes
         if before is not None:
             warnings.append(first_meeting(owner, before, search.why(before)))
-    between = opened.state.used_since(known) if known.base() else None
+    between = state.used_since(known) if known.base() else None
     had: Between | None = None
     if between is not None:
-        other = opened.state.of_record(between.number)
+        other = state.of_record(between.number)
         had = Between(other.base(), other.left_out)
         notes.append(met_again(owner, between))
         if is_real:
@@ -124,9 +127,9 @@ async def find_wiki(
     )
 
 
-def _others(opened: OpenWorkspace, section: WikiSection) -> Mapping[WikiOwner, str]:
+def _others(workspace: Workspace, section: WikiSection) -> Mapping[WikiOwner, str]:
     """The workspace's other wikis with their folders."""
-    wikis = opened.workspace.config.wikis
+    wikis = workspace.config.wikis
     return {one.owner: one.folder for one in wikis if one is not section}
 
 
@@ -218,24 +221,25 @@ class _Search:
 
     def __init__(
         self,
-        opened: OpenWorkspace,
+        workspace: Workspace,
+        state: State,
         client: Client,
         section: WikiSection,
         there: Located,
         *,
         is_real: bool,
     ) -> None:
-        self._opened, self._client = opened, client
+        self._workspace, self._state, self._client = workspace, state, client
         self._section, self._there = section, there
         self._is_real = is_real
-        self._service_url = opened.workspace.config.service.url.rstrip("/")
+        self._service_url = workspace.config.service.url.rstrip("/")
         self._doubts: dict[int, Agreement] = {}
         """Records with the wiki's id whose pages are others."""
         self.notes: list[Problem] = []
 
     async def run(self, known: WikiState) -> tuple[WikiState, WikiRecord | None]:
         """The record to use, and whose wiki the folder was before if it is new."""
-        state, owner = self._opened.state, self._section.owner
+        state, owner = self._state, self._section.owner
         records = state.records()
         is_it = known.remote_id in {"", str(self._there.id)}
         if is_it and known.health().last_started_at is not None:
@@ -267,12 +271,12 @@ class _Search:
             service_url=self._service_url,
             there=self._there,
             folder=self._section.folder,
-            others=_others(self._opened, self._section),
+            others=_others(self._workspace, self._section),
         )
         for one in found:
             if one.service_url == self._service_url:
                 return one
-            record = self._opened.state.of_record(one.number)
+            record = self._state.of_record(one.number)
             agreement = await _agreement(self._client, self._there, record)
             if agreement.is_enough:
                 return one

@@ -8,8 +8,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from errno import EACCES
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from wikisync.config import WikiSection
 from wikisync.errors import FolderError, Halted, WikisyncError, command_line
 from wikisync.folder.descent import folder_error
 from wikisync.folder.probe import seen_folding
@@ -28,16 +29,10 @@ from wikisync.folder.workspace import (
 )
 from wikisync.layout import TRASH_FOLDER
 from wikisync.libc import check_watches_left
+from wikisync.workspace.configured import Workspace
 from wikisync.workspace.doctor.findings import Finding, Grade
-from wikisync.workspace.opening import IDENTITY
+from wikisync.workspace.opening import IDENTITY, OpenWorkspace
 from wikisync.workspace.sentences import OTHER_FOLDER, counted
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from wikisync.config import WikiSection
-    from wikisync.workspace.configured import Workspace
-    from wikisync.workspace.opening import OpenWorkspace
 
 MEGABYTE = 1_000_000
 

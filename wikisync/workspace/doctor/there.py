@@ -6,22 +6,19 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, date, datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING
 
 from wikisync.api import routes
 from wikisync.api.client import Client
 from wikisync.api.request import Request
+from wikisync.config import WikiSection
 from wikisync.errors import WikisyncError
 from wikisync.workspace.addresses import Told
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.doctor.findings import Finding, Grade
+from wikisync.workspace.opening import OpenWorkspace
 from wikisync.workspace.rights import Service, TokenRights, check_token, check_wikis
 from wikisync.workspace.sentences import counted
 from wikisync.workspace.whose import find_wiki
-
-if TYPE_CHECKING:
-    from wikisync.config import WikiSection
-    from wikisync.workspace.opening import OpenWorkspace
 
 SKEW_MAX_S = 60.0
 """Clocks that differ by more are told; the sync itself does not go by them."""
@@ -112,7 +109,9 @@ async def _check_wiki(
     is_project = wiki.kind == "project"
     try:
         async with Client(service.url, token, told=told) as client:
-            found = await find_wiki(opened, client, wiki, is_real=False)
+            found = await find_wiki(
+                opened.workspace, opened.state, client, wiki, is_real=False
+            )
         paths = (str(found.there.id),)
         selection = Selection(paths if is_project else (), () if is_project else paths)
         rights, notes = await check_wikis(service, token, selection, told)
